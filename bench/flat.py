@@ -258,6 +258,7 @@ CALLS: dict[str, Call] = {
     "read": _one(lambda w, file: w.memory.read(file), _written_file),
     "read_text": _one(_note),
     "read_chat": _one(_said),
+    "reader": _one(lambda w: w.memory.reader("docs/3.md").lines(1)),
     "create_index": Call(left_out="once a field, and it reads every record"),
     # asking
     "get_resource": _one(lambda w: w.memory.get_resource(w.any_of(w.ids))),

@@ -18,6 +18,7 @@ from remloom.aio import (
     AsyncHome,
     AsyncJobs,
     AsyncMemory,
+    AsyncReader,
     AsyncRuns,
 )
 from remloom.errors import NotFoundError, StoreClosedError, TenantNotFoundError, UnknownNameError
@@ -27,6 +28,7 @@ from remloom.memory.dreams import Dreams
 from remloom.memory.jobs import Jobs
 from remloom.memory.runs import Runs
 from remloom.model import Edge, Entity
+from remloom.reader.reader import Reader
 from remloom.testing.embedder import WordEmbedder
 
 
@@ -52,7 +54,8 @@ def test_every_method_of_memory_is_there_with_the_same_signature_and_words() -> 
 
 ITERATED = "records"  # of `Admin`: an iterator, where `Runs.records` is a list
 NOUNS = [
-    (AsyncRuns, Runs), (AsyncJobs, Jobs), (AsyncDreams, Dreams), (AsyncAdmin, Admin), (AsyncHome, Home)
+    (AsyncRuns, Runs), (AsyncJobs, Jobs), (AsyncDreams, Dreams), (AsyncAdmin, Admin), (AsyncHome, Home),
+    (AsyncReader, Reader),
 ]  # fmt: skip
 
 

@@ -155,8 +155,9 @@ def test_an_edge_between_ids_is_one_between_their_names_however_it_is_written(
 # -- asking ----------------------------------------------------------------------------------------
 
 
-def test_memory_itself_has_at_most_45_names() -> None:
-    assert len([name for name in dir(Memory) if not name.startswith("_")]) <= 45
+def test_memory_itself_has_at_most_47_names() -> None:
+    # what people say, the nouns, and the operations of seed 2 under their names
+    assert len([name for name in dir(Memory) if not name.startswith("_")]) <= 47
 
 
 def test_wrong_arguments_are_errors_that_say_so(memory: Memory) -> None:

@@ -34,12 +34,14 @@ from .memory.jobs import Jobs
 from .memory.memory import Memory
 from .memory.profiles import Profiles
 from .memory.runs import Runs
+from .reader.reader import Reader
 
 if TYPE_CHECKING:
     import os
 
     from .embed.contract import Embedder
     from .llm import LLM
+    from .reader.documents import DocumentStats
     from .settings import Settings
     from .store.contract import Store
 
@@ -50,6 +52,7 @@ __all__ = [
     "AsyncJobs",
     "AsyncMemory",
     "AsyncProfiles",
+    "AsyncReader",
     "AsyncRuns",
 ]
 
@@ -129,6 +132,19 @@ def _home_in_thread(
     @wraps(method)
     async def call(self: AsyncHome, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await asyncio.to_thread(method, self._home, *args, **kwargs)
+
+    return call
+
+
+def _reader_in_thread(
+    method: Callable[Concatenate[Memory, P], Reader],
+) -> Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, AsyncReader]]:
+    """Make a coroutine method of `AsyncMemory` that opens a reader for asyncio."""
+
+    @wraps(method)
+    async def call(self: AsyncMemory, /, *args: P.args, **kwargs: P.kwargs) -> AsyncReader:
+        reader = await self._run(partial(method, self._opened(), *args, **kwargs))
+        return AsyncReader(self, lambda _: reader)
 
     return call
 
@@ -268,6 +284,34 @@ class AsyncAdmin(_AsyncNoun[Admin]):
         return self._noun().store
 
 
+class AsyncReader(_AsyncNoun[Reader]):
+    """`Reader` for asyncio: `async with await memory.reader("report.pdf") as reader`."""
+
+    open = _noun_in_thread(Reader.open)
+    open_text = _noun_in_thread(Reader.open_text)
+    outline = _noun_in_thread(Reader.outline)
+    lines = _noun_in_thread(Reader.lines)
+    coverage = _noun_in_thread(Reader.coverage)
+    stats = _noun_in_thread(Reader.stats)
+    close = _noun_in_thread(Reader.close)
+
+    @property
+    def documents(self) -> list[DocumentStats]:
+        """The documents that are open, in numbers. Read here and now, not in a thread."""
+        return self._noun().documents
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
 class AsyncHome:
     """`Home` for asyncio."""
 
@@ -341,6 +385,7 @@ class AsyncMemory:
     read = _in_thread(Memory.read)
     read_text = _in_thread(Memory.read_text)
     read_chat = _in_thread(Memory.read_chat)
+    reader = _reader_in_thread(Memory.reader)
     embed_pending = _in_thread(Memory.embed_pending)
 
     learn = _in_thread(Memory.learn)

@@ -32,6 +32,7 @@ class Chunk(Struct, frozen=True):
     end: int
     lines: tuple[int, int]  # first and last line in the document, from 1
     heading: str = ""  # "Steps > Rollback": the headings it stands under
+    header: tuple[int, int] | None = None  # first and last line of the header that a table has
 
 
 class _Piece(Struct, frozen=True):
@@ -108,19 +109,20 @@ def chunk_table(text: str, *, delimiter: str) -> list[Chunk]:
     for row in rows[1:]:
         size = _size(text[row.start : row.end].replace(delimiter, " "))
         if group and words + size > MOST:
-            chunks.append(_table_chunk(text, header, group))
+            chunks.append(_table_chunk(text, header, rows[0], group))
             group, words = [], 0
         group.append(row)
         words += size
-    chunks.append(_table_chunk(text, header, group))
+    chunks.append(_table_chunk(text, header, rows[0], group))
     return chunks
 
 
-def _table_chunk(text: str, header: str, rows: Sequence[_Row]) -> Chunk:
+def _table_chunk(text: str, header: str, first_row: _Row, rows: Sequence[_Row]) -> Chunk:
     start = rows[0].start
     content = text[start : rows[-1].end].rstrip("\n")
     lines = (rows[0].lines[0], rows[-1].lines[1])
-    return Chunk(f"{header}\n{content}", start, start + len(content), lines)
+    end = start + len(content)
+    return Chunk(f"{header}\n{content}", start, end, lines, header=first_row.lines)
 
 
 def _rows(text: str, delimiter: str) -> Iterator[_Row]:

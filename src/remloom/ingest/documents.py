@@ -20,6 +20,7 @@ from ..model import EXTRACTED, Edge, Entity, Moment, Resource
 from ..sources import Document
 from ..store.record_ids import resource_id
 from .chunker import Chunk, chunk_table, chunk_text
+from .gaps import PARAGRAPH, guess_gap, normal_gap
 from .links import authored_by, chain, mentions, references
 from .names.name import Extractor, Name
 from .prepared import Prepared
@@ -85,6 +86,7 @@ def outline(document: Document, *, tenant: str, category: str | None = None) -> 
     """
     chunks = _cut(document)
     resources = []
+    before: Chunk | None = None
     for ordinal, chunk in enumerate(chunks):
         resource = Resource(
             content=chunk.text,
@@ -92,9 +94,10 @@ def outline(document: Document, *, tenant: str, category: str | None = None) -> 
             uri=document.uri,
             ordinal=ordinal,
             starts_at=document.at,
-            metadata=_metadata(document, chunk),
+            metadata=_metadata(document, chunk, before),
         )
         resources.append(replace(resource, id=resource_id(tenant, resource)))
+        before = chunk
     return Outline(document, tuple(chunks), tuple(resources), digest(document))
 
 
@@ -187,16 +190,38 @@ def _cut(document: Document) -> list[Chunk]:
     return chunk_text(document.text, start=document.body, title=document.title)
 
 
-def _metadata(document: Document, chunk: Chunk) -> dict[str, Any]:
+def _metadata(document: Document, chunk: Chunk, before: Chunk | None) -> dict[str, Any]:
     metadata: dict[str, Any] = {"title": document.title}
     if document.lined:
         metadata["lines"] = list(chunk.lines)
     if document.pages:
         ends = (chunk.start, chunk.end - 1)
-        metadata["pages"] = [bisect_right(document.pages, offset) for offset in ends]
+        first, last = (bisect_right(document.pages, offset) for offset in ends)
+        metadata["pages"] = [first, last]
+        if last > first:
+            # behind how many line ends of the chunk each further page begins
+            metadata["page_lines"] = [
+                document.text.count("\n", chunk.start, begin)
+                for begin in document.pages[first:last]
+            ]
     if chunk.heading:
         metadata["heading"] = chunk.heading
+    if chunk.header:
+        metadata["header"] = list(chunk.header)
+    gap = _gap(document, chunk, before) if before else None
+    if gap is not None:
+        metadata["gap"] = gap
     return metadata
+
+
+def _gap(document: Document, chunk: Chunk, before: Chunk) -> str | None:
+    """What stands between a chunk and the one before it; None where that can be told without."""
+    gap = normal_gap(document.text[before.end : chunk.start])
+    if not document.lined:
+        return None if gap == PARAGRAPH else gap
+    # lines tell how many line ends there are
+    is_told = gap.endswith("\n") or gap == guess_gap(before.text, chunk.text)
+    return None if is_told else gap
 
 
 def _named_resources(

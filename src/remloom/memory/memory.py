@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from ..embed.contract import Embedder
     from ..llm import Budget, Model
     from ..query.statements import Plan, Statement, Strategy
+    from ..reader.events import Told
+    from ..reader.reader import Reader
     from ..retrieve.options import RecallChanges, RecallOptions
 
 __all__ = ["Memory"]
@@ -692,6 +694,22 @@ class Memory:
                 append, what was read from this uri is not a chat, or was read from a file.
         """
         return self._reading.read_chat(messages, uri, name, append)
+
+    def reader(self, *documents: str | os.PathLike[str], told: Told | None = None) -> Reader:
+        """Open long documents to look through, search and ask them. Source: seed 3.
+
+        Args:
+            documents: each a path, read in if it is not there or has changed; or the uri, title or
+                label of a document that this memory has.
+            told: called with each `ReadEvent` as it happens.
+
+        Raises:
+            NotFoundError: there is no such file or document; the remedy names the nearest.
+            SourceError: a file cannot be read, or has no text.
+        """
+        from .opening import open_reader
+
+        return open_reader(self._engine, self._reading, documents, told)
 
     def embed_pending(self, progress: Progress | None = None) -> int:
         """Embed every queued text now; returns how many.

@@ -5,37 +5,103 @@ There is no second copy: what encrypts, seals and forgets chunks does so for lin
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
-from ..model import Resource
+from ..errors import InvalidInputError
 from ..store.contract import Store
 from ..text.sentences import count_words
+from .chunk_lines import ChunkSpan, rebuild
+from .markers import Mark, Marked, mark_lines, mark_table
+from .outline import Section, find_sections, in_document
+from .passage import Passage
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["ChunkSpan", "Lines", "read_lines"]
 
 
-class ChunkSpan(Struct, frozen=True, gc=False):
-    """A stored chunk, and the lines that it has."""
+class Lines:
+    """The lines of one document. Line n is `texts[n - 1]`; blank lines and indentation are kept.
 
-    id: str
-    first: int  # lines, from 1, both included
-    last: int
-    heading: str = ""
-    page: int = 0  # from 1; 0 where there are no pages
+    What is counted and marked is made when it is first needed, as one column for all lines.
 
+    Args:
+        uri: where it was read.
+        name: what it is called here.
+        texts: the lines.
+        chunks: the stored chunks that they are from, in order.
+        lined: whether the lines are those of the source; else of the text that was taken from it.
+        header: the lines of a table's header, from 1.
+        pages: where pages begin: a line and its page, both from 1, in order.
+    """
 
-class Lines(Struct, frozen=True):
-    """The lines of one document. Line n is `texts[n - 1]`; blank lines and indentation are kept."""
+    def __init__(
+        self,
+        uri: str,
+        name: str,
+        texts: Sequence[str],
+        chunks: Sequence[ChunkSpan] = (),
+        *,
+        lined: bool = True,
+        header: Sequence[int] = (),
+        pages: Sequence[tuple[int, int]] = (),
+    ) -> None:
+        self.uri = uri
+        self.name = name
+        self.texts = texts
+        self.chunks = tuple(chunks)
+        self.lined = lined
+        self._header = header
+        self._page_lines = [line for line, _ in pages]
+        self._pages = [page for _, page in pages]
 
-    uri: str
-    name: str  # its title
-    texts: Sequence[str]
-    chunks: tuple[ChunkSpan, ...]
+    def __repr__(self) -> str:
+        return f"<{len(self):,} lines of {self.name!r}>"
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    # -- columns -------------------------------------------------------------------------------
+
+    @cached_property
+    def word_counts(self) -> np.ndarray[Any, np.dtype[np.int32]]:
+        """How many words each line has."""
+        import numpy as np
+
+        return np.fromiter(map(count_words, self.texts), dtype=np.int32, count=len(self.texts))
+
+    @property
+    def marks(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """What each line is, as `Mark` bits."""
+        return self._marked.marks
+
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """The sections, in reading order; none where the document has no headings."""
+        return tuple(
+            in_document(
+                section,
+                words=self.words(section.first, section.last),
+                page=self.page(section.first),
+            )
+            for section in find_sections(self._marked.headings, len(self), self.name)
+        )
+
+    @cached_property
+    def _marked(self) -> Marked:
+        if self._header:
+            return mark_table(len(self), self._header)
+        return mark_lines(self.texts)
+
+    @cached_property
+    def _section_firsts(self) -> list[int]:
+        return [section.first for section in self.sections]
+
+    # -- lines ---------------------------------------------------------------------------------
 
     def text(self, first: int, last: int) -> str:
         """The lines from first to last, both included, with line ends between them."""
@@ -43,29 +109,68 @@ class Lines(Struct, frozen=True):
 
     def words(self, first: int, last: int) -> int:
         """Count the words of these lines."""
-        return sum(count_words(text) for text in self.texts[first - 1 : last])
+        return int(self.word_counts[first - 1 : last].sum())
 
+    def section(self, line: int) -> str:
+        """The path of titles that a line stands under; "" above the first."""
+        at = bisect_right(self._section_firsts, line) - 1
+        return self.sections[at].path if at >= 0 else ""
 
-def read_lines(store: Store, uri: str) -> Lines:
-    """Rebuild the lines of a document that was read into the memory."""
-    chunks = store.records.chunks(uri)
-    texts: list[str] = []
-    spans = []
-    for chunk in chunks:
-        first, last = chunk.lines or (len(texts) + 1, len(texts) + chunk.content.count("\n") + 1)
-        texts.extend([""] * (first - 1 - len(texts)))
-        parts = chunk.content.split("\n")
-        if first <= len(texts):
-            # a line that two chunks share
-            texts[-1] = f"{texts[-1]} {parts[0]}"
-            parts = parts[1:]
-        texts.extend(parts)
-        heading = chunk.metadata.get("heading", "")
-        spans.append(
-            ChunkSpan(chunk.id, first, last, heading, chunk.pages[0] if chunk.pages else 0)
+    def page(self, line: int) -> int:
+        """The page that a line begins on, from 1; 0 where there are no pages."""
+        at = bisect_right(self._page_lines, line) - 1
+        return self._pages[at] if at >= 0 else 0
+
+    @property
+    def page_count(self) -> int:
+        """How many pages there are; 0 where there are none."""
+        return self._pages[-1] if self._pages else 0
+
+    @property
+    def strategic_lines(self) -> int:
+        """How many lines are headings or begin a section."""
+        return int((self.marks & Mark.SECTION_START > 0).sum())
+
+    def passage(self, first: int, last: int, score: float = 0.0) -> Passage:
+        """These lines, both included, as a passage that can be cited.
+
+        Raises:
+            InvalidInputError: the document has no such lines.
+        """
+        if not 1 <= first <= last <= len(self):
+            raise InvalidInputError(
+                f"{self.name!r} has no lines {first}-{last}",
+                remedy=f"it has lines 1-{len(self)}",
+            )
+        return Passage(
+            uri=self.uri,
+            document=self.name,
+            first=first,
+            last=last,
+            text=self.text(first, last),
+            words=self.words(first, last),
+            score=score,
+            section=self.section(first),
+            page=self.page(first),
+            lined=self.lined,
         )
-    return Lines(uri, _title(chunks) or uri, texts, tuple(spans))
 
 
-def _title(chunks: Sequence[Resource]) -> str:
-    return chunks[0].title if chunks else ""
+def read_lines(store: Store, uri: str, name: str = "") -> Lines:
+    """Rebuild the lines of a document that was read into the memory; none where nothing was.
+
+    Args:
+        name: what to call it; default its title.
+    """
+    chunks = [chunk for chunk in store.records.chunks(uri) if chunk.is_chunk]
+    rebuilt = rebuild(chunks)
+    title = chunks[0].title if chunks else ""
+    return Lines(
+        uri,
+        name or title or uri,
+        rebuilt.texts,
+        rebuilt.chunks,
+        lined=rebuilt.lined,
+        header=rebuilt.header,
+        pages=rebuilt.pages,
+    )

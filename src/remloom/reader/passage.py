@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from ..model import cited
 
-__all__ = ["Passage"]
+__all__ = ["Passage", "cite_lines"]
 
 
 class Passage(Struct, frozen=True, gc=False, kw_only=True):
@@ -24,10 +24,20 @@ class Passage(Struct, frozen=True, gc=False, kw_only=True):
     score: float = 0.0  # how well it fits; comparable within one call
     section: str = ""  # "Terms > Payment": the headings it stands under
     page: int = 0  # the first page it is on, from 1; 0 where there are no pages
+    # false: the lines are not those of the source, but of the text that was taken from it
+    lined: bool = True
 
     @property
     def source(self) -> str:
-        """A citation: `uri:first-last`, or `uri#page=n` where the document has pages."""
-        if self.page:
-            return cited(self.uri, {"pages": (self.page, self.page)})
-        return cited(self.uri, {"lines": (self.first, self.last)})
+        """A citation: `uri:first-last`, or `uri#page=n` where the document has pages.
+
+        The `uri` alone where the source has no lines.
+        """
+        return cite_lines(self.uri, (self.first, self.last), self.page, lined=self.lined)
+
+
+def cite_lines(uri: str, lines: tuple[int, int], page: int = 0, *, lined: bool = True) -> str:
+    """Cite lines of a document by what its source has: pages, lines, or neither."""
+    if page:
+        return cited(uri, {"pages": (page, page)})
+    return cited(uri, {"lines": lines} if lined else {})

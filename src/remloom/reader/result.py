@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from ..model import cited
+from .passage import cite_lines
 from .step import ReadStep
 
 __all__ = ["Cited", "Found", "Reading", "Sentence"]
@@ -27,13 +27,13 @@ class Cited(Struct, frozen=True, kw_only=True):
     quote: str = ""
     found: Found = "unfounded"
     page: int = 0  # from 1; 0 where there are no pages
+    # false: the lines are not those of the source, but of the text that was taken from it
+    lined: bool = True
 
     @property
     def source(self) -> str:
-        """`uri:first-last`, or `uri#page=n` where the document has pages."""
-        if self.page:
-            return cited(self.uri, {"pages": (self.page, self.page)})
-        return cited(self.uri, {"lines": (self.first, self.last)})
+        """`uri:first-last`, `uri#page=n` where the document has pages, or the `uri` alone."""
+        return cite_lines(self.uri, (self.first, self.last), self.page, lined=self.lined)
 
     def as_dict(self) -> dict[str, Any]:
         shown: dict[str, Any] = msgspec.to_builtins(self)

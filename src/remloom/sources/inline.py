@@ -36,8 +36,8 @@ def from_text(
     if not isinstance(text, str) or not text.strip():
         raise InvalidInputError("there is no text to read", remedy="give a text that is not blank")
     check_uri(uri, at)
-    # lines are counted by LF alone
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    # lines are counted by LF alone; a byte order mark would hide a heading
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     document = markdown(uri, text)
     return replace(document, title=name or document.title, category=category, at=at or document.at)
 

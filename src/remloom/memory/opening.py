@@ -1,0 +1,138 @@
+"""Opening documents for a reader: by path, uri or label; what is not there is read in."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .. import labels
+from ..errors import InvalidInputError, LabelError, NotFoundError, SourceError
+from ..reader.reader import Reader
+from ..store.specs import ChunkRange, NameSpec
+from .engine import Engine
+from .reading import Reading
+
+if TYPE_CHECKING:
+    from ..reader.events import Told
+
+__all__ = ["Opening", "open_reader"]
+
+_LIKE = 0.4  # least likeness of a name that is named as the nearest
+_NEAREST = 3
+_TYPES = ("document", "chat")
+
+
+def open_reader(
+    engine: Engine,
+    reading: Reading,
+    documents: tuple[str | os.PathLike[str], ...],
+    told: Told | None,
+) -> Reader:
+    """Open documents in a reader; see `Memory.reader`."""
+    opening = Opening(engine, reading)
+    reader = Reader(
+        engine.store,
+        opening,
+        embed=engine.try_embed_query,
+        llm=lambda: engine.required_llm,
+        told=told,
+    )
+    for document in documents:
+        reader.open(document)
+    return reader
+
+
+class Opening:
+    """Finds the documents of one tenant, and reads in those that are not there. See `Finder`."""
+
+    def __init__(self, engine: Engine, reading: Reading) -> None:
+        self._engine = engine
+        self._store = engine.store
+        self._reading = reading
+
+    def find(self, document: str | os.PathLike[str]) -> list[str]:
+        """Return the uris of what a path, a uri or a label means."""
+        name = os.fspath(document)
+        if not isinstance(name, str) or not name.strip():
+            raise InvalidInputError(
+                f"{document!r} is not a document", remedy="give a path, a uri or a title"
+            )
+        path = Path(name).expanduser()
+        is_known = self._has_text(name)
+        # a uri that is no path of a file is what the memory has of it
+        if _exists(path) and (path.is_absolute() or not is_known):
+            return self._read(path)
+        return [name] if is_known else self._labelled(name)
+
+    def add_text(self, text: str, name: str) -> str:
+        """Read a text in, in place of an earlier one of this name; returns its uri."""
+        if not isinstance(name, str) or not name.strip():
+            raise InvalidInputError("a text needs a name", remedy='say what it is: name="report"')
+        uri = f"text:{name.strip()}"
+        self._reading.read_text(text, uri, name, "document", None)
+        return uri
+
+    def _read(self, path: Path) -> list[str]:
+        """Read a file or folder in, as far as it is not there; what cannot be read is an error."""
+        report = self._reading.read(path, wait=False)
+        found = [item.uri for item in report.items if item.status in ("read", "unchanged")]
+        failed = [item for item in report.items if item.status == "failed"]
+        if failed or not found:
+            odd = failed or report.items
+            reason = odd[0].reason if odd else "there is no document in it"
+            raise SourceError(
+                f"{path} cannot be opened: {reason}",
+                remedy="see docs/reading.md for what can be read",
+                uri=str(path),
+            )
+        return found
+
+    def _has_text(self, uri: str) -> bool:
+        return bool(labels.storable(uri) and self._store.records.chunks(uri, ChunkRange(limit=1)))
+
+    def _labelled(self, name: str) -> list[str]:
+        """The document that has a label, or that a record of this label was read from."""
+        try:
+            key = labels.key(name)
+        except LabelError:
+            key = ""
+        records = self._store.records.lookup([key])[key] if key else []
+        # what a document names is not that document
+        uris = dict.fromkeys(record.uri for record in records if record.uri)
+        uris = {uri: None for uri in uris if self._has_text(uri)}
+        if len(uris) > 1:
+            raise InvalidInputError(
+                f"{len(uris)} documents are called {name!r}",
+                remedy=f"give the uri of one: {', '.join(list(uris)[:_NEAREST])}",
+            )
+        return list(uris) if uris else self._refuse(name)
+
+    def _refuse(self, name: str) -> list[str]:
+        nearest = self._nearest(name)
+        hint = f"did you mean {' or '.join(map(repr, nearest))}?" if nearest else "check the path"
+        raise NotFoundError(
+            f"there is neither a file nor a document {name!r}",
+            remedy=f"{hint} To read a text, use `open_text`",
+            document=name,
+            nearest=nearest,
+        )
+
+    def _nearest(self, name: str) -> list[str]:
+        """The names of the documents that are most like a name."""
+        words = Path(name).stem.replace("_", " ").replace("-", " ").strip() or name
+        found = [
+            match
+            for type in _TYPES
+            for match in self._store.search.names(words, NameSpec(_NEAREST, _LIKE, type))
+        ]
+        found.sort(key=lambda match: -match.score)
+        return list(dict.fromkeys(match.record.name for match in found))[:_NEAREST]
+
+
+def _exists(path: Path) -> bool:
+    """Whether there is a file or folder; a text that can be no path is none."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False

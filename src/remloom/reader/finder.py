@@ -1,0 +1,25 @@
+"""Finding the documents that are to be opened, and reading in those that are not there."""
+
+from __future__ import annotations
+
+import os
+from typing import Protocol
+
+__all__ = ["Finder"]
+
+
+class Finder(Protocol):
+    """Finds documents in a memory; what it does not have is read in."""
+
+    def find(self, document: str | os.PathLike[str]) -> list[str]:
+        """Return the uris of what a path, a uri or a label means; a file is read if it changed.
+
+        Raises:
+            NotFoundError: there is neither a file nor a document of this name; names the nearest.
+            SourceError: a file that cannot be read.
+        """
+        ...
+
+    def add_text(self, text: str, name: str) -> str:
+        """Read a text in, in place of an earlier one of this name; returns its uri."""
+        ...

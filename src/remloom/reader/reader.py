@@ -1,0 +1,211 @@
+"""`Reader`: long documents that are open, to be looked through, searched and asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from ..errors import InvalidInputError, StoreClosedError
+from ..store.contract import Store
+from .coverage import Coverage
+from .documents import Documents, DocumentStats
+from .events import EventType, ReadEvent, Told
+from .finder import Finder
+from .outline import Outline
+from .passage import Passage
+from .stats import SessionStats
+
+if TYPE_CHECKING:
+    from ..llm import LLM
+
+__all__ = ["Reader"]
+
+OUTLINE_TOKENS = 1_000  # of an outline that is shown, unless another number is given
+
+
+class Reader:
+    """Documents that are open. Made by `memory.reader(...)`; use it as a context manager.
+
+    Lines are counted from 1. A document that was changed in the memory meanwhile is read anew, one
+    that was forgotten is closed; either is told as a WARNING. Source: seed 3.
+
+    Args:
+        finder: finds documents, and reads in those that are not there.
+        embed: embeds a question; None where there is no embedder.
+        llm: gives the language model.
+        told: is called with each event.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        finder: Finder,
+        *,
+        embed: Callable[[str], Any],
+        llm: Callable[[], LLM],
+        told: Told | None = None,
+    ) -> None:
+        self._store = store
+        self._finder = finder
+        self._embed = embed
+        self._llm = llm
+        self._told = told
+        self._opened = Documents(store)
+        # what was shown, by uri
+        self._coverage: dict[str, Coverage] = {}
+        self._stats = SessionStats()
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"<Reader of {', '.join(map(repr, self._opened.names)) or 'no documents'}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the documents; they stay in the memory. Closing twice is fine."""
+        self._closed = True
+        self._opened.close()
+
+    # -- documents ---------------------------------------------------------------------------------
+
+    def open(self, path: str | os.PathLike[str], name: str | None = None) -> DocumentStats:
+        """Open a document beside those that are open. Source: seed 3.
+
+        Args:
+            path: of a file, which is read into the memory if it is not there or has changed; or
+                the uri, title or label of a document that the memory has. Of a file that holds
+                several documents all are opened, and the first is returned.
+            name: what to call it here; default its title.
+
+        Raises:
+            NotFoundError: there is no such file or document; the remedy names the nearest.
+            SourceError: the file cannot be read, or has no text.
+            InvalidInputError: another document that is open has this name.
+        """
+        self._check_open()
+        uris = self._finder.find(path)
+        if name is not None and len(uris) > 1:
+            raise InvalidInputError(
+                f"{os.fspath(path)!r} holds {len(uris)} documents",
+                remedy="leave the name out: each has its own",
+            )
+        opened = [self._open(uri, name or "") for uri in uris]
+        return opened[0]
+
+    def open_text(self, text: str, name: str = "text") -> DocumentStats:
+        """Read a text into the memory and open it. Source: seed 3, `load_text`.
+
+        Args:
+            name: what to call it; a text that was read so under this name before is replaced.
+
+        Raises:
+            InvalidInputError: the text or the name is blank.
+        """
+        self._check_open()
+        return self._open(self._finder.add_text(text, name), name)
+
+    def _open(self, uri: str, name: str) -> DocumentStats:
+        stats = DocumentStats.of(self._opened.open(uri, name))
+        self._tell(
+            EventType.DOCUMENT_LOADED,
+            filepath=stats.uri,
+            doc_name=stats.doc_name,
+            total_lines=stats.total_lines,
+            total_words=stats.total_words,
+        )
+        return stats
+
+    @property
+    def documents(self) -> list[DocumentStats]:
+        """The documents that are open, in numbers, in the order in which they were opened."""
+        return [DocumentStats.of(lines) for lines in self._current()]
+
+    def outline(
+        self, document: str | None = None, *, budget_tokens: int = OUTLINE_TOKENS
+    ) -> Outline:
+        """Outline a document, or all that are open: their sections with lines, pages and words.
+
+        A document without headings has none. `str()` of the outline is text for a person or a
+        model.
+
+        Args:
+            document: the name of one.
+            budget_tokens: of that text: where it would be longer, the deepest levels are left out.
+
+        Raises:
+            UnknownNameError: no document that is open is called so.
+            InvalidInputError: no document is open, or a budget below 1.
+        """
+        if budget_tokens < 1:
+            raise InvalidInputError(
+                f"{budget_tokens} is not a budget", remedy="give a number of tokens of 1 or more"
+            )
+        opened = self._current().all(document)
+        sections = (section for lines in opened for section in lines.sections)
+        return Outline(tuple(sections), budget_tokens)
+
+    def lines(self, first: int, last: int | None = None, document: str | None = None) -> Passage:
+        """Read lines of a document, both included.
+
+        Args:
+            first, last: from 1; lines behind the end are left out. Without `last`, one line.
+            document: its name, where several are open.
+
+        Raises:
+            InvalidInputError: there are no such lines, or several documents are open.
+            UnknownNameError: no document that is open is called so.
+        """
+        lines = self._current().get(document)
+        end = first if last is None else last
+        passage = lines.passage(first, min(end, len(lines)) if first <= len(lines) else end)
+        self._note_shown(passage)
+        return passage
+
+    def coverage(self) -> dict[str, float]:
+        """Return the share of the words of each document that was shown so far, by its name."""
+        shares = {}
+        for lines in self._current():
+            total = lines.words(1, len(lines))
+            ranges = self._coverage.get(lines.uri, Coverage())
+            read = sum(lines.words(first, last) for first, last in ranges)
+            shares[lines.name] = read / total if total else 0.0
+        return shares
+
+    def stats(self) -> dict[str, Any]:
+        """Return what was asked and read so far, in numbers. Source: seed 3, `session_stats`."""
+        return self._stats.as_dict() | {"coverage": self.coverage()}
+
+    # -- what the parts share ----------------------------------------------------------------------
+
+    def _current(self) -> Documents:
+        """The documents as the memory has them now."""
+        self._check_open()
+        for notice in self._opened.refresh():
+            self._coverage.pop(notice.uri, None)
+            self._tell(EventType.WARNING, warning=str(notice), document=notice.document)
+        return self._opened
+
+    def _note_shown(self, passage: Passage) -> None:
+        self._coverage.setdefault(passage.uri, Coverage()).add(passage.first, passage.last)
+
+    def _tell(self, type: EventType, **data: Any) -> None:
+        if self._told is not None:
+            self._told(ReadEvent(type=type, at=datetime.now(UTC), data=data))
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreClosedError(
+                "this reader is closed", remedy="open another one with `memory.reader(…)`"
+            )
