@@ -39,6 +39,9 @@ FIRST_SEEN = {
     "errands": (1.000, 0.647),
     "requests": (0.766, 0.267),
     "visits": (0.875, 0.500),
+    "news": (0.941, 0.457),
+    "houses": (0.900, 0.360),
+    "letters": (0.889, 0.533),
 }
 AT = datetime(2024, 11, 20, 12, tzinfo=UTC)  # when all of it is said
 

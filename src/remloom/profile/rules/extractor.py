@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ...errors import InvalidInputError
 from ..claim import Claim, Polarity
 from .clauses import Clause, clauses
-from .lexicon import lookup, read_items, split_version
+from .lexicon import lookup_words, split_version
 from .passage import HIDDEN, own_words
 from .patterns import Pattern, patterns
 from .readings import READINGS
@@ -74,7 +74,8 @@ def _claims(clause: Clause, passage: str, at: datetime | None) -> Iterator[Claim
     denied = _INSTEAD.search(text, begin)
     end = denied.start() if denied else len(text)
     for expression, pattern in patterns():
-        found = expression.match(text, begin, end)
+        # some patterns say themselves what is not so
+        found = expression.match(text, begin, end) or (denied and expression.match(text, begin))
         if found is None or not _is_standing(pattern, clause):
             continue
         said = _read(found, pattern, clause, passage)
@@ -141,7 +142,7 @@ def _read_words(
         pairs = READINGS[pattern.parse](words.replace("’", "'")) if words else []
         return [_Said(own or key, value, polarity) for own, value in pairs]
     said: list[_Said] = []
-    for meaning in lookup(read_items(words), pattern.verb):
+    for meaning in lookup_words(words, pattern.verb):
         name, version = (
             split_version(meaning.value) if meaning.of.versioned else (meaning.value, "")
         )

@@ -19,6 +19,9 @@ _AS = re.compile(r"as an?\b(?![\w -]{2,40} (?:I|we)\b)", re.IGNORECASE)
 # a cut behind which something new is said, whatever was not meant before it
 _STRONG = re.compile(r"[;:–—]|\s-\s|\b(?:but|yet|although|though|whereas|and|so)\b", re.IGNORECASE)
 
+# no question, but a nudge: "It’s short answers for me, ok?"
+_TAG = re.compile(r",? (?:ok|okay|alright|yeah|thanks|please)\s?\?\s*$", re.IGNORECASE)
+
 Bounds = tuple[int, int]
 
 
@@ -39,7 +42,7 @@ class _Grammar:
     def __init__(self) -> None:
         opener = rf"(?={alternatives('openers')}\b)"
         self.boundary = re.compile(
-            r"(?:[;–—()☀-➿\U0001F300-\U0001FAFF]|:(?!\s?(?-i:[A-Z]\w+)(?:,|\s(?:and|&|\+)\s)))+\s*|\s-\s|,?\s+(?:but|yet|because|whereas|although|though)\s+"
+            r"(?:[;–—()☀-➿\U0001F300-\U0001FAFF]|(?<!allergies)(?<!hobbies)(?<!stack)(?<!setup):(?!\s?(?-i:[A-Z]\w+)(?:,|\s(?:and|&|\+)\s)))+\s*|\s-\s|,?\s+(?:but|yet|because|whereas|although|though)\s+"
             rf"|,?\s+(?:and|so|or|while)\s+{opener}|,\s*{opener}",
             re.IGNORECASE,
         )
@@ -111,7 +114,7 @@ def _asserted(sentence: str, bounds: list[Bounds]) -> list[Bounds]:
     """The clauses that are no questions: of "I live in Ghent, any good bakeries?" the first."""
     grammar = _grammar()
     core = skip_lead(sentence)
-    asked = sentence.rstrip().rstrip(f'"”’){HIDDEN}').endswith("?")
+    asked = sentence.rstrip().rstrip(f'"”’){HIDDEN}').endswith("?") and not _TAG.search(sentence)
     if not asked or grammar.request.match(sentence, core):
         return bounds
     return [] if grammar.question.match(sentence, core) else bounds[:-1]

@@ -12,7 +12,16 @@ from msgspec import Struct
 
 from .phrases import alternatives
 
-__all__ = ["Meaning", "WordClass", "lists", "lookup", "read_items", "split_version", "word_classes"]
+__all__ = [
+    "Meaning",
+    "WordClass",
+    "lists",
+    "lookup",
+    "lookup_words",
+    "read_items",
+    "split_version",
+    "word_classes",
+]
 
 _SEPARATOR = re.compile(
     r",?\s+and,\s+(?:\w+,\s+)?|,\s*(?:and\s+|or\s+)?"
@@ -21,6 +30,7 @@ _SEPARATOR = re.compile(
 _LEAD = re.compile(rf"(?:{alternatives('articles')}\s+)+", re.IGNORECASE)
 _TAIL = re.compile(rf"(?:\s+|^){alternatives('tails')}\b.*|[.!?)\s]+$", re.IGNORECASE | re.DOTALL)
 _VERB = re.compile(r"\b(?:is|are|was|were|has|makes?)\b", re.IGNORECASE)
+_NAME = re.compile(r"[A-Z][\w.-]{1,20}")
 _VERSION = re.compile(
     r"(?P<name>.+?)[ -]v?(?P<version>\d[\w.]*|Sonoma|Sequoia|Ventura|Tahoe|Monterey|LTS)(?: LTS)?"
 )
@@ -75,7 +85,7 @@ def read_items(text: str) -> list[str]:
 
 
 def lookup(items: list[str], verb: str) -> list[Meaning]:
-    """What items of one list mean behind a verb; none if the first is not known.
+    """What items of one list mean behind a verb; none if the first is neither known nor a name.
 
     The head of the last item is that of all: "Thai and Lao food".
 
@@ -84,9 +94,16 @@ def lookup(items: list[str], verb: str) -> list[Meaning]:
     """
     head = items[-1].rpartition(" ")[2].casefold() if items else ""
     found = [_meaning(item, verb, head) for item in items]
-    if not found or found[0] is None:
+    if not found or (found[0] is None and not (verb == "use" and _NAME.fullmatch(items[0]))):
         return []
     return [one for one in found if one is not None]
+
+
+def lookup_words(words: str, verb: str) -> list[Meaning]:
+    """What words mean behind a verb: all of them as one thing ("pineapple on pizza"), or a list."""
+    lead = _LEAD.match(words)
+    whole = words[lead.end() :] if lead else words
+    return lookup([whole.strip(" .!")], verb) or lookup(read_items(words), verb)
 
 
 def _meaning(item: str, verb: str, head: str) -> Meaning | None:

@@ -29,7 +29,7 @@ _FOREIGN = (
     re.compile(r"(?m)^ *\*[^*\n]+\* *$"),
     re.compile(r"(?m)^.*[♪♫].*$"),
     # a conversation in one line
-    re.compile(r"\b[A-Z]\w{1,15}: [^\n]{1,300}?\b(?:Me|You): [^\n]*"),
+    re.compile(r"\b[A-Z]\w{0,15}: [^\n]{1,300}?\b(?:Me|You|A): [^\n]*"),
     re.compile(r"\bhttps?://\S+|\bwww\.\S+"),
     re.compile(r"`[^`\n]*\s[^`\n]*`"),
 )

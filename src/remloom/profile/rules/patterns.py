@@ -1,4 +1,4 @@
-"""The patterns of patterns.toml: what a clause may say, and what it then claims."""
+"""The patterns of the folder `topics`: what a clause may say, and what it then claims."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from .lexicon import lists
 
 __all__ = ["Pattern", "patterns"]
 
+# in the order in which they are tried
+_TOPICS = ("identity", "home", "work", "answers", "tools", "food", "pets", "tastes", "german")
 _MACRO = re.compile(r"\{([a-z]\w*)\}")
 
 
 class Pattern(Struct, frozen=True, forbid_unknown_fields=True):
-    """One way to say something; the head of patterns.toml says what the fields are."""
+    """One way to say something; the head of macros.toml says what the fields are."""
 
     pattern: str
     key: str = ""
@@ -37,18 +39,23 @@ class Pattern(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _File(Struct, forbid_unknown_fields=True):
-    macros: dict[str, str]
-    rule: list[Pattern]
+    macros: dict[str, str] = {}
+    rule: list[Pattern] = []
 
 
 @cache
 def patterns() -> tuple[tuple[re.Pattern[str], Pattern], ...]:
     """Every pattern and its compiled form, in the order in which they are tried."""
-    text = files(__package__).joinpath("patterns.toml").read_text("utf-8")
-    file = msgspec.toml.decode(text, type=_File)
-    animals = "|".join(sorted(lists()["animals"] | lists()["breeds"], key=len, reverse=True))
-    macros = {**file.macros, "animal": f"(?:{animals})(?:s|es)?"}
-    return tuple((_expand(rule.pattern, macros), rule) for rule in file.rule)
+    macros = dict(_read("macros").macros)
+    animals = sorted(lists()["animals"] | lists()["breeds"], key=len, reverse=True)
+    macros["animal"] = f"(?:{'|'.join(animals)})(?:s|es)?"
+    rules = [rule for topic in _TOPICS for rule in _read(topic).rule]
+    return tuple((_expand(rule.pattern, macros), rule) for rule in rules)
+
+
+def _read(name: str) -> _File:
+    text = files(__package__).joinpath("topics", f"{name}.toml").read_text("utf-8")
+    return msgspec.toml.decode(text, type=_File)
 
 
 def _expand(pattern: str, macros: Mapping[str, str]) -> re.Pattern[str]:

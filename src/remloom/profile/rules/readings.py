@@ -290,6 +290,10 @@ def _animal(text: str) -> Pairs:
         "hund": "dog",
         "katze": "cat",
         "kater": "cat",
+        "tabby": "cat",
+        "kitty": "cat",
+        "kitties": "cat",
+        "tomcat": "cat",
     }
     if plain in one:
         return [("", one[plain])]
