@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from remloom.errors import InvalidInputError
-from remloom.reader.tables import MARKS, LineTables, Ranked, Section, Source, Span
+from remloom.reader.line_columns import MARKS, Section, Source, Span
+from remloom.reader.tables import LineTables, Ranked
 
 CASES = json.loads(Path(__file__).with_name("sql_cases.json").read_text())
 TEXTS = [

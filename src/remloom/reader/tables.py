@@ -11,59 +11,35 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 from ..errors import InvalidInputError, MissingExtraError, SqlGuardError
+from .line_columns import (
+    LINE_COLUMNS,
+    MAX_WIDTH,
+    SECTION_COLUMNS,
+    Column,
+    Source,
+    further_columns,
+    line_blocks,
+    section_block,
+    text_array,
+)
 from .rows import Rows
+from .sql.readable import Readable
 
 if TYPE_CHECKING:
     import duckdb
-    import numpy as np
 
     from .sql.prepare import Prepared, Search
 
-__all__ = ["Column", "LineTables", "Ranked", "Section", "Source"]
+__all__ = ["LineTables", "Rank", "Ranked"]
 
 SECONDS = 10.0  # that a query may take
 MAX_ROWS = 10_000  # of an answer
 MAX_CHARACTERS = 10_000_000  # in the texts of an answer
 _MEMORY = 512  # MB that a query may take, besides the lines
 _INSISTENCE = 0.1  # seconds between the interrupts of a query that goes on
-_BLOCK = 100_000  # lines that are loaded at once
-
-
-class Section(NamedTuple):
-    """A section of a document, as the table `sections` has it."""
-
-    title: str
-    level: int  # from 1
-    first: int  # lines, from 1, both included
-    last: int
-    words: int
-    page: int = 0  # from 1; 0 where there are no pages
-
-
-class Span(NamedTuple):
-    """Lines that stand under one heading and on one page."""
-
-    first: int  # lines, from 1, both included
-    last: int
-    section: str = ""
-    page: int = 0
-
-
-class Source(Struct, frozen=True):
-    """The lines of a document, as columns."""
-
-    name: str
-    texts: Sequence[str]
-    words: np.ndarray[Any, Any]  # counts, a line each
-    marks: Mapping[str, np.ndarray[Any, Any]]  # booleans, a line each, by the name of the column
-    spans: Sequence[Span] = ()
-    sections: Sequence[Section] = ()
-    extras: Mapping[str, Sequence[Any]] = {}  # further columns, a value a line
 
 
 class Ranked(NamedTuple):
@@ -74,40 +50,8 @@ class Ranked(NamedTuple):
     score: float
 
 
-class Column(Struct, frozen=True):
-    """A column of a table."""
-
-    name: str
-    type: str
-    description: str
-
-
 # what ranks lines: words and how many -> the best lines, best first
-Rank = Callable[[str, int], Sequence[Ranked]]
-
-MARKS = ("is_header", "is_list_item", "is_code", "is_section_start", "is_strategic")
-LINE_COLUMNS = (
-    Column("line_num", "INTEGER", "number of the line, from 1, in its document"),
-    Column("text", "VARCHAR", "the line, indentation and all"),
-    Column("word_count", "INTEGER", "its words"),
-    Column("is_header", "BOOLEAN", "it is a heading"),
-    Column("is_list_item", "BOOLEAN", "it is an item of a list"),
-    Column("is_code", "BOOLEAN", "it is code"),
-    Column("is_section_start", "BOOLEAN", "it is a heading, or leads in what follows it"),
-    Column("is_strategic", "BOOLEAN", "it is a heading or the start of a section"),
-    Column("doc", "VARCHAR", "name of its document"),
-    Column("section", "VARCHAR", "the headings that it stands under: 'Terms > Payment'"),
-    Column("page", "INTEGER", "the page that it is on, from 1; NULL without pages"),
-)
-SECTION_COLUMNS = (
-    Column("doc", "VARCHAR", "name of the document"),
-    Column("title", "VARCHAR", "its heading"),
-    Column("level", "INTEGER", "1 for the highest"),
-    Column("first_line", "INTEGER", "number of its first line, the heading"),
-    Column("last_line", "INTEGER", "number of its last line"),
-    Column("word_count", "INTEGER", "the words in it"),
-    Column("page", "INTEGER", "the page that it begins on; NULL without pages"),
-)
+Rank: TypeAlias = Callable[[str, int], Sequence[Ranked]]
 
 
 class LineTables:
@@ -138,31 +82,34 @@ class LineTables:
         self._several = len(sources) > 1
         self._rank = rank
         self._seconds = seconds
-        extras = _extra_columns(sources)
+        extras = further_columns(sources)
         self.columns: tuple[Column, ...] = (*LINE_COLUMNS, *extras)
-        characters = sum(sum(map(len, source.texts)) for source in sources)
-        self._database = _connect(_MEMORY + 4 * characters // 1_000_000)
+        self._readable = Readable(
+            self.table,
+            {
+                self.table: tuple(column.name for column in self.columns),
+                "sections": tuple(column.name for column in SECTION_COLUMNS),
+            },
+            min(MAX_WIDTH, max((source.longest for source in sources), default=0)),
+            sum(source.characters for source in sources),
+        )
+        self._database = _connect(_MEMORY + 4 * self._readable.characters // 1_000_000)
         self._create(self.table, self.columns)
         self._create("sections", SECTION_COLUMNS)
         for source in sources:
-            for block in _line_blocks(source, extras):
+            for block in line_blocks(source, extras):
                 self._load(self.table, block)
             if source.sections:
-                self._load("sections", _section_block(source))
+                self._load("sections", section_block(source))
 
     def close(self) -> None:
         self._database.close()
 
     def prepare(self, text: str, *, fix: bool = True) -> Prepared:
         """Check a query, and mend it; see `sql.prepare.prepare_query`."""
-        from .sql.names import Readable
         from .sql.prepare import prepare_query
 
-        columns = {
-            self.table: tuple(column.name for column in self.columns),
-            "sections": tuple(column.name for column in SECTION_COLUMNS),
-        }
-        return prepare_query(text, Readable(self.table, columns), several=self._several, fix=fix)
+        return prepare_query(text, self._readable, several=self._several, fix=fix)
 
     def run(self, text: str, *, fix: bool = True, most: int = MAX_ROWS) -> Rows:
         """Answer a query.
@@ -222,7 +169,7 @@ class LineTables:
             {
                 "rank": np.arange(1, len(found) + 1, dtype=np.int32),
                 "score": np.array([line.score for line in found], dtype=np.float64),
-                "doc": _texts([line.document for line in found]),
+                "doc": text_array([line.document for line in found]),
                 "line_num": np.array([line.line for line in found], dtype=np.int32),
             },
         )
@@ -310,92 +257,6 @@ def _checked_name(name: str) -> str:
             remedy="small letters, digits and underscores: 'documents'",
         )
     return name
-
-
-def _extra_columns(sources: Sequence[Source]) -> tuple[Column, ...]:
-    """The further columns of all documents, each of a type that has all its values."""
-    values: dict[str, list[Sequence[Any]]] = {}
-    for source in sources:
-        for name, column in source.extras.items():
-            values.setdefault(name, []).append(column)
-    return tuple(
-        Column(name, _common_type(columns), "a column of the rows that were opened")
-        for name, columns in values.items()
-    )
-
-
-def _common_type(columns: Sequence[Sequence[Any]]) -> str:
-    kinds = {type(value) for column in columns for value in column if value is not None}
-    if kinds == {bool}:
-        return "BOOLEAN"
-    if kinds == {int}:
-        return "BIGINT"
-    return "DOUBLE" if kinds and kinds <= {int, float} else "VARCHAR"
-
-
-def _line_blocks(source: Source, extras: Sequence[Column]) -> Iterator[dict[str, Any]]:
-    import numpy as np
-
-    sections, pages = _spread(source)
-    for start in range(0, len(source.texts), _BLOCK):
-        rows = slice(start, start + _BLOCK)
-        texts = source.texts[rows]
-        block = {
-            "line_num": np.arange(start + 1, start + len(texts) + 1, dtype=np.int32),
-            "text": _texts(texts),
-            "word_count": source.words[rows].astype(np.int32),
-        }
-        for name in MARKS:
-            block[name] = source.marks[name][rows].astype(bool)
-        block["doc"] = _texts([source.name] * len(texts))
-        block["section"] = sections[rows]
-        block["page"] = pages[rows]
-        for column in extras:
-            block[column.name] = _values(source.extras.get(column.name), rows, column, len(texts))
-        yield block
-
-
-def _spread(source: Source) -> tuple[Any, Any]:
-    """The section and the page of each line."""
-    import numpy as np
-
-    sections = np.full(len(source.texts), "", dtype=object)
-    pages = np.full(len(source.texts), None, dtype=object)
-    for span in source.spans:
-        lines = slice(span.first - 1, span.last)
-        sections[lines] = span.section
-        pages[lines] = span.page or None
-    return sections, pages
-
-
-def _values(values: Sequence[Any] | None, rows: slice, column: Column, size: int) -> Any:
-    found = [None] * size if values is None else list(values[rows])
-    if column.type == "VARCHAR":
-        found = [value if value is None else str(value) for value in found]
-    return _texts(found)
-
-
-def _texts(values: Sequence[Any]) -> Any:
-    import numpy as np
-
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
-
-
-def _section_block(source: Source) -> dict[str, Any]:
-    import numpy as np
-
-    sections = source.sections
-    return {
-        "doc": _texts([source.name] * len(sections)),
-        "title": _texts([section.title for section in sections]),
-        "level": np.array([section.level for section in sections], dtype=np.int32),
-        "first_line": np.array([section.first for section in sections], dtype=np.int32),
-        "last_line": np.array([section.last for section in sections], dtype=np.int32),
-        "word_count": np.array([section.words for section in sections], dtype=np.int32),
-        "page": _texts([section.page or None for section in sections]),
-    }
 
 
 def _fetch(cursor: Any, most: int) -> tuple[tuple[tuple[Any, ...], ...], bool]:

@@ -26,6 +26,7 @@ class Allowed(Struct, frozen=True):
     functions: _Arities  # of one row
     aggregates: _Arities
     windows: _Arities  # that need an OVER
+    texts: frozenset[str]  # the functions that may give a text as long as what they are given
 
     def arity(self, function: str) -> tuple[int, int] | None:
         """How many arguments a function takes; None if it does not exist."""

@@ -11,8 +11,8 @@ from typing import Any
 from sqlglot import exp, parse_one
 
 from .allowed import read_allowed
-from .guard import function_name
-from .names import Readable
+from .guard import function_name, own_nodes
+from .readable import Readable
 
 __all__ = ["SEARCH_LIMIT", "fix_query"]
 
@@ -61,18 +61,13 @@ def _source(query: Any) -> Any:
     return clause.this if clause is not None else None
 
 
-def _own_nodes(query: Any) -> list[Any]:
-    """The nodes of a query without those of the queries in it."""
-    return list(query.walk(prune=lambda node: node is not query and isinstance(node, exp.Query)))
-
-
 def _gives_lines(query: Any) -> bool:
     """Whether each row is a row of what is read: no aggregate, no group."""
     if isinstance(query, exp.SetOperation):
         return all(_gives_lines(part.unnest()) for part in (query.this, query.expression))
     if not isinstance(query, exp.Select) or query.args.get("group") or query.args.get("having"):
         return False
-    return not any(map(_is_aggregate, _own_nodes(query)))
+    return not any(map(_is_aggregate, own_nodes(query)))
 
 
 def _is_aggregate(node: Any) -> bool:

@@ -7,7 +7,7 @@ more than its size lets expect.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from sqlglot import exp
@@ -16,7 +16,7 @@ from ...errors import UnknownNameError
 from .allowed import read_allowed
 from .parse import refuse
 
-__all__ = ["check_tree", "function_name", "position"]
+__all__ = ["check_tree", "function_name", "is_query", "own_nodes", "position"]
 
 MAX_LIMIT = 1_000_000  # of LIMIT and OFFSET
 MAX_PATTERN = 500  # characters of a pattern
@@ -71,6 +71,15 @@ def check_tree(tree: Any, sql: str) -> None:
 def function_name(node: Any) -> str:
     """The name of the function that a node calls; empty if it calls none."""
     return node.name.lower() if isinstance(node, exp.Anonymous) else ""
+
+
+def is_query(node: Any) -> bool:
+    return isinstance(node, exp.Query)
+
+
+def own_nodes(query: Any) -> Iterator[Any]:
+    """The nodes of a query, with the queries in it but not what those have."""
+    yield from query.walk(prune=lambda node: node is not query and is_query(node))
 
 
 def position(node: Any) -> int | None:

@@ -11,23 +11,13 @@ from sqlglot.dialects.duckdb import DuckDB
 from ...errors import SqlGuardError, UnknownNameError
 from .guard import position
 from .parse import refuse
+from .readable import Readable
 
-__all__ = ["Readable", "check_names"]
+__all__ = ["check_names"]
 
 RANKED = ("rank", "score")  # the columns that `search` has besides those of the lines
 _MAX_NAME = 200  # characters
 _Names = tuple[str, ...]
-
-
-class Readable(Struct, frozen=True):
-    """What a query may read: the columns of each table, and which table has the lines."""
-
-    table: str
-    columns: dict[str, _Names]  # by table, in their order
-
-    @property
-    def lines(self) -> _Names:
-        return self.columns[self.table]
 
 
 class _Scope(Struct):

@@ -10,8 +10,10 @@ from sqlglot import exp, parse_one
 from ...errors import RemloomError
 from .fixes import fix_query
 from .guard import check_tree, function_name, position
-from .names import Readable, check_names
+from .names import check_names
 from .parse import parse_query, read_dialect, refuse, strip_fence
+from .readable import Readable
+from .sizes import check_sizes
 
 __all__ = ["Prepared", "Search", "prepare_query", "write_query"]
 
@@ -54,6 +56,7 @@ def prepare_query(
     try:
         check_tree(query, sql)
         names = check_names(query, sql, readable)
+        check_sizes(query, sql, readable)
         if fix:
             query, fixes = fix_query(query, names, readable, several=several)
         searches = tuple(_read_search(node) for node in _searches(query))
