@@ -45,8 +45,7 @@ def make_source(name: str = "book", texts: list[str] = TEXTS, **fields: Any) -> 
     )
 
 
-@pytest.fixture(scope="module")
-def tables() -> Iterator[LineTables]:
+def make_tables() -> LineTables:
     source = make_source(
         spans=[Span(1, 4, "Book"), Span(5, 9, "Book > Chapter XII"), Span(10, 12, "Book > Code")],
         sections=[
@@ -55,9 +54,13 @@ def tables() -> Iterator[LineTables]:
             Section("Code", 2, 10, 12, 5),
         ],
     )
-    opened = LineTables(
-        [source], rank=lambda words, limit: [Ranked("book", 8, 2.0), Ranked("book", 7, 1.0)][:limit]
-    )
+    ranked = [Ranked("book", 8, 2.0), Ranked("book", 7, 1.0)]
+    return LineTables([source], rank=lambda words, limit: ranked[:limit])
+
+
+@pytest.fixture(scope="module")
+def tables() -> Iterator[LineTables]:
+    opened = make_tables()
     yield opened
     opened.close()
 

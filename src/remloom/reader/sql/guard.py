@@ -36,6 +36,7 @@ _REMEDIES = {
     "Bracket": "substr(text, 1, 80), or left(text, 80)",
     "Placeholder": "write the value itself",
     "Lateral": "a subquery, or a join",
+    "Var": "name the columns",
     "Values": "SELECT … FROM the table, with line_num IN (1, 100, 200)",
     "Interval": "lines have no times",
     "string_split": "word_count has the words of a line, split_part(text, ' ', 1) one of them",

@@ -1,0 +1,228 @@
+"""SQL over lines that means harm, or too much: refused, bounded, and never let out to the files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_reader_sql import CASES, make_source, make_tables
+
+from remloom.errors import InvalidInputError, RemloomError
+from remloom.reader.line_columns import MAX_WIDTH
+from remloom.reader.sql.allowed import read_allowed
+from remloom.reader.tables import LineTables
+
+SAMPLES = json.loads(Path(__file__).with_name("sql_samples.json").read_text())
+SECRET = "the-secret-in-a-file"
+HOSTILE = [
+    "read_text('{file}')", "read_csv_auto('{file}')", "'{file}'", "read_blob('{file}')", "glob('*')",
+    "COPY documents TO '{file}.out'", "ATTACH '{file}.db' AS x", "INSTALL httpfs", "LOAD httpfs",
+    "PRAGMA database_list", "SET memory_limit = '1TB'", "EXPORT DATABASE '{file}.d'", "CALL pragma_version()",
+    "CREATE TABLE x AS", "DROP TABLE documents", "DELETE FROM documents", "INSERT INTO documents",
+    "UPDATE documents SET text = 'x'", "information_schema.tables", "duckdb_tables()", "sqlite_master",
+    "getenv('HOME')", "current_setting('threads')", "range(1000000000)", "repeat('x', 1000000000)",
+    "generate_series(1, 1000000000)", "[x FOR x IN [1]]", "{'a': 1}", "query('SELECT 1')", "query_table('x')",
+    "RECURSIVE", "LATERAL", "; ", "--", "/*", "*/", "'", '"', "$$", "main.documents", "rowid", "x -> x",
+    "UNNEST([1])", "VALUES (1)", "TABLESAMPLE 1%", "PIVOT", "COLUMNS('.*')", "EXCLUDE (text)", "$1", "?",
+    "documents", "block", "\\", "\0", "\ud800", "0x1F", "1e999", "::JSON", "::STRUCT(a INT)", "{file}",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tables() -> Iterator[LineTables]:
+    opened = make_tables()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("files") / "secret.csv"
+    file.write_text(f"text\n{SECRET}\n")
+    return file
+
+
+@pytest.mark.parametrize("sql", SAMPLES)
+def test_what_is_written_anew_answers_as_the_query_does(tables: LineTables, sql: str) -> None:
+    free = duckdb.connect()
+    for table in ("documents", "sections"):
+        rows = tables._database.execute(f"SELECT * FROM {table}")
+        columns = ", ".join(f'"{name}" {kind}' for name, kind, *_ in rows.description)
+        free.execute(f"CREATE TABLE {table} ({columns})")
+        found = rows.fetchall()
+        marks = ", ".join("?" * len(found[0]))
+        free.executemany(f"INSERT INTO {table} VALUES ({marks})", found)
+    expected = free.execute(sql).fetchall()
+    free.close()
+    answer = tables.run(sql, fix=False)
+    assert list(answer.rows) == expected
+    # what was written anew says the same when it is read again
+    assert tables.prepare(answer.sql, fix=False).sql == answer.sql
+
+
+def test_every_function_that_may_be_called_exists(tables: LineTables) -> None:
+    allowed = read_allowed()
+    known = {name for (name,) in tables._database.execute(
+        "SELECT DISTINCT function_name FROM duckdb_functions()"
+    ).fetchall()}  # fmt: skip
+    # the parser of DuckDB reads these
+    syntax = {"coalesce", "concat_ws", "concat", "greatest", "least", "nullif", "ifnull"}
+    windows = set(allowed.windows)
+    assert not set(allowed.names) - known - syntax - windows
+    assert allowed.texts <= set(allowed.names)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM read_text('{file}')",
+        "COPY documents TO '{file}.out'",
+        "ATTACH '{file}.db' AS x",
+        "INSTALL httpfs",
+        "SET enable_external_access = true",
+        "SET lock_configuration = false",
+        "SELECT * FROM '{file}'",
+        "EXPORT DATABASE '{file}.d'",
+    ],
+)
+def test_the_engine_refuses_too_what_the_guard_refuses(
+    tables: LineTables, secret: Path, sql: str
+) -> None:
+    sql = sql.replace("{file}", str(secret))
+    with pytest.raises(InvalidInputError):
+        tables.run(sql)
+    with pytest.raises(duckdb.Error):
+        tables._database.cursor().execute(sql)
+    assert sorted(secret.parent.iterdir()) == [secret]
+
+
+TOKENS = re.compile(r"\s+|\w+|'[^']*'|.")
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> str:
+    queries = [case["sql"] for case in CASES] + SAMPLES
+    tokens = TOKENS.findall(draw(st.sampled_from(queries)))
+    others = TOKENS.findall(draw(st.sampled_from(queries)))
+    for _ in range(draw(st.integers(1, 4))):
+        at = draw(st.integers(0, len(tokens)))
+        until = at + draw(st.integers(0, 3))
+        piece = draw(st.sampled_from(HOSTILE) | st.sampled_from(others))
+        tokens[at:until] = [" ", piece, " "]
+    return "".join(tokens)
+
+
+@settings(max_examples=100, deadline=None)
+@given(sql=mutated())
+def test_no_mutated_query_reads_a_file_or_changes_anything(
+    tables: LineTables, secret: Path, sql: str
+) -> None:
+    sql = sql.replace("{file}", str(secret))
+    before = tables.run("SELECT count(*), sum(word_count) FROM documents").rows
+    try:
+        answer = tables.run(sql)
+    except RemloomError as error:
+        shown = str(error)
+        assert "Internal" not in shown
+        assert "not SQL as it is read here" not in shown
+    else:
+        shown = str(answer.rows)
+        # it binds a query to tables without columns, and cannot do so with each
+        with suppress(duckdb.Error):
+            found = tables._database.get_table_names(_without_search(answer.sql))
+            assert {name.strip('"') for name in found} <= {"documents", "sections"}
+    assert SECRET not in shown
+    assert sorted(secret.parent.iterdir()) == [secret]
+    assert tables.run("SELECT count(*), sum(word_count) FROM documents").rows == before
+
+
+def _without_search(sql: str) -> str:
+    return re.sub(r"search\('(''|[^'])*'(, \d+)?\)", "documents", sql)
+
+
+def test_a_wide_line_takes_several_rows_and_loses_nothing() -> None:
+    wide = " ".join(f"word{n}" for n in range(5_000))
+    tables = LineTables([make_source(texts=["before", wide, "behind"])])
+    rows = tables.run("SELECT line_num, text, word_count FROM documents", fix=False).rows
+    assert [line for line, _, _ in rows] == [1, *[2] * (len(rows) - 2), 3]
+    assert "".join(text for line, text, _ in rows if line == 2) == wide
+    assert max(len(text) for _, text, _ in rows) <= MAX_WIDTH
+    assert sum(words for line, _, words in rows if line == 2) == 5_000
+    assert tables.run(
+        "SELECT line_num FROM documents WHERE text LIKE '%word4999%'", fix=False
+    ).rows == ((2,),)
+    tables.close()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH a AS (SELECT text || text AS t FROM documents), b AS (SELECT t || t AS t FROM a), "
+        "c AS (SELECT t || t AS t FROM b), d AS (SELECT t || t AS t FROM c) SELECT t || t || t || t FROM d",
+        f"SELECT replace(replace(text, 'a', '{'b' * 200}'), 'b', '{'c' * 200}') FROM documents",
+        f"SELECT regexp_replace(text, '', '{'x' * 200}', 'g') FROM documents",
+        "WITH a AS (SELECT string_agg(text, '') AS t FROM documents) SELECT a.t FROM a, documents",
+        "SELECT string_agg(text, '') || 'x' FROM documents",
+        f"SELECT {', '.join(['text'] * 60)} FROM documents",
+    ],
+)
+def test_texts_that_grow_too_long_are_refused_before_they_are_made(sql: str) -> None:
+    tables = LineTables([make_source(texts=["a" * MAX_WIDTH] * 50)])
+    with pytest.raises(InvalidInputError, match="could make texts of") as refused:
+        tables.run(sql)
+    assert "left(text, 500)" in refused.value.remedy
+    tables.close()
+
+
+def test_texts_of_an_answer_are_bounded_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("remloom.reader.tables.MAX_CHARACTERS", 1_000)
+    tables = LineTables([make_source(texts=["a" * 300] * 50)])
+    answer = tables.run("SELECT * FROM documents")
+    assert answer.row_count == 3
+    assert answer.truncated
+    tables.close()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT string_agg(a.text, '') FROM documents a, documents b",
+        "SELECT count(*) FROM documents a, documents b WHERE a.text < b.text",
+        "SELECT a.text FROM documents a, documents b ORDER BY a.text || b.text",
+    ],
+)
+def test_what_takes_too_much_memory_or_time_is_stopped(sql: str) -> None:
+    tables = LineTables(
+        [make_source(texts=[f"line {n} of many" for n in range(20_000)])], seconds=0.3
+    )
+    with pytest.raises(InvalidInputError, match=r"too much memory|longer than"):
+        tables.run(sql)
+    assert tables.run("SELECT count(*) FROM documents").rows == ((20_000,),)
+    tables.close()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT " + "(" * 30 + "1" + ")" * 30,
+        "SELECT " + "NOT " * 40 + "is_code FROM documents",
+        "SELECT " + " + ".join(["1"] * 1_900) + " FROM documents",
+        "SELECT " + "1, " * 5_000 + "1",
+        "SELECT * FROM documents "
+        + " ".join(f"JOIN documents d{n} USING (line_num)" for n in range(30)),
+        "SELECT * FROM " + "(SELECT * FROM " * 24 + "documents" + ")" * 24,
+        "SELECT 1 UNION ALL " * 60 + "SELECT 1",
+        "x" * 50_000,
+    ],
+)
+def test_queries_that_are_too_large_are_refused_at_once(tables: LineTables, sql: str) -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        tables.run(sql)
+    assert "not SQL as it is read here" not in refused.value.message
