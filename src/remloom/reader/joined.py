@@ -21,7 +21,7 @@ __all__ = ["Flags", "JoinedLines", "Scores", "Spans"]
 Flags = NDArray[np.bool_]
 Scores = NDArray[np.float64]
 
-_LONG = 60  # words at which a paragraph of several lines is cut
+_LONG = 30  # words at which a paragraph of several lines is cut
 _WIDE = 300  # words of the passages around paragraphs
 _VARIANT = 0.4  # what a variant of a term counts, of what the term itself does
 _PAIR = 0.5  # weight of two terms in a row, of the weight of one term

@@ -12,10 +12,8 @@ from .question_terms import read_question
 
 __all__ = ["score_paragraphs"]
 
-_AFTER = 0.3  # what a paragraph gets of the score of the one before it
-_BEFORE = 0.2  # and of the one after it
-_NEIGHBOURS = 3  # paragraphs away that still count; what they give falls with the distance
-_WIDE = 0.3  # weight of the words of the wider passage
+_BESIDE = 0.3  # what a paragraph gets of the scores of those before and after it
+_WIDE = 0.6  # weight of the words of the wider passage
 _MEANING = 0.7  # weight of the likeness in meaning
 
 
@@ -56,12 +54,11 @@ def _spread(joined: JoinedLines, likeness: Mapping[str, float]) -> Scores:
 
 
 def _with_neighbours(scores: Scores, documents: Ids) -> Scores:
-    """Give each paragraph something of the scores of those around it, of the same document."""
+    """Give each paragraph something of the scores of those beside it, of the same document."""
     spread = scores.copy()
-    for distance in range(1, _NEIGHBOURS + 1):
-        same = documents[distance:] == documents[:-distance]
-        spread[distance:] += _AFTER**distance * scores[:-distance] * same
-        spread[:-distance] += _BEFORE**distance * scores[distance:] * same
+    same = documents[1:] == documents[:-1]
+    spread[1:] += _BESIDE * scores[:-1] * same
+    spread[:-1] += _BESIDE * scores[1:] * same
     return spread
 
 
