@@ -42,6 +42,9 @@ FIRST_SEEN = {
     "news": (0.941, 0.457),
     "houses": (0.900, 0.360),
     "letters": (0.889, 0.533),
+    "phones": (0.935, 0.659),
+    "stories": (0.857, 0.857),
+    "shops": (0.923, 0.706),
 }
 AT = datetime(2024, 11, 20, 12, tzinfo=UTC)  # when all of it is said
 

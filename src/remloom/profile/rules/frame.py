@@ -42,8 +42,8 @@ class _Grammar:
     def __init__(self) -> None:
         opener = rf"(?={alternatives('openers')}\b)"
         self.boundary = re.compile(
-            r"(?:[;–—()☀-➿\U0001F300-\U0001FAFF]|(?<!allergies)(?<!hobbies)(?<!stack)(?<!setup):(?!\s?(?-i:[A-Z]\w+)(?:,|\s(?:and|&|\+)\s)))+\s*|\s-\s|,?\s+(?:but|yet|because|whereas|although|though)\s+"
-            rf"|,?\s+(?:and|so|or|while)\s+{opener}|,\s*{opener}",
+            r"(?:[;–—()☀-➿\U0001F300-\U0001FAFF]|(?<!allergies)(?<!hobbies)(?<!stack)(?<!setup):(?!\d)(?!\s?(?-i:[A-Z]\w+)(?:,|\s(?:and|&|\+)\s)))+\s*|\s-\s|,?\s+(?:but|yet|because|whereas|although|though)\s+"
+            rf"|,?(?<!just)\s+(?:and|so|or|while)\s+{opener}|,\s*{opener}",
             re.IGNORECASE,
         )
         self.jest = words("irony")
@@ -97,7 +97,12 @@ def find_frame(sentence: str, bounds: Bounds, corrects: bool) -> Frame:
         lasting=not passing,
         ended=bool(grammar.ended.search(clause)),
         standing=bool(grammar.standing.search(sentence)),
-        for_one_task=bool(passing or grammar.one_task.search(clause)),
+        for_one_task=bool(
+            passing
+            or grammar.one_task.search(clause)
+            or grammar.passing.search(sentence)
+            or grammar.momentary.search(sentence)
+        ),
         confident=not grammar.hedge.search(clause),
         corrects=corrects,
     )
