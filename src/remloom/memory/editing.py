@@ -111,7 +111,7 @@ class Editing:
         last = edits[-1]
         outcomes = []
         if was is not None:
-            known = self.beliefs().evidence(was.id)
+            known = self.beliefs().pieces_on(was.id)
             outcomes = outcome_entries(was, known, right=right, at=last.made_at or last.at)
 
         def work(writer: Writer) -> None:

@@ -52,6 +52,7 @@ MARK = "profile.mark"  # what the user decided about a belief, besides what hold
 # of a belief's key, behind the person, that are of its slot (see `key_prefix`)
 _SLOT_DIGITS = 8
 _STEP = timedelta(microseconds=1)  # the shortest time there is
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 _PIECE = msgspec.json.Decoder(Piece)
 
@@ -71,6 +72,7 @@ class _Kept(Struct, frozen=True, array_like=True):
     fold: Fold | None
     pieces: int
     version: str  # of the constants and slots that it was made with
+    newest: datetime  # of all times in the evidence
 
 
 _KEPT = msgspec.json.Decoder(_Kept)
@@ -165,6 +167,10 @@ class BeliefStore:
         records = (self._store.records.get("resources", piece.id) for piece in pieces)
         return [from_record(record) for record in records if isinstance(record, Resource)]
 
+    def pieces_on(self, belief: str) -> list[Piece]:
+        """What the fold needs of the evidence on a belief, in no order."""
+        return self._pieces(self._store, belief)
+
     def pieces(self) -> dict[str, list[Piece]]:
         """All evidence on anybody, by belief. One pass over it."""
         return self._all_pieces(self._store, "")
@@ -229,9 +235,18 @@ class BeliefStore:
         """
         item = value if slot.kind == "list" else None
         key = belief_key(key_of_subject(subject), slot.id, scope, item)
-        pieces = self._pieces(self._store, key)
-        behind = (max(piece.at, piece.known_at) + _STEP for piece in pieces)
-        return max([datetime.now(UTC), *behind])
+        newest = self._newest(key)
+        now = datetime.now(UTC)
+        return now if newest is None else max(now, newest + _STEP)
+
+    def _newest(self, key: str) -> datetime | None:
+        """The newest time in the evidence on a belief: from its fold, if that is kept and whole."""
+        with self._store.snapshot():
+            entry = self._store.kv.get(BELIEF, key)
+            kept = None if entry is None else _decoded(entry)
+            if kept is not None and kept.pieces == self._store.kv.count(EVIDENCE, f"{key}/"):
+                return kept.newest
+            return _newest_of(self._pieces(self._store, key))
 
     def place(self, evidence: Evidence) -> Entry:
         """The entry that places a piece of evidence; it is written with its record."""
@@ -303,8 +318,8 @@ class BeliefStore:
         return self._decoded(reads.kv.list(BELIEF, KeyRange(prefix=prefix)))
 
     def _decoded(self, entries: Iterable[Entry]) -> dict[str, _Kept]:
-        kept = {entry.key: _KEPT.decode(entry.value) for entry in entries}
-        return {key: one for key, one in kept.items() if one.version == self._version}
+        kept = ((entry.key, _decoded(entry)) for entry in entries)
+        return {key: one for key, one in kept if one is not None and one.version == self._version}
 
     def _mend(self, prefix: str) -> dict[str, _Kept]:
         """Fold what is not kept, or lacks evidence; keep it, if the store can be written."""
@@ -346,7 +361,8 @@ class BeliefStore:
         entries = []
         kept = {}
         for key, own in pieces.items():
-            kept[key] = _Kept(self._fold(key, own, look_up), len(own), self._version)
+            newest = _newest_of(own) or _EARLIEST
+            kept[key] = _Kept(self._fold(key, own, look_up), len(own), self._version, newest)
             wider = self._covering(key, own, look_up)
             refs = dict.fromkeys(piece.id for piece in (*own, *wider))
             entries.append(Entry(BELIEF, key, msgspec.json.encode(kept[key]), tuple(refs)))
@@ -399,6 +415,18 @@ class BeliefStore:
             belief, _, _ = entry.key.rpartition("/")
             pieces[belief].append(_PIECE.decode(entry.value))
         return pieces
+
+
+def _decoded(entry: Entry) -> _Kept | None:
+    """A fold as it was kept; None if it was kept in another form."""
+    try:
+        return _KEPT.decode(entry.value)
+    except msgspec.ValidationError:
+        return None
+
+
+def _newest_of(pieces: Iterable[Piece]) -> datetime | None:
+    return max((max(piece.at, piece.known_at) for piece in pieces), default=None)
 
 
 def _of(pieces: Mapping[str, list[Piece]]) -> LookUp:

@@ -12,7 +12,7 @@ from ..errors import InvalidInputError
 from ..kv import Entry
 from ..store.record_ids import new_id
 from ..text.secrets import mask
-from .belief import Belief
+from .belief import Belief, Piece
 from .belief_store import MARK, Mark
 from .claim import Polarity, Signal, Value
 from .evidence import Authority, Evidence
@@ -97,7 +97,7 @@ def mark_entry(belief: str, mark: Mark) -> Entry:
 
 
 def outcome_entries(
-    belief: Belief, evidence: Sequence[Evidence], *, right: bool, at: datetime
+    belief: Belief, pieces: Sequence[Piece], *, right: bool, at: datetime
 ) -> list[Entry]:
     """The entries that say whether what was believed was right, one for each kind of its sources.
 
@@ -106,7 +106,7 @@ def outcome_entries(
     """
     kinds = {
         (one.source, one.signal, one.extractor, one.confident)
-        for one in evidence
+        for one in pieces
         if one.polarity == "for" and one.authority not in ("edit", "confirmed")
     }
     entries = []
