@@ -4,8 +4,7 @@ outcomes differ.
     python killing.py SOURCE WORK TRIALS SEED ORDER    # prints JSON
 
 Every trial is a process that kills itself (SIGKILL) right before or right after one of its
-transactions, chosen at random, and another one that learns to the end. The processes are forked, so
-that importing is paid for once.
+transactions, chosen at random, and another one that learns to the end.
 """
 
 from __future__ import annotations
@@ -13,14 +12,13 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import scripted_models
 
+from forked_work import Transactions, forked
 from remloom import Memory
 from remloom.dream.learn.units import LEARNED
 from remloom.llm import Request
@@ -33,34 +31,17 @@ def learn(
     source: str, home: Path, log: Path, order: str, *, kill_at: int = 0, after: bool = False
 ) -> int:
     """Learn; returns the number of transactions. Every request is logged when it begins."""
-    count = 0
 
     def reply(request: Request) -> Said:
         with log.open("a") as lines:
             lines.write(f"{os.getpid()} {identify('scripted:model', request)}\n")
         return scripted_models.reply(request)
 
-    def counted(transaction: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **given: Any) -> Any:
-            nonlocal count
-            count += 1
-            mine = count == kill_at
-            if mine and not after:
-                os.kill(os.getpid(), signal.SIGKILL)
-            done = transaction(*args, **given)
-            if mine:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return done
-
-        return call
-
     model = ScriptedModel(reply, latency=0.003)
     with Memory.open(home, embedder=WordEmbedder(), llm=model) as memory:
-        store: Any = memory.admin.store
-        for holder, name in ((store, "write"), (store.kv, "put"), (store, "update")):
-            setattr(holder, name, counted(getattr(holder, name)))
+        transactions = Transactions(memory, kill_at=kill_at, after=after)
         memory.learn(source, order=order, dreams=3)
-    return count
+    return transactions.count
 
 
 def kept(home: Path) -> list[str]:
@@ -81,23 +62,6 @@ def outcome(home: Path) -> dict[str, Any]:
             "runs": [run.status for run in memory.runs.list()],
             "learned": sorted(entry.key for entry in memory.admin.store.kv.list(LEARNED)),
         }  # fmt: skip
-
-
-def forked(work: Callable[[], Any], result: Path) -> Any:
-    """What `work` returns in a process of its own; None if that was killed."""
-    result.unlink(missing_ok=True)
-    child = os.fork()
-    if not child:
-        try:
-            result.write_text(json.dumps(work()))
-        finally:
-            os._exit(0 if result.exists() else 1)
-    _, status = os.waitpid(child, 0)
-    if os.WIFSIGNALED(status):
-        return None
-    if os.WEXITSTATUS(status):
-        raise RuntimeError("a process of the test failed; see its traceback")
-    return json.loads(result.read_text())
 
 
 def main(source: str, work: Path, trials: int, seed: int, order: str) -> dict[str, Any]:

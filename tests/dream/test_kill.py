@@ -12,6 +12,8 @@ import pytest
 import scripted_models
 
 HERE = Path(__file__).parent
+# where the script finds its modules
+PATH = os.pathsep.join((str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")))
 KILLS = int(os.environ.get("REMLOOM_TEST_KILLS", "4"))
 
 
@@ -24,7 +26,7 @@ def test_a_killed_run_goes_on_where_it_was_and_pays_for_nothing_twice(
     source = scripted_models.folder(tmp_path / "essays")
     done = subprocess.run(
         [sys.executable, HERE / "killing.py", source, tmp_path, str(KILLS), "7", order],
-        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(HERE)},
+        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": PATH},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)

@@ -1,25 +1,22 @@
 """Kills scans in the middle, has each finished by another process, and tells how they ended.
 
-    python killing.py WORK TRIALS SEED    # prints JSON
+    python scan_killing.py WORK TRIALS SEED    # prints JSON
 
 Every trial is a process that kills itself (SIGKILL) right before or right after one of its
-transactions, chosen at random, and another one that scans to the end. The processes are forked, so
-that importing is paid for once.
+transactions, chosen at random, and another one that scans to the end.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
-import signal
 import sys
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from forked_work import Transactions, forked
 from remloom import Memory, Message
 from remloom.llm import Request
 from remloom.llm.reply_cache import KIND, identify
@@ -59,35 +56,18 @@ def read(home: Path) -> None:
 
 def scan(home: Path, log: Path, *, kill_at: int = 0, after: bool = False) -> int:
     """Scan and normalise; returns the number of transactions. Every request is logged."""
-    count = 0
 
     def logged(request: Request) -> Said:
         with log.open("a") as lines:
             lines.write(f"{identify('scripted:model', request)}\n")
         return reply(request)
 
-    def counted(transaction: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **given: Any) -> Any:
-            nonlocal count
-            count += 1
-            mine = count == kill_at
-            if mine and not after:
-                os.kill(os.getpid(), signal.SIGKILL)
-            done = transaction(*args, **given)
-            if mine:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return done
-
-        return call
-
     model = ScriptedModel(logged, latency=0.002)
     with Memory.open(home, embedder="none", llm=model) as memory:
-        store: Any = memory.admin.store
-        for holder, name in ((store, "write"), (store.kv, "put"), (store, "update")):
-            setattr(holder, name, counted(getattr(holder, name)))
+        transactions = Transactions(memory, kill_at=kill_at, after=after)
         memory.profile.observe()
         memory.profile.normalise()
-    return count
+    return transactions.count
 
 
 def outcome(home: Path) -> dict[str, Any]:
@@ -101,23 +81,6 @@ def outcome(home: Path) -> dict[str, Any]:
             "left": memory.admin.store.admin.stats().entries.get(KIND, 0),
             "kept": [entry.key.rpartition("/")[2] for entry in memory.admin.store.kv.list(KIND)],
         }
-
-
-def forked(work: Callable[[], Any], result: Path) -> Any:
-    """What `work` returns in a process of its own; None if that was killed."""
-    result.unlink(missing_ok=True)
-    child = os.fork()
-    if not child:
-        try:
-            result.write_text(json.dumps(work()))
-        finally:
-            os._exit(0 if result.exists() else 1)
-    _, status = os.waitpid(child, 0)
-    if os.WIFSIGNALED(status):
-        return None
-    if os.WEXITSTATUS(status):
-        raise RuntimeError("a process of the test failed; see its traceback")
-    return json.loads(result.read_text())
 
 
 def trial(home: Path, result: Path, at: int, after: bool, whole: Any) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+# where the script finds its modules
+PATH = os.pathsep.join((str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")))
 KILLS = int(os.environ.get("REMLOOM_TEST_KILLS", "4"))
 
 
@@ -19,7 +21,7 @@ KILLS = int(os.environ.get("REMLOOM_TEST_KILLS", "4"))
 def test_a_killed_scan_goes_on_where_it_was_and_pays_for_nothing_twice(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, HERE / "scan_killing.py", tmp_path, str(KILLS), "7"],
-        capture_output=True, text=True, check=False,
+        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": PATH},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
