@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from remloom import Memory
+from remloom import Memory, Resource
 from remloom.sources import Document, Skipped, open_source
 from remloom.sources import exports as exports_module
 
@@ -467,7 +467,7 @@ def test_an_export_is_read_into_memory_once_and_a_longer_one_goes_on(tmp_path: P
 
 KILLED = """
 import os, signal, sys
-from remloom import Memory
+from remloom import Memory, Resource
 
 def kill(done, total):
     if done == 80:
@@ -492,3 +492,61 @@ def test_a_reading_that_was_killed_goes_on_and_nothing_is_there_twice(tmp_path: 
         assert 0 < statuses.count("unchanged") <= 80
         assert memory.admin.stats().records["resources"] == 200
         assert {item.status for item in memory.read(path).items} == {"unchanged"}
+
+
+def grown(id: str, *more: str, title: str = "Ferries") -> dict[str, Any]:
+    """A conversation of two turns, and more a minute apart."""
+    nodes = [
+        node("a", "root", "user", "When does the ferry go?"),
+        node("b", "a", "assistant", "At nine."),
+    ]
+    for number, text in enumerate(more, 1):
+        at = 1704448800.25 + 60 * number
+        nodes.append(node(f"n{number}", nodes[-1]["id"], "user", text, create_time=at))
+    return chatgpt(id, nodes, nodes[-1]["id"], title)
+
+
+def turns_of(memory: Memory) -> list[tuple[str, str]]:
+    chunks = [one for one in memory.admin.records("resources") if isinstance(one, Resource)]
+    return sorted((one.uri.rpartition("/")[2], one.content) for one in chunks)
+
+
+def test_the_next_export_goes_on_with_the_conversations_of_the_last(tmp_path: Path) -> None:
+    months = {
+        "january": [grown("c1"), grown("c2")],
+        "february": [grown("c1", "And back?"), grown("c2", title="Renamed"), simple("c3")],
+    }
+    for month, conversations in months.items():
+        folder = tmp_path / month
+        folder.mkdir()
+        (folder / "conversations.json").write_text(json.dumps(conversations))
+    january, february = (tmp_path / month / "conversations.json" for month in months)
+    with Memory.open(tmp_path / "home", embedder="none") as memory:
+        memory.read(january)
+        first = memory.read(february)
+        assert [(one.uri.split("/")[-2], one.status) for one in first.items] == [
+            ("january", "read"),
+            ("january", "unchanged"),
+            ("february", "read"),
+        ]
+        after = turns_of(memory)
+        both = ["When does the ferry go?", "At nine."]
+        assert sorted(text for _, text in after) == sorted([*both * 3, "And back?"])
+        # both of them again, the older one first
+        again = [item.status for path in (january, february) for item in memory.read(path).items]
+        assert again == ["unchanged"] * 5
+        assert turns_of(memory) == after
+
+
+def test_two_exports_that_are_read_together_are_one_in_either_order(tmp_path: Path) -> None:
+    found = []
+    for order in (("a", "b"), ("b", "a")):
+        root = tmp_path / "".join(order)
+        for name, more in zip(order, [(), ("And back?",)], strict=True):
+            (root / name).mkdir(parents=True)
+            (root / name / "conversations.json").write_text(json.dumps([grown("c1", *more)]))
+        with Memory.open(root / "home", embedder="none") as memory:
+            memory.read(root)
+            found.append([text for _, text in turns_of(memory)])
+    assert found[0] == found[1]
+    assert len(found[0]) == 3

@@ -23,6 +23,7 @@ from ..store.results import Written
 from ..store.specs import EdgeSpec
 from . import chats, documents
 from .chat_append import join_stored, prepare_new_turns
+from .exported_chats import ExportedChats, is_known
 from .names.known import KnownNames
 from .names.name import Extractor
 from .names.rules import CapitalizedNames
@@ -129,6 +130,7 @@ class _Reading:
         self._extractor = extractor
         # key of a name: uri of the first document that has it
         self._names: dict[str, str] = {}
+        self._exported = ExportedChats(store)
         self._waiting: list[_Waiting] = []
         self._size = 0  # records and edges that wait
         self.items: list[ReadItem] = []
@@ -214,6 +216,16 @@ class _Reading:
 
     def _take_chat(self, document: Document) -> None:
         """Read a chat behind its beginning, if that was read; else like any document."""
+        if document.conversation:
+            given, document = document, self._exported.locate(document)
+            elsewhere = document.uri != given.uri
+            if elsewhere:
+                # it may be among what waits
+                self.flush()
+            if is_known(self._store, document, elsewhere=elsewhere):
+                turns = self._store.records.chunks(document.uri)
+                self._add_unchanged(document.uri, [turn.id for turn in turns])
+                return
         for attempt in range(_TRIES):
             prepared, stored = self._prepare_chat(self._store, document)
             if not prepared.resources:

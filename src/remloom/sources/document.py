@@ -33,6 +33,8 @@ class Document(Struct, frozen=True, kw_only=True):
     turns: tuple[Turn, ...] = ()  # not empty: a chat, and `text` is not read
     # the turns follow those read from this `uri` before; an empty title is the one they had
     follows: bool = False
+    # "<program>/<id>" of a conversation that is the same in whichever export it comes
+    conversation: str = ""
     body: int = 0  # offset in `text` where the content begins, after any front matter
     lined: bool = True
     # offsets in `text` at which its pages begin, where they are known (PDF)
@@ -60,6 +62,7 @@ def chat_document(
     metadata: dict[str, Any],
     *,
     follows: bool = False,
+    conversation: str = "",
 ) -> Document:
     """Make a document of the turns of a chat; its time is that of the earliest."""
     times = [turn.message.at for turn in turns if turn.message.at]
@@ -68,6 +71,7 @@ def chat_document(
         title=title,
         turns=turns,
         follows=follows,
+        conversation=conversation,
         media_type="application/x-chat",
         category="chat",
         at=min(times, default=None),

@@ -134,13 +134,20 @@ class _Reading:
         if not turns:
             return "nothing is said in it"
         ids = (value.get("conversation_id"), value.get("id"), value.get("uuid"))
-        id = next((str(id) for id in ids if id), str(self._number))
+        own_id = next((str(id) for id in ids if id), "")
+        id = own_id or str(self._number)
         # parts of an export may overlap
         if id in self._seen:
             return "another has the same id"
         self._seen.add(id)
         title = str(value.get("title") or value.get("name") or f"Conversation {self._number}")
-        return chat_document(f"{self._uri}#{id}", title, turns, {"program": program})
+        return chat_document(
+            f"{self._uri}#{id}",
+            title,
+            turns,
+            {"program": program},
+            conversation=f"{program}/{own_id}" if own_id else "",
+        )
 
 
 def _entries(stream: IO[bytes], uri: str) -> Iterator[Any]:

@@ -1,0 +1,63 @@
+"""Exported chats: where each conversation of an export is kept, whichever file it comes in next.
+
+An export has all conversations once more, under another file name. One that was read before is
+gone on with where it was read first, so that nothing is there twice; what was read by an earlier
+version is known by its uri, which ends with the conversation's id.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from msgspec.structs import replace
+
+from ..model import Entity
+from ..predicates import Eq, Query
+from ..sources import Document
+from ..store.contract import Reads
+from ..store.specs import ChunkRange
+
+__all__ = ["ExportedChats", "is_known"]
+
+
+class ExportedChats:
+    """The conversations of exports that a store has, or gets in this reading."""
+
+    def __init__(self, store: Reads) -> None:
+        self._store = store
+
+    def locate(self, document: Document) -> Document:
+        """The document of a conversation, under the uri that it was first read from."""
+        uris = self._uris.setdefault(document.conversation, [document.uri])
+        # an earlier version may have read it from several files: each stays what it is
+        return document if document.uri in uris else replace(document, uri=uris[-1])
+
+    @cached_property
+    def _uris(self) -> dict[str, list[str]]:
+        """Where each conversation is, the longest last. One pass over the stored chats."""
+        chats = self._store.records.query("entities", Query().filter(Eq("type", "chat")))
+        found: dict[str, list[tuple[int, str]]] = {}
+        for chat in chats:
+            if isinstance(chat, Entity) and chat.properties.get("program"):
+                uri, turns = chat.uri, int(chat.properties.get("turns", 0))
+                _, _, id = uri.rpartition("#")
+                found.setdefault(f"{chat.properties['program']}/{id}", []).append((turns, uri))
+        return {name: [uri for _, uri in sorted(some)] for name, some in found.items()}
+
+
+def is_known(reads: Reads, document: Document, *, elsewhere: bool) -> bool:
+    """Whether what is stored of a conversation goes on behind the last turn of this document.
+
+    Args:
+        elsewhere: the document is in another file than what is stored: then also whether both end
+            at the same turn. Else a folder with two exports would go to and fro between their
+            titles.
+    """
+    last = reads.records.chunks(document.uri, ChunkRange(limit=1, last=True))
+    if not last:
+        return False
+    turns, stored = last[0].ordinal + 1, last[0].starts_at
+    given = max((turn.message.at for turn in document.turns if turn.message.at), default=None)
+    if stored is None or given is None:
+        return elsewhere and len(document.turns) <= turns
+    return given < stored or (elsewhere and given == stored and len(document.turns) <= turns)
