@@ -89,8 +89,12 @@ def test_as_of_a_time_it_is_what_was_known_then(memory: Memory) -> None:
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_an_allergy_reaches_every_agent(memory: Memory, agent: str) -> None:
-    for query in (None, "Plan a dinner", "Suggest a recipe", "Surprise me", "I'm going to Noma"):
+    for query in (None, "Plan a dinner", "Suggest a recipe", "Book us a table"):
         assert "peanuts" in str(memory.profile.context(query, agent=agent)), query
+
+
+def test_an_allergy_is_told_where_a_choice_may_be_of_food(memory: Memory) -> None:
+    assert "peanuts" in str(memory.profile.context("Surprise me on Sunday"))
 
 
 @pytest.mark.parametrize("query", ["Refactor the parser", "Who invented chess?", "Suggest a film"])

@@ -10,8 +10,14 @@ import msgspec
 
 from .slot import Slot
 
-__all__ = ["domain_words", "domains_of", "domains_of_slot", "without_quotes"]
+__all__ = ["domain_words", "domains_of", "domains_of_slot", "without_material"]
 
+# some text to work on
+_GIVEN = re.compile(
+    r"(\b(?:translate|proofread|spell-?check|correct|edit|rephrase|rewrite|paraphrase|summari[sz]e"
+    r"|shorten|polish|convert|sort|format|turn|count|classify)\b[^:.?!\n]{0,80}:).*",
+    re.IGNORECASE | re.DOTALL,
+)
 # some words between quotation marks: 'The meeting is moved.'
 _QUOTED = re.compile(r"(?<!\w)(['\"`])(?=\S)[^'\"`]*\s[^'\"`]*\1(?!\w)|[“„«][^”“»]*[”“»]")
 
@@ -31,13 +37,15 @@ def domain_words(name: str) -> re.Pattern[str]:
     return dict(_domains())[name]
 
 
-def without_quotes(text: str) -> str:
-    """A text without what it quotes: that is worked on, and not asked about.
+def without_material(text: str) -> str:
+    """A request without what it is to be done to: what is quoted, or given behind a colon.
 
-    >>> without_quotes("Translate 'We moved to Rome.' into Dutch")
+    >>> without_material("Translate 'We moved to Rome.' into Dutch")
     'Translate   into Dutch'
+    >>> without_material("proofread: I like chess")
+    'proofread:'
     """
-    return _QUOTED.sub(" ", text)
+    return _GIVEN.sub(r"\1", _QUOTED.sub(" ", text))
 
 
 @lru_cache(maxsize=4096)

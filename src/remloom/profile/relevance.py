@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..text.analysis import terms
 from .claim import Value
-from .domains import domains_of, domains_of_slot, without_quotes
+from .domains import domains_of, domains_of_slot, without_material
 from .slots import Slot
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ class Relevance:
     def __init__(self, query: str, similar: dict[str, float] | None = None) -> None:
         if len(query) > 2 * _LONGEST_QUERY:
             query = f"{query[:_LONGEST_QUERY]} {query[-_LONGEST_QUERY:]}"
-        # what is quoted is worked on, and not asked about
-        query = without_quotes(query)
+        query = without_material(query)
         self._terms = frozenset(terms(query))
         self._domains = domains_of(query)
         self._similar = similar or {}

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from ..text.analysis import STOP_WORDS, term_set
-from .domains import domain_words, domains_of, without_quotes
+from .domains import domain_words, domains_of, without_material
 from .purpose import Purpose
 
 __all__ = ["Extent", "Request"]
@@ -45,7 +45,8 @@ _SELF = re.compile(
     r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself|we|us|our|ours|ourselves|(?:the )?user(?:'s)?)\b"
 )
 _TOGETHER = re.compile(r"\b(?:we|us|and (?:me|i)|with me|me and|together)\b")
-_ALONE = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself|(?:the )?user(?:'s)?)\b")
+# "my hobbies, name them" speaks of nobody else
+_ONE = re.compile(r"\b(?:he|she|him|her|his|hers|their|theirs)\b")
 # a capital within a sentence begins a name; capitals alone are an abbreviation
 _NAME = r"(?<!\w)(?![^\W\d_a-z]{2,}\b)[^\W\d_a-z][\w'’-]{0,40}"
 # as they are written in haste: "im", "whats"
@@ -78,7 +79,7 @@ class Request:
             query = f"{query[:_LONGEST]} {query[-_LONGEST:]}"
         query = _HASTY.sub(
             lambda found: "'".join(filter(None, found.groups())),
-            without_quotes(query.replace("’", "'")),
+            without_material(query.replace("’", "'")),
         )
         self._text = _WORDS.sub(" ", query).strip()
         self._folded = self._text.casefold()
@@ -109,7 +110,7 @@ class Request:
             return True
         if self._involves_others() or not self._is_for_nobody_else():
             return False
-        return self.purpose in _OF_USER or _ALONE.search(self._without_others()) is not None
+        return self.purpose in _OF_USER or _SELF.search(self._without_others()) is not None
 
     @cached_property
     def extent(self) -> Extent:
@@ -224,10 +225,10 @@ class Request:
 
     @cached_property
     def _mentions_somebody(self) -> bool:
-        folded = self._folded
-        if _relation().search(folded) or self._says("somebody_else", "somebody"):
+        folded = _cue("somebody_else", "technical").sub(" ", self._folded)
+        if any(_cue("somebody_else", name).search(folded) for name in ("somebody", "pronouns")):
             return True
-        if self._says("somebody_else", "pronouns"):
+        if _relation().search(folded):
             return True
         return any(self._is_name(name) for name in self._named()) or any(
             re.search(rf"\b{re.escape(name)}\b", folded) for name in self._people
@@ -250,10 +251,15 @@ class Request:
 
     def _is_wish(self) -> bool:
         """Whether a choice for the user is asked for."""
-        if self._says("wish", "forms"):
+        if self._says("wish", "forms") or self._is_bare_wish():
             return True
         verb = _cue("wish", "verbs").search(self._folded)
         return verb is not None and self._says("wish", "pleasures", verb.end())
+
+    def _is_bare_wish(self) -> bool:
+        """Whether it has nothing but what is for pleasure, and when: "Dinner tonight?"."""
+        text, count = _cue("wish", "pleasures").subn(" ", self._folded)
+        return bool(count) and not term_set(_cue("wish", "occasions").sub(" ", text))
 
     def _is_for_nobody_else(self) -> bool:
         """Whether all that it is for are times and occasions, or the user."""
@@ -277,7 +283,7 @@ def _pronoun_besides(text: str, names: Iterable[str]) -> bool:
     """Whether somebody else is spoken of, but within these names."""
     for name in names:
         text = text.replace(name.casefold(), " ")
-    return _cue("somebody_else", "pronouns").search(text) is not None
+    return _ONE.search(text) is not None
 
 
 @cache
@@ -346,7 +352,7 @@ def _talk() -> re.Pattern[str]:
 def _cue(kind: str, name: str) -> re.Pattern[str]:
     """The pattern of the words that tell something."""
     words = "|".join(_data()[kind][name])
-    return re.compile(rf"(?<![\w-])(?:{words})(?![\w])")
+    return re.compile(rf"(?<!\w)(?:{words})(?!\w)")
 
 
 @cache

@@ -38,6 +38,7 @@ _NEVER: frozenset[Purpose] = frozenset(
 )
 _HARMFUL: frozenset[Purpose] = frozenset(("risk", "security", "persuade"))
 _OF_OTHERS: frozenset[Purpose] = frozenset(("letter", "somebody_else"))
+_CHOICES: frozenset[Purpose] = frozenset(("recommend", "planning"))
 _GUESSED = ("observed", "inferred")  # not said by the user
 
 
@@ -106,7 +107,9 @@ class UsageRules:
         if self._purpose in _HARMFUL:
             # "drop table recipes" is not about food
             return self._is_personal and named >= NAMED
-        return self._is_personal and (named > 0 or topic == "open")
+        # whatever is chosen, it may be food
+        is_open = topic == "open" and self._purpose in _CHOICES
+        return self._is_personal and (named > 0 or is_open)
 
 
 def _is_personal(slot: Slot) -> bool:
