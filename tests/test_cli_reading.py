@@ -43,7 +43,7 @@ def test_a_folder_is_read_and_can_be_asked_about(home: Path, notes: Path) -> Non
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("2 read in ")
     assert "Project Alpha" in run("lookup", "project alpha").stdout
-    assert "notes/beta.txt:1-1" in run("search", "berths", "--text").stdout
+    assert "notes/beta.txt:1" in run("search", "berths", "--text").stdout
 
 
 def test_what_did_not_change_is_not_read_again(home: Path, notes: Path) -> None:

@@ -85,12 +85,23 @@ WALKS: dict[str, Callable[[Memory], object]] = {
     ),
     "A question": lambda memory: memory.recall("What did Sarah Chen drink?"),
     "A dream": lambda memory: memory.dream(1),
+    "A context of what is known of the user": lambda memory: memory.profile.context(
+        "What should I eat?"
+    ),
+}
+# what is there before a walk begins
+BEFORE: dict[str, Callable[[Memory], object]] = {
+    "A context of what is known of the user": lambda memory: memory.profile.set(
+        "allergies", "peanuts"
+    ),
 }
 
 
 @pytest.mark.parametrize("title", WALKS)
 def test_a_call_takes_the_way_that_the_page_shows(memory: Memory, title: str) -> None:
     steps = documented(title)
+    if title in BEFORE:
+        BEFORE[title](memory)
     with entered() as walk:
         WALKS[title](memory)
     missing = [step for step in steps if step not in walk]

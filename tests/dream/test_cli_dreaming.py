@@ -46,7 +46,7 @@ def test_learning_prints_each_dream_with_its_question_and_source_lines(
     assert "learn done: " in done.output
     assert "6 documents" in done.output
     assert done.output.count("What binds") == 3
-    assert "2021-01-05-tea.md:6-6" in done.output
+    assert "2021-01-05-tea.md:6" in done.output
     assert "rollback" in done.output
 
 

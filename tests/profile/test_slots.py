@@ -358,3 +358,16 @@ def test_a_registry_of_ones_own_slots_alone_works_too() -> None:
     slots = Registry([Slot(id="crm.tier", hub="soft_identity", label="Tier", values=("gold",))])
     assert [slot.id for slot in slots] == ["crm.tier"]
     assert slots.get("tier").cardinality == 2
+
+
+@pytest.mark.parametrize("name", ["Dr. Okafor", "Anna of Kleve", "Will", "Maria del Carmen Ruiz"])
+def test_a_name_is_kept_as_it_is(name: str) -> None:
+    assert registry().canonical("identity.name", name) == name
+
+
+@pytest.mark.parametrize(
+    "said", ["Sam and I work in a bakery", "what people call me", "Sam, isn't it?", "a " * 9]
+)
+def test_a_sentence_is_nobodys_name(said: str) -> None:
+    with pytest.raises(InvalidInputError, match="name alone"):
+        registry().canonical("identity.name", said)

@@ -196,13 +196,14 @@ class Message(Struct, frozen=True, gc=False, kw_only=True):
 def cited(uri: str, metadata: dict[str, Any]) -> str:
     """Cite a part of a source by the lines or pages in its `metadata`.
 
-    >>> cited("notes.md", {"lines": [3, 9]})
-    'notes.md:3-9'
+    >>> cited("notes.md", {"lines": [3, 9]}), cited("notes.md", {"lines": [3, 3]})
+    ('notes.md:3-9', 'notes.md:3')
     >>> cited("q1.pdf", {"pages": [2, 2]}), cited("q1.pdf", {"pages": [2, 3]})
     ('q1.pdf#page=2', 'q1.pdf#page=2-3')
     """
     if lines := metadata.get("lines"):
-        return f"{uri}:{lines[0]}-{lines[1]}"
+        first, last = lines
+        return f"{uri}:{first}" if first == last else f"{uri}:{first}-{last}"
     if pages := metadata.get("pages"):
         first, last = pages
         return f"{uri}#page={first}" if first == last else f"{uri}#page={first}-{last}"

@@ -5,7 +5,6 @@ Whatever a value, a scope or a name of a file is, it stays within its line and w
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from datetime import datetime
 from typing import Literal, TypeAlias
@@ -42,7 +41,6 @@ _QUOTES = str.maketrans({'"': "'", "“": "'", "”": "'", "„": "'", "«": "'"
 _BRACKETS = str.maketrans({"[": "(", "]": ")"})
 # what no one sees, or changes how what is around it is seen
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
-_SAME_LINE = re.compile(r":(\d+)-\1$")
 _CERTAINTIES = ((0.9, "sure"), (0.7, "likely"), (0.5, "perhaps"))
 
 
@@ -168,8 +166,6 @@ def _cited(citation: str) -> str:
     if not citation:
         return ""
     text = mask(clean(citation).translate(_BRACKETS))[0]
-    # of one line
-    text = _SAME_LINE.sub(r":\1", text)
     # the end has the line
     return f" [{text[-_LONGEST_CITATION:]}]"
 

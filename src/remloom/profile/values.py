@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from ..errors import InvalidInputError, LabelError
 from ..labels import key
+from ..text.analysis import STOP_WORDS
 from .claim import Value
 from .slot import Slot
 
@@ -24,6 +25,8 @@ _FLAGS = {
 # thousands by commas, a unit behind it: "32,000", "16 GB", "8-core"
 _NUMBER = re.compile(r"(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(?:[\s-]*[a-zA-Z%]{1,12}\.?){0,2}")
 _LARGEST = 1e12
+_NAME = "identity.name"
+_LONGEST_NAME = 8  # words
 # Line breaks, controls, and formatting that nobody sees: with these a value could look like
 # something else than it is, or carry words of its own. Scripts and emoji need joiners and marks.
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
@@ -44,6 +47,12 @@ def canonical(slot: Slot, value: Value) -> Value:
     if slot.kind == "number":
         return _number(slot, value)
     text = _text(slot, value)
+    if slot.id == _NAME and _is_sentence(text):
+        raise InvalidInputError(
+            f"{text!r} is a sentence, and no name",
+            remedy="give the name alone, such as 'Dr. Okafor'",
+            slot=slot.id,
+        )
     if slot.kind == "text" and not slot.values and not slot.synonyms:
         return text
     known = _forms(slot).get(_form(text))
@@ -101,6 +110,13 @@ def _number(slot: Slot, value: Value) -> int | float:
             slot=slot.id,
         )
     return int(value) if value == int(value) else float(value)
+
+
+def _is_sentence(text: str) -> bool:
+    """Whether a text says something, instead of naming somebody: "Anna of Kleve" is a name."""
+    words = text.split()
+    small = [word for word in words if word.strip(",.;:!?").replace("'", "") in STOP_WORDS]
+    return len(words) > _LONGEST_NAME or len(small) > 1 or text.endswith(("?", "!", ";"))
 
 
 def _text(slot: Slot, value: Value) -> str:

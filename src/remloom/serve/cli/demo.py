@@ -62,6 +62,11 @@ STEPS = (
         "traverse 'Pricing Decision 2025' --edges authored_by,references,part_of "
         "--direction both --depth 2 --limit 12",
     ),
+    Step("A profile: what is known of you, since when, and why.", "profile set allergies peanuts"),
+    Step(
+        "An agent that you ask is given of it what the question needs, and no more.",
+        "profile context 'What should I order for lunch?'",
+    ),
 )
 
 

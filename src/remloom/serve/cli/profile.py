@@ -14,6 +14,7 @@ from .app import Call, command
 from .profile_group import (
     AS_OF,
     as_of_option,
+    check_known,
     optional_value,
     profile,
     scope_option,
@@ -49,6 +50,7 @@ def show(
 ) -> None:
     """Show what is known of a person: each belief, how sure it is, since when, and its source."""
     with call.open() as memory:
+        check_known(memory, subject)
         shown = memory.profile.show(subject, as_of=as_of)
         if scopes:
             beliefs = tuple(memory.profile.beliefs(subject, scope=scopes, as_of=as_of))
@@ -98,6 +100,7 @@ def why(
 def history(call: Call, slot: str, scope: str, subject: str) -> None:
     """List how what is believed in a slot has changed, the newest first."""
     with call.open() as memory:
+        check_known(memory, subject)
         changes = memory.profile.history(slot, subject=subject, scope=scope)
 
     def view() -> RenderableType:
@@ -114,6 +117,7 @@ def history(call: Call, slot: str, scope: str, subject: str) -> None:
 def changes(call: Call, since: datetime | None, subject: str) -> None:
     """List how what is believed of a person has changed, the newest first."""
     with call.open() as memory:
+        check_known(memory, subject)
         changes = memory.profile.changes(since, subject=subject)
 
     def view() -> RenderableType:
@@ -144,6 +148,7 @@ def context(
 ) -> None:
     """Print what an agent that is asked QUERY is given: cited lines for its prompt."""
     with call.open() as memory:
+        check_known(memory, subject)
         given = memory.profile.context(
             query,
             subject=subject,
@@ -176,6 +181,7 @@ def export(call: Call, file: str, markdown: bool, subject: str, as_of: datetime 
     is_shown = file == "-"
     form: Literal["", "markdown"] = "markdown" if markdown or (is_shown and not call.json) else ""
     with call.open() as memory:
+        check_known(memory, subject)
         text = memory.profile.export(
             None if is_shown else file, format=form, subject=subject, as_of=as_of
         )

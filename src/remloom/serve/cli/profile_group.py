@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 from click import argument, option
 
+from ...errors import NotFoundError
 from .app import program
 from .times import Time
+
+if TYPE_CHECKING:
+    from ...memory import Memory
 
 __all__ = [
     "AS_OF",
     "as_of_option",
+    "check_known",
     "note_option",
     "optional_value",
     "profile",
@@ -20,6 +27,7 @@ __all__ = [
 ]
 
 AS_OF = Time(needs_zone=True)
+_MOST_NAMES = 9  # in a remedy
 
 slot_argument = argument("slot")
 optional_value = argument("value", required=False)
@@ -48,3 +56,23 @@ def profile(context: click.Context) -> None:
     """
     if context.invoked_subcommand is None:
         context.invoke(profile.commands["show"])
+
+
+def check_known(memory: Memory, subject: str) -> None:
+    """Refuse a name of which nothing is known: a mistyped one must not look like an empty profile.
+
+    Raises:
+        NotFoundError: nobody of that name is known, now or formerly.
+    """
+    if not subject or memory.profile.show(subject).beliefs:
+        return
+    names = memory.profile.subjects()
+    person = memory.profile.show(subject).subject
+    if person == "me" or person in names:
+        return
+    known = ", ".join(names[:_MOST_NAMES])
+    raise NotFoundError(
+        f"nobody named {subject!r} is known",
+        remedy=f"there is {known}" if known else "`remloom profile scan` finds who is",
+        id=subject,
+    )
