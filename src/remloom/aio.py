@@ -290,6 +290,8 @@ class AsyncReader(_AsyncNoun[Reader]):
     open = _noun_in_thread(Reader.open)
     open_text = _noun_in_thread(Reader.open_text)
     outline = _noun_in_thread(Reader.outline)
+    search = _noun_in_thread(Reader.search)
+    find = _noun_in_thread(Reader.find)
     lines = _noun_in_thread(Reader.lines)
     coverage = _noun_in_thread(Reader.coverage)
     stats = _noun_in_thread(Reader.stats)

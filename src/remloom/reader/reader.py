@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import InvalidInputError, StoreClosedError
+from ..retrieve.question import Embed
 from ..store.contract import Store
 from .coverage import Coverage
 from .documents import Documents, DocumentStats
@@ -20,6 +22,7 @@ from .stats import SessionStats
 
 if TYPE_CHECKING:
     from ..llm import LLM
+    from .search import LineSearch
 
 __all__ = ["Reader"]
 
@@ -44,7 +47,7 @@ class Reader:
         store: Store,
         finder: Finder,
         *,
-        embed: Callable[[str], Any],
+        embed: Embed,
         llm: Callable[[], LLM],
         told: Told | None = None,
     ) -> None:
@@ -77,6 +80,7 @@ class Reader:
         """Let go of the documents; they stay in the memory. Closing twice is fine."""
         self._closed = True
         self._opened.close()
+        self.__dict__.pop("_search", None)
 
     # -- documents ---------------------------------------------------------------------------------
 
@@ -173,6 +177,39 @@ class Reader:
         self._note_shown(passage)
         return passage
 
+    def search(self, words: str, *, limit: int = 20, document: str | None = None) -> list[Passage]:
+        """Find the lines with some of these words, best first: as written and in a row, then all.
+
+        A phrase in quotation marks must be there; it may go over line ends.
+
+        Args:
+            document: the name of one; default all that are open.
+
+        Raises:
+            InvalidInputError: there are no words, a limit below 1, or no document is open.
+            UnknownNameError: no document that is open is called so.
+        """
+        return self._search.search(words, self._current().all(document), limit=limit)
+
+    def find(
+        self, question: str, *, words: int = 2000, document: str | None = None
+    ) -> list[Passage]:
+        """Find what to read for a question: passages in the order to read them. Needs no model.
+
+        They have so many words at most, do not overlap, and are widened while there is room.
+
+        Args:
+            document: the name of one; default all that are open.
+
+        Raises:
+            InvalidInputError: an empty question, `words` below 1, or no document is open.
+            UnknownNameError: no document that is open is called so.
+        """
+        found = self._search.find(question, self._current().all(document), words=words)
+        for passage in found:
+            self._note_shown(passage)
+        return found
+
     def coverage(self) -> dict[str, float]:
         """Return the share of the words of each document that was shown so far, by its name."""
         shares = {}
@@ -189,11 +226,18 @@ class Reader:
 
     # -- what the parts share ----------------------------------------------------------------------
 
+    @cached_property
+    def _search(self) -> LineSearch:
+        from .search import LineSearch
+
+        return LineSearch(self._store, self._embed)
+
     def _current(self) -> Documents:
         """The documents as the memory has them now."""
         self._check_open()
         for notice in self._opened.refresh():
             self._coverage.pop(notice.uri, None)
+            self._search.drop(notice.uri)
             self._tell(EventType.WARNING, warning=str(notice), document=notice.document)
         return self._opened
 

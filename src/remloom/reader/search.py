@@ -100,6 +100,11 @@ class LineSearch:
             for one in select(joined, scores, words)
         ]
 
+    def drop(self, uri: str) -> None:
+        """Let go of the index of a document that was changed or forgotten."""
+        self._indexes.pop(uri, None)
+        self._joined = None
+
     def _likeness(self, question: str, documents: Sequence[Lines]) -> dict[str, float]:
         """The chunks of documents that are nearest to a question in meaning, by their ids."""
         vector = self._embed(question)
@@ -141,19 +146,7 @@ def _candidates(joined: JoinedLines, scores: Scores, phrases: Sequence[Phrase]) 
 
 
 def _passage(joined: JoinedLines, document: int, first: int, last: int, score: float) -> Passage:
-    lines = joined.documents[document]
-    chunk = next((one for one in lines.chunks if one.first <= first <= one.last), None)
-    return Passage(
-        uri=lines.uri,
-        document=lines.name,
-        first=first,
-        last=last,
-        text=lines.text(first, last),
-        words=lines.words(first, last),
-        score=score,
-        section=chunk.heading if chunk else "",
-        page=chunk.page if chunk else 0,
-    )
+    return joined.documents[document].passage(first, last, score)
 
 
 def _check_count(value: int, name: str) -> None:
