@@ -12,6 +12,7 @@ from importlib import resources
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 __all__ = ["Heading", "is_title", "read_atx", "read_heading"]
 
@@ -43,11 +44,16 @@ _CHINESE_ITEM = re.compile(r"[一二三四五六七八九十]{1,3}、[ ]?(?P<tit
 _CHINESE_SENTENCE = re.compile(r"[。！？，；,;]")
 _BOLD = re.compile(r"(\*\*|__)(?P<title>[^*_\s][^*_]{0,100}?):?\1:?$")
 # a heading with the text of its section behind it: "2.3 Term. The term of this …"
+_CAPITAL = r"[^\W\d_a-z][\w’'&/-]*,?"
+_ABBREVIATION = r"(?!(?:Mr|Mrs|Ms|Dr|Prof|St|No|Inc|Co|Art|Sec)\.)"
+_SMALL = r"(?:of|and|the|for|to|in|or|on|by|with|a|an|de|la|und|der|die)"
 _RUN_IN = re.compile(
-    r"(?P<title>[^\W\d_a-z][\w’'&/-]*"
-    r"(?:[ ](?:[^\W\d_a-z][\w’'&/-]*|of|and|the|for|to|in|or|on|by|with|a|an|de|la|und|der|die),?)"
-    r"{0,8}?)"
+    rf"(?P<title>{_ABBREVIATION}{_CAPITAL}(?:[ ](?:{_SMALL}[ ]){{0,3}}{_CAPITAL}){{0,7}})"
     r"(?:\.|:|[ ][–—-])[ \t]+(?=[^\W\d_a-z]|[\"“(])"
+)
+# and a definition: "1.4 “Affiliate” means …"
+_DEFINITION = re.compile(
+    r"(?P<title>[\"“][^\"“”]{1,60}[\"”])[^.;]{0,60}?\s(?:means?|shall mean|has the meaning)\b"
 )
 # a line of a table of contents, a blank to be filled in, cells
 _FURNITURE = re.compile(r"\.{4}|(?:\. ){3}|_{3}|\t|\||[ ]{3}\S|\.{2,}\s*\d+$")
@@ -61,7 +67,7 @@ class Heading(Struct, frozen=True, gc=False):
     kind: Kind
     level: int  # 1 is highest; of another kind it may mean another rank
     title: str
-    number: str = ""
+    number: str = ""  # "2.1", "IV"; of Chinese with its words
     runs_in: bool = False  # the text of its section begins in the same line
 
 
@@ -79,7 +85,12 @@ def read_heading(text: str) -> Heading | None:
     >>> read_heading("2.1 million people") is read_heading("USA") is None
     True
     """
-    return (
+    if len(text) > _LONGEST:
+        # no more than its beginning may be a heading
+        text = text[: 2 * _LONGEST]
+        heading = _read_numbered(text) or _read_named(text)
+        return heading if heading and heading.runs_in else None
+    heading = (
         _read_numbered(text)
         or _read_named(text)
         or _read_chinese(text)
@@ -87,19 +98,28 @@ def read_heading(text: str) -> Heading | None:
         or _read_alone(text)
         or _read_capitals(text)
     )
+    if heading and ("  " in heading.title or "\t" in heading.title):
+        return replace(heading, title=" ".join(heading.title.split()))
+    return heading
 
 
 def is_title(text: str) -> bool:
     """Whether words may be those of a heading: few, not a sentence, most in capital letters."""
-    if not text or len(text) > _LONGEST or text[-1] in ",;!?" or _FURNITURE.search(text):
+    if not text or len(text) > _LONGEST or text[-1] in ",;!?。" or _FURNITURE.search(text):
         return False
     words = text.split()
-    if len(words) > _MOST_WORDS or not _LETTER.search(text) or text[0].islower():
+    if (
+        len(words) > _MOST_WORDS
+        or text[0].islower()
+        or not (text[0].isalpha() or text[0] in '"“«(')
+    ):
         return False
     if ". " in text or "; " in text:
         return False
     long = [word for word in words if len(word) > 3 and word[0].isalpha()]
     small = sum(word[0].islower() for word in long)
+    if text[-1] == ".":
+        return not small
     # of what is no sentence few words begin small, but "Results of the second trial" has some
     return small * 2 <= len(words) or (len(words) <= 4 and text[-1] not in ".:")
 
@@ -112,9 +132,9 @@ def _read_numbered(text: str) -> Heading | None:
     level = 2 + number.count(".")
     shown = f"{number}{match['point']} "
     plain = title.rstrip(".:").rstrip()
-    if is_title(title) and (title[-1] != "." or " " not in plain or plain.isupper() or level > 2):
+    run_in = _RUN_IN.match(title) or _DEFINITION.match(title)
+    if is_title(title) and not (run_in and title[-1] == "."):
         return Heading("numbered", level, shown + plain, number)
-    run_in = _RUN_IN.match(title)
     if run_in and number[0].isdigit():
         return Heading("numbered", level, shown + run_in["title"], number, runs_in=True)
     return None
@@ -155,7 +175,8 @@ def _read_chinese(text: str) -> Heading | None:
     if text[0] in "第제":
         match = _CHINESE.match(text)
         if match and len(text) <= 40 and not _CHINESE_SENTENCE.search(match["title"]):
-            return Heading("named", _CHINESE_LEVELS.get(match["unit"], 2), text)
+            number = text[: match.end("unit")]
+            return Heading("named", _CHINESE_LEVELS.get(match["unit"], 2), text, number)
         return None
     match = _CHINESE_ITEM.match(text)
     if match and len(text) <= 24 and not _CHINESE_SENTENCE.search(match["title"]):
@@ -177,7 +198,7 @@ def _read_alone(text: str) -> Heading | None:
 
 
 def _read_capitals(text: str) -> Heading | None:
-    if not text.isupper() or len(text) > _LONGEST or text[-1] in ",;!?":
+    if not text.isupper() or text[-1] in ",;!?":
         return None
     if len(text.split()) > _MOST_CAPITALS or _FURNITURE.search(text) or _PAGE.match(text):
         return None

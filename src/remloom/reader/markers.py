@@ -27,6 +27,7 @@ _MOST_REPEATED = 2  # times that a heading stands in a document; what does more 
 _CONTENTS = 4  # headings in a row, with no text between them, that may be a table of contents
 _CAPITAL_LINES = 3  # lines in capitals one after another that may be headings
 _LEAST_NUMBER = 2  # headings with a number, of one level, in a document that has such headings
+_LONGEST = 1_000  # characters of a line that may be a heading
 _COLON_WORDS = 8  # fewer of them before a colon begin a section, see seed 3
 
 _BULLET = re.compile(r"[-+*•‣▪◦●·][ \t\u3000]+\S")
@@ -37,6 +38,7 @@ _LETTER = re.compile(
 _UNDERLINE = re.compile(r"([=\-~^*\"'#+`])\1{2,}$")
 # second characters of "a) …", "iv) …"
 _BEHIND_SMALL = frozenset(")ivxlc")
+_PAGE_NUMBER = re.compile(r"- ?\d{1,4} ?-$")
 _DIGITS = re.compile(r"\d+")
 _MARKED_BY_SIGNS = ("atx", "underlined")
 
@@ -129,26 +131,25 @@ class _Reader:
                 continue
             kind = _FIRST.get(text[0])
             if kind is None:
-                kind = self._kind_of_other(position, text)
-                if text[0] == "\ufeff":
-                    text = text[1:].lstrip()
+                text = text.lstrip("\ufeff \t")
+                kind = self._kind_of_other(text)
             if kind:
                 self._read_as[kind](position, text)
-            if text[-1] in ":：" and len(text) < 200:
+            if text[-1:] in (":", "：") and len(text) < 200:
                 self._read_colon(position, text)
         self._mark_fenced()
         self._decide()
 
     # -- lines ---------------------------------------------------------------------------------
 
-    def _kind_of_other(self, position: int, text: str) -> int:
+    def _kind_of_other(self, text: str) -> int:
         """What a line may be whose first character has no row in the table."""
-        first = text[0]
-        if first == "\ufeff" and position == 0:
-            return _FIRST.get(text[1:].lstrip()[:1], 0)
+        first = text[:1]
         # of a script without cases only a short line may be a heading
-        may_be = first.isupper() or (first.isalpha() and not first.islower() and len(text) <= 40)
-        return _CAPITAL if may_be else 0
+        if first.isupper() or (first.isalpha() and not first.islower() and len(text) <= 40):
+            return _CAPITAL
+        # behind a byte order mark
+        return _FIRST.get(first, 0)
 
     def _read_small(self, position: int, text: str) -> None:
         """Read a line that begins with a small letter, or a sign that only code begins with."""
@@ -163,7 +164,7 @@ class _Reader:
             self._candidates[position] = heading
 
     def _read_number_sign(self, position: int, text: str) -> None:
-        heading = read_atx(text)
+        heading = read_atx(text) if len(text) < _LONGEST else None
         if heading:
             self._candidates[position] = heading
         elif is_statement(text):
@@ -188,7 +189,7 @@ class _Reader:
     def _read_bullet(self, position: int, text: str) -> None:
         if text.startswith("**"):
             self._read_capital(position, text)
-        if _BULLET.match(text) and text.strip("-*+ \t"):
+        if _BULLET.match(text) and text.strip("-*+ \t") and not _PAGE_NUMBER.match(text):
             self.marks[position] = Mark.LIST_ITEM
         else:
             self._read_rule(position, text)
@@ -339,7 +340,7 @@ class _Reader:
     def _add_subtitles(self, fitting: dict[int, Heading]) -> None:
         """Add to "CHAPTER XII" the title that stands below it."""
         for position, heading in list(fitting.items()):
-            if heading.kind != "named" or heading.runs_in or len(heading.title.split()) != 2:
+            if heading.kind != "named" or not heading.title.endswith(heading.number):
                 continue
             below = position + 1 if not self._is_blank(position + 1) else position + 2
             if below >= len(self._texts) or not self._is_blank(below + 1):
