@@ -88,6 +88,11 @@ class Evidence:
             for first, last in self.coverage(name):
                 yield name, first, last
 
+    def best(self, most: int) -> list[tuple[str, int, int]]:
+        """List what is worth most, as document, first and last line."""
+        spans = ((shown.document, shown.first, shown.last) for shown in self._ranked())
+        return list(dict.fromkeys(spans))[:most]
+
     @property
     def unique_lines(self) -> int:
         """How many lines were shown."""

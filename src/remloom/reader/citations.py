@@ -1,0 +1,153 @@
+"""Citations: whether the lines that a sentence cites exist, were shown, and say so.
+
+No model is asked: quotes are looked for, sentences compared with what is quoted. Whatever does not
+hold gets a doubt that says why.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from .. import labels
+from ..errors import LabelError
+from ..text.analysis import terms
+from ..text.scripts import UNSPACED
+from .evidence import Evidence
+from .quotes import Match, QuoteFinder, plain_words, quote_words
+from .result import Cited, Sentence
+from .scope import read_scope
+from .support import Basis, doubts
+
+__all__ = ["CitationChecker", "Draft", "cite", "describe_lines", "without_citations"]
+
+_MOST_LINES = 12  # of a citation; of a longer one the lines of the quote are cited
+_FEWEST_WORDS = 3  # of a quote that is not a whole line
+_FEWEST_CHARACTERS = 6  # of one in a script without blanks
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_MARK = re.compile(r"\s*\[(?:[^\[\]\n]{0,120}:\s*)?Lines? \d+(?:\s*[-–]\s*\d+)?\]", re.IGNORECASE)
+
+
+# The limits are part of what the model is asked. A reply that goes beyond is taken all the same.
+class Draft(Struct, frozen=True, kw_only=True):
+    """A sentence as a model wrote it, and what it says it rests on."""
+
+    text: Annotated[str, Meta(extra_json_schema={"maxLength": 360})]
+    document: Annotated[str, Meta(extra_json_schema={"maxLength": 120})] = ""
+    first_line: int = 0
+    last_line: int = 0
+    quote: Annotated[str, Meta(extra_json_schema={"maxLength": 300})] = ""
+
+
+class CitationChecker:
+    """Checks sentences against the lines that were shown in a reading."""
+
+    def __init__(self, evidence: Evidence, question: str = "") -> None:
+        self._evidence = evidence
+        self._question = question
+        self._finder = QuoteFinder(evidence)
+        self._names = {_key(name): name for name in evidence.documents}
+
+    def check(self, draft: Draft) -> Sentence:
+        """Check a sentence: where its quote stands, and whether that says what it says."""
+        text = without_citations(draft.text)
+        name = self._find_document(draft.document)
+        first, last = draft.first_line, max(draft.first_line, draft.last_line)
+        match = self._finder.find(draft.quote, name, first, last)
+        if match.found == "unfounded":
+            is_shown = bool(name) and self._evidence.was_shown(name, first, last)
+            kept = (self._cited(name, first, last, draft.quote, match),) if is_shown else ()
+            reason = match.problem if is_shown else self._describe_range(draft, name, match)
+            return Sentence(text=text, citations=kept, doubt=reason)
+        citation = self._locate(draft, name, match)
+        reasons = [*self._quote_doubts(draft.quote, match)]
+        reasons += self._sentence_doubts(text, citation, match)
+        return Sentence(text=text, citations=(citation,), doubt="; ".join(reasons))
+
+    def _find_document(self, name: str) -> str:
+        """The document that a model means; empty if that is unknown."""
+        if len(self._names) == 1:
+            return next(iter(self._names.values()))
+        return self._names.get(_key(name), "")
+
+    def _locate(self, draft: Draft, name: str, match: Match) -> Cited:
+        """The lines to be cited: the draft's if they hold the quote, else the quote's own."""
+        first, last = draft.first_line, max(draft.first_line, draft.last_line)
+        if match.found != "moved" and first <= match.first and match.last <= last:
+            if not self._evidence.was_shown(name, first, last) or last - first >= _MOST_LINES:
+                first, last = match.first, match.last
+            return self._cited(name, first, last, draft.quote, match)
+        return self._cited(match.document, match.first, match.last, draft.quote, match)
+
+    def _cited(self, name: str, first: int, last: int, quote: str, match: Match) -> Cited:
+        lines = self._evidence.documents[name]
+        chunks = lines.chunks
+        page = next((chunk.page for chunk in reversed(chunks) if chunk.first <= first), 0)
+        return Cited(
+            uri=lines.uri,
+            document=name,
+            first=first,
+            last=last,
+            quote=" ".join(quote.split()),
+            found=match.found,
+            page=page,
+        )
+
+    def _describe_range(self, draft: Draft, name: str, match: Match) -> str:
+        """Say what is wrong with lines that were never shown."""
+        if not draft.quote.strip() and not draft.first_line:
+            return "it cites nothing"
+        if not name:
+            return f"there is no document {draft.document!r}, and {match.problem}"
+        size = len(self._evidence.documents[name])
+        which = f"lines {draft.first_line}-{max(draft.first_line, draft.last_line)}"
+        if draft.first_line < 1 or draft.last_line > size:
+            return f"there are no {which} in {name!r}, which has {size}, and {match.problem}"
+        return f"{which} were not read, and {match.problem}"
+
+    def _quote_doubts(self, quote: str, match: Match) -> list[str]:
+        words = [word for part in quote_words(quote) for word in part]
+        unspaced = len(_UNSPACED.findall(quote))
+        is_long = len(words) >= (_FEWEST_CHARACTERS if unspaced * 2 > len(words) else _FEWEST_WORDS)
+        if is_long and (terms(" ".join(words)) or unspaced):
+            return []
+        texts = self._evidence.documents[match.document].texts
+        whole = plain_words("\n".join(texts[match.first - 1 : match.last]))
+        if len(words) == len(whole):
+            return []
+        return ["the quote is too short to prove anything"]
+
+    def _sentence_doubts(self, text: str, citation: Cited, match: Match) -> list[str]:
+        lines = self._evidence.documents[citation.document]
+        basis = Basis(
+            scope=read_scope(lines.texts, match),
+            cited=lines.text(citation.first, citation.last),
+            known=citation.document,
+            question=self._question,
+        )
+        return doubts(text, basis)
+
+
+def cite(citation: Cited, *, named: bool) -> str:
+    """Write a citation, as "[Lines 3-9]" or "[novel: Lines 3-9]"."""
+    return describe_lines(citation.document, citation.first, citation.last, named=named)
+
+
+def describe_lines(document: str, first: int, last: int, *, named: bool) -> str:
+    """Write lines of a document, as "[Lines 3-9]" or "[novel: Lines 3-9]"."""
+    prefix = f"{' '.join(document.split())}: " if named else ""
+    return f"[{prefix}Lines {first}-{last}]"
+
+
+def without_citations(text: str) -> str:
+    """A sentence without the citations that a model wrote into it."""
+    return " ".join(_MARK.sub("", text).split())
+
+
+def _key(name: str) -> str:
+    try:
+        return labels.key(name)
+    except LabelError:
+        return ""

@@ -1,0 +1,308 @@
+"""Quotes: the words that an answer rests on, looked for in the lines of documents.
+
+Words are compared, not characters: blanks, line ends, quotation marks, dashes, capitals, ligatures,
+Markdown and hyphens at line ends make no difference.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
+from unicodedata import normalize
+
+from msgspec import Struct
+
+from ..text.scripts import UNSPACED
+from .evidence import Evidence
+from .result import Found
+from .wording import wording
+
+__all__ = ["Match", "QuoteFinder", "folded", "plain_words", "quote_words"]
+
+CLOSE = 90  # of 100: how like the lines a quote is that counts as close
+_SPELLED = 80  # of 100: how like a word is that may be the same, written wrongly
+_FARTHEST = 120  # words that an ellipsis stands for at most
+_MOST_CITED = 400  # lines of a citation that are searched before all others
+_CANDIDATES = 4  # places where a quote that is nowhere else word for word is compared
+_MARGIN = 3  # words around such a place that are compared, too
+_RARE = 8  # words of a quote by which these are found
+
+_LETTER = rf"(?:[^\W\d_{UNSPACED}]|[\u0300-\u036f])"
+_HYPHEN = "-\u2010\u2011\u00ad"
+WORD = re.compile(
+    rf"[{UNSPACED}]|\d+(?:,\d{{3}}(?!\d)|\.\d+)*"
+    rf"|{_LETTER}+(?:(?:['’]|[{_HYPHEN}](?:[ \t]*\n[ \t]*)?){_LETTER}+)*|[%$€£¥§]"
+)
+_INNER = str.maketrans("", "", f"{_HYPHEN}'’,\n\t")
+_BROKEN = re.compile(rf"{_LETTER}[{_HYPHEN}]\s*\Z")
+_LINE_NUMBER = re.compile(r"(?<!\S)\d{1,7}\|\s?")
+_HEADING = re.compile(r"\[[^\[\]\n]{0,80}\bLines \d+-\d+\]")
+_ELLIPSIS = re.compile(r"[\[(]?\s*(?:…|\.\s?\.\s?\.)+\s*[\])]?")
+
+
+class Match(Struct, frozen=True, gc=False, kw_only=True):
+    """Where a quote was found."""
+
+    found: Found
+    document: str = ""
+    first: int = 0  # lines, from 1, both included, that the quote is in
+    last: int = 0
+    start: int = 0  # the first of its words, counted from 0 in line `first`
+    words: int = 0  # from its first word to its last, what an ellipsis leaves out included
+    problem: str = ""  # why it was not found
+
+
+class _Words(Struct, frozen=True):
+    """The words of consecutive lines."""
+
+    document: str
+    first: int  # line
+    words: tuple[str, ...]
+    ends: tuple[int, ...]  # of each line: how many words there are up to its end
+    joined: str  # " w1 w2 … "
+
+    def line(self, word: int) -> int:
+        return self.first + bisect_right(self.ends, word)
+
+    def word(self, offset: int) -> int:
+        """The word at an offset of `joined`."""
+        return self.joined.count(" ", 0, offset + 1) - 1
+
+    def match(self, found: Found, start: int, count: int) -> Match:
+        first = self.line(start)
+        before = self.ends[first - self.first - 1] if first > self.first else 0
+        return Match(
+            found=found,
+            document=self.document,
+            first=first,
+            last=self.line(start + count - 1),
+            start=start - before,
+            words=count,
+        )
+
+
+class QuoteFinder:
+    """Looks for quotes in what was shown of documents; it reads each line once."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
+        self._lines: dict[tuple[str, int], tuple[str, ...]] = {}
+        self._places: dict[tuple[str, int, int], _Words] = {}
+        self._index: dict[str, list[tuple[_Words, int]]] | None = None
+
+    def find(self, quote: str, document: str, first: int, last: int) -> Match:
+        """Look for a quote in these lines, then in all others that were shown.
+
+        Returns: where it is; `moved` if that is elsewhere.
+        """
+        parts = quote_words(quote)
+        if not parts:
+            return Match(found="unfounded", problem="there is no quote")
+        problem = ""
+        cited = [*self._cited(document, first, last)]
+        for place in cited:
+            if span := _find_verbatim(place, parts):
+                return place.match("verbatim", *span)
+        for place in cited:
+            span, problem = _find_close(place, parts)
+            if span:
+                return place.match("close", *span)
+        return self._find_elsewhere(parts, document, first) or Match(
+            found="unfounded", problem=problem or "the quote is in no line that was shown"
+        )
+
+    def _cited(self, document: str, first: int, last: int) -> Iterator[_Words]:
+        """The lines that are cited, as far as they were shown."""
+        if document not in self._evidence.documents or first > last:
+            return
+        last = min(last, first + _MOST_CITED)
+        for begin, end in self._evidence.coverage(document):
+            if begin <= last and first <= end:
+                yield self._place(document, max(begin, first), min(end, last))
+
+    def _find_elsewhere(
+        self, parts: Sequence[Sequence[str]], document: str, line: int
+    ) -> Match | None:
+        """The nearest place among all lines that were shown."""
+        places = [self._place(*shown) for shown in self._evidence.ranges()]
+        places.sort(key=lambda place: (place.document != document, abs(place.first - line)))
+        for place in places:
+            if span := _find_verbatim(place, parts):
+                return place.match("moved", *span)
+        for place in self._likely(places, parts):
+            span, _ = _find_close(place, parts)
+            if span:
+                return place.match("moved", *span)
+        return None
+
+    def _likely(self, places: Sequence[_Words], parts: Sequence[Sequence[str]]) -> Iterator[_Words]:
+        """Lines that have several of the rarest words of a quote, with those around them."""
+        if self._index is None:
+            self._index = {}
+            for place in places:
+                for at, word in enumerate(place.words):
+                    self._index.setdefault(word, []).append((place, place.line(at)))
+        index = self._index
+        distinct = {word for part in parts for word in part if word in index}
+        votes: Counter[tuple[str, int]] = Counter()
+        for word in sorted(distinct, key=lambda word: len(index[word]))[:_RARE]:
+            votes.update({(place.document, line) for place, line in index[word][:1000]})
+        # a quote of many words goes over several lines
+        length = 1 + sum(map(len, parts)) // 8
+        for (document, line), _ in votes.most_common(_CANDIDATES):
+            yield from self._cited(document, max(line - length, 1), line + length)
+
+    def _place(self, document: str, first: int, last: int) -> _Words:
+        key = (document, first, last)
+        if key not in self._places:
+            self._places[key] = self._read_place(document, first, last)
+        return self._places[key]
+
+    def _read_place(self, document: str, first: int, last: int) -> _Words:
+        texts = self._evidence.documents[document].texts
+        words: list[str] = []
+        ends = []
+        is_broken = False
+        for line in range(first, last + 1):
+            text = texts[line - 1]
+            of_line = self._words_of_line(document, line, text)
+            if is_broken and of_line and words and of_line[0][0].isalpha():
+                words[-1] += of_line[0]
+                of_line = of_line[1:]
+            words += of_line
+            ends.append(len(words))
+            # the line's own last word goes on in the next
+            is_broken = bool(_BROKEN.search(text[-40:]))
+        return _Words(document, first, tuple(words), tuple(ends), f" {' '.join(words)} ")
+
+    def _words_of_line(self, document: str, line: int, text: str) -> tuple[str, ...]:
+        key = (document, line)
+        if key not in self._lines:
+            self._lines[key] = tuple(plain_words(text))
+        return self._lines[key]
+
+
+def quote_words(quote: str) -> list[list[str]]:
+    """The words of a quote, in the parts that an ellipsis parts; line numbers are no words of it.
+
+    >>> quote_words("12| The “term” … is 1,000 days")
+    [['the', 'term'], ['is', '1000', 'days']]
+    """
+    plain = _LINE_NUMBER.sub(" ", _HEADING.sub(" ", quote))
+    parts = (plain_words(part) for part in _ELLIPSIS.split(plain))
+    return [part for part in parts if part]
+
+
+def folded(text: str) -> str:
+    """A text in its compatibility form, as its words are read from it."""
+    return text if text.isascii() else normalize("NFKC", text)
+
+
+def plain_words(text: str) -> list[str]:
+    """The words of a text as they are compared: folded, without hyphens and apostrophes."""
+    return " ".join(WORD.findall(folded(text).casefold())).translate(_INNER).split()
+
+
+def _find_verbatim(place: _Words, parts: Sequence[Sequence[str]]) -> tuple[int, int] | None:
+    """The first word and the number of words of the place where all parts follow each other."""
+    first, *others = (f" {' '.join(part)} " for part in parts)
+    at = place.joined.find(first)
+    while at >= 0:
+        start = place.word(at)
+        end = start + len(parts[0])
+        offset = at + len(first) - 1
+        for part, text in zip(parts[1:], others, strict=True):
+            offset = place.joined.find(text, offset)
+            begin = place.word(offset) if offset >= 0 else -1
+            if begin < 0 or begin - end > _FARTHEST:
+                break
+            end = begin + len(part)
+            offset += len(text) - 1
+        else:
+            return start, end - start
+        at = place.joined.find(first, at + 1)
+    return None
+
+
+def _find_close(
+    place: _Words, parts: Sequence[Sequence[str]]
+) -> tuple[tuple[int, int] | None, str]:
+    """Where a place has nearly these words; or else what it says in place of some of them."""
+    from rapidfuzz import fuzz
+
+    spans = []
+    for part in parts:
+        text = f" {' '.join(part)} "
+        if len(text) > len(place.joined) * 1.1:
+            return None, ""
+        best = fuzz.partial_ratio_alignment(text, place.joined, score_cutoff=CLOSE)
+        if best is None or len(part) > 1.2 * len(place.words):
+            return None, ""
+        start = place.word(min(best.dest_start, len(place.joined) - 2))
+        end = place.word(max(best.dest_end - 2, 0)) + 1
+        # words that one side has too many move the ends
+        start, end = max(start - _MARGIN, 0), min(end + _MARGIN, len(place.words))
+        lead, trail, problem = _differences(part, place.words[start:end])
+        if problem:
+            return None, problem
+        spans.append((start + lead, end - trail))
+    begin, end = spans[0][0], spans[-1][1]
+    is_in_order = all(0 <= later[0] - earlier[1] <= _FARTHEST for earlier, later in pairwise(spans))
+    return ((begin, end - begin), "") if is_in_order else (None, "")
+
+
+def _differences(quote: Sequence[str], words: Sequence[str]) -> tuple[int, int, str]:
+    """Compare a quote with words of a document.
+
+    Returns: how many of these words stand before and after what is quoted, and what differs in a
+        way that may change what is said; empty if nothing does.
+    """
+    from rapidfuzz.distance import Levenshtein
+
+    lead = trail = 0
+    operations = Levenshtein.opcodes(quote, words)
+    for is_equal, group in groupby(operations, key=lambda part: part.tag == "equal"):
+        if is_equal:
+            continue
+        parts = list(group)
+        begin, end = parts[0], parts[-1]
+        said = quote[begin.src_start : end.src_end]
+        written = words[begin.dest_start : end.dest_end]
+        # what stands before and after a quote is no part of it
+        if not said and begin.src_start == 0:
+            lead = len(written)
+        elif not said and end.src_end == len(quote):
+            trail = len(written)
+        elif problem := _difference(said, written):
+            return 0, 0, problem
+    return lead, trail, ""
+
+
+def _difference(said: Sequence[str], written: Sequence[str]) -> str:
+    ignorable = wording().ignorable
+    said = [word for word in said if word not in ignorable]
+    written = [word for word in written if word not in ignorable]
+    if said == written or _is_misspelled("".join(said), "".join(written)):
+        return ""
+    if not said:
+        return f"the quote leaves out {' '.join(written)!r}"
+    if not written:
+        return f"the lines do not say {' '.join(said)!r} there"
+    return f"the quote says {' '.join(said)!r}, the lines {' '.join(written)!r}"
+
+
+def _is_misspelled(one: str, other: str) -> bool:
+    """Whether two may be one word, written wrongly; numbers and "employer/employee" never are."""
+    from rapidfuzz import fuzz
+
+    if min(len(one), len(other)) < 4 or one[0] != other[0] or not (one + other).isalpha():
+        return False
+    if one in wording().negators or other in wording().negators:
+        return False
+    # what somebody does, and to whom it is done
+    if one.endswith("ee") != other.endswith("ee"):
+        return False
+    return fuzz.ratio(one, other) >= _SPELLED
