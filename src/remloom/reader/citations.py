@@ -83,8 +83,7 @@ class CitationChecker:
 
     def _cited(self, name: str, first: int, last: int, quote: str, match: Match) -> Cited:
         lines = self._evidence.documents[name]
-        chunks = lines.chunks
-        page = next((chunk.page for chunk in reversed(chunks) if chunk.first <= first), 0)
+        page = lines.page(first)
         return Cited(
             uri=lines.uri,
             document=name,
