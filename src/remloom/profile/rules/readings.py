@@ -52,6 +52,9 @@ _DEGREE = re.compile(r"(?:severe|bad|mild|terrible|chronic|slight|awful) ", re.I
 _DEGREE_END = re.compile(
     r"\s+(?:and|but|so|which|that|because|yet|though)\b.*|[,.!(].*", re.IGNORECASE
 )
+_DANGLING = re.compile(
+    r"\b(?:an?|the|of|to|for|with|in|on|at|and|or|but|that|which|is|are|when|if)$", re.IGNORECASE
+)
 _MOST_WORDS = 5
 
 
@@ -88,6 +91,9 @@ def _wish(text: str) -> Pairs:
         r"\b(?:this|here|these|the following|above|below)\b", plain, re.IGNORECASE
     )
     # with a quotation cut off it would be another wish
+    # the line ended before the sentence did
+    if _DANGLING.search(plain):
+        return []
     if about_one or plain.endswith(("'", '"', "“", "«")) or not 0 < len(plain.split()) <= 14:
         return []
     return [("", plain)]
