@@ -45,6 +45,7 @@ FIRST_SEEN = {
     "phones": (0.935, 0.659),
     "stories": (0.857, 0.857),
     "shops": (0.923, 0.706),
+    "days": (1.000, 0.846),
 }
 AT = datetime(2024, 11, 20, 12, tzinfo=UTC)  # when all of it is said
 
@@ -91,6 +92,8 @@ def measure(statements: Iterable[dict[str, Any]]) -> dict[str, Score]:
 def _count(score: Score, statement: dict[str, Any], found: list[Claim]) -> None:
     said = {form(one) for one in statement["claims"]}
     allowed = {form(one) for one in statement.get("allowed", ())}
+    # who allows that something is not so allows that it is no longer so
+    allowed |= {(key, value, "retire") for key, value, polarity in allowed if polarity == "against"}
     got = {name_of(claim) for claim in found}
     wrong = got - said - allowed
     score.right += len(got & said)

@@ -184,6 +184,59 @@ def test_words_of_others_and_orders_for_once_claim_nothing(text: str) -> None:
     assert claims(text) == set()
 
 
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ("pls keep answers short", VERBOSITY, "concise"),
+        ("btw I'm still vegetarian", DIET, "vegetarian"),
+        ("oh and fyi, im actually vegan now lol", DIET, "vegan"),
+        ("answer me in English, always", "output_contract.reply_language", "English"),
+        ("Reply in German. Always.", "output_contract.reply_language", "German"),
+        ("neovim as my editor", "developer_posture.editor_ide.primary", "neovim"),
+        ("Been on Fedora for years tbh", "environment.os", "Fedora"),
+        ("Since I live in Porto, the metric system please", HOME, "Porto"),
+    ],
+)
+def test_what_is_said_around_a_claim_changes_nothing(text: str, key: str, value: str) -> None:
+    claim = only(text)
+    assert (claim.key, claim.value, claim.polarity) == (key, value, "for")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I love JavaScript so much I want to throw it out of the window.",
+        "I love Rust! (the band, not the language)",
+        "I'm vegan this week.",
+        "I use Windows until my own laptop is mended.",
+        "I live in Lisbon, if the visa comes through.",
+        "My name is Bond, James Bond.",
+        "For this answer, reply in German.",
+        "On FreeBSD 3.0, tclsh is called tclsh8.0.",
+        "Write a story where I live in Rome and I hate cats.",
+    ],
+)
+def test_jests_spells_conditions_and_stories_claim_nothing(text: str) -> None:
+    assert claims(text) == set()
+
+
+def test_of_a_text_to_be_worked_on_only_the_text_is_hidden() -> None:
+    text = (
+        "Review this letter. I live in Porto, so mention trains.\n\nDear team,\nI live in Madrid."
+    )
+    assert claims(text) == {(HOME, "Porto", "for")}
+    assert claims("Explain monads to me, I mostly write Kotlin.")
+    assert not claims("Translate this. I live in Madrid.")
+
+
+def test_who_no_longer_eats_something_is_not_to_be_given_it() -> None:
+    tastes = "food_and_dining.cuisine_affinities"
+    assert claims("I don't drink alcohol anymore") == {
+        (f"{tastes}.likes", "alcohol", "retire"),
+        (f"{tastes}.dislikes", "alcohol", "for"),
+    }
+
+
 def test_that_somebody_is_not_allergic_is_a_claim_against() -> None:
     key = "food_and_dining.restrictions.allergies"
     assert claims("no i'm not allergic to peanuts") == {(key, "peanuts", "against")}

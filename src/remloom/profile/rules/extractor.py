@@ -117,6 +117,9 @@ def _read(found: re.Match[str], pattern: Pattern, clause: Clause, passage: str) 
     caught = next(filter(None, (_caught(found, one, clause, passage) for one in "acd")), "")
     disliked = pattern.polarity == "dislike" and polarity == "for"
     said = _read_words(caught, pattern, found, polarity, disliked)
+    if polarity == "retire" and pattern.verb == "eat":
+        # who no longer eats something is not to be given it
+        said += _read_words(caught, pattern, found, "for", True)
     instead = _caught(found, "b", clause, passage)
     if said and pattern.other and instead:
         said += _read_words(instead, pattern, found, pattern.other, False)
