@@ -7,7 +7,8 @@ profile keeps it, and its polarity are those of one that the statement makes. Wh
 counts neither way. Of `statements.jsonl` the rules were tuned on the half for development; the rows
 of the other sets were written before the rules were mended for them, "requests" by somebody who had
 seen neither rules nor rows. `FIRST_SEEN` has what the rules of the day then did. All of them have
-been seen since: what the rules do with them now is not what they do with text that they never saw.
+been seen since, and labels that had left out something true have been mended: what the rules do
+with them now is not what they do with text that they never saw.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ FIRST_SEEN = {
     "stories": (0.857, 0.857),
     "shops": (0.923, 0.706),
     "days": (1.000, 0.846),
+    "slang": (0.857, 0.214),
 }
 AT = datetime(2024, 11, 20, 12, tzinfo=UTC)  # when all of it is said
 

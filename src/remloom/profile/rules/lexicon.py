@@ -25,7 +25,7 @@ __all__ = [
 
 _SEPARATOR = re.compile(
     r",?\s+and,\s+(?:\w+,\s+)?|,\s*(?:and\s+|or\s+)?"
-    r"|\s+(?:and|or|with|plus|as well as|along with|und)\s+|\s*[&/+]\s+"
+    r"|\s+(?:and|or|with|plus|as well as|along with|und|n)\s+|\s*[&/+]\s+"
 )
 _LEAD = re.compile(rf"(?:{alternatives('articles')}\s+)+", re.IGNORECASE)
 _TAIL = re.compile(rf"(?:\s+|^){alternatives('tails')}\b.*|[.!?)\s]+$", re.IGNORECASE | re.DOTALL)

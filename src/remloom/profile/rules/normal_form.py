@@ -24,6 +24,10 @@ _SPELLINGS = {
     "plz": "please",
     "u": "you",
     "ur": "your",
+    "n": "and",
+    "w": "with",
+    "r": "are",
+    "luv": "love",
 }
 # "Im 20. Jahrhundert" is German
 _SPELLING = re.compile(
