@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from remloom.errors import InvalidInputError
-from remloom.reader.line_columns import MARKS, Section, Source, Span
+from remloom.reader.line_columns import MARKS, Source, Span
+from remloom.reader.outline import Section
 from remloom.reader.tables import LineTables, Ranked
 
 CASES = json.loads(Path(__file__).with_name("sql_cases.json").read_text())
@@ -49,9 +50,9 @@ def make_tables() -> LineTables:
     source = make_source(
         spans=[Span(1, 4, "Book"), Span(5, 9, "Book > Chapter XII"), Span(10, 12, "Book > Code")],
         sections=[
-            Section("Book", 1, 1, 12, 18),
-            Section("Chapter XII", 2, 5, 9, 14),
-            Section("Code", 2, 10, 12, 5),
+            Section(title="Book", level=1, first=1, last=12, words=18),
+            Section(title="Chapter XII", level=2, first=5, last=9, words=14),
+            Section(title="Code", level=2, first=10, last=12, words=5),
         ],
     )
     ranked = [Ranked("book", 8, 2.0), Ranked("book", 7, 1.0)]

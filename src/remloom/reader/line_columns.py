@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from msgspec import Struct
 
 from ..text.sentences import count_words
+from .outline import Section
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +21,6 @@ __all__ = [
     "MAX_WIDTH",
     "SECTION_COLUMNS",
     "Column",
-    "Section",
     "Source",
     "Span",
     "further_columns",
@@ -66,17 +66,6 @@ SECTION_COLUMNS = (
     Column("word_count", "INTEGER", "the words in it"),
     Column("page", "INTEGER", "the page that it begins on; NULL where there are no pages"),
 )
-
-
-class Section(NamedTuple):
-    """A section of a document."""
-
-    title: str
-    level: int  # from 1
-    first: int  # lines, from 1, both included
-    last: int
-    words: int
-    page: int = 0  # from 1; 0 where there are no pages
 
 
 class Span(NamedTuple):

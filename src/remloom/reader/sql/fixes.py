@@ -17,6 +17,7 @@ from .readable import Readable
 __all__ = ["SEARCH_LIMIT", "fix_query"]
 
 SEARCH_LIMIT = 50  # rows of a filter by words that has no limit of its own
+_RANKED = 20  # lines of a search that has none
 _SHARED_LINES = 100  # that the sections share which a query for headings names
 _FIRST_LINES = 3  # that each of them has at least, after its heading
 _HEADINGS = frozenset({"is_strategic", "is_header", "is_section_start"})
@@ -48,6 +49,9 @@ def fix_query(
     if _gives_lines(query) and not query.args.get("limit") and _is_search(query):
         query.set("limit", exp.Limit(expression=exp.Literal.number(SEARCH_LIMIT)))
         fixes.append(f"added LIMIT {SEARCH_LIMIT}: the filter by words had no limit")
+    if _is_unlimited_search(query):
+        query.set("limit", exp.Limit(expression=exp.Literal.number(_RANKED)))
+        fixes.append(f"added LIMIT {_RANKED}: the search had none")
     if _gives_lines(query) and not query.args.get("order"):
         _add_order(query, names, fixes, several=several)
     return query, tuple(fixes)
@@ -186,6 +190,14 @@ def _ordered_by(query: Any, name: str) -> Any:
 def _reads_search(query: exp.Select) -> bool:
     source = _source(query)
     return isinstance(source, exp.Table) and isinstance(source.this, exp.Anonymous)
+
+
+def _is_unlimited_search(query: Any) -> bool:
+    """Whether a query shows what a search finds, without saying how much."""
+    is_search = isinstance(query, exp.Select) and _reads_search(query)
+    if not is_search or query.args.get("limit") or query.args.get("joins"):
+        return False
+    return _gives_lines(query) and len(_source(query).this.expressions) == 1
 
 
 def _widened(query: exp.Select, fixes: list[str], *, several: bool) -> exp.Select:

@@ -17,7 +17,7 @@ from .sizes import check_sizes
 
 __all__ = ["Prepared", "Search", "prepare_query", "write_query"]
 
-_RANKED = 20  # lines that a search ranks where it does not say
+_RANKED = 200  # lines that a search ranks where it does not say
 
 
 class Search(Struct, frozen=True):
