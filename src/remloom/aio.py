@@ -293,6 +293,8 @@ class AsyncReader(_AsyncNoun[Reader]):
     search = _noun_in_thread(Reader.search)
     find = _noun_in_thread(Reader.find)
     lines = _noun_in_thread(Reader.lines)
+    sql = _noun_in_thread(Reader.sql)
+    schema = _noun_in_thread(Reader.schema)
     coverage = _noun_in_thread(Reader.coverage)
     stats = _noun_in_thread(Reader.stats)
     close = _noun_in_thread(Reader.close)

@@ -18,7 +18,10 @@ from .events import EventType, ReadEvent, Told
 from .finder import Finder
 from .outline import Outline
 from .passage import Passage
+from .queries import LineQueries, describe_tables
+from .rows import Rows
 from .stats import SessionStats
+from .transcript import line_ranges
 
 if TYPE_CHECKING:
     from ..llm import LLM
@@ -81,6 +84,8 @@ class Reader:
         self._closed = True
         self._opened.close()
         self.__dict__.pop("_search", None)
+        if queries := self.__dict__.pop("_queries", None):
+            queries.close()
 
     # -- documents ---------------------------------------------------------------------------------
 
@@ -210,6 +215,42 @@ class Reader:
             self._note_shown(passage)
         return found
 
+    def sql(self, text: str, *, fix: bool = True) -> Rows:
+        """Answer a SELECT over the lines that are open, as DuckDB reads it. Source: seed 3.
+
+        `documents` has a row for each line, `sections` for each section, and
+        `search('words', 20)` the lines that fit these words best; see `schema()`.
+
+        Args:
+            text: the query; may stand in a Markdown fence.
+            fix: whether it is mended where it would show too little or too much; `Rows.fixes` says
+                what was changed.
+
+        Raises:
+            QuerySyntaxError, SqlGuardError: it is not SQL, or not one SELECT over these tables;
+                says where, and what would be right.
+            InvalidInputError: it takes more than ten seconds or too much memory, or no document is
+                open.
+            MissingExtraError: DuckDB is not installed.
+        """
+        opened = self._current().all()
+        rows = self._queries.run(text, opened, fix=fix)
+        if "text" in rows.columns:
+            documents = {lines.name: lines for lines in opened}
+            for name, first, last in line_ranges(documents, rows):
+                self._coverage.setdefault(documents[name].uri, Coverage()).add(first, last)
+        return rows
+
+    def schema(self) -> dict[str, Any]:
+        """Describe the tables that `sql` reads: columns, lines and words. Source: seed 3.
+
+        Returns:
+            `loaded doc_name table_name total_lines total_words strategic_lines line_range columns`
+            of all that is open, `sections` (the columns of that table), and `documents`: the same
+            numbers of each.
+        """
+        return describe_tables(list(self._current()))
+
     def coverage(self) -> dict[str, float]:
         """Return the share of the words of each document that was shown so far, by its name."""
         shares = {}
@@ -225,6 +266,12 @@ class Reader:
         return self._stats.as_dict() | {"coverage": self.coverage()}
 
     # -- what the parts share ----------------------------------------------------------------------
+
+    @cached_property
+    def _queries(self) -> LineQueries:
+        return LineQueries(
+            lambda words, documents, limit: self._search.search(words, documents, limit=limit)
+        )
 
     @cached_property
     def _search(self) -> LineSearch:
