@@ -52,7 +52,8 @@ def test_every_method_of_memory_is_there_with_the_same_signature_and_words() -> 
             assert inspect.iscoroutinefunction(ours[name]), name
 
 
-ITERATED = "records"  # of `Admin`: an iterator, where `Runs.records` is a list
+# iterators; `Runs.records` is a list
+ITERATED = {(Admin, "records"), (Reader, "stream")}
 NOUNS = [
     (AsyncRuns, Runs), (AsyncJobs, Jobs), (AsyncDreams, Dreams), (AsyncAdmin, Admin), (AsyncHome, Home),
     (AsyncReader, Reader),
@@ -69,9 +70,7 @@ def test_every_method_of_a_noun_is_there_with_the_same_signature_and_words(
         assert inspect.signature(ours[name]) == inspect.signature(method), name
         assert inspect.getdoc(ours[name]) == inspect.getdoc(method), name
         asynchronously = (
-            inspect.isasyncgenfunction
-            if (noun, name) == (Admin, ITERATED)
-            else inspect.iscoroutinefunction
+            inspect.isasyncgenfunction if (noun, name) in ITERATED else inspect.iscoroutinefunction
         )
         assert asynchronously(ours[name]), name
 

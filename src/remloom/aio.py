@@ -89,9 +89,13 @@ def _noun_in_thread(
 
 
 def _iterated_in_thread(
-    method: Callable[Concatenate[Noun, P], Iterator[R]],
+    method: Callable[Concatenate[Noun, P], Iterator[R]], at_once: int = AT_ONCE
 ) -> Callable[Concatenate[_AsyncNoun[Noun], P], AsyncIterator[R]]:
-    """Make an asynchronous generator of a noun from a method that yields."""
+    """Make an asynchronous generator of a noun from a method that yields.
+
+    Args:
+        at_once: items that are waited for together; 1 where each is news.
+    """
 
     @wraps(method)
     async def call(
@@ -104,7 +108,7 @@ def _iterated_in_thread(
 
         def take() -> list[R]:
             with reading:
-                return list(islice(iterator, AT_ONCE))
+                return list(islice(iterator, at_once))
 
         def end() -> None:
             close = getattr(iterator, "close", None)
@@ -297,6 +301,11 @@ class AsyncReader(_AsyncNoun[Reader]):
     schema = _noun_in_thread(Reader.schema)
     coverage = _noun_in_thread(Reader.coverage)
     stats = _noun_in_thread(Reader.stats)
+    ask = _noun_in_thread(Reader.ask)
+    stream = _iterated_in_thread(Reader.stream, at_once=1)
+    sessions = _noun_in_thread(Reader.sessions)
+    session = _noun_in_thread(Reader.session)
+    delete_session = _noun_in_thread(Reader.delete_session)
     close = _noun_in_thread(Reader.close)
 
     @property

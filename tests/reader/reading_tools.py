@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from remloom import Memory
 from remloom.errors import SqlGuardError
-from remloom.llm import LLM
+from remloom.llm import LLM, Request
 from remloom.reader.asking import DocumentAsker
 from remloom.reader.events import ReadEvent
 from remloom.reader.limits import ReadLimits
@@ -37,7 +37,7 @@ def book(chapters: int = 400) -> str:
 
 def tools_of(memory: Memory, *uris: str, **changes: Any) -> ReadTools:
     store = memory.admin.store
-    documents = {uri: read_lines(store, uri) for uri in uris}
+    documents = {uri: read_lines(store, uri, uri) for uri in uris}
 
     def find(question: str, words: int) -> list[Passage]:
         wanted = set(re.findall(r"\w+", question.lower()))
@@ -48,20 +48,36 @@ def tools_of(memory: Memory, *uris: str, **changes: Any) -> ReadTools:
             if wanted & set(re.findall(r"\w{4,}", text.lower()))
         ][:5]
 
-    def query(sql: str) -> Rows:
-        found = _BETWEEN.search(sql)
-        if not found:
-            raise SqlGuardError("no such column", statement=sql, position=7, remedy="line_num")
-        first, last = map(int, found.groups())
+    given: dict[str, Any] = {"outline": lambda tokens: ("Chapter 1 (1-5)", []), "find": find}
+    return ReadTools(**{"documents": documents, "queries": Ranges(documents), **given, **changes})
+
+
+class Ranges:
+    """Answers queries for a range of lines, and no others."""
+
+    def __init__(self, documents: Mapping[str, Lines]) -> None:
+        self._documents = documents
+        self.run_so_far: list[str] = []
+
+    def prepare(self, text: str, documents: object) -> Any:
+        self._range(text)
+        return Rows(sql=text)
+
+    def run(self, text: str, documents: object) -> Rows:
+        self.run_so_far.append(text)
+        first, last = self._range(text)
         rows = tuple(
-            (uri, number, lines.texts[number - 1], lines.words(number, number))
-            for uri, lines in documents.items()
+            (name, number, lines.texts[number - 1], lines.words(number, number))
+            for name, lines in self._documents.items()
             for number in range(first, min(last, len(lines)) + 1)
         )
-        return Rows(sql=sql, columns=("doc", "line_num", "text", "word_count"), rows=rows)
+        return Rows(sql=text, columns=("doc", "line_num", "text", "word_count"), rows=rows)
 
-    given: dict[str, Any] = {"outline": lambda tokens: ("Chapter 1 (1-5)", []), "find": find}
-    return ReadTools(**{"documents": documents, "query": query, **given, **changes})
+    def _range(self, text: str) -> tuple[int, int]:
+        found = _BETWEEN.search(text)
+        if not found:
+            raise SqlGuardError("no such column", statement=text, position=7, remedy="line_num")
+        return int(found[1]), int(found[2])
 
 
 def _passage(lines: Lines, number: int) -> Passage:
@@ -78,6 +94,32 @@ def step(query: str = "", *, satisfied: bool = False, **fields: Any) -> dict[str
         "thought": "reading on", "notes": "", "reading_mode": "read", "goal": "the rent",
         "sql_query": query, "satisfied": satisfied, "next_move": "answer", **fields,
     }  # fmt: skip
+
+
+ANSWER = {
+    "found": True, "missing": "",
+    "sentences": [{
+        "text": "The rent is 900 euros a month.", "document": "", "first_line": 998,
+        "last_line": 998, "quote": "The rent is 900 euros a month.",
+    }],
+}  # fmt: skip
+
+
+def scripted(
+    replies: Iterable[Any], *, answer: Any = ANSWER, latency: float = 0.0
+) -> ScriptedModel:
+    """A model that gives these replies to `read_step`, and this one to `read_answer`."""
+    steps = iter(replies)
+
+    def reply(request: Request) -> Any:
+        return next(steps) if request.task == "read_step" else answer
+
+    return ScriptedModel(reply, latency)
+
+
+def asked(model: ScriptedModel, task: str = "read_step") -> list[str]:
+    """The prompts of a task so far."""
+    return [request.prompt for request in model.requests if request.task == task]
 
 
 def between(first: int, last: int) -> str:
@@ -113,7 +155,7 @@ def ask(
     strategy: Any = None,
     **limits: Any,
 ) -> tuple[list[ReadEvent], Reading, ScriptedModel]:
-    model = replies if isinstance(replies, ScriptedModel) else ScriptedModel(replies)
+    model = replies if isinstance(replies, ScriptedModel) else scripted(replies)
     tools = tools or tools_of(memory, "book.md")
     telling = asker(memory, model, strategy).ask(question, tools, ReadLimits(**limits), session)
     events, reading = told(telling)

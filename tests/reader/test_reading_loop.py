@@ -6,15 +6,20 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from reading_tools import ask, between, book, step, tools_of
+from reading_tools import ask, asked, between, book, scripted, step, tools_of
 
 from remloom import Memory
 from remloom.errors import InvalidInputError, ModelUnavailableError
 from remloom.reader.limits import ReadLimits
 from remloom.reader.lines import Lines
+from remloom.reader.result import Reading
 from remloom.testing.models import ScriptedModel
 
 RENT = 998  # the line that names the rent
+
+
+def cited(reading: Reading) -> set[int]:
+    return {line for one in reading.citations for line in range(one.first, one.last + 1)}
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +31,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
 
 def test_the_model_sees_the_lines_that_its_query_brought(memory: Memory) -> None:
     _, reading, model = ask(memory, [step(between(10, 13)), step(satisfied=True)])
-    shown = model.requests[1].prompt
+    shown = asked(model)[1]
     assert "[Lines 10-13]\n" in shown
     assert "13| Of the harbour town number 3 much was told, and little kept." in shown
     assert reading.steps[0].lines == (("book.md", 10, 13),)
@@ -36,15 +41,15 @@ def test_the_model_sees_the_lines_that_its_query_brought(memory: Memory) -> None
 
 def test_the_first_turn_has_what_a_search_without_a_model_found(memory: Memory) -> None:
     _, reading, model = ask(memory, [step(satisfied=True)])
-    assert f"{RENT}| Of the harbour town number 200" in model.requests[0].prompt
-    assert "1| # Chapter 1" in model.requests[0].prompt
+    assert f"{RENT}| Of the harbour town number 200" in asked(model)[0]
+    assert "1| # Chapter 1" in asked(model)[0]
     assert reading.iterations == 1
 
 
 @pytest.mark.parametrize("satisfied", [True, "true"])
 def test_who_is_satisfied_without_a_query_is_done(memory: Memory, satisfied: object) -> None:
     _, reading, model = ask(memory, [step(satisfied=satisfied, notes="line 998: 900 euros")])
-    assert len(model.requests) == 1
+    assert len(asked(model)) == 1
     assert reading.steps[0].satisfied
     assert not reading.steps[0].error
 
@@ -57,14 +62,14 @@ def test_false_in_quotes_is_no_satisfaction(memory: Memory) -> None:
 
 def test_a_last_query_is_run_before_the_reading_ends(memory: Memory) -> None:
     _, reading, model = ask(memory, [step(between(700, 703), satisfied=True)])
-    assert len(model.requests) == 1
+    assert len(asked(model)) == 1
     assert reading.steps[0].lines == (("book.md", 700, 703),)
 
 
 def test_an_error_comes_back_with_caret_and_remedy_and_counts_as_a_turn(memory: Memory) -> None:
     replies = [step("SELECT txt FROM documents"), step(between(1, 4)), step(satisfied=True)]
     _, reading, model = ask(memory, replies, turns=3)
-    prompt = model.requests[1].prompt
+    prompt = asked(model)[1]
     assert "  SELECT txt FROM documents\n         ^" in prompt
     assert "remedy: line_num" in prompt
     assert reading.iterations == 3
@@ -72,20 +77,12 @@ def test_an_error_comes_back_with_caret_and_remedy_and_counts_as_a_turn(memory: 
 
 
 def test_the_same_query_is_not_run_twice(memory: Memory) -> None:
-    runs: list[str] = []
     tools = tools_of(memory, "book.md")
-    query = tools.query
-    assert query is not None
-
-    def counted(sql: str) -> object:
-        runs.append(sql)
-        return query(sql)
-
     again = between(1, 4).replace("SELECT ", "SELECT   ") + ";"
     replies = [step(between(1, 4)), step(again), step(between(1, 4)), step(between(5, 9))]
-    _, reading, model = ask(memory, replies, tools=tools_of(memory, "book.md", query=counted))
-    assert len(runs) == 1
-    assert "ran before" in model.requests[2].prompt
+    _, reading, model = ask(memory, replies, tools=tools)
+    assert len(tools.queries.run_so_far) == 1  # type: ignore[union-attr]
+    assert "ran before" in asked(model)[2]
     # a model that goes in circles is not asked a fourth time
     assert reading.iterations == 3
 
@@ -94,29 +91,30 @@ def test_a_model_that_never_stops_is_stopped(memory: Memory) -> None:
     replies = (step(between(number, number + 3)) for number in range(1, 1000, 10))
     _, reading, model = ask(memory, replies, turns=3)
     assert reading.iterations == 3
-    assert len(model.requests) == 3
+    assert len(asked(model)) == 3
 
 
 def test_no_turns_at_all_still_read_what_fits_the_question(memory: Memory) -> None:
     _, reading, model = ask(memory, [], turns=0)
-    assert not model.requests
-    assert f"Lines {RENT}-{RENT}" in reading.answer
+    assert not asked(model)
+    assert RENT in cited(reading)
 
 
 def test_prose_is_repaired_once_and_then_counted(memory: Memory) -> None:
     prose = "I would like to read chapter three."
     replies = [prose, step(between(1, 4)), prose, prose, step(satisfied=True)]
     _, reading, model = ask(memory, replies)
-    assert len(model.requests) == 5
+    assert len(asked(model)) == 5
     assert [bool(one.error) for one in reading.steps] == [False, True, False]
-    assert "not asked for" in model.requests[4].prompt
+    assert "not asked for" in asked(model)[4]
 
 
 def test_a_model_that_only_chats_ends_the_reading_but_not_the_answer(memory: Memory) -> None:
     _, reading, model = ask(memory, ScriptedModel(lambda _: "Hello, how can I help you?"))
-    assert len(model.requests) == 4
+    assert len(asked(model)) == 4
     assert reading.iterations == 2
-    assert f"Lines {RENT}-{RENT}" in reading.answer
+    assert f"[Lines {RENT}-{RENT}]" in reading.answer
+    assert not reading.found
 
 
 @pytest.mark.parametrize(
@@ -130,7 +128,7 @@ def test_a_model_that_only_chats_ends_the_reading_but_not_the_answer(memory: Mem
 def test_neither_a_query_nor_satisfied_is_told_so(memory: Memory, reply: object) -> None:
     _, reading, model = ask(memory, [reply, step(satisfied=True)])
     assert "neither a query nor satisfied" in reading.steps[0].error
-    assert "neither a query nor satisfied" in model.requests[1].prompt
+    assert "neither a query nor satisfied" in asked(model)[1]
 
 
 def test_a_reply_needs_no_more_than_a_query_and_whether_it_is_satisfied(memory: Memory) -> None:
@@ -146,7 +144,7 @@ def test_the_notes_of_all_turns_are_shown_but_only_the_last_lines(memory: Memory
         step(satisfied=True, notes="line 403: another"),
     ]
     _, _, model = ask(memory, replies)
-    prompt = model.requests[2].prompt
+    prompt = asked(model)[2]
     assert "notes: line 303: a town" in prompt
     assert "403| Of the harbour" in prompt
     assert "303| Of the harbour" not in prompt
@@ -163,16 +161,17 @@ def test_the_budget_of_tokens_keeps_something_back_for_the_answer(memory: Memory
 
 def test_a_small_budget_reads_what_needs_no_model(memory: Memory) -> None:
     _, reading, model = ask(memory, [], tokens=3_000)
-    assert not model.requests
-    assert f"Lines {RENT}-{RENT}" in reading.answer
+    assert not asked(model)
+    assert RENT in cited(reading)
     assert reading.doubts
 
 
 def test_the_limit_of_seconds_lets_no_further_turn_begin(memory: Memory) -> None:
     replies = (step(between(number, number + 3)) for number in range(1, 1000, 10))
-    model = ScriptedModel(replies, latency=0.05)
+    model = scripted(replies, latency=0.05)
     _, reading, _ = ask(memory, model, seconds=0.17)
     assert 1 <= reading.iterations <= 3
+    assert reading.found
     assert "seconds ended the reading" in reading.doubts[0]
 
 
@@ -181,7 +180,7 @@ def test_documents_that_fit_the_budget_are_read_whole_without_a_search(memory: M
     searched: list[str] = []
     tools = tools_of(memory, "note.md", find=lambda question, words: searched.append(question))
     _, reading, model = ask(memory, [], tools=tools)
-    assert not model.requests
+    assert not asked(model)
     assert not searched
     assert reading.iterations == 0
     assert reading.coverage == {"note.md": 1.0}
@@ -190,9 +189,9 @@ def test_documents_that_fit_the_budget_are_read_whole_without_a_search(memory: M
 def test_without_an_engine_for_sql_the_search_alone_is_read_and_a_doubt_says_so(
     memory: Memory,
 ) -> None:
-    events, reading, model = ask(memory, [], tools=tools_of(memory, "book.md", query=None))
-    assert not model.requests
-    assert f"Lines {RENT}-{RENT}" in reading.answer
+    events, reading, model = ask(memory, [], tools=tools_of(memory, "book.md", queries=None))
+    assert not asked(model)
+    assert RENT in cited(reading)
     assert "pip install 'remloom[reader]'" in reading.doubts[0]
     assert [event.data["warning"] for event in events if event.type == "warning"]
 
@@ -210,7 +209,7 @@ def test_what_a_document_says_is_quoted_and_can_do_no_more_than_select(memory: M
     tools = tools_of(memory, "evil.md")
     _, reading, model = ask(memory, [obeyed, step(satisfied=True)], tools=tools)
     quoted = re.compile(r"<data-\w+[^>]*>(?:(?!</data).)*Ignore your task", re.DOTALL)
-    assert quoted.search(model.requests[0].prompt)
+    assert quoted.search(asked(model)[0])
     assert reading.steps[0].error
     assert not reading.steps[0].lines
     assert memory.admin.store.records.chunks("evil.md")
@@ -227,8 +226,8 @@ def test_the_way_of_reading_can_be_replaced(memory: Memory) -> None:
             return f"Read backwards, turn {iteration}."
 
     _, _, model = ask(memory, [step(satisfied=True)], strategy=Backwards())
-    assert "Read backwards, turn 0." in model.requests[0].prompt
-    assert "[Lines 1990-2000]" in model.requests[0].prompt
+    assert "Read backwards, turn 0." in asked(model)[0]
+    assert "[Lines 1990-2000]" in asked(model)[0]
 
 
 @pytest.mark.parametrize("wrong", [{"turns": -1}, {"tokens": 0}, {"seconds": 0}, {"turns": True}])
@@ -241,6 +240,6 @@ def test_text_for_nothing_is_no_answer_and_costs_nothing(memory: Memory) -> None
     blank = Lines("blank.md", "blank.md", ["", "  "], ())
     tools = tools_of(memory, documents={"blank.md": blank})
     _, reading, model = ask(memory, [], tools=tools)
-    assert not model.requests
+    assert not asked(model)
     assert not reading.found
     assert "no text" in reading.answer

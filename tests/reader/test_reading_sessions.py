@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from reading_tools import ask, asker, between, book, step, tools_of
+from reading_tools import ANSWER, ask, asked, asker, between, book, scripted, step, tools_of
 
 from remloom import Memory
 from remloom.errors import GoneError, InvalidInputError, NotFoundError
@@ -44,7 +44,7 @@ def interrupted(memory: Memory, calls: int, question: str = "What is the rent?")
     def reply(request: Request) -> object:
         if len(model.requests) > calls:
             raise Killed
-        return TURNS[len(model.requests) - 1]
+        return (*TURNS, ANSWER)[len(model.requests) - 1]
 
     model = ScriptedModel(reply)
     with pytest.raises(Killed):
@@ -54,10 +54,19 @@ def interrupted(memory: Memory, calls: int, question: str = "What is the rent?")
 def test_a_reading_killed_in_its_third_turn_goes_on_and_pays_nothing_twice(memory: Memory) -> None:
     interrupted(memory, calls=2)
     _, reading, model = ask(memory, TURNS[2:], session="rent")
-    assert len(model.requests) == 2
+    assert len(model.requests) == 3
     assert reading.iterations == 4
     assert reading.steps[0].notes == "line 13: a town"
     assert kept_replies(memory) == 0
+
+
+def test_a_reading_killed_while_the_answer_is_written_pays_for_no_turn_again(
+    memory: Memory,
+) -> None:
+    interrupted(memory, calls=4)
+    _, reading, model = ask(memory, [], session="rent")
+    assert [request.task for request in model.requests] == ["read_answer"]
+    assert reading.found
 
 
 def test_another_question_lets_go_of_the_one_that_was_interrupted(memory: Memory) -> None:
@@ -70,23 +79,23 @@ def test_another_question_lets_go_of_the_one_that_was_interrupted(memory: Memory
 def test_a_follow_up_sees_what_was_asked_and_noted_before(memory: Memory) -> None:
     ask(memory, [step(satisfied=True, notes="line 998: 900 euros")], session="rent")
     _, _, model = ask(memory, [step(satisfied=True)], "And when is it due?", session="rent")
-    prompt = model.requests[0].prompt
+    prompt = asked(model)[0]
     assert "question: What is the rent?" in prompt
     assert "notes: line 998: 900 euros" in prompt
 
 
 def test_without_a_name_a_session_lasts_as_long_as_its_reader(memory: Memory) -> None:
-    model = ScriptedModel(lambda _: step(satisfied=True, notes="line 998: 900 euros"))
+    note = step(satisfied=True, notes="line 998: 900 euros")
+    model = scripted([note, note])
     reader = asker(memory, model)
     tools = tools_of(memory, "book.md")
     for question in ("What is the rent?", "And when is it due?"):
         list(reader.ask(question, tools, ReadLimits()))
-    assert "notes: line 998: 900 euros" in model.requests[1].prompt
+    assert "notes: line 998: 900 euros" in asked(model)[1]
     assert SessionStore(memory.admin.store).list() == []
     _, _, later = ask(memory, [step(satisfied=True)])
     assert (
-        "900 euros"
-        not in later.requests[0].prompt.partition("Your turns")[0].partition("Asked before")[2]
+        "900 euros" not in asked(later)[0].partition("Your turns")[0].partition("Asked before")[2]
     )
 
 
@@ -116,7 +125,7 @@ def test_what_is_forgotten_while_it_is_read_is_kept_nowhere(memory: Memory) -> N
     def reply(request: Request) -> object:
         if len(model.requests) == 2:
             memory.forget("book.md")
-        return TURNS[len(model.requests) - 1]
+        return (*TURNS, ANSWER)[len(model.requests) - 1]
 
     model = ScriptedModel(reply)
     with pytest.raises(GoneError):

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ..errors import CutOffError, InvalidInputError, ModelError, ReplyError
 from ..settings import Settings, TaskSettings
 from . import event_loop, reply_cache, schemas
-from .contract import Model, Reply, Request, Turn
+from .contract import Bounded, Model, Reply, Request, Turn
 from .in_flight import InFlight, Pending
 from .ledger_rollup import roll_up
 from .prompts import Slots, prompt
@@ -100,6 +100,15 @@ class LLM:
     def calls(self) -> int:
         """Calls that were paid for by a run that has a budget; 0 outside of one."""
         return self._spending.calls if self._spending else 0
+
+    def context(self, task: str) -> int | None:
+        """Tokens that the model of a task takes at once, prompt and reply; None: it is not known.
+
+        Raises:
+            ModelError: the model cannot be opened.
+        """
+        model = self._models.of(task)
+        return model.context if isinstance(model, Bounded) else None
 
     def close(self) -> None:
         """Close the models opened for tasks, and one that is `owned`; a later call opens them."""

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-__all__ = ["Closing", "Model", "Priced", "Reply", "Request", "Turn"]
+__all__ = ["Bounded", "Closing", "Model", "Priced", "Reply", "Request", "Turn"]
 
 
 class Turn(Struct, frozen=True):
@@ -73,6 +73,16 @@ class Priced(Protocol):
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:
         """Price tokens in US dollars; None when not even the model knows."""
+        ...
+
+
+@runtime_checkable
+class Bounded(Protocol):
+    """A model that knows how much it can take at once."""
+
+    @property
+    def context(self) -> int:
+        """Tokens of a prompt and its reply together, at most."""
         ...
 
 

@@ -64,6 +64,11 @@ class LocalModel:
         self._turn = threading.Lock()  # one request at a time
         self._server: Server | None = None
 
+    @property
+    def context(self) -> int:
+        """See `contract.Bounded`."""
+        return CONTEXT
+
     def price(self, input_tokens: int, output_tokens: int) -> float | None:
         """See `contract.Priced`."""
         return 0.0

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from ..query.statements import Plan, Statement, Strategy
     from ..reader.events import Told
     from ..reader.reader import Reader
+    from ..reader.strategy import Strategy as ReadingStrategy
     from ..retrieve.options import RecallChanges, RecallOptions
 
 __all__ = ["Memory"]
@@ -695,13 +696,19 @@ class Memory:
         """
         return self._reading.read_chat(messages, uri, name, append)
 
-    def reader(self, *documents: str | os.PathLike[str], told: Told | None = None) -> Reader:
+    def reader(
+        self,
+        *documents: str | os.PathLike[str],
+        told: Told | None = None,
+        strategy: ReadingStrategy | None = None,
+    ) -> Reader:
         """Open long documents to look through, search and ask them. Source: seed 3.
 
         Args:
             documents: each a path, read in if it is not there or has changed; or the uri, title or
                 label of a document that this memory has.
             told: called with each `ReadEvent` as it happens.
+            strategy: how a model goes about reading; see `remloom.reader.strategy`.
 
         Raises:
             NotFoundError: there is no such file or document; the remedy names the nearest.
@@ -709,7 +716,7 @@ class Memory:
         """
         from .opening import open_reader
 
-        return open_reader(self._engine, self._reading, documents, told)
+        return open_reader(self._engine, self._reading, documents, told, strategy)
 
     def embed_pending(self, progress: Progress | None = None) -> int:
         """Embed every queued text now; returns how many.

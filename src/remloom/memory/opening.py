@@ -15,6 +15,7 @@ from .reading import Reading
 
 if TYPE_CHECKING:
     from ..reader.events import Told
+    from ..reader.strategy import Strategy
 
 __all__ = ["Opening", "open_reader"]
 
@@ -28,6 +29,7 @@ def open_reader(
     reading: Reading,
     documents: tuple[str | os.PathLike[str], ...],
     told: Told | None,
+    strategy: Strategy | None,
 ) -> Reader:
     """Open documents in a reader; see `Memory.reader`."""
     opening = Opening(engine, reading)
@@ -37,6 +39,7 @@ def open_reader(
         embed=engine.try_embed_query,
         llm=lambda: engine.required_llm,
         told=told,
+        strategy=strategy,
     )
     for document in documents:
         reader.open(document)

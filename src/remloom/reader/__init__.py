@@ -7,6 +7,7 @@ from .outline import Outline, Section
 from .passage import Passage
 from .result import Cited, Reading, Sentence
 from .rows import Rows
+from .session import Session
 from .step import ReadStep
 
 __all__ = [
@@ -22,4 +23,5 @@ __all__ = [
     "Rows",
     "Section",
     "Sentence",
+    "Session",
 ]

@@ -11,23 +11,24 @@ from collections.abc import Iterator, Mapping
 from ..errors import InvalidInputError, RemloomError
 from ..llm import LLM, Budget
 from ..retrieve.question import checked
+from .answering import WrittenAnswer, write_answer
 from .calls import Calls
 from .events import EventType
-from .evidence import Evidence
+from .history import searched_words
 from .limits import ReadLimits
 from .lines import Lines
 from .reading import ReadingLoop
 from .records import record_ids
-from .result import Reading, Sentence
+from .result import Reading
 from .session import Session, SessionStore
-from .statistics import ReaderStatistics
 from .strategy import ReadTools, Strategy
 from .telling import Telling, error_event, event
 from .transcript import Range
 
 __all__ = ["DocumentAsker"]
 
-_MOST_PLACES = 10  # that are named where there is no answer
+_LEAST_EVIDENCE = 200  # tokens
+_NO_TEXT = "There is no text in what is open."
 
 
 class DocumentAsker:
@@ -35,13 +36,9 @@ class DocumentAsker:
 
     Args:
         sessions: where sessions with names are kept; None: nowhere.
-
-    Attributes:
-        statistics: of all questions so far.
     """
 
     def __init__(self, llm: LLM, strategy: Strategy, sessions: SessionStore | None) -> None:
-        self.statistics = ReaderStatistics()
         self._llm = llm
         self._strategy = strategy
         self._sessions = sessions
@@ -115,18 +112,19 @@ class DocumentAsker:
             evidence = loop.evidence
             size = {"total_lines": evidence.unique_lines, "total_words": evidence.total_words}
             yield event(EventType.SYNTHESIS_START, stage="start", **size)
-            sentences, found, answer, doubts = yield from self._write_answer(question, loop, calls)
+            written = yield from self._write_answer(question, loop, calls, limits)
+            yield from loop.check_documents()
             yield event(EventType.SYNTHESIS_END, stage="complete", **size)
             reading = Reading(
                 question=question,
-                answer=answer,
-                found=found,
+                answer=written.text,
+                found=written.found,
                 iterations=len(loop.steps),
                 unique_lines=evidence.unique_lines,
                 total_words=evidence.total_words,
                 elapsed_time=time.monotonic() - began,
-                sentences=sentences,
-                doubts=(*loop.doubts, *doubts),
+                sentences=written.sentences,
+                doubts=(*loop.doubts, *written.doubts),
                 steps=tuple(loop.steps),
                 coverage=evidence.shares(),
                 tokens=llm.spent,
@@ -134,8 +132,9 @@ class DocumentAsker:
                 session=session.name,
             )
         shown = [*evidence.ranges(), *loop.headings]
+        for range in evidence.ranges():
+            tools.note_shown(range)
         self._end(session, reading, record_ids(tools.documents, shown))
-        self.statistics = self.statistics.add(reading)
         yield event(
             EventType.ANSWER,
             answer=reading.answer,
@@ -150,13 +149,25 @@ class DocumentAsker:
     # -- answering ---------------------------------------------------------------------------------
 
     def _write_answer(
-        self, question: str, loop: ReadingLoop, calls: Calls
-    ) -> Telling[tuple[tuple[Sentence, ...], bool, str, tuple[str, ...]]]:
-        """The sentences of the answer, whether there is one, its text, and doubts about it."""
-        if not loop.evidence.total_words:
-            return (), False, "There is no text in what is open.", ()
-        yield from ()
-        return (), False, _describe_best(loop.evidence), ("no answer was written",)
+        self, question: str, loop: ReadingLoop, calls: Calls, limits: ReadLimits
+    ) -> Telling[WrittenAnswer]:
+        evidence = loop.evidence
+        if not evidence.total_words:
+            return WrittenAnswer(text=_NO_TEXT)
+        shown = record_ids(evidence.documents, [*evidence.ranges(), *loop.headings])
+        notes = "\n".join(step.notes for step in loop.steps if step.notes)
+        searched = searched_words(loop.steps)
+        left = limits.tokens - calls.llm.spent
+        tokens = loop.evidence_tokens
+        while True:
+            writing = write_answer(
+                question, evidence, tokens=tokens, notes=notes, searched=searched, subjects=shown
+            )
+            first = next(writing)
+            if tokens < _LEAST_EVIDENCE or sum(map(calls.most, first)) <= left:
+                return (yield from calls.make(writing, first))
+            # a text of many tokens: what does not fit beside it is a doubt
+            tokens = tokens * 2 // 3
 
     # -- sessions ----------------------------------------------------------------------------------
 
@@ -189,13 +200,3 @@ def _cited_before(session: Session, documents: Mapping[str, Lines]) -> Iterator[
         for uri, first, last in asked.cited:
             if uri in names:
                 yield names[uri], first, last
-
-
-def _describe_best(evidence: Evidence) -> str:
-    """Say where what fits the question best stands."""
-    many = len(evidence.documents) > 1
-    places = [
-        f"[{name}: Lines {first}-{last}]" if many else f"[Lines {first}-{last}]"
-        for name, first, last in evidence.ranges()
-    ]
-    return f"What fits the question best: {', '.join(places[:_MOST_PLACES])}."

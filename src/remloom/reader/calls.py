@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -12,10 +12,13 @@ from ..errors import ModelError
 from ..llm import LLM, Call
 from ..llm.prompts import prompt
 from ..text.tokens import approximate_token_ends
+from .answering import Asking
 from .events import EventType
 from .telling import Telling, event
 
 __all__ = ["Calls", "count_tokens"]
+
+_T = TypeVar("_T")
 
 _SCHEMA_TOKENS = 400  # that a call takes besides its prompt
 _BYTES_PER_TOKEN = 3  # rather too few
@@ -68,6 +71,16 @@ class Calls:
             elapsed_time=elapsed,
         )
         return results
+
+    def make(self, asking: Asking[_T], first: Sequence[Call]) -> Telling[_T]:
+        """Make the calls that are asked for, beginning with these, until there is a result."""
+        calls = first
+        try:
+            while True:
+                calls = asking.send((yield from self.ask_all(calls)))
+        except StopIteration as end:
+            value: _T = end.value
+            return value
 
     def most(self, call: Call) -> int:
         """Estimate the most tokens that a call takes, in and out, as a budget counts."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 from .calls import count_tokens
 from .evidence import Evidence
 from .step import ReadStep
 
-__all__ = ["describe_coverage", "describe_steps"]
+__all__ = ["describe_coverage", "describe_steps", "searched_words"]
 
 _TOKENS = 1_200  # of all turns
 _MOST_RANGES = 12
+_SEARCHED = re.compile(r"(?i)\bsearch\(\s*'((?:[^']|'')+)'|\bi?like\s+'((?:[^']|'')+)'")
 
 
 def describe_steps(steps: Sequence[ReadStep]) -> str:
@@ -37,6 +39,17 @@ def describe_coverage(evidence: Evidence) -> str:
         which = f"document {number}: " if len(evidence.documents) > 1 else ""
         parts.append(f"{which}{spans} of {len(lines)}")
     return "; ".join(parts)
+
+
+def searched_words(steps: Iterable[ReadStep]) -> list[str]:
+    """The words that the queries of the turns searched for."""
+    found: dict[str, None] = {}
+    for step in steps:
+        for ranked, like in _SEARCHED.findall(step.sql):
+            words = (ranked or like.strip("%_")).replace("''", "'").strip()
+            if words:
+                found[words] = None
+    return list(found)
 
 
 def _describe_step(step: ReadStep) -> str:

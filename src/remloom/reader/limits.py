@@ -24,6 +24,7 @@ class ReadLimits(Struct, frozen=True, kw_only=True):
     turns: int = 6  # 0: what is found without a model is all that is read
     tokens: int = 30_000  # of all calls, in and out
     seconds: float | None = None  # after which no turn begins; the answer is written all the same
+    context: int | None = None  # tokens that the model takes at once; None: it is not known
 
     def __post_init__(self) -> None:
         for name, limit, least in (("turns", self.turns, 0), ("tokens", self.tokens, 1)):
@@ -39,12 +40,14 @@ class ReadLimits(Struct, frozen=True, kw_only=True):
     @property
     def whole(self) -> int:
         """Tokens of documents that are read whole, and of evidence when there is nothing else."""
-        return max(0, int((self.tokens - _ANSWER_TOKENS) / _MARGIN))
+        most = min(self.tokens, self.context or self.tokens)
+        return max(0, int((most - _ANSWER_TOKENS) / _MARGIN))
 
     @property
     def evidence(self) -> int:
         """Tokens of the evidence when turns have to be paid, too."""
-        return min(self.whole // 2, _MOST_EVIDENCE)
+        share = int((self.tokens - _ANSWER_TOKENS) / _MARGIN) // 2
+        return max(0, min(share, self.whole, _MOST_EVIDENCE))
 
     @property
     def answer(self) -> int:

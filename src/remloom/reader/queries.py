@@ -14,6 +14,7 @@ from .passage import Passage
 from .rows import Rows
 
 if TYPE_CHECKING:
+    from .sql.prepare import Prepared
     from .tables import LineTables, Ranked
 
 __all__ = ["LineQueries", "describe_tables"]
@@ -42,6 +43,11 @@ class LineQueries:
         with self._lock:
             tables = self._current(list(documents))
         return tables.run(text, fix=fix)
+
+    def prepare(self, text: str, documents: Sequence[Lines]) -> Prepared:
+        """Check a query over these documents, and mend it. See `LineTables.prepare`."""
+        with self._lock:
+            return self._current(list(documents)).prepare(text)
 
     def close(self) -> None:
         """Let go of the tables."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from datetime import UTC, datetime
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -14,18 +13,25 @@ from ..retrieve.question import Embed
 from ..store.contract import Store
 from .coverage import Coverage
 from .documents import Documents, DocumentStats
-from .events import EventType, ReadEvent, Told
+from .events import EventType, Told
 from .finder import Finder
 from .outline import Outline
 from .passage import Passage
 from .queries import LineQueries, describe_tables
 from .rows import Rows
+from .session import Session, SessionStore
 from .stats import SessionStats
+from .telling import Listener, event, tell
 from .transcript import line_ranges
 
 if TYPE_CHECKING:
     from ..llm import LLM
+    from .asking import DocumentAsker
+    from .result import Reading
     from .search import LineSearch
+    from .strategy import Strategy
+    from .telling import Telling
+    from .transcript import Range
 
 __all__ = ["Reader"]
 
@@ -43,6 +49,7 @@ class Reader:
         embed: embeds a question; None where there is no embedder.
         llm: gives the language model.
         told: is called with each event.
+        strategy: how a model reads; default as seed 3 has it.
     """
 
     def __init__(
@@ -53,16 +60,20 @@ class Reader:
         embed: Embed,
         llm: Callable[[], LLM],
         told: Told | None = None,
+        strategy: Strategy | None = None,
     ) -> None:
         self._store = store
         self._finder = finder
         self._embed = embed
         self._llm = llm
-        self._told = told
+        self._listener = Listener(told)
         self._opened = Documents(store)
         # what was shown, by uri
         self._coverage: dict[str, Coverage] = {}
         self._stats = SessionStats()
+        self._strategy = strategy
+        self._asker: DocumentAsker | None = None
+        self._sessions = SessionStore(store)
         self._closed = False
 
     def __repr__(self) -> str:
@@ -265,6 +276,110 @@ class Reader:
         """Return what was asked and read so far, in numbers. Source: seed 3, `session_stats`."""
         return self._stats.as_dict() | {"coverage": self.coverage()}
 
+    # -- asking ------------------------------------------------------------------------------------
+
+    def ask(
+        self,
+        question: str,
+        *,
+        turns: int = 6,
+        budget_tokens: int = 30_000,
+        seconds: float | None = None,
+        session: str = "",
+        told: Told | None = None,
+    ) -> Reading:
+        """Let a model answer a question from what is open: it reads, and what it says is checked.
+
+        Without an answer in what was read, the reading says so, and what was searched. Source: seed
+        3, "Reading Process".
+
+        Args:
+            turns: queries that the model may run; with 0 it answers from what is found without it.
+            budget_tokens: of all calls of the model, in and out.
+            seconds: after which it reads no further, and answers.
+            session: the name of one that is kept: follow-up questions, in whichever process, see
+                what was asked and noted before, and a question that was interrupted goes on without
+                paying twice. Without a name a session lasts as long as this reader.
+            told: called with each event as it happens; default that of the reader.
+
+        Raises:
+            ModelNotConfiguredError, ModelError: there is no model, or it did not answer.
+            InvalidInputError: an empty or overlong question, a limit that allows nothing, or no
+                document is open.
+            GoneError: a document was forgotten meanwhile.
+        """
+        telling = self.stream(
+            question,
+            turns=turns,
+            budget_tokens=budget_tokens,
+            seconds=seconds,
+            session=session,
+        )
+        return tell(telling, self._listener if told is None else Listener(told))
+
+    def stream(
+        self,
+        question: str,
+        *,
+        turns: int = 6,
+        budget_tokens: int = 30_000,
+        seconds: float | None = None,
+        session: str = "",
+    ) -> Telling[Reading]:
+        """Answer a question as `ask` does, and yield the events as they happen.
+
+        The last one, `session_end`, has the reading in its data; a generator returns it, too. Who
+        stops listening ends the reading. Source: seed 3, `ask_stream`.
+
+        Raises:
+            what `ask` raises: of what was given at once, else when it happens.
+        """
+        from .asking import DocumentAsker
+        from .limits import ReadLimits
+        from .strategy import ReadingStrategy
+        from .tools import make_tools
+
+        if self._asker is None:
+            strategy = self._strategy or ReadingStrategy()
+            self._asker = DocumentAsker(self._llm(), strategy, self._sessions)
+        limits = ReadLimits(
+            turns=turns,
+            tokens=budget_tokens,
+            seconds=seconds,
+            context=self._llm().context("read_answer"),
+        )
+        self._current().all()
+        tools = make_tools(self._current, self._search, self._queries, self._note_range)
+        return self._count(self._asker.ask(question, tools, limits, session))
+
+    def _count(self, telling: Telling[Reading]) -> Telling[Reading]:
+        reading = yield from telling
+        self._stats.add(reading)
+        return reading
+
+    def sessions(self) -> list[Session]:
+        """List the sessions of this memory that have names, by name."""
+        self._check_open()
+        return self._sessions.list()
+
+    def session(self, name: str) -> Session:
+        """Return a session: what was asked in it, and what came of that.
+
+        Raises:
+            NotFoundError: there is none of this name; the remedy lists those that there are.
+        """
+        self._check_open()
+        return self._sessions.get(name)
+
+    def delete_session(self, name: str) -> None:
+        """Delete a session, and what is kept of a question that is open in it.
+
+        Raises:
+            NotFoundError: there is none of this name.
+        """
+        self._check_open()
+        self._sessions.delete(name)
+
     # -- what the parts share ----------------------------------------------------------------------
 
     @cached_property
@@ -291,9 +406,13 @@ class Reader:
     def _note_shown(self, passage: Passage) -> None:
         self._coverage.setdefault(passage.uri, Coverage()).add(passage.first, passage.last)
 
+    def _note_range(self, shown: Range) -> None:
+        name, first, last = shown
+        uri = self._opened.get(name).uri
+        self._coverage.setdefault(uri, Coverage()).add(first, last)
+
     def _tell(self, type: EventType, **data: Any) -> None:
-        if self._told is not None:
-            self._told(ReadEvent(type=type, at=datetime.now(UTC), data=data))
+        self._listener.hear(event(type, **data))
 
     def _check_open(self) -> None:
         if self._closed:

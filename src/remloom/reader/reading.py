@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ..errors import BudgetError, InvalidInputError, ModelError, RemloomError, ReplyError
+from ..errors import BudgetError, GoneError, InvalidInputError, ModelError, RemloomError, ReplyError
 from ..llm import Call, Quote
 from ..llm.prompts import Slots
 from .calls import Calls, count_tokens
@@ -107,7 +107,7 @@ class ReadingLoop:
         if self._reads_whole():
             return
         self._look_first()
-        if self._tools.query is None:
+        if self._tools.queries is None:
             remedy = "pip install 'remloom[reader]'"
             self.doubts.append(f"no model chose what was read: that needs SQL ({remedy})")
             yield event(EventType.WARNING, warning=self.doubts[-1], remedy=remedy)
@@ -116,6 +116,28 @@ class ReadingLoop:
             if self._is_done or self._must_answer():
                 break
             yield from self._take_turn(iteration)
+            yield from self.check_documents()
+
+    def check_documents(self) -> Telling[None]:
+        """See that what is read is still there.
+
+        What is changed meanwhile is read as it was when the question came.
+
+        Raises:
+            GoneError: a document was forgotten.
+        """
+        for notice in self._tools.refresh():
+            if notice.document not in self._tools.documents:
+                continue
+            if notice.forgotten:
+                raise GoneError(
+                    f"{notice.document!r} was forgotten while it was read",
+                    remedy="ask again: without it",
+                )
+            doubt = f"{notice.document!r} was changed while it was read: this is of what it was"
+            if doubt not in self.doubts:
+                self.doubts.append(doubt)
+                yield event(EventType.WARNING, warning=doubt)
 
     # -- without a model ---------------------------------------------------------------------------
 
@@ -220,19 +242,21 @@ class ReadingLoop:
         return (yield from self._refuse(step, _REPEATED if reply.query else _NOTHING))
 
     def _run_query(self, query: str, step: ReadStep) -> Telling[ReadStep]:
-        assert self._tools.query is not None  # noqa: S101 - else no turn is taken
+        queries = self._tools.queries
+        documents = list(self._tools.documents.values())
+        assert queries is not None  # noqa: S101 - else no turn is taken
         try:
-            rows = self._tools.query(query)
+            prepared = queries.prepare(query, documents)
+            yield event(
+                EventType.SQL_EXECUTE,
+                sql=prepared.sql,
+                auto_fixed=bool(prepared.fixes),
+                original_sql=query,
+                fixes=list(prepared.fixes),
+            )
+            rows = queries.run(query, documents)
         except InvalidInputError as error:
-            yield event(EventType.SQL_EXECUTE, sql=query, auto_fixed=False, original_sql=query)
             return (yield from self._refuse(step, str(error), error))
-        yield event(
-            EventType.SQL_EXECUTE,
-            sql=rows.sql,
-            auto_fixed=bool(rows.fixes),
-            original_sql=query,
-            fixes=list(rows.fixes),
-        )
         yield event(
             EventType.SQL_RESULT,
             columns=list(rows.columns),

@@ -125,11 +125,11 @@ class SessionStore:
         """List the sessions, by name."""
         return [_decode(entry) for entry in self._store.kv.list(_NAMESPACE)]
 
-    def delete(self, name: str) -> None:
-        """Delete a session, and what is kept of a question that is open in it.
+    def get(self, name: str) -> Session:
+        """Return the session of this name.
 
         Raises:
-            NotFoundError: there is no session of this name.
+            NotFoundError: there is none.
         """
         session = self.find(name)
         if session is None:
@@ -139,7 +139,15 @@ class SessionStore:
                 remedy=f"there are: {known}" if known else "no session was kept yet",
                 id=name,
             )
-        kept = self._kept(session)
+        return session
+
+    def delete(self, name: str) -> None:
+        """Delete a session, and what is kept of a question that is open in it.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        kept = self._kept(self.get(name))
         self._store.write(Batch(deleted_entries=(*kept, (_NAMESPACE, name))))
 
     def begin(self, session: Session, question: str, documents: Mapping[str, Lines]) -> Session:

@@ -8,17 +8,21 @@ known to fit best.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 from msgspec import Meta, Struct
 
+from .documents import Notice
 from .lines import Lines
 from .passage import Passage
 from .rows import Rows
 from .step import ReadStep
 from .transcript import Range
 
-__all__ = ["FirstLook", "ReadTools", "ReadingStrategy", "Step", "Strategy"]
+if TYPE_CHECKING:
+    from .sql.prepare import Prepared
+
+__all__ = ["FirstLook", "ReadTools", "ReadingStrategy", "SqlQueries", "Step", "Strategy"]
 
 _FIRST_LINES = 30  # of each document, in the first look
 _FOUND_WORDS = 1_000  # that the search of the first look brings
@@ -55,6 +59,26 @@ class Step(Struct, frozen=True, kw_only=True):
         return (self.sql_query or "").strip()
 
 
+class SqlQueries(Protocol):
+    """SQL over the lines of documents. See `queries.LineQueries`."""
+
+    def prepare(self, text: str, documents: Sequence[Lines]) -> Prepared:
+        """Check a query, and mend it.
+
+        Raises:
+            InvalidInputError: it is not one, or not allowed; says where.
+        """
+        ...
+
+    def run(self, text: str, documents: Sequence[Lines]) -> Rows:
+        """Answer a query.
+
+        Raises:
+            InvalidInputError: as of `prepare`; or it took too long.
+        """
+        ...
+
+
 class ReadTools(Struct, frozen=True, kw_only=True):
     """What a reading does with the documents that are open."""
 
@@ -62,7 +86,10 @@ class ReadTools(Struct, frozen=True, kw_only=True):
     # the outline in so many tokens, and the lines of the headings that it shows
     outline: Callable[[int], tuple[str, Sequence[Range]]]
     find: Callable[[str, int], Sequence[Passage]]  # question and words -> passages
-    query: Callable[[str], Rows] | None  # SQL; None: there is no engine for it
+    queries: SqlQueries | None  # None: there is no engine for SQL
+    # the documents that were changed or forgotten since the question came
+    refresh: Callable[[], Sequence[Notice]] = list
+    note_shown: Callable[[Range], object] = bool  # called with the lines that were shown
 
 
 class FirstLook(Struct, frozen=True):

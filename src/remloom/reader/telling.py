@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 from ..errors import RemloomError
 from .events import EventType, ReadEvent, Told
 
-__all__ = ["Telling", "error_event", "event", "tell"]
+__all__ = ["Listener", "Telling", "error_event", "event", "tell"]
 
 _T = TypeVar("_T")
 
@@ -33,32 +33,40 @@ def error_event(error: RemloomError, *, recoverable: bool) -> ReadEvent:
     )
 
 
-def tell(telling: Telling[_T], told: Told | None) -> _T:
-    """Call `told` with each event, and return what comes of it.
-
-    An error in `told` changes nothing of that. The first one is warned of: by Python's warnings,
-    and in an event.
-    """
-    is_warned = False
+def tell(telling: Telling[_T], listener: Listener) -> _T:
+    """Tell a listener each event, and return what comes of it."""
     while True:
         try:
-            happened = next(telling)
+            listener.hear(next(telling))
         except StopIteration as stop:
             value: _T = stop.value
             return value
-        problem = _call(told, happened)
-        if problem and not is_warned:
-            is_warned = True
-            warnings.warn(f"the callback of a reading failed: {problem}", stacklevel=2)
-            _call(told, event(EventType.WARNING, warning=f"the callback failed: {problem}"))
 
 
-def _call(told: Told | None, happened: ReadEvent) -> str:
-    """Why the callback failed; empty: it did not."""
-    if told is None:
+class Listener:
+    """A callback that is told events. An error in it breaks nothing.
+
+    The first is warned of: by Python's warnings, and in an event.
+    """
+
+    def __init__(self, told: Told | None) -> None:
+        self._told = told
+        self._failed = False
+
+    def hear(self, happened: ReadEvent) -> None:
+        """Call the callback."""
+        problem = self._call(happened)
+        if problem and not self._failed:
+            self._failed = True
+            warnings.warn(f"the callback of a reader failed: {problem}", stacklevel=2)
+            self._call(event(EventType.WARNING, warning=f"the callback failed: {problem}"))
+
+    def _call(self, happened: ReadEvent) -> str:
+        """Why the callback failed; empty: it did not."""
+        if self._told is None:
+            return ""
+        try:
+            self._told(happened)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
         return ""
-    try:
-        told(happened)
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return ""
