@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import random
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,9 +14,11 @@ import pytest
 from msgspec.structs import replace
 
 from remloom import Memory, Message, Resource
-from remloom.errors import ModelRefusedError
+from remloom.errors import ConflictError, ModelRefusedError
 from remloom.llm import Request
 from remloom.profile import watermark
+from remloom.profile.passages import SEEN, passage_of
+from remloom.settings import Settings
 from remloom.testing.models import Said, ScriptedModel
 
 OCTOBER = datetime(2026, 10, 1, 9, tzinfo=UTC)
@@ -167,3 +172,44 @@ def test_everything_is_looked_at_anew_and_a_copy_begins_from_the_start(
         other.admin.import_(tmp_path / "all.jsonl")
         assert looked_at(other) == 0, "it was looked at where it comes from"
         assert len(other.profile.beliefs()) == 2
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("REMLOOM_TEST_SCANS", "3"))))
+def test_nothing_is_missed_whatever_happens_between_scans(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr(watermark, "_MOST_OPEN", 3)
+    choose = random.Random(seed)
+    store = memory.admin.store
+
+    def passages() -> list[Resource]:
+        records = (one for one in store.records.all("resources") if isinstance(one, Resource))
+        return [one for one in records if passage_of(one, Settings()) is not None]
+
+    def read() -> None:
+        at = OCTOBER + timedelta(choose.uniform(-900, 900))
+        say(memory, f"I live in {choose.choice(CITIES)}.", f"{choose.randrange(9)}.json", at)
+
+    def forget() -> None:
+        if there := passages():
+            memory.forget(choose.choice(there).id)
+
+    def edit() -> None:
+        name = f"note {choose.randrange(4)}"
+        category = choose.choice(["note", "document"])
+        memory.read_text(f"I live in {choose.choice(CITIES[:2])}.", uri=name, category=category)
+
+    def roll_back() -> None:
+        runs = [run for run in memory.runs.list("observe") if run.status == "done"]
+        if runs:
+            with suppress(ConflictError):
+                memory.runs.rollback(choose.choice(runs).id)
+
+    def scan() -> None:
+        memory.profile.observe(limit=choose.choice([None, 1, 2]))
+
+    for _ in range(14):
+        choose.choice([read, read, forget, edit, roll_back, scan, scan])()
+    memory.profile.observe()
+    seen = {entry.refs[0] for entry in store.kv.list(SEEN)}
+    assert {one.id for one in passages()} <= seen
