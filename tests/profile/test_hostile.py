@@ -215,3 +215,15 @@ def test_a_name_is_one_however_it_is_written_and_what_is_no_name_is_nobodys(
         for wrong in ("x" * 10_000, "\u202e"):
             with pytest.raises(InvalidInputError, match="not the name of a person"):
                 memory.profile.show(wrong)
+
+
+def test_a_scope_that_a_text_makes_up_is_none_and_stops_no_scan(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        said = [f"For project {'x' * 900} I prefer concise answers.", "I live in Rome."]
+        turns = [Message(speaker="user", text=text, at=MARCH) for text in said]
+        memory.read_chat(turns, uri="chat.json")
+        memory.profile.observe()
+        assert all(len(one.scope) < 200 for one in memory.profile.show().beliefs)
+        assert memory.profile.get("location_region") is not None
+        shown = memory.profile.show()
+        assert shown.get("environment.location_region", scope="project: Apollo") is not None

@@ -13,6 +13,7 @@ from ..errors import NotFoundError
 from .belief import Belief, Held
 from .claim import Value
 from .evidence import Evidence, value_key
+from .scopes import check_scope
 from .slots import Slot
 from .values import canonical
 
@@ -45,12 +46,11 @@ class Profile(Struct, frozen=True, kw_only=True):
 
         Of a list the surest item; `values` has all. None if nothing is known.
         """
-        matches = [belief for belief in within(self, scope) if belief.slot == slot]
-        return max(matches, key=lambda belief: belief.confidence, default=None)
+        return max(self._within(slot, scope), key=lambda belief: belief.confidence, default=None)
 
     def values(self, slot: str, *, scope: str | Sequence[str] = ()) -> list[Value]:
         """Return the values that hold in a slot, the surest first."""
-        matches = [belief for belief in within(self, scope) if belief.slot == slot]
+        matches = self._within(slot, scope)
         matches.sort(key=lambda belief: -belief.confidence)
         return [belief.value for belief in matches]
 
@@ -91,6 +91,10 @@ class Profile(Struct, frozen=True, kw_only=True):
             "waiting": self.waiting,
         }
         return {**hubs, "meta": meta}
+
+    def _within(self, slot: str, scope: str | Sequence[str]) -> list[Belief]:
+        scopes = [scope] if isinstance(scope, str) else scope
+        return [one for one in within(self, list(map(check_scope, scopes))) if one.slot == slot]
 
 
 class Explanation(Struct, frozen=True, kw_only=True):

@@ -28,6 +28,7 @@ from .mapping import FieldMapping
 from .masking import MaskedPassages, is_only_secret, mask_passages
 from .passages import Passage, passage_of, seen_entry, unseen
 from .recorder import Recorder
+from .scopes import check_scope
 from .slots import Registry, Slot
 from .watermark import read_watermark, write_watermark
 
@@ -219,11 +220,15 @@ class Scanner:
     def _evidence(
         self, found: Found, original: Passage, masked: MaskedPassages
     ) -> Iterator[Evidence]:
-        """The evidence that a claim is; none if nobody but the user may say that, or it is only
-        a secret.
+        """The evidence that a claim is; none if nobody but the user may say that, it is only a
+        secret, or its scope is none.
         """
         claim, slot_id = found.claim, ""
         if is_only_secret(claim.value):
+            return
+        try:
+            claim = replace(claim, scope=check_scope(claim.scope))
+        except InvalidInputError:
             return
         subject = found.subject or found.passage.subject
         slot = self._slots.find(claim.key)
