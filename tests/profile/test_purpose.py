@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from remloom.errors import UnknownNameError
-from remloom.profile.purpose import check_purpose, purpose_for, purpose_of_agent
+from remloom.profile.purpose import PURPOSES, check_purpose, purpose_for, purpose_of_agent
 from remloom.profile.request import Request
 
 QUERIES = {
@@ -125,7 +127,13 @@ def test_a_straight_question_about_oneself_is_answered_whatever_its_words(query:
 
 @pytest.mark.parametrize(
     "query",
-    ["Does my manager have kids?", "Write to my manager", "Delete my job", "my kids passwords"],
+    [
+        "Does my manager have kids?",
+        "Write to my manager",
+        "Delete my job",
+        "Tell my kids",
+        "my kids passwords",
+    ],
 )
 def test_a_request_about_more_than_oneself_is_no_such_question(query: str) -> None:
     assert Request(query, own=OWN).purpose not in ("chat", "recommend", "example")
@@ -176,3 +184,11 @@ def test_a_long_query_takes_no_time(query: str) -> None:
 )
 def test_a_request_says_how_much_it_asks_for(query: str, extent: str) -> None:
     assert Request(query).extent == extent
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_read(query: str) -> None:
+    request = Request(query, own=OWN)
+    assert request.purpose in PURPOSES
+    assert request.extent in ("some", "most", "all")
+    assert request.is_personal in (True, False)

@@ -10,15 +10,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from functools import cache, cached_property
-from importlib.resources import files
-from typing import Any, Literal, TypeAlias
-
-import msgspec
+from functools import cache, cached_property, lru_cache
+from typing import Literal, TypeAlias
 
 from ..text.analysis import STOP_WORDS, term_set
 from .domains import domain_words, domains_of, without_material
 from .purpose import Purpose
+from .signs import (
+    name_patterns,
+    no_names,
+    relation,
+    relation_first,
+    sign,
+    talk,
+    with_somebody,
+    words,
+)
 
 __all__ = ["Extent", "Request"]
 
@@ -47,8 +54,6 @@ _SELF = re.compile(
 _TOGETHER = re.compile(r"\b(?:we|us|and (?:me|i)|with me|me and|together)\b")
 # "my hobbies, name them" speaks of nobody else
 _ONE = re.compile(r"\b(?:he|she|him|her|his|hers|their|theirs)\b")
-# a capital within a sentence begins a name; capitals alone are an abbreviation
-_NAME = r"(?<!\w)(?![^\W\d_a-z]{2,}\b)[^\W\d_a-z][\w'’-]{0,40}"
 # as they are written in haste: "im", "whats"
 _HASTY = re.compile(r"\b(i)(m|ve)\b|\b(what|where|who|when|how)(s)\b", re.IGNORECASE)
 _WORDS = re.compile(r"\s+")
@@ -115,7 +120,9 @@ class Request:
     @cached_property
     def extent(self) -> Extent:
         """How much of what is known is asked for."""
-        if not self._says("own", "everything"):
+        text, count = sign("own", "everything").subn(" ", self._folded)
+        # "what is in my profile about health" names something
+        if not count or not term_set(text) <= _asking():
             return "some"
         return "all" if self._says("own", "all") else "most"
 
@@ -152,10 +159,12 @@ class Request:
         "What about my kids?". Whatever words that name has, it is a question about oneself.
         """
         text = _ASIDE.sub(" ", self._folded)
+        if self._addresses_somebody(text):
+            return False
         asked = term_set(text)
         rest = asked - _asking()
         for names in self._own:
-            said = [name for name in names if _terms_of(name) <= asked]
+            said = [name for name in names if _terms_of(name) and _terms_of(name) <= asked]
             if said and rest <= frozenset().union(*map(_terms_of, said)):
                 # "food they like" is of the user
                 return not _pronoun_besides(text, said)
@@ -177,19 +186,19 @@ class Request:
     # -- who reads the answer ----------------------------------------------------------------------
 
     def _is_letter(self) -> bool:
-        text = _cue("letter", "technical").sub(" ", self._folded)
-        if _cue("letter", "shapes").search(text):
+        text = sign("letter", "technical").sub(" ", self._folded)
+        if sign("letter", "shapes").search(text):
             return True
-        verb = _cue("letter", "verbs").search(text)
-        if verb and _cue("letter", "documents").search(text, verb.end()):
+        verb = sign("letter", "verbs").search(text)
+        if verb and sign("letter", "documents").search(text, verb.end()):
             return True
         return self._addresses_somebody(text)
 
     def _addresses_somebody(self, text: str) -> bool:
         """Whether it says to tell something to somebody."""
-        for match in _cue("letter", "addressing").finditer(text):
+        for match in sign("letter", "addressing").finditer(text):
             after = text[match.end() :].lstrip()
-            if _cue("letter", "addressees").match(after) or _relation_first().match(after):
+            if sign("letter", "addressees").match(after) or relation_first().match(after):
                 return True
             name = re.search(rf"\b{re.escape(after.split(' ', 1)[0])}", self._text, re.IGNORECASE)
             if after and name and self._is_name(name[0]):
@@ -217,18 +226,18 @@ class Request:
 
     def _without_others(self) -> str:
         # "my brother" is the brother
-        return _relation().sub(" ", _ASIDE.sub(" ", self._folded))
+        return relation().sub(" ", _ASIDE.sub(" ", self._folded))
 
     def _is_together(self) -> bool:
         text = _ASIDE.sub(" ", self._folded)
-        return _TOGETHER.search(text) is not None or _with_somebody().search(text) is not None
+        return _TOGETHER.search(text) is not None or with_somebody().search(text) is not None
 
     @cached_property
     def _mentions_somebody(self) -> bool:
-        folded = _cue("somebody_else", "technical").sub(" ", self._folded)
-        if any(_cue("somebody_else", name).search(folded) for name in ("somebody", "pronouns")):
+        folded = sign("somebody_else", "technical").sub(" ", self._folded)
+        if any(sign("somebody_else", name).search(folded) for name in ("somebody", "pronouns")):
             return True
-        if _relation().search(folded):
+        if relation().search(folded):
             return True
         return any(self._is_name(name) for name in self._named()) or any(
             re.search(rf"\b{re.escape(name)}\b", folded) for name in self._people
@@ -236,14 +245,14 @@ class Request:
 
     def _named(self) -> Iterator[str]:
         """What stands where a person's name would."""
-        for pattern in _name_patterns():
+        for pattern in name_patterns():
             for match in pattern.finditer(self._text):
                 yield match["name"]
 
     def _is_name(self, word: str) -> bool:
         name = re.sub(r"(?:'s|')?[^\w]*$", "", word)
         folded = name.casefold()
-        if not name or not name[0].isupper() or folded in STOP_WORDS or folded in _no_names():
+        if not name or not name[0].isupper() or folded in STOP_WORDS or folded in no_names():
             return False
         return folded not in self._known
 
@@ -253,30 +262,30 @@ class Request:
         """Whether a choice for the user is asked for."""
         if self._says("wish", "forms") or self._is_bare_wish():
             return True
-        verb = _cue("wish", "verbs").search(self._folded)
+        verb = sign("wish", "verbs").search(self._folded)
         return verb is not None and self._says("wish", "pleasures", verb.end())
 
     def _is_bare_wish(self) -> bool:
         """Whether it has nothing but what is for pleasure, and when: "Dinner tonight?"."""
-        text, count = _cue("wish", "pleasures").subn(" ", self._folded)
-        return bool(count) and not term_set(_cue("wish", "occasions").sub(" ", text))
+        text, count = sign("wish", "pleasures").subn(" ", self._folded)
+        return bool(count) and not term_set(sign("wish", "occasions").sub(" ", text))
 
     def _is_for_nobody_else(self) -> bool:
         """Whether all that it is for are times and occasions, or the user."""
         for match in _FOR.finditer(self._folded):
-            words = match[1]
-            occasion = any(_cue("wish", name).search(words) for name in ("occasions", "pleasures"))
-            if not occasion and self._known.isdisjoint(words.split()):
+            whom = match[1]
+            occasion = any(sign("wish", name).search(whom) for name in ("occasions", "pleasures"))
+            if not occasion and self._known.isdisjoint(whom.split()):
                 return False
         return True
 
     def _is_talk(self) -> bool:
         """Whether each sentence is a statement of the user on themselves, or a greeting."""
         sentences = [one for one in _SENTENCE.split(self._folded) if one]
-        return all(_talk().match(one) for one in sentences)
+        return all(talk().match(one) for one in sentences)
 
     def _says(self, kind: str, name: str = "words", start: int = 0) -> bool:
-        return _cue(kind, name).search(self._folded, start) is not None
+        return sign(kind, name).search(self._folded, start) is not None
 
 
 def _pronoun_besides(text: str, names: Iterable[str]) -> bool:
@@ -286,77 +295,11 @@ def _pronoun_besides(text: str, names: Iterable[str]) -> bool:
     return _ONE.search(text) is not None
 
 
-@cache
+@lru_cache(maxsize=16_384)
 def _terms_of(name: str) -> _Terms:
     return frozenset(term_set(name))
 
 
 @cache
 def _asking() -> _Terms:
-    return frozenset(term_set(" ".join(_data()["own"]["asking"])))
-
-
-@cache
-def _no_names() -> frozenset[str]:
-    """What has a capital and is no name: what begins sentences, days, languages."""
-    return frozenset(_data()["somebody_else"]["no_names"])
-
-
-@cache
-def _relation() -> re.Pattern[str]:
-    """ "my brother", "our boss's": who stands for themselves."""
-    relations = "|".join(_data()["somebody_else"]["relations"])
-    return re.compile(rf"\b(?:my|our|the user's) (?:[\w-]+ )?(?:{relations})(?:'s|s')?(?!\w)")
-
-
-@cache
-def _with_somebody() -> re.Pattern[str]:
-    relations = "|".join(_data()["somebody_else"]["relations"])
-    return re.compile(
-        rf"\bwith (?:(?:my|our|some|a) )?(?!his|her|their)(?:[\w-]+ )?(?:{relations})(?!['\w])"
-    )
-
-
-@cache
-def _relation_first() -> re.Pattern[str]:
-    relations = "|".join(_data()["somebody_else"]["relations"])
-    return re.compile(rf"(?:(?:my|our|the|a) )?(?:[\w-]+ )?(?:{relations})(?!\w)")
-
-
-@cache
-def _name_patterns() -> tuple[re.Pattern[str], ...]:
-    acts = "|".join(_data()["somebody_else"]["acts"])
-    asks = r"(?i:does|did|is|was|has|would|could|can|will|should|do|are)"
-    return (
-        re.compile(rf"\b{asks} (?P<name>{_NAME})(?: {_NAME})? (?i:{acts})\b"),
-        re.compile(rf"\b(?i:did|does|has) (?P<name>{_NAME})"),
-        re.compile(rf"(?P<name>{_NAME})(?: {_NAME})? (?i:{acts})\b"),
-        re.compile(
-            r"(?i:who|how|how old|how tall|where|when) (?i:is|was|are|does|did|has) "
-            rf"(?P<name>{_NAME})(?: {_NAME})?(?=\W*$)"
-        ),
-        re.compile(rf"(?P<name>{_NAME})(?<=['’]s)(?!\w)"),
-        re.compile(rf"\b(?i:about|of|for|with|and|know) (?P<name>{_NAME})"),
-    )
-
-
-@cache
-def _talk() -> re.Pattern[str]:
-    greetings, statements = (
-        "|".join(_data()["talk"][name]) for name in ("greetings", "statements")
-    )
-    return re.compile(rf"(?:(?:{greetings})\b[\s,!.-]*)+(?:$|(?:{statements}))|(?:{statements})")
-
-
-@cache
-def _cue(kind: str, name: str) -> re.Pattern[str]:
-    """The pattern of the words that tell something."""
-    words = "|".join(_data()[kind][name])
-    return re.compile(rf"(?<!\w)(?:{words})(?!\w)")
-
-
-@cache
-def _data() -> dict[str, Any]:
-    text = files(__package__).joinpath("purposes.toml").read_text("utf-8")
-    data: dict[str, Any] = msgspec.toml.decode(text)
-    return data
+    return frozenset(term_set(" ".join(words("own", "asking"))))
