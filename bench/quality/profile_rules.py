@@ -48,6 +48,7 @@ FIRST_SEEN = {
     "shops": (0.923, 0.706),
     "days": (1.000, 0.846),
     "slang": (0.857, 0.214),
+    "crafts": (0.941, 0.552),
 }
 AT = datetime(2024, 11, 20, 12, tzinfo=UTC)  # when all of it is said
 

@@ -43,6 +43,7 @@ class _Grammar:
         opener = rf"(?={alternatives('openers')}\b)"
         self.boundary = re.compile(
             r"(?:[;–—()☀-➿\U0001F300-\U0001FAFF]|(?<!allergies)(?<!hobbies)(?<!stack)(?<!setup):(?!\d)(?!\s?(?-i:[A-Z]\w+)(?:,|\s(?:and|&|\+)\s)))+\s*|\s-\s|,?\s+(?:but|yet|because|whereas|although|though)\s+"
+            r"|,?\s+(?:since|given that|seeing as)\s+(?=(?:I’m|I am|im|I have|I’ve got|we’re)\b)"
             rf"|,?(?<!just)\s+(?:and|so|or|while)\s+{opener}|,\s*{opener}",
             re.IGNORECASE,
         )

@@ -45,7 +45,8 @@ _MONTHS = frozenset(
 _ROLE_END = re.compile(rf"\s+{alternatives('role_tails')}\b.*|[,.!(].*", re.IGNORECASE)
 _NO_ROLE = words("not_roles")
 _EMPLOYER = re.compile(
-    r"\s(?:at|for)\s(?:the )?(?P<org>(?-i:[A-Z0-9][\w&.’+-]*(?:\s(?:of |& )?[A-Z][\w&.’+-]*){0,3}))"
+    r"\s(?:(?:at|for)\s|with\s(?=(?-i:[A-Z])))(?:the )?"
+    r"(?P<org>(?-i:[A-Z0-9][\w&.’+-]*(?:\s(?:of |& )?[A-Z][\w&.’+-]*){0,3}))"
 )
 _FORMAT_END = re.compile(r"\s+(?:format|form|answers|style|output|only|like\b.*)$", re.IGNORECASE)
 _DEGREE = re.compile(r"(?:severe|bad|mild|terrible|chronic|slight|awful) ", re.IGNORECASE)
