@@ -78,8 +78,12 @@ def test_a_quoted_phrase_must_be_there_and_may_go_over_line_ends(memory: Memory)
 
 
 def test_words_that_no_index_has_are_found_as_they_are_written(memory: Memory):
-    found = words_alone(memory).search("to be or not to be", [open_lines(memory, LEASE)])
-    assert lines_of(found)[0] == (19, 19)
+    lines = open_lines(memory, LEASE)
+    search = words_alone(memory)
+    assert lines_of(search.search("to be or not to be", [lines])) == [(19, 19)]
+    assert lines_of(search.search("§ %", [open_lines(memory, "5 § %\n\n6 §\n", "law")])) == [(1, 1)]
+    many = Lines("many", "many", ["nothing at all"] * 12_000 + ["of which"], ())
+    assert lines_of(search.search("of which", [lines, many])) == [(12_001, 12_001)]
 
 
 def test_a_passage_says_where_it_is_from(memory: Memory):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from unicodedata import normalize
 
 from ..text.analysis import IS_CJK, terms
@@ -11,6 +11,7 @@ from ..text.analysis import IS_CJK, terms
 __all__ = ["Phrase"]
 
 _LINES = 3  # over which a phrase may go
+_BATCH = 5_000  # lines read at a time
 
 
 class Phrase:
@@ -28,6 +29,7 @@ class Phrase:
         self.terms = terms(text)
         self._words = [_pattern(word) for word in folded.split()]
         self._row = _pattern(folded)
+        self._anywhere = re.compile(re.escape(folded).replace(r"\ ", r"\s+"))
 
     def exactness(self, line: str) -> int:
         """2 if a line has the words in a row, 1 if it has all of them, else 0."""
@@ -48,9 +50,23 @@ class Phrase:
                 return line if match.start() < begins_before else 0
         return 0
 
+    def first_lines(self, lines: Sequence[str]) -> Iterator[int]:
+        """Yield the lines in which it may begin, from 1; quick with many lines."""
+        for start in range(0, len(lines), _BATCH):
+            text = "\n".join(lines[start : start + _BATCH + _LINES - 1]).casefold()
+            line = start
+            counted = 0
+            for match in self._anywhere.finditer(text):
+                line += text.count("\n", counted, match.start())
+                counted = match.start()
+                if line < start + _BATCH:
+                    yield line + 1
+
 
 def _fold(text: str) -> str:
-    return " ".join(normalize("NFKC", text).casefold().split())
+    if not text.isascii():
+        text = normalize("NFKC", text)
+    return " ".join(text.casefold().split())
 
 
 def _pattern(text: str) -> re.Pattern[str]:

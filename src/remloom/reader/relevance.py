@@ -1,4 +1,4 @@
-"""Relevance: how well each paragraph fits a question, by its words, those around, its meaning."""
+"""Relevance: how well each paragraph fits a question, by words and by meaning."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..store.indexes.arrays import Ids
-from .joined import JoinedLines, Scores
+from .joined import JoinedLines
 from .question_terms import read_question
+from .term_scorer import Scores
 
 __all__ = ["score_paragraphs"]
 
 _BESIDE = 0.3  # what a paragraph gets of the scores of those before and after it
 _WIDE = 0.6  # weight of the words of the wider passage
+_TITLES = 0.8  # weight of the words of the headings above
 _MEANING = 0.7  # weight of the likeness in meaning
 
 
@@ -27,11 +29,13 @@ def score_paragraphs(
     """
     asked = read_question(question)
     spans = joined.paragraphs
-    near = _with_neighbours(joined.score(asked, spans.starts), spans.documents)
+    near = _with_neighbours(joined.terms.score(asked, spans.starts), spans.documents)
     wide = joined.wide
     begins = np.flatnonzero(np.diff(wide, prepend=-1))
-    around = joined.score(asked, spans.starts[begins])[wide]
-    scores = _scaled(near) + _WIDE * _scaled(around)
+    around = joined.terms.score(asked, spans.starts[begins])[wide]
+    # behind the last, for paragraphs that are in no section
+    titles = np.append(joined.titles.score(asked, joined.titles.starts), 0.0)[joined.sections]
+    scores = _scaled(near) + _WIDE * _scaled(around) + _TITLES * _scaled(titles)
     if likeness:
         scores += _MEANING * _scaled(_spread(joined, likeness))
     return scores

@@ -12,7 +12,7 @@ from ..retrieve.question import Embed, checked
 from ..store.contract import Store
 from ..store.specs import SearchSpec
 from ..text.analysis import terms
-from .joined import JoinedLines, Scores
+from .joined import JoinedLines
 from .line_index import LineIndex
 from .lines import Lines
 from .passage import Passage
@@ -20,11 +20,12 @@ from .phrase import Phrase
 from .question_terms import QuestionTerms, quoted
 from .relevance import score_paragraphs
 from .selection import best_first, select
+from .term_scorer import Scores
 
 __all__ = ["LineSearch"]
 
 _CHUNKS = 200  # nearest in meaning that are asked for
-_CANDIDATES = 2_000  # best lines by BM25 that are looked at one by one
+_CANDIDATES = 500  # best lines by BM25 that are looked at one by one
 
 
 class LineSearch:
@@ -57,7 +58,7 @@ class LineSearch:
         joined = self._join(documents)
         phrases = [Phrase(phrase) for phrase in quoted(words)]
         written = Phrase(words.replace('"', " "))
-        scores = joined.score(
+        scores = joined.terms.score(
             QuestionTerms(dict.fromkeys(terms(words), 1.0), {}), joined.lines.starts
         )
         most = float(scores.max(initial=0.0)) or 1.0
@@ -71,8 +72,8 @@ class LineSearch:
                 found.append((score, at, max(lasts)))
         found.sort(key=lambda one: (-one[0], one[1]))
         return [
-            _passage(
-                joined, int(joined.lines.documents[at]), int(joined.lines.firsts[at]), last, score
+            joined.documents[int(joined.lines.documents[at])].passage(
+                int(joined.lines.firsts[at]), last, score
             )
             for score, at, last in found[:limit]
         ]
@@ -96,7 +97,7 @@ class LineSearch:
             return []
         scores = score_paragraphs(joined, question, self._likeness(question, joined.documents))
         return [
-            _passage(joined, one.document, one.first, one.last, one.score)
+            joined.documents[one.document].passage(one.first, one.last, one.score)
             for one in select(joined, scores, words)
         ]
 
@@ -134,19 +135,27 @@ def _candidates(joined: JoinedLines, scores: Scores, phrases: Sequence[Phrase]) 
     """List the lines that may be among the best, by their numbers."""
     if not any(phrase.terms for phrase in phrases):
         # no index has stop words
-        return list(range(len(scores)))
+        return _read_for(joined, phrases[-1])
     best = best_first(scores, _CANDIDATES)
     found = set(best[scores[best] > 0].tolist())
     for phrase in phrases:
         if len(phrase.terms) > 1:
-            places = joined.places_in_a_row(phrase.terms)[:_CANDIDATES]
+            places = joined.terms.places_in_a_row(phrase.terms)[:_CANDIDATES]
             at = np.searchsorted(joined.lines.starts, places, "right") - 1
             found.update(at.tolist())
     return sorted(found)
 
 
-def _passage(joined: JoinedLines, document: int, first: int, last: int, score: float) -> Passage:
-    return joined.documents[document].passage(first, last, score)
+def _read_for(joined: JoinedLines, phrase: Phrase) -> list[int]:
+    """List the lines in which a phrase begins, by their numbers, by reading them all."""
+    spans = joined.lines
+    found: list[int] = []
+    for number, lines in enumerate(joined.documents):
+        own = spans.of(number)
+        begins = list(dict.fromkeys(phrase.first_lines(lines.texts)))
+        at = np.searchsorted(spans.firsts[own], begins)
+        found += (at + own.start).tolist()
+    return found
 
 
 def _check_count(value: int, name: str) -> None:

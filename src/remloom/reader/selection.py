@@ -10,7 +10,8 @@ import numpy as np
 from msgspec import Struct
 
 from ..store.indexes.arrays import Ids
-from .joined import JoinedLines, Scores
+from .joined import JoinedLines
+from .term_scorer import Scores
 
 __all__ = ["LineRange", "best_first", "select"]
 
