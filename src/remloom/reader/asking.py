@@ -18,7 +18,6 @@ from .history import searched_words
 from .limits import ReadLimits
 from .lines import Lines
 from .reading import ReadingLoop
-from .records import record_ids
 from .result import Reading
 from .session import Session, SessionStore
 from .strategy import ReadTools, Strategy
@@ -131,10 +130,9 @@ class DocumentAsker:
                 calls=llm.calls,
                 session=session.name,
             )
-        shown = [*evidence.ranges(), *loop.headings]
         for range in evidence.ranges():
             tools.note_shown(range)
-        self._end(session, reading, record_ids(tools.documents, shown))
+        self._end(session, reading, loop.subjects())
         yield event(
             EventType.ANSWER,
             answer=reading.answer,
@@ -154,14 +152,18 @@ class DocumentAsker:
         evidence = loop.evidence
         if not evidence.total_words:
             return WrittenAnswer(text=_NO_TEXT)
-        shown = record_ids(evidence.documents, [*evidence.ranges(), *loop.headings])
         notes = "\n".join(step.notes for step in loop.steps if step.notes)
         searched = searched_words(loop.steps)
         left = limits.tokens - calls.llm.spent
         tokens = loop.evidence_tokens
         while True:
             writing = write_answer(
-                question, evidence, tokens=tokens, notes=notes, searched=searched, subjects=shown
+                question,
+                evidence,
+                tokens=tokens,
+                notes=notes,
+                searched=searched,
+                subjects=loop.subjects(),
             )
             first = next(writing)
             if tokens < _LEAST_EVIDENCE or sum(map(calls.most, first)) <= left:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 __all__ = ["EventType", "ReadEvent", "Told"]
 
@@ -44,7 +45,11 @@ class ReadEvent(Struct, frozen=True, kw_only=True):
 
     def as_dict(self) -> dict[str, Any]:
         """The event as JSON has it."""
-        shown: dict[str, Any] = msgspec.to_builtins(self)
+        data = {
+            name: value.as_dict() if hasattr(value, "as_dict") else value
+            for name, value in self.data.items()
+        }
+        shown: dict[str, Any] = msgspec.to_builtins(replace(self, data=data))
         return shown
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from ..llm import Quote
-from ..text.sentences import count_words
 from ..text.tokens import approximate_token_ends
 from .coverage import Coverage
 from .lines import Lines
@@ -107,9 +106,8 @@ class Evidence:
         """The share of each document's words that was shown, 0 to 1, by its name."""
         shares = {}
         for name, lines in self.documents.items():
-            counts = [count_words(text) for text in lines.texts]
-            shown = sum(sum(counts[first - 1 : last]) for first, last in self.coverage(name))
-            whole = sum(counts)
+            shown = sum(lines.words(first, last) for first, last in self.coverage(name))
+            whole = lines.words(1, len(lines))
             shares[name] = shown / whole if whole else 1.0
         return shares
 

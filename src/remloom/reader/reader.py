@@ -349,7 +349,7 @@ class Reader:
             context=self._llm().context("read_answer"),
         )
         self._current().all()
-        tools = make_tools(self._current, self._search, self._queries, self._note_range)
+        tools = make_tools(self._current, lambda: self._search, self._queries, self._note_range)
         return self._count(self._asker.ask(question, tools, limits, session))
 
     def _count(self, telling: Telling[Reading]) -> Telling[Reading]:

@@ -60,7 +60,6 @@ class ReadingLoop:
         evidence_tokens: how much of it the answer can rest on at once.
         steps: the turns so far.
         doubts: reasons not to trust what is made of it.
-        headings: the lines of the headings in the outline that the model was shown.
     """
 
     def __init__(
@@ -76,7 +75,6 @@ class ReadingLoop:
         self.evidence_tokens = limits.evidence
         self.steps: list[ReadStep] = []
         self.doubts: list[str] = []
-        self.headings: tuple[Range, ...] = ()
         self._question = question
         self._tools = tools
         self._calls = calls
@@ -91,6 +89,12 @@ class ReadingLoop:
         self._shown = Shown()
         self._outcome = ""
         self._outline = ""
+        self._about: tuple[str, ...] = ()  # the records of the headings in it
+
+    def subjects(self) -> tuple[str, ...]:
+        """The ids of the records whose lines were shown, be it in the outline."""
+        shown = record_ids(self._tools.documents, self.evidence.ranges())
+        return tuple(dict.fromkeys((*self._about, *shown)))
 
     def read_again(self, ranges: Sequence[Range]) -> None:
         """Have lines among the evidence that an earlier answer of the session rests on."""
@@ -159,7 +163,7 @@ class ReadingLoop:
     def _look_first(self) -> None:
         """Read what needs no model: the outline, how it begins, and what fits the question."""
         self._outline, headings = self._tools.outline(_OUTLINE_TOKENS)
-        self.headings = tuple(headings)
+        self._about = record_ids(self._tools.documents, headings)
         look = self._strategy.look_first(self._question, self._tools)
         for place, (name, first, last) in enumerate(look.found):
             self.evidence.add(name, first, last, value=_FOUND - place / len(look.found))
@@ -338,8 +342,7 @@ class ReadingLoop:
             "guidance": self._strategy.guide(iteration, self.steps),
             "left": f"{left} more queries can be run." if left > 1 else "This is the last query.",
         }
-        shown = [*self.evidence.ranges(), *self.headings]
-        return Call("read_step", slots, Step, record_ids(self._tools.documents, shown))
+        return Call("read_step", slots, Step, self.subjects())
 
 
 def _new_step(iteration: int, reply: Step) -> ReadStep:
