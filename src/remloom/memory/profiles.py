@@ -146,11 +146,12 @@ class Profiles:
     ) -> ProfileContext:
         """Give what is known of a person as text for a prompt, quoted as data, each line cited.
 
-        It has what every agent is given (what could hurt first), what the query is about, what has
-        changed in the last 30 days, and what is unsure, with the question to ask. What is hidden is
-        never in it; what is sensitive only if the query asks for it, or if it could hurt not to
-        know it; soft identity only for small talk, examples and recommendations. Letters to others
-        and questions about somebody else get neither.
+        It has what every agent is given, what the query is about, what has changed in the last 30
+        days, and what is unsure, with the question to ask. What is hidden is never in it; what is
+        sensitive only if the query asks for it; what could hurt (allergies) if there is no query,
+        if it is about food or health, or a choice that leaves open what it is about; soft identity
+        only for questions about oneself, small talk, examples and recommendations. Letters to
+        others and questions about somebody else get nothing of these.
 
         Args:
             query: what the agent is asked; default nothing yet.

@@ -22,6 +22,7 @@ from .signs import (
     relation,
     relation_first,
     sign,
+    subject,
     talk,
     with_somebody,
     words,
@@ -141,6 +142,9 @@ class Request:
         """What is asked for, in a form that gives what is of the user."""
         if self._involves_others():
             return "somebody_else"
+        # "What do vegans eat?" is of the world
+        if subject().search(self._folded):
+            return None
         is_for_user = self._is_for_nobody_else()
         if is_for_user and self._is_wish():
             return "recommend"
@@ -181,7 +185,9 @@ class Request:
         return False
 
     def _is_question_of_own(self) -> bool:
-        return self.extent != "some" or self._says("own", "questions")
+        if self.extent != "some" or _OWN_NAMES.search(self._folded):
+            return True
+        return self._says("own", "questions")
 
     # -- who reads the answer ----------------------------------------------------------------------
 

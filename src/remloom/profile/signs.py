@@ -15,6 +15,7 @@ __all__ = [
     "relation",
     "relation_first",
     "sign",
+    "subject",
     "talk",
     "with_somebody",
     "words",
@@ -71,6 +72,15 @@ def name_patterns() -> tuple[re.Pattern[str], ...]:
         re.compile(rf"(?P<name>{_NAME})(?<=['’]s)(?!\w)"),
         re.compile(rf"\b(?i:about|of|for|with|and|know) (?P<name>{_NAME})"),
     )
+
+
+@cache
+def subject() -> re.Pattern[str]:
+    """Others who do what people do: "do vegans eat"."""
+    asks = "do|does|did|can|could|would|should|might|will"
+    acts = "|".join(words("somebody_else", "acts"))
+    others = r"(?!(?:i|we|you|me|us|my|our|this|that|it|there|not)\b)[\w-]+"
+    return re.compile(rf"\b(?:{asks}) (?:{others} ){{1,3}}?(?:{acts})\b")
 
 
 @cache
