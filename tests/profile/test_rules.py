@@ -220,6 +220,37 @@ def test_jests_spells_conditions_and_stories_claim_nothing(text: str) -> None:
     assert claims(text) == set()
 
 
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "My sister said {}.",
+        "If {}, what should I do?",
+        "Imagine {}.",
+        "In the movie, {}.",
+        "{}, said no one ever.",
+        "{}, not!",
+        "{} (just kidding)",
+        "I used to think {}.",
+        "Is it true that {}?",
+        "Just for this week, {}.",
+        "I wish {}.",
+        "Suppose {}.",
+        "According to my horoscope, {}.",
+        "I don't think {}.",
+        "Rumour has it {}.",
+        "I might say {} to impress them.",
+        "I dreamt {}.",
+        "Translate to German: {}.",
+        "Write a post saying {}.",
+        "Unless {}, ignore it.",
+    ],
+)
+def test_a_frame_takes_back_what_is_said_in_it(frame: str) -> None:
+    said = ("I'm vegan", "I live in Oslo", "I use Fedora", "I'm allergic to nuts", "I hate techno")
+    assert all(len(claims(one)) == 1 for one in said)
+    assert [one for one in said if claims(frame.format(one))] == []
+
+
 def test_of_a_text_to_be_worked_on_only_the_text_is_hidden() -> None:
     text = (
         "Review this letter. I live in Porto, so mention trains.\n\nDear team,\nI live in Madrid."

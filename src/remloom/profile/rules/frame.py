@@ -13,9 +13,15 @@ from .phrases import alternatives, words
 
 __all__ = ["Frame", "find_bounds", "find_frame", "is_correction", "is_in_jest"]
 
-_JEST = re.compile(r"/s\s*$|[🙄😒🤡🙃😏]")
+_JEST = re.compile(r"/s\s*$|[.,]\s+(?:not!|NOT\b)|[🙄😒🤡🙃😏]")
 # "As a nurse, I …": who is a nurse is told by what follows
 _AS = re.compile(r"as an?\b(?![\w -]{2,40} (?:I|we)\b)", re.IGNORECASE)
+# "Just for this week, I …": it is of what follows
+_FOR_NOW = re.compile(
+    r"\W*(?:just |only )*(?:for )?"
+    r"(?:this \w+|today|tonight|now|once|the (?:day|week|weekend|moment)),\s*$",
+    re.IGNORECASE,
+)
 # a cut behind which something new is said, whatever was not meant before it
 _STRONG = re.compile(r"[;:–—]|\s-\s|\b(?:but|yet|although|though|whereas|and|so)\b", re.IGNORECASE)
 
@@ -91,8 +97,10 @@ def find_frame(sentence: str, bounds: Bounds, corrects: bool) -> Frame:
     """Tell the frame of a clause of a sentence."""
     grammar = _grammar()
     clause = sentence[slice(*bounds)]
-    passing = grammar.passing.search(clause) or (
-        grammar.momentary.search(clause) and not grammar.beginning.search(clause)
+    passing = (
+        grammar.passing.search(clause)
+        or _FOR_NOW.fullmatch(sentence, 0, bounds[0])
+        or (grammar.momentary.search(clause) and not grammar.beginning.search(clause))
     )
     return Frame(
         lasting=not passing,
