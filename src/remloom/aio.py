@@ -293,6 +293,7 @@ class AsyncReader(_AsyncNoun[Reader]):
 
     open = _noun_in_thread(Reader.open)
     open_text = _noun_in_thread(Reader.open_text)
+    open_rows = _noun_in_thread(Reader.open_rows)
     outline = _noun_in_thread(Reader.outline)
     search = _noun_in_thread(Reader.search)
     find = _noun_in_thread(Reader.find)

@@ -85,6 +85,7 @@ def outline(document: Document, *, tenant: str, category: str | None = None) -> 
     They depend neither on its name nor on the names in it.
     """
     chunks = _cut(document)
+    columns = _columns(document, chunks)
     resources = []
     before: Chunk | None = None
     for ordinal, chunk in enumerate(chunks):
@@ -94,7 +95,7 @@ def outline(document: Document, *, tenant: str, category: str | None = None) -> 
             uri=document.uri,
             ordinal=ordinal,
             starts_at=document.at,
-            metadata=_metadata(document, chunk, before),
+            metadata=_metadata(document, chunk, before) | columns[ordinal],
         )
         resources.append(replace(resource, id=resource_id(tenant, resource)))
         before = chunk
@@ -173,6 +174,8 @@ def digest(document: Document) -> str:
         None if document.turns else document.at,
         document.metadata,
     ]
+    if document.columns:
+        facts.append(document.columns)
     sessions = [turn.session for turn in document.turns]
     if any(sessions):
         facts.append(sessions)
@@ -212,6 +215,21 @@ def _metadata(document: Document, chunk: Chunk, before: Chunk | None) -> dict[st
     if gap is not None:
         metadata["gap"] = gap
     return metadata
+
+
+def _columns(document: Document, chunks: Sequence[Chunk]) -> list[dict[str, Any]]:
+    """The values beside the lines of each chunk, and beside the blank ones before it; those at the
+    end are the last one's."""
+    if not document.columns:
+        return [{} for _ in chunks]
+    ends = [chunk.lines[1] for chunk in chunks[:-1]] + [document.text.count("\n") + 1]
+    begin = 0
+    found = []
+    for end in ends:
+        values = {name: list(column[begin:end]) for name, column in document.columns.items()}
+        found.append({"columns": values, "column_lines": [begin + 1, end]})
+        begin = end
+    return found
 
 
 def _gap(document: Document, chunk: Chunk, before: Chunk) -> str | None:

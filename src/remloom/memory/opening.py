@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import labels
 from ..errors import InvalidInputError, LabelError, NotFoundError, SourceError
@@ -70,10 +71,14 @@ class Opening:
 
     def add_text(self, text: str, name: str) -> str:
         """Read a text in, in place of an earlier one of this name; returns its uri."""
-        if not isinstance(name, str) or not name.strip():
-            raise InvalidInputError("a text needs a name", remedy='say what it is: name="report"')
-        uri = f"text:{name.strip()}"
-        self._reading.read_text(text, uri, name, "document", None)
+        uri = _uri("text", name)
+        self._reading.read_text(text, uri, name, "document", None, wait=False)
+        return uri
+
+    def add_rows(self, rows: Iterable[Mapping[str, Any]], name: str) -> str:
+        """Read rows in, a line each, in place of earlier ones of this name; returns their uri."""
+        uri = _uri("rows", name)
+        self._reading.read_rows(rows, uri, name)
         return uri
 
     def _read(self, path: Path) -> list[str]:
@@ -131,6 +136,15 @@ class Opening:
         ]
         found.sort(key=lambda match: -match.score)
         return list(dict.fromkeys(match.record.name for match in found))[:_NEAREST]
+
+
+def _uri(kind: str, name: str) -> str:
+    """The uri of what a program gives under a name."""
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidInputError(
+            "what is opened needs a name", remedy='say what it is: name="report"'
+        )
+    return f"{kind}:{name.strip()}"
 
 
 def _exists(path: Path) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -69,12 +69,26 @@ class Reading:
         return self._ingest(documents)
 
     def read_text(
-        self, text: str, uri: str, name: str | None, category: str, at: datetime | None
+        self,
+        text: str,
+        uri: str,
+        name: str | None,
+        category: str,
+        at: datetime | None,
+        *,
+        wait: bool = True,
     ) -> ReadReport:
         """Read a text; see `Memory.read_text`."""
         from ..sources import from_text
 
-        return self._ingest([from_text(text, uri=uri, name=name, category=category, at=at)])
+        document = from_text(text, uri=uri, name=name, category=category, at=at)
+        return self._ingest([document], wait=wait)
+
+    def read_rows(self, rows: Iterable[Mapping[str, Any]], uri: str, name: str) -> ReadReport:
+        """Read rows, a line each; see `Reader.open_rows`."""
+        from ..sources.rows import from_rows
+
+        return self._ingest([from_rows(rows, uri=uri, name=name)], wait=False)
 
     def read_chat(
         self, messages: Iterable[Message], uri: str, name: str | None, append: bool

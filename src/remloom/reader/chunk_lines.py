@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -38,6 +39,8 @@ class Rebuilt(Struct, frozen=True):
     header: tuple[int, ...] = ()  # the lines of a table's header
     # where pages begin: a line, and its page, both from 1, in order
     pages: tuple[tuple[int, int], ...] = ()
+    # of rows: values beside the lines, one a line; None where there is none
+    columns: dict[str, list[Any]] = {}
 
 
 class _Piece(Struct, frozen=True, gc=False):
@@ -65,13 +68,34 @@ def rebuild(chunks: Sequence[Resource]) -> Rebuilt:
         header_lines = tuple(range(first, first + len(texts)))
     for piece in pieces if fitted is None else fitted:
         builder.add_piece(piece, by_lines=fitted is not None)
+    texts = builder.finish()
+    columns = _columns_of(chunks, texts) if fitted is not None else {}
     return Rebuilt(
-        texts=builder.finish(),
+        texts=texts,
         chunks=tuple(builder.spans),
         lined=fitted is not None,
         header=header_lines,
         pages=tuple(builder.pages),
+        columns=columns,
     )
+
+
+def _columns_of(chunks: Sequence[Resource], texts: list[str]) -> dict[str, list[Any]]:
+    """The values beside lines; blank lines are added for those beside none."""
+    placed = [chunk.metadata for chunk in chunks if "columns" in chunk.metadata]
+    columns: dict[str, list[Any]] = {}
+    for metadata in placed:
+        first, last = metadata["column_lines"]
+        if last - len(texts) > _BLANK_AT_LEAST:
+            continue
+        texts.extend([""] * (last - len(texts)))
+        for name, values in metadata["columns"].items():
+            column = columns.setdefault(name, [])
+            column.extend([None] * (last - len(column)))
+            column[first - 1 : last] = values
+    for column in columns.values():
+        column.extend([None] * (len(texts) - len(column)))
+    return columns
 
 
 def _texts_of(chunk: Resource) -> list[str]:

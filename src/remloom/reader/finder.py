@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Protocol
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
 
 __all__ = ["Finder"]
 
@@ -22,4 +23,8 @@ class Finder(Protocol):
 
     def add_text(self, text: str, name: str) -> str:
         """Read a text in, in place of an earlier one of this name; returns its uri."""
+        ...
+
+    def add_rows(self, rows: Iterable[Mapping[str, Any]], name: str) -> str:
+        """Read rows in, a line each, in place of earlier ones of this name; returns their uri."""
         ...

@@ -6,7 +6,7 @@ There is no second copy: what encrypts, seals and forgets chunks does so for lin
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,7 @@ class Lines:
         lined: whether the lines are those of the source; else of the text that was taken from it.
         header: the lines of a table's header, from 1.
         pages: where pages begin: a line and its page, both from 1, in order.
+        columns: of rows that were opened, the values beside the lines, one a line.
     """
 
     def __init__(
@@ -49,12 +50,14 @@ class Lines:
         lined: bool = True,
         header: Sequence[int] = (),
         pages: Sequence[tuple[int, int]] = (),
+        columns: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
         self.uri = uri
         self.name = name
         self.texts = texts
         self.chunks = tuple(chunks)
         self.lined = lined
+        self.columns = columns or {}
         self._header = header
         self._page_lines = [line for line, _ in pages]
         self._pages = [page for _, page in pages]
@@ -93,7 +96,7 @@ class Lines:
 
     @cached_property
     def _marked(self) -> Marked:
-        if self._header:
+        if self._header or self.columns:
             return mark_table(len(self), self._header)
         return mark_lines(self.texts)
 
@@ -173,4 +176,5 @@ def read_lines(store: Store, uri: str, name: str = "") -> Lines:
         lined=rebuilt.lined,
         header=rebuilt.header,
         pages=rebuilt.pages,
+        columns=rebuilt.columns,
     )

@@ -98,7 +98,7 @@ def mark_table(count: int, headers: Sequence[int]) -> Marked:
     import numpy as np
 
     marks = np.zeros(count, dtype=np.uint8)
-    marks[[line - 1 for line in headers]] = Mark.HEADER | Mark.SECTION_START
+    marks[np.array(headers, dtype=np.intp) - 1] = Mark.HEADER | Mark.SECTION_START
     return Marked(marks, {})
 
 

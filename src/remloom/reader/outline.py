@@ -39,19 +39,19 @@ class Outline(Struct, frozen=True):
 
     sections: tuple[Section, ...] = ()
     budget_tokens: int = _BUDGET  # of the text that is shown
+    documents: tuple[str, ...] = ()  # the names of all that are outlined
 
     def __len__(self) -> int:
         return len(self.sections)
 
     def __str__(self) -> str:
-        names = dict.fromkeys(section.document for section in self.sections)
-        if len(names) < 2:
+        if len(self.documents) < 2:
             return _show(self.sections, self.budget_tokens)
-        room = max(1, self.budget_tokens // len(names))
+        room = max(1, self.budget_tokens // len(self.documents))
         shown = []
-        for name in names:
+        for name in self.documents:
             own = [section for section in self.sections if section.document == name]
-            shown.append(f"# {name}\n{_show(own, room)}")
+            shown.append(f"# {name}\n{_show(own, room) or 'no headings'}")
         return "\n\n".join(shown)
 
 

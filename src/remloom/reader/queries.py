@@ -125,6 +125,7 @@ def _read_columns(lines: Lines) -> Source:
         },
         _find_spans(lines),
         lines.sections,
+        lines.columns,
     )
 
 

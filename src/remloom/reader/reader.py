@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -136,6 +136,22 @@ class Reader:
         self._check_open()
         return self._open(self._finder.add_text(text, name), name)
 
+    def open_rows(self, rows: Iterable[Mapping[str, Any]], name: str = "rows") -> DocumentStats:
+        """Read rows into the memory and open them, a line each. Source: seed 3, `load_dataframe`.
+
+        Their other values are further columns in SQL.
+
+        Args:
+            rows: mappings that have a `text`, or a DataFrame with this column. Line ends in a text
+                become blanks.
+            name: what to call them; what was read so under this name before is replaced.
+
+        Raises:
+            InvalidInputError: a row has no `text`, none has any words, or the name is blank.
+        """
+        self._check_open()
+        return self._open(self._finder.add_rows(rows, name), name)
+
     def _open(self, uri: str, name: str) -> DocumentStats:
         stats = DocumentStats.of(self._opened.open(uri, name))
         self._tell(
@@ -174,7 +190,7 @@ class Reader:
             )
         opened = self._current().all(document)
         sections = (section for lines in opened for section in lines.sections)
-        return Outline(tuple(sections), budget_tokens)
+        return Outline(tuple(sections), budget_tokens, tuple(lines.name for lines in opened))
 
     def lines(self, first: int, last: int | None = None, document: str | None = None) -> Passage:
         """Read lines of a document, both included.

@@ -44,6 +44,8 @@ class Document(Struct, frozen=True, kw_only=True):
     at: datetime | None = None  # when it was written, or what time it is about
     authors: tuple[str, ...] = ()
     metadata: dict[str, Any] = {}  # JSON-ready facts: front matter, encoding, ...
+    # of rows of a program: JSON-ready values beside the lines, one a line
+    columns: dict[str, tuple[Any, ...]] = {}
 
 
 class Skipped(Struct, frozen=True, kw_only=True):
