@@ -168,6 +168,15 @@ def test_rows_are_lines_with_columns_beside_them_and_stay_so(memory: Memory) -> 
     assert columns["at"][3] == at.isoformat()
 
 
+def test_the_columns_beside_rows_are_those_of_sql(memory: Memory) -> None:
+    pytest.importorskip("duckdb")
+    with memory.reader() as reader:
+        reader.open_rows([{"text": "a b", "n": 1}, {"text": "c", "n": 2}], name="log")
+        assert reader.sql("SELECT text, n FROM documents WHERE n > 1", fix=False).rows == (
+            ("c", 2),
+        )
+
+
 def test_rows_that_are_none_are_refused(memory: Memory) -> None:
     reader = memory.reader()
     with pytest.raises(InvalidInputError, match="row 2 has no `text`"):
