@@ -18,6 +18,7 @@ __all__ = ["SEARCH_LIMIT", "fix_query"]
 
 SEARCH_LIMIT = 50  # rows of a filter by words that has no limit of its own
 _RANKED = 20  # lines of a search that has none
+_NAMED = "named"  # the headings of a query for headings
 _SHARED_LINES = 100  # that the sections share which a query for headings names
 _FIRST_LINES = 3  # that each of them has at least, after its heading
 _HEADINGS = frozenset({"is_strategic", "is_header", "is_section_start"})
@@ -67,7 +68,7 @@ def _source(query: Any) -> Any:
 
 def _gives_lines(query: Any) -> bool:
     """Whether each row is a row of what is read: no aggregate, no group."""
-    if isinstance(query, exp.SetOperation):
+    if isinstance(query, exp.Union | exp.Except | exp.Intersect):
         return all(_gives_lines(part.unnest()) for part in (query.this, query.expression))
     if not isinstance(query, exp.Select) or query.args.get("group") or query.args.get("having"):
         return False
@@ -86,6 +87,8 @@ def _is_plain(query: exp.Select, readable: Readable) -> bool:
     source = _source(query)
     if not isinstance(source, exp.Table) or source.name != readable.table:
         return False
+    if _cte_names(query) & {readable.table, _NAMED}:
+        return False
     if any(query.args.get(name) for name in ("joins", "distinct", "qualify", "group", "having")):
         return False
     return all(
@@ -93,6 +96,11 @@ def _is_plain(query: exp.Select, readable: Readable) -> bool:
         or (isinstance(output, exp.Column) and isinstance(output.this, exp.Star | exp.Identifier))
         for output in query.expressions
     )
+
+
+def _cte_names(query: Any) -> set[str]:
+    with_ = query.args.get("with_") or query.args.get("with")
+    return {cte.alias for cte in with_.expressions} if with_ is not None else set()
 
 
 def _conjuncts(query: Any) -> list[Any]:
@@ -106,15 +114,15 @@ def _conjuncts(query: Any) -> list[Any]:
 
 def _is_search(query: Any) -> bool:
     """Whether a query filters lines by words, wherever they stand."""
-    if isinstance(query, exp.SetOperation):
+    if isinstance(query, exp.Union | exp.Except | exp.Intersect):
         return any(_is_search(part.unnest()) for part in (query.this, query.expression))
     conditions = _conjuncts(query)
+    nodes = [node for condition in conditions for node in condition.walk()]
     looks_for_words = any(
         isinstance(node, exp.Like | exp.ILike | exp.RegexpLike | exp.SimilarTo)
         or function_name(node) in _TEXT_FUNCTIONS
-        for condition in conditions
-        for node in condition.walk()
-    )
+        for node in nodes
+    ) and any(isinstance(node, exp.Column) and node.name == "text" for node in nodes)
     return looks_for_words and not any(map(_bounds_lines, conditions))
 
 
@@ -137,7 +145,9 @@ def _reads_headings_alone(query: exp.Select) -> bool:
 
 
 def _is_heading_mark(condition: Any) -> bool:
-    """Whether a condition is `is_header`, `is_header = true` or `is_header IS TRUE`."""
+    """Whether a condition is `is_header`, `is_header = true` or one of several such."""
+    if isinstance(condition, exp.Or):
+        return all(_is_heading_mark(part.unnest()) for part in condition.flatten())
     if isinstance(condition, exp.EQ | exp.Is):
         sides = condition.this, condition.expression
         value = next((side for side in sides if isinstance(side, exp.Boolean)), None)
@@ -211,7 +221,9 @@ def _widened(query: exp.Select, fixes: list[str], *, several: bool) -> exp.Selec
     if not query.args.get("limit"):
         named.set("limit", exp.Limit(expression=exp.Literal.number(SEARCH_LIMIT)))
     if not query.args.get("order"):
-        named.set("order", exp.Order(expressions=[exp.Ordered(this=exp.column("line_num"))]))
+        names = ["doc", "line_num"] if several else ["line_num"]
+        terms = [exp.Ordered(this=exp.column(name)) for name in names]
+        named.set("order", exp.Order(expressions=terms))
     same = f"named.doc = {lines}.doc AND " if several else ""
     condition = (
         f"EXISTS(SELECT 1 FROM named WHERE {same}{lines}.line_num BETWEEN named.line_num AND "
@@ -223,7 +235,7 @@ def _widened(query: exp.Select, fixes: list[str], *, several: bool) -> exp.Selec
     with_ = query.args.get("with_") or query.args.get("with")
     if with_ is not None:
         widened.set("with_", with_.copy())
-    widened = widened.with_("named", as_=named)
+    widened = widened.with_(_NAMED, as_=named)
     fixes.append("read the first lines of the sections that are named, not their headings alone")
     _add_order(widened, ("line_num", "doc"), fixes, several=several)
     return widened

@@ -39,6 +39,7 @@ _REMEDIES = {
     "Var": "name the columns",
     "Values": "SELECT … FROM the table, with line_num IN (1, 100, 200)",
     "Interval": "lines have no times",
+    "search": "FROM search('payment terms', 20)",
     "string_split": "word_count has the words of a line, split_part(text, ' ', 1) one of them",
     "regexp_extract_all": "regexp_extract(text, 'a.b') has the first",
     "str_split": "word_count has the words of a line, split_part(text, ' ', 1) one of them",
@@ -83,16 +84,19 @@ def own_nodes(query: Any) -> Iterator[Any]:
     yield from query.walk(prune=lambda node: node is not query and is_query(node))
 
 
-def position(node: Any) -> int | None:
+def position(node: Any, sql: str) -> int | None:
     """Where a node stands in the text, as well as can be told."""
     for part in node.walk():
         if "start" in part.meta:
             return int(part.meta["start"])
-    return position(node.parent) if node.parent is not None else None
+    # the parser notes no position of most words, and older ones of none
+    word = re.escape(node.name or node.key)
+    found = re.search(rf"(?<!\w){word}(?!\w)", sql, re.IGNORECASE)
+    return found.start() if found else None
 
 
 def _refuse(message: str, sql: str, node: Any, remedy: str = "") -> None:
-    refuse(message, sql, position(node), remedy)
+    refuse(message, sql, position(node, sql), remedy)
 
 
 def _check_literal(node: Any, sql: str) -> None:

@@ -54,9 +54,9 @@ class _NameReader:
         if isinstance(query, exp.Subquery):
             return self.read_query(query.this, outer, ctes)
         if isinstance(query, exp.Table):
-            refuse("a SELECT stands here", self._sql, position(query))
+            refuse("a SELECT stands here", self._sql, position(query, self._sql))
         ctes = self._read_ctes(query, outer, ctes)
-        if isinstance(query, exp.SetOperation):
+        if isinstance(query, exp.Union | exp.Except | exp.Intersect):
             return self._read_union(query, outer, ctes)
         scope = _Scope(self._read_sources(query, outer, ctes), outer)
         names: list[str] = []
@@ -109,7 +109,7 @@ class _NameReader:
                 refuse(
                     f"two sources are named {name!r}",
                     self._sql,
-                    position(source),
+                    position(source, self._sql),
                     f"{name} AS a, {name} AS b",
                 )
             sources[name] = columns
@@ -130,7 +130,7 @@ class _NameReader:
             name = alias.name if alias is not None else source.name
         if alias is not None:
             if alias.this is None:
-                refuse("a source is given a name", self._sql, position(alias))
+                refuse("a source is given a name", self._sql, position(alias, self._sql))
             _write_name(alias.this)
         return name.lower(), self._renamed(alias, columns)
 
@@ -213,7 +213,7 @@ class _NameReader:
         if kind == "column" and identifier.args.get("quoted") and not error.fields["nearest"]:
             remedy = f"texts stand in single quotes: '{name[:60]}'"
         raise SqlGuardError(
-            error.message, remedy=remedy, statement=self._sql, position=position(node)
+            error.message, remedy=remedy, statement=self._sql, position=position(node, self._sql)
         )
 
 

@@ -9,7 +9,7 @@ from sqlglot import exp, parse_one
 
 from ...errors import RemloomError
 from .fixes import fix_query
-from .guard import check_tree, function_name, position
+from .guard import check_tree, function_name
 from .names import check_names
 from .parse import parse_query, read_dialect, refuse, strip_fence
 from .readable import Readable
@@ -67,7 +67,7 @@ def prepare_query(
         refuse("this is too deeply nested", sql, 0)
     except Exception:
         # a tree of a shape that the parser is not known to make
-        refuse("this is not SQL as it is read here", sql, position(query))
+        refuse("this is not SQL as it is read here", sql, None)
 
 
 def write_query(query: exp.Query, ranked: Sequence[str] = (), *, most: int | None = None) -> str:

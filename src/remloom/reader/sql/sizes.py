@@ -76,7 +76,7 @@ class _Sizes:
             refuse(
                 f"this could make texts of {self._made:,} characters in a row",
                 self._sql,
-                position(node),
+                position(node, self._sql),
                 "take a part of each text first: left(text, 500)",
             )
         return bound
