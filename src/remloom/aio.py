@@ -301,6 +301,7 @@ class AsyncReader(_AsyncNoun[Reader]):
     sql = _noun_in_thread(Reader.sql)
     schema = _noun_in_thread(Reader.schema)
     coverage = _noun_in_thread(Reader.coverage)
+    ranges_read = _noun_in_thread(Reader.ranges_read)
     stats = _noun_in_thread(Reader.stats)
     ask = _noun_in_thread(Reader.ask)
     stream = _iterated_in_thread(Reader.stream, at_once=1)

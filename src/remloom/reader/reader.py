@@ -288,6 +288,10 @@ class Reader:
             shares[lines.name] = read / total if total else 0.0
         return shares
 
+    def ranges_read(self) -> dict[str, list[tuple[int, int]]]:
+        """Return the lines of each document that were shown so far: first and last, by its name."""
+        return {lines.name: list(self._coverage.get(lines.uri, ())) for lines in self._current()}
+
     def stats(self) -> dict[str, Any]:
         """Return what was asked and read so far, in numbers. Source: seed 3, `session_stats`."""
         return self._stats.as_dict() | {"coverage": self.coverage()}

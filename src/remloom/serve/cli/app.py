@@ -60,6 +60,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Ask": {
         "ask": "ask",
         "recall": "recall",
+        "reader": "reader",
         "lookup": "queries",
         "fuzzy": "queries",
         "search": "queries",

@@ -1,0 +1,306 @@
+"""`reader`: read long documents with a question in mind; an answer has the lines it rests on."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+from click import argument, option
+from click.exceptions import Exit
+
+from ...errors import InvalidInputError, ModelNotConfiguredError, RemloomError
+from .app import Call, command, model_option, report
+from .terminal import console, echo, to_json
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from ...reader import ReadEvent, Reading
+    from ...reader.reader import Reader
+
+__all__ = ["Desk"]
+
+COMMANDS = {
+    "outline": "the sections, and where they are",
+    "search: WORDS": "lines with these words",
+    "find: QUESTION": "the lines to read for a question; needs no model",
+    "lines 120-160": "these lines; `lines NAME 120-160` of one of several documents",
+    "sql: SELECT …": "SQL over the lines: table documents, and sections",
+    "schema": "the columns of the table",
+    "stats": "what has been asked and read",
+    "coverage": "which lines have been read",
+    "documents": "what is open",
+    "open FILE": "read one more document",
+    "help": "this list",
+    "quit": "leave (so do exit, q and Ctrl-D)",
+}
+_LEAVING = ("quit", "exit", "q")
+_NO_MODEL = (
+    "these are the lines to read: no language model is set that would answer from them "
+    "(REMLOOM_LLM_MODEL, or --llm)"
+)
+_LINES = re.compile(r"lines\s+(?:(?P<document>.+?)\s+)?(?P<first>\d+)(?:\s*-\s*(?P<last>\d+))?")
+
+
+@command("reader")
+@argument("files", metavar="FILE...", nargs=-1, required=True)
+@option("--question", "-q", "questions", metavar="TEXT", multiple=True, help="Ask, and leave.")
+@option("--turns", "-i", default=6, type=click.IntRange(1), help="Turns of the model at most.")
+@option(
+    "--budget",
+    default=30_000,
+    metavar="TOKENS",
+    type=click.IntRange(1),
+    help="Tokens of all calls for a question at most.",
+)
+@option("--seconds", type=click.FloatRange(min=0, min_open=True), help="For a question at most.")
+@option("--words", default=1000, type=click.IntRange(1), help="That `find:` shows at most.")
+@option("--session", metavar="NAME", help="Go on with what was asked and read under this name.")
+@option("--events", is_flag=True, help="Print each event as a line of JSON.")
+@option("--quiet", is_flag=True, help="Only answers: not how they are found.")
+@model_option
+def reader(
+    call: Call,
+    files: tuple[str, ...],
+    questions: tuple[str, ...],
+    words: int,
+    events: bool,
+    quiet: bool,
+    **asking: Any,
+) -> None:
+    """Read long documents as a person does: outline, search, the lines that matter, an answer.
+
+    FILE is a path, or the name of a document that was read before. Without --question it asks for
+    questions and commands until `quit`; what is piped in is read a line at a time. Without a model
+    a question shows the lines to read.
+
+    The exit code is that of the first line that failed.
+    """
+    with call.open(create=True) as memory:
+        asking["budget_tokens"] = asking.pop("budget")
+        told = _Telling(call, events=events, quiet=quiet)
+        with memory.reader(*files, told=told.event) as opened:
+            desk = Desk(call, opened, told, words=words, asking=asking)
+            desk.greet()
+            if questions:
+                for question in questions:
+                    desk.run(question)
+            elif sys.stdin.isatty() and sys.stdout.isatty():
+                desk.from_terminal()
+            else:
+                desk.from_stdin()
+    if desk.exit_code:
+        raise Exit(desk.exit_code)
+
+
+class _Telling:
+    """Shows the events of a reading: as JSON, as a live picture, or not at all."""
+
+    def __init__(self, call: Call, *, events: bool, quiet: bool) -> None:
+        self._events = events
+        self._is_live = not (events or quiet or call.json) and sys.stderr.isatty()
+        self._picture: Any = None
+
+    def event(self, event: ReadEvent) -> None:
+        if self._events:
+            # one event a line, as programs read them
+            echo(" ".join(to_json(event.as_dict()).split("\n")).strip())
+        elif self._picture is not None:
+            self._picture.show(event)
+
+    def watch(self, reader: Reader, work: Callable[[], Reading]) -> Reading:
+        """Do the work, and draw how it goes."""
+        if not self._is_live:
+            return work()
+        from .reader_view import ReadingPicture
+
+        with ReadingPicture(reader) as picture:
+            self._picture = picture
+            try:
+                return work()
+            finally:
+                self._picture = None
+
+
+class Desk:
+    """Documents that are open, and what is asked about them at the prompt."""
+
+    def __init__(
+        self, call: Call, reader: Reader, told: _Telling, *, words: int, asking: dict[str, Any]
+    ) -> None:
+        self.call = call
+        self.reader = reader
+        self.exit_code = 0  # of the first line that failed
+        self.done = False
+        self._told = told
+        self._words = words
+        self._asking = asking
+
+    def greet(self) -> None:
+        """Show what was opened, where somebody looks."""
+        if sys.stdout.isatty() and not self.call.json:
+            from .reader_view import draw_documents
+
+            console().print(draw_documents(self.reader.documents))
+
+    # -- one line ----------------------------------------------------------------------------------
+
+    def run(self, text: str) -> None:
+        """Run a command, or put a question; an error is printed, and the next line can come."""
+        text = text.strip()
+        if not text:
+            return
+        try:
+            self._run(text)
+        except RemloomError as error:
+            sys.stdout.flush()
+            report(error, json=self.call.json)
+            self.exit_code = self.exit_code or error.exit_code
+
+    def _run(self, text: str) -> None:
+        plain: dict[str, Callable[[], None]] = {
+            "outline": self._outline,
+            "schema": self._schema,
+            "stats": self._stats,
+            "coverage": self._coverage,
+            "documents": self._documents,
+            "help": self._help,
+            "?": self._help,
+        }
+        if text.casefold() in _LEAVING:
+            self.done = True
+        elif text.casefold() in plain:
+            plain[text.casefold()]()
+        elif match := _LINES.fullmatch(text):
+            self._lines(match)
+        elif text.startswith("open "):
+            self._open(text.removeprefix("open ").strip())
+        else:
+            self._run_prefixed(text)
+
+    def _run_prefixed(self, text: str) -> None:
+        """Run `sql: …` and the like; all else is a question."""
+        name, colon, argument = text.partition(":")
+        prefixed = {"search": self._search, "find": self._find, "sql": self._sql}
+        act = prefixed.get(name.strip().casefold()) if colon else None
+        if act is None:
+            self._ask(text)
+            return
+        if not argument.strip():
+            raise InvalidInputError(f"{name}: needs something after it", remedy="help lists how")
+        act(argument.strip())
+
+    def _ask(self, question: str) -> None:
+        from .reader_view import draw_reading
+
+        try:
+            reading = self._told.watch(
+                self.reader, lambda: self.reader.ask(question, **self._asking)
+            )
+        except ModelNotConfiguredError:
+            # what it has found so far is what a person can go on with
+            self._find(question)
+            echo(_NO_MODEL, err=True)
+            return
+        self.call.show(reading.as_dict(), lambda: draw_reading(reading))
+
+    def _find(self, question: str) -> None:
+        from .reader_view import draw_passages
+
+        passages = self.reader.find(question, words=self._words)
+        self.call.show(msgspec.to_builtins(passages), lambda: draw_passages(passages))
+
+    def _search(self, words: str) -> None:
+        from .reader_view import draw_passages
+
+        passages = self.reader.search(words)
+        self.call.show(msgspec.to_builtins(passages), lambda: draw_passages(passages))
+
+    def _sql(self, text: str) -> None:
+        from .reader_view import draw_rows
+
+        rows = self.reader.sql(text)
+        self.call.show(msgspec.to_builtins(rows), lambda: draw_rows(rows))
+
+    def _lines(self, match: re.Match[str]) -> None:
+        from .reader_view import draw_passages
+
+        first = int(match["first"])
+        last = int(match["last"] or first)
+        passage = self.reader.lines(first, last, document=match["document"])
+        self.call.show([msgspec.to_builtins(passage)], lambda: draw_passages([passage]))
+
+    def _open(self, path: str) -> None:
+        from .reader_view import draw_documents
+
+        stats = self.reader.open(path)
+        self.call.show(msgspec.to_builtins(stats), lambda: draw_documents([stats]))
+
+    def _outline(self) -> None:
+        from .reader_view import draw_outline
+
+        outline = self.reader.outline()
+        self.call.show(msgspec.to_builtins(outline.sections), lambda: draw_outline(outline))
+
+    def _schema(self) -> None:
+        from .reader_view import draw_schema
+
+        schema = self.reader.schema()
+        self.call.show(schema, lambda: draw_schema(schema))
+
+    def _stats(self) -> None:
+        from .tables import draw_nested
+
+        stats = self.reader.stats()
+        self.call.show(stats, lambda: draw_nested(stats))
+
+    def _coverage(self) -> None:
+        from .reader_view import draw_coverage
+
+        ranges = self.reader.ranges_read()
+        self.call.show(ranges, lambda: draw_coverage(ranges, self.reader.documents))
+
+    def _documents(self) -> None:
+        from .reader_view import draw_documents
+
+        documents = self.reader.documents
+        self.call.show(msgspec.to_builtins(documents), lambda: draw_documents(documents))
+
+    def _help(self) -> None:
+        from rich.text import Text
+
+        from .tables import draw_pairs
+
+        view: RenderableType = draw_pairs((name, Text(what)) for name, what in COMMANDS.items())
+        self.call.show(COMMANDS, lambda: view)
+
+    # -- where lines come from ---------------------------------------------------------------------
+
+    def from_stdin(self) -> None:
+        """Run what is piped in, a line at a time."""
+        for line in sys.stdin:
+            self.run(line)
+            sys.stdout.flush()
+            if self.done:
+                return
+
+    def from_terminal(self) -> None:
+        """Prompt until `quit` or Ctrl-D; Ctrl-C leaves the line, or stops the question."""
+        from prompt_toolkit import PromptSession
+        from prompt_toolkit.completion import WordCompleter
+
+        names = [name.split(" ")[0] for name in COMMANDS]
+        prompt: PromptSession[str] = PromptSession(
+            "ask> ", completer=WordCompleter(names, sentence=True)
+        )
+        while not self.done:
+            try:
+                self.run(prompt.prompt())
+            except KeyboardInterrupt:
+                echo("interrupted", err=True)
+            except EOFError:
+                return

@@ -1,0 +1,141 @@
+"""`remloom reader`: what it shows for questions and commands, with a model and without, piped in
+and as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from remloom.serve.cli.app import program
+
+LEASE = """\
+# Lease
+
+The Tenant pays 900 euros a month.
+
+## Term
+
+The lease ends on March 31, 2027.
+
+## Repairs
+
+All repairs to the roof are made by the Landlord.
+"""
+
+
+@pytest.fixture
+def lease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for variable in [name for name in os.environ if name.startswith("REMLOOM_")]:
+        monkeypatch.delenv(variable)
+    monkeypatch.setenv("REMLOOM_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("REMLOOM_EMBEDDER", "none")
+    file = tmp_path / "lease.md"
+    file.write_text(LEASE, encoding="utf-8")
+    return file
+
+
+def run(*arguments: object, input: str = "") -> Result:
+    return CliRunner().invoke(program, ["reader", *map(str, arguments)], input=input)
+
+
+def test_without_a_model_a_question_shows_the_lines_to_read(lease: Path) -> None:
+    done = run(lease, "--question", "Who repairs the roof?")
+    assert done.exit_code == 0, done.output
+    assert "lease.md:1-11  Lease" in done.stdout
+    assert "11  All repairs to the roof are made by the Landlord." in done.stdout
+    assert "no language model is set" in done.stderr
+
+
+def test_each_command_shows_its_part(lease: Path) -> None:
+    commands = {
+        "outline": "Term [Lines 5-8]",
+        "search: ends": "The lease ends on March 31, 2027.",
+        "find: When does it end?": "The lease ends on March 31, 2027.",
+        "lines 3": "The Tenant pays 900 euros a month.",
+        "lines 1-3": "lease.md:1-3",
+        "sql: SELECT line_num FROM documents WHERE is_header": "9",
+        "schema": "is_strategic",
+        "stats": "questions asked",
+        "coverage": "of 11 lines",
+        "documents": "Lease  11 lines",
+        "help": "search: WORDS",
+    }
+    for command, shown in commands.items():
+        done = run(lease, input=f"{command}\nquit\nnever run\n")
+        assert done.exit_code == 0, done.output
+        assert shown in done.stdout, command
+
+
+def test_what_was_shown_is_darker_in_the_bar(lease: Path) -> None:
+    done = run(lease, input="lines 1-5\ncoverage\n")
+    assert done.stdout.splitlines()[-1] == "Lease  ▕█████      ▏ 45% of 11 lines"
+
+
+def test_one_more_document_is_opened_by_its_name_and_read_by_it(lease: Path) -> None:
+    other = lease.with_name("notes.md")
+    other.write_text("# Notes\n\nThe key is with Ana.\n", encoding="utf-8")
+    done = run(lease, input=f"open {other}\ndocuments\nlines Notes 3\n")
+    assert done.exit_code == 0, done.output
+    assert "Notes  3 lines" in done.stdout
+    assert "The key is with Ana." in done.stdout
+
+
+def test_an_error_names_the_way_out_and_the_next_line_runs(lease: Path) -> None:
+    done = run(lease, input="sql: SELECT * FROM docs\nsearch:\nlines 3\n")
+    assert done.exit_code == 2
+    assert "did you mean 'documents'" in done.stderr
+    assert "search: needs something after it" in done.stderr
+    assert "The Tenant pays 900 euros a month." in done.stdout
+
+
+def test_a_file_that_is_not_there_is_an_error(lease: Path) -> None:
+    done = run(lease.with_name("leaze.md"), "-q", "Who?")
+    assert done.exit_code == 3
+    assert "leaze.md" in done.stderr
+
+
+def test_results_are_json_on_demand(lease: Path) -> None:
+    done = run(lease, "--json", "-q", "Who repairs the roof?")
+    (passage,) = json.loads(done.stdout)
+    assert passage["text"].endswith("All repairs to the roof are made by the Landlord.")
+
+
+def test_a_model_answers_and_each_quote_is_checked(
+    lease: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer_with(monkeypatch, quote="All repairs to the roof are made by the Landlord")
+    done = run(lease, "-q", "Who repairs the roof?")
+    assert done.exit_code == 0, done.output
+    assert "The Landlord repairs the roof. [Lines 11-11]" in done.stdout
+    assert "verbatim" in done.stdout
+    assert "lease.md:11" in done.stdout
+
+
+def test_events_are_lines_of_json(lease: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer_with(monkeypatch, quote="All repairs to the roof are made by the Landlord")
+    done = run(lease, "--events", "--json", "-q", "Who repairs the roof?")
+    lines = done.stdout[: done.stdout.index("\n{\n")].splitlines()
+    kinds = [json.loads(line)["type"] for line in lines]
+    assert kinds[0] == "document_loaded"
+    assert kinds[-1] in ("question_end", "session_end")
+
+
+def answer_with(monkeypatch: pytest.MonkeyPatch, *, quote: str) -> None:
+    """Let a scripted model answer in place of a real one."""
+    from remloom.memory.memory import Memory
+    from remloom.testing.models import ScriptedModel
+
+    sentence: dict[str, Any] = {"text": "The Landlord repairs the roof.", "quote": quote}
+    sentence |= {"document": "", "first_line": 11, "last_line": 11}
+    reply = {"found": True, "sentences": [sentence], "missing": ""}
+    opened = Memory.open
+
+    def open_with_model(*args: Any, **given: Any) -> Memory:
+        return opened(*args, **{**given, "llm": ScriptedModel([reply])})
+
+    monkeypatch.setattr(Memory, "open", open_with_model)
