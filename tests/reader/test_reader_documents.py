@@ -95,6 +95,19 @@ def test_two_documents_of_one_label_are_told_apart_by_their_uris(memory: Memory)
     assert memory.reader("b").lines(1).text == "Of b."
 
 
+def test_no_resource_of_a_uri_is_left_out_however_they_are_numbered(memory: Memory) -> None:
+    same = [Resource(name=f"n{n}", content=f"line {n}", uri="same") for n in range(1_100)]
+    memory.write(same)
+    assert memory.reader("same").documents[0].total_lines == 2 * 1_100 - 1
+    rising = [
+        Resource(name=f"r{n}", content=f"line {n}", uri="rising", ordinal=n // 2)
+        for n in range(2_500)
+    ]
+    memory.write(rising)
+    texts = memory.reader("rising").lines(1, 9_999).text.split("\n\n")
+    assert texts == [f"line {n}" for n in range(2_500)]
+
+
 # -- several documents -----------------------------------------------------------------------------
 
 

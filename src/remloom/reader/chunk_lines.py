@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..ingest.gaps import PARAGRAPH, guess_gap
 from ..model import Resource
@@ -44,20 +45,23 @@ class Rebuilt(Struct, frozen=True):
 
 
 class _Piece(Struct, frozen=True, gc=False):
-    """A chunk as lines, and where they stood in the source, as far as it says."""
+    """A chunk as lines, with what it says of where they stood."""
 
-    chunk: Resource
+    id: str
     texts: list[str]
     lines: tuple[int, int] | None
+    pages: tuple[int, int] | None
+    is_turn: bool
+    metadata: dict[str, Any]
 
 
-def rebuild(chunks: Sequence[Resource]) -> Rebuilt:
-    """Put the chunks of a document together, given in order.
+def rebuild(chunks: Iterable[Resource]) -> Rebuilt:
+    """Put the chunks of a document together, given in order, each needed for a moment only.
 
     By the lines that they say they have; where they say none, or cannot have those, one after
     another.
     """
-    pieces = [_Piece(chunk, _texts_of(chunk), chunk.lines) for chunk in chunks]
+    pieces = [_piece_of(chunk) for chunk in chunks]
     header, pieces = _split_headers(pieces)
     fitted = _fit(pieces)
     builder = _Builder()
@@ -69,7 +73,7 @@ def rebuild(chunks: Sequence[Resource]) -> Rebuilt:
     for piece in pieces if fitted is None else fitted:
         builder.add_piece(piece, by_lines=fitted is not None)
     texts = builder.finish()
-    columns = _columns_of(chunks, texts) if fitted is not None else {}
+    columns = _columns_of(pieces, texts) if fitted is not None else {}
     return Rebuilt(
         texts=texts,
         chunks=tuple(builder.spans),
@@ -80,9 +84,9 @@ def rebuild(chunks: Sequence[Resource]) -> Rebuilt:
     )
 
 
-def _columns_of(chunks: Sequence[Resource], texts: list[str]) -> dict[str, list[Any]]:
+def _columns_of(pieces: Sequence[_Piece], texts: list[str]) -> dict[str, list[Any]]:
     """The values beside lines; blank lines are added for those beside none."""
-    placed = [chunk.metadata for chunk in chunks if "columns" in chunk.metadata]
+    placed = [piece.metadata for piece in pieces if "columns" in piece.metadata]
     columns: dict[str, list[Any]] = {}
     for metadata in placed:
         first, last = metadata["column_lines"]
@@ -96,6 +100,17 @@ def _columns_of(chunks: Sequence[Resource], texts: list[str]) -> dict[str, list[
     for column in columns.values():
         column.extend([None] * (len(texts) - len(column)))
     return columns
+
+
+def _piece_of(chunk: Resource) -> _Piece:
+    return _Piece(
+        id=chunk.id,
+        texts=_texts_of(chunk),
+        lines=chunk.lines,
+        pages=chunk.pages,
+        is_turn=bool(chunk.speaker),
+        metadata=chunk.metadata,
+    )
 
 
 def _texts_of(chunk: Resource) -> list[str]:
@@ -125,18 +140,18 @@ def _split_headers(
     header = pieces[0].texts[:size]
     if any(piece.texts[:size] != header for piece in pieces):
         return None, pieces
-    stored = pieces[0].chunk.metadata.get("header")
+    stored = pieces[0].metadata.get("header")
     place = (stored[0], stored[1]) if stored else (1, size)
-    rest = [_Piece(piece.chunk, piece.texts[size:], piece.lines) for piece in pieces]
+    rest = [replace(piece, texts=piece.texts[size:]) for piece in pieces]
     return (header, place), rest
 
 
 def _surplus(piece: _Piece) -> int:
     """How many lines more a chunk has than it had in the source: those of its header."""
-    stored = piece.chunk.metadata.get("header")
+    stored = piece.metadata.get("header")
     if stored:
         return int(stored[1]) - int(stored[0]) + 1
-    if not piece.lines or piece.chunk.speaker:
+    if not piece.lines or piece.is_turn:
         return 0
     return max(0, len(piece.texts) - (piece.lines[1] - piece.lines[0] + 1))
 
@@ -156,8 +171,9 @@ def _fit(pieces: Sequence[_Piece]) -> list[_Piece] | None:
         if last - filled > max(_BLANK_AT_LEAST, _MOST_BLANK * filled):
             return None
         # of the last cell of a table blank lines at its end are not kept
-        texts = piece.texts + [""] * missing if missing else piece.texts
-        fitted.append(_Piece(piece.chunk, texts, piece.lines))
+        if missing:
+            piece = replace(piece, texts=piece.texts + [""] * missing)
+        fitted.append(piece)
         at = last
     return fitted
 
@@ -179,25 +195,24 @@ class _Builder:
 
     def add_piece(self, piece: _Piece, *, by_lines: bool) -> None:
         """Add a chunk at its lines, or else behind what is there."""
-        chunk = piece.chunk
         at = len(self._texts) + bool(self._parts)
-        gap: str | None = chunk.metadata.get("gap")
+        gap: str | None = piece.metadata.get("gap")
         if by_lines and piece.lines:
             first = piece.lines[0]
         else:
-            gap = gap if gap is not None else "\n" if chunk.speaker else PARAGRAPH
+            gap = gap if gap is not None else "\n" if piece.is_turn else PARAGRAPH
             first = at + gap.count("\n") if at else 1
         if first == at:
-            self._parts.append(guess_gap(self._before, chunk.content) if gap is None else gap)
+            self._parts.append(guess_gap(self._before, piece.texts[0]) if gap is None else gap)
         # where a chunk begins within a line, what that line begins with is in the gap
         indentation = gap.rpartition("\n")[2] if gap and first > at else ""
         self.add([indentation + piece.texts[0], *piece.texts[1:]], first)
-        self._before = chunk.content
+        self._before = piece.texts[-1]
         last = len(self._texts) + 1
-        page = chunk.pages[0] if chunk.pages else 0
-        span = ChunkSpan(chunk.id, first, last, chunk.metadata.get("heading", ""), page)
-        self.spans.append(span)
-        self._add_pages(chunk, first)
+        page = piece.pages[0] if piece.pages else 0
+        heading = piece.metadata.get("heading", "")
+        self.spans.append(ChunkSpan(piece.id, first, last, heading, page))
+        self._add_pages(piece, first)
 
     def add(self, texts: Sequence[str], first: int) -> None:
         """Add lines from a line on; it may be the last one that is there."""
@@ -215,12 +230,12 @@ class _Builder:
             self._texts.append("".join(self._parts))
             self._parts = []
 
-    def _add_pages(self, chunk: Resource, first: int) -> None:
-        if not chunk.pages:
+    def _add_pages(self, piece: _Piece, first: int) -> None:
+        if not piece.pages:
             return
-        page = chunk.pages[0]
+        page = piece.pages[0]
         if not self.pages or self.pages[-1][1] < page:
             self.pages.append((first, page))
-        for offset in chunk.metadata.get("page_lines", ()):
+        for offset in piece.metadata.get("page_lines", ()):
             page += 1
             self.pages.append((first + offset, page))

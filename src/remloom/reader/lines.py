@@ -6,12 +6,14 @@ There is no second copy: what encrypts, seals and forgets chunks does so for lin
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInputError
+from ..model import Resource
 from ..store.contract import Store
+from ..store.specs import ChunkRange
 from ..text.sentences import count_words
 from .chunk_lines import ChunkSpan, rebuild
 from .markers import Mark, Marked, mark_lines, mark_table
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = ["ChunkSpan", "Lines", "read_lines"]
+
+_AT_ONCE = 1_000  # chunks that are in memory beside the lines
 
 
 class Lines:
@@ -165,9 +169,15 @@ def read_lines(store: Store, uri: str, name: str = "") -> Lines:
     Args:
         name: what to call it; default its title.
     """
-    chunks = [chunk for chunk in store.records.chunks(uri) if chunk.is_chunk]
-    rebuilt = rebuild(chunks)
-    title = chunks[0].title if chunks else ""
+    title = ""
+
+    def chunks() -> Iterator[Resource]:
+        nonlocal title
+        for chunk in _chunks(store, uri):
+            title = title or chunk.title
+            yield chunk
+
+    rebuilt = rebuild(chunks())
     return Lines(
         uri,
         name or title or uri,
@@ -178,3 +188,19 @@ def read_lines(store: Store, uri: str, name: str = "") -> Lines:
         pages=rebuilt.pages,
         columns=rebuilt.columns,
     )
+
+
+def _chunks(store: Store, uri: str) -> Iterator[Resource]:
+    """The chunks of a document in order, some at a time."""
+    after, is_last = -1, False
+    while not is_last:
+        some = store.records.chunks(uri, ChunkRange(after=after, limit=_AT_ONCE))
+        is_last = len(some) < _AT_ONCE
+        if not is_last:
+            # more may have the ordinal of the last one
+            cut = some[-1].ordinal
+            some = [chunk for chunk in some if chunk.ordinal < cut]
+            if not some:
+                some = store.records.chunks(uri, ChunkRange(after=after, before=cut + 1))
+            after = some[-1].ordinal
+        yield from (chunk for chunk in some if chunk.is_chunk)
