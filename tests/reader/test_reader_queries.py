@@ -107,6 +107,49 @@ def test_the_schema_has_the_columns_and_the_sizes(reader: Reader) -> None:
     assert list(answered.columns) == [column["name"] for column in schema["columns"]]
 
 
+def test_values_beside_rows_have_columns_whatever_they_are_called(memory: Memory) -> None:
+    odd = {
+        "Said by": "Ann",
+        "line_num": 7,
+        "rank": 4,
+        "select": 3,
+        'a"); DROP TABLE documents; --': 1,
+    }
+    with memory.reader() as reader:
+        reader.open_rows(
+            [{"text": "a b", **odd, "9": 2**53}, {"text": "c d", "wide": "x" * 20_000}]
+        )
+        names = [column["name"] for column in reader.schema()["columns"]][11:]
+        assert names == [
+            "said_by", "line_num_2", "rank_2", "select", "a_drop_table_documents", "column_9", "wide"
+        ]  # fmt: skip
+        rows = reader.sql('SELECT said_by, line_num_2, rank_2, "select", column_9 FROM documents')
+        assert rows.rows[0] == ("Ann", 7, 4, 3, 2**53)
+        assert reader.sql("SELECT length(wide) FROM documents WHERE line_num = 2").rows == (
+            (10_000,),
+        )
+        assert reader.sql("SELECT rank, rank_2 FROM search('a')").rows == ((1, 4),)
+
+
+def test_more_values_than_there_is_room_for_are_left_out(memory: Memory) -> None:
+    with memory.reader() as reader:
+        reader.open_rows([{"text": "a", **{f"c{n}": n for n in range(1_000)}}])
+        assert len(reader.schema()["columns"]) == 11 + 200
+        assert reader.sql("SELECT c199 FROM documents").rows == ((199,),)
+
+
+def test_the_table_of_lines_can_have_another_name(memory: Memory) -> None:
+    with memory.reader(table="book") as reader:
+        reader.open_text(FERRY, name="ferries")
+        assert reader.schema()["table_name"] == "book"
+        assert reader.sql("SELECT count(*) FROM book").rows == ((14,),)
+        with pytest.raises(SqlGuardError, match="known: book, sections"):
+            reader.sql("SELECT count(*) FROM boats")
+    for name in ("sections", "Book; DROP", "", "a b"):
+        with pytest.raises(InvalidInputError, match="cannot be what the table"):
+            memory.reader(table=name)
+
+
 def test_a_reader_without_documents_says_so(memory: Memory) -> None:
     with memory.reader() as reader:
         assert reader.schema()["loaded"] is False

@@ -139,13 +139,15 @@ def test_rows_that_were_opened_keep_their_columns() -> None:
     source = make_source(
         "rows",
         ["first", "second"],
-        extras={"speaker": ["Ann", None], "turn": [1, 2], "sure": [0.5, 1]},
+        extras={"speaker": ["Ann", None], "turn": [1, 2], "sure": [0.5, 1], "id": [2**70, 1]},
     )
     tables = LineTables([make_source(), source], table="talk")
-    answer = tables.run("SELECT speaker, turn, sure FROM talk WHERE doc = 'rows' ORDER BY turn")
-    assert answer.rows == (("Ann", 1, 0.5), (None, 2, 1.0))
-    with pytest.raises(InvalidInputError, match="unknown table 'documents'"):
-        tables.run("SELECT text FROM documents")
+    answer = tables.run("SELECT speaker, turn, sure, id FROM talk WHERE doc = 'rows' ORDER BY turn")
+    assert answer.rows == (("Ann", 1, 0.5, str(2**70)), (None, 2, 1.0, "1"))
+    # every example calls the lines so
+    answer = tables.run("SELECT text FROM documents WHERE doc = 'rows' AND text = 'first'")
+    assert "FROM talk" in answer.sql
+    assert answer.rows[0][0] == "first"
     tables.close()
 
 

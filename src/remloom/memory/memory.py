@@ -701,6 +701,7 @@ class Memory:
         *documents: str | os.PathLike[str],
         told: Told | None = None,
         strategy: ReadingStrategy | None = None,
+        table: str = "documents",
     ) -> Reader:
         """Open long documents to look through, search and ask them. Source: seed 3.
 
@@ -709,14 +710,16 @@ class Memory:
                 label of a document that this memory has.
             told: called with each `ReadEvent` as it happens.
             strategy: how a model goes about reading; see `remloom.reader.strategy`.
+            table: what SQL calls the table of lines; it may say `documents` as well.
 
         Raises:
             NotFoundError: there is no such file or document; the remedy names the nearest.
             SourceError: a file cannot be read, or has no text.
+            InvalidInputError: `table` is no name in small letters, digits and underscores.
         """
         from .opening import open_reader
 
-        return open_reader(self._engine, self._reading, documents, told, strategy)
+        return open_reader(self._engine, self._reading, documents, told, strategy, table)
 
     def embed_pending(self, progress: Progress | None = None) -> int:
         """Embed every queued text now; returns how many.

@@ -31,6 +31,7 @@ def open_reader(
     documents: tuple[str | os.PathLike[str], ...],
     told: Told | None,
     strategy: Strategy | None,
+    table: str,
 ) -> Reader:
     """Open documents in a reader; see `Memory.reader`."""
     opening = Opening(engine, reading)
@@ -41,6 +42,7 @@ def open_reader(
         llm=lambda: engine.required_llm,
         told=told,
         strategy=strategy,
+        table=table,
     )
     for document in documents:
         reader.open(document)

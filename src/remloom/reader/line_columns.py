@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LINE_COLUMNS",
     "MARKS",
+    "MAX_FURTHER",
     "MAX_WIDTH",
     "SECTION_COLUMNS",
     "Column",
@@ -33,6 +36,8 @@ __all__ = [
 # copies of a text at a time
 MAX_WIDTH = 10_000
 _BLOCK = 100_000  # rows of a block
+MAX_FURTHER = 200  # columns beside those of lines
+_MAX_WHOLE = 2**63
 MARKS = ("is_header", "is_list_item", "is_code", "is_section_start", "is_strategic")
 
 
@@ -42,6 +47,7 @@ class Column(Struct, frozen=True):
     name: str
     type: str
     description: str
+    key: str = ""  # of a further column: what the rows call it
 
 
 LINE_COLUMNS = (
@@ -89,25 +95,49 @@ class Source(Struct, frozen=True):
     extras: Mapping[str, Sequence[Any]] = {}  # further columns, a value a line
 
     @property
-    def longest(self) -> int:
-        """The characters of the longest line."""
-        return max(map(len, self.texts), default=0)
+    def widest(self) -> int:
+        """The characters of the longest text in a row."""
+        texts = [self.name, *(span.section for span in self.spans)]
+        for values in self.extras.values():
+            texts += (str(value) for value in values)
+        width = max(map(len, self.texts), default=0)
+        return min(MAX_WIDTH, max(width, *map(len, texts)))
 
     @property
     def characters(self) -> int:
         return sum(map(len, self.texts))
 
 
-def further_columns(sources: Sequence[Source]) -> tuple[Column, ...]:
-    """The further columns of all documents, each of a type that has all its values."""
+def further_columns(tables: Iterable[Mapping[str, Sequence[Any]]]) -> tuple[Column, ...]:
+    """The columns for the values beside the lines of all documents.
+
+    Each has a name that can stand in SQL as it is, and a type that has all its values.
+
+    Args:
+        tables: of each document the values by what its rows call them.
+
+    >>> [column.name for column in further_columns([{"Said by": ["Ann"], "text": ["x"]}])]
+    ['said_by', 'text_2']
+    """
     values: dict[str, list[Sequence[Any]]] = {}
-    for source in sources:
-        for name, column in source.extras.items():
-            values.setdefault(name, []).append(column)
-    return tuple(
-        Column(name, _common_type(columns), "a column of the rows that were opened")
-        for name, columns in values.items()
-    )
+    for table in tables:
+        for key, column in table.items():
+            values.setdefault(key, []).append(column)
+    taken = {column.name for column in LINE_COLUMNS} | {"rank", "score"}
+    columns = []
+    for key, found in list(values.items())[:MAX_FURTHER]:
+        name = _free_name(key, taken)
+        taken.add(name)
+        description = f"{key[:60]!r} of the rows that were opened"
+        columns.append(Column(name, _common_type(found), description, key))
+    return tuple(columns)
+
+
+def _free_name(key: str, taken: Collection[str]) -> str:
+    name = re.sub(r"\W+", "_", key.lower()).strip("_")[:60] or "column"
+    name = f"column_{name}" if name[0].isdigit() else name
+    numbered = (f"{name}_{number}" for number in count(2))
+    return next(free for free in chain([name], numbered) if free not in taken)
 
 
 def line_blocks(source: Source, extras: Sequence[Column]) -> Iterator[dict[str, Array]]:
@@ -130,7 +160,7 @@ def line_blocks(source: Source, extras: Sequence[Column]) -> Iterator[dict[str, 
         block["section"] = sections[at]
         block["page"] = pages[at]
         for column in extras:
-            block[column.name] = _values(source.extras.get(column.name), at, column)
+            block[column.name] = _values(source.extras.get(column.key), at, column)
         yield block
 
 
@@ -167,7 +197,7 @@ def _rows(source: Source) -> tuple[Sequence[str], Array, Array]:
     import numpy as np
 
     indexes = np.arange(len(source.texts))
-    if source.longest <= MAX_WIDTH:
+    if max(map(len, source.texts), default=0) <= MAX_WIDTH:
         return source.texts, indexes, source.words
     parts = [_parts(text) for text in source.texts]
     lines = np.repeat(indexes, [len(part) for part in parts])
@@ -216,5 +246,6 @@ def _common_type(columns: Sequence[Sequence[Any]]) -> str:
     if kinds == {bool}:
         return "BOOLEAN"
     if kinds == {int}:
-        return "BIGINT"
+        values = (value for column in columns for value in column if value is not None)
+        return "BIGINT" if all(-_MAX_WHOLE <= value < _MAX_WHOLE for value in values) else "VARCHAR"
     return "DOUBLE" if kinds and kinds <= {int, float} else "VARCHAR"

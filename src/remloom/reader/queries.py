@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInputError
-from .line_columns import LINE_COLUMNS, SECTION_COLUMNS, Column, Source, Span
+from .line_columns import LINE_COLUMNS, SECTION_COLUMNS, Column, Source, Span, further_columns
 from .lines import Lines
 from .markers import Mark
 from .passage import Passage
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
     from .sql.prepare import Prepared
     from .tables import LineTables, Ranked
 
-__all__ = ["LineQueries", "describe_tables"]
+__all__ = ["TABLE", "LineQueries", "checked_table", "describe_tables"]
+
+TABLE = "documents"  # what the table of lines is called, unless another name is given
+
 
 # words, documents and how many -> the lines that have them, best first
 Search = Callable[[str, Sequence[Lines], int], Sequence[Passage]]
@@ -28,9 +32,11 @@ class LineQueries:
 
     Args:
         search: ranks lines for `FROM search('words')`.
+        table: what the table of lines is called.
     """
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: Search, table: str = TABLE) -> None:
+        self.table = table
         self._search = search
         self._documents: list[Lines] = []
         self._tables: LineTables | None = None
@@ -62,7 +68,9 @@ class LineQueries:
 
         if self._tables is None or list(map(id, documents)) != list(map(id, self._documents)):
             # a query that still runs in another thread keeps the tables that it began with
-            self._tables = LineTables(list(map(_read_columns, documents)), rank=self._rank)
+            self._tables = LineTables(
+                list(map(_read_columns, documents)), table=self.table, rank=self._rank
+            )
             self._documents = documents
         return self._tables
 
@@ -73,19 +81,34 @@ class LineQueries:
         return [Ranked(one.document, one.first, one.score) for one in found]
 
 
-def describe_tables(documents: Sequence[Lines]) -> dict[str, Any]:
+def checked_table(name: str) -> str:
+    """Return a name as it is, if the table of lines can be called so.
+
+    Raises:
+        InvalidInputError: it has other signs than small letters, digits and underscores.
+    """
+    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", name) or name in {"sections", "search", "block"}:
+        raise InvalidInputError(
+            f"{name[:80]!r} cannot be what the table of lines is called",
+            remedy="small letters, digits and underscores: 'documents'",
+        )
+    return name
+
+
+def describe_tables(documents: Sequence[Lines], table: str = TABLE) -> dict[str, Any]:
     """Describe what SQL can read, in the words of seed 3, and each document in `documents`."""
     described = [_describe(lines) for lines in documents]
+    further = further_columns(lines.columns for lines in documents)
     longest = max((len(lines) for lines in documents), default=0)
     return {
         "loaded": bool(described),
         "doc_name": ", ".join(lines.name for lines in documents),
-        "table_name": "documents",
+        "table_name": table,
         "total_lines": sum(one["total_lines"] for one in described),
         "total_words": sum(one["total_words"] for one in described),
         "strategic_lines": sum(one["strategic_lines"] for one in described),
         "line_range": (min(1, longest), longest),
-        "columns": _describe_columns(LINE_COLUMNS),
+        "columns": _describe_columns([*LINE_COLUMNS, *further]),
         "sections": _describe_columns(SECTION_COLUMNS),
         "documents": described,
     }

@@ -17,7 +17,7 @@ from .events import EventType, Told
 from .finder import Finder
 from .outline import Outline
 from .passage import Passage
-from .queries import LineQueries, describe_tables
+from .queries import TABLE, LineQueries, checked_table, describe_tables
 from .rows import Rows
 from .session import Session, SessionStore
 from .stats import SessionStats
@@ -50,6 +50,7 @@ class Reader:
         llm: gives the language model.
         told: is called with each event.
         strategy: how a model reads; default as seed 3 has it.
+        table: what SQL calls the table of lines.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Reader:
         llm: Callable[[], LLM],
         told: Told | None = None,
         strategy: Strategy | None = None,
+        table: str = TABLE,
     ) -> None:
         self._store = store
         self._finder = finder
@@ -72,6 +74,7 @@ class Reader:
         self._coverage: dict[str, Coverage] = {}
         self._stats = SessionStats()
         self._strategy = strategy
+        self._table = checked_table(table)
         self._asker: DocumentAsker | None = None
         self._sessions = SessionStore(store)
         self._closed = False
@@ -276,7 +279,7 @@ class Reader:
             of all that is open, `sections` (the columns of that table), and `documents`: the same
             numbers of each.
         """
-        return describe_tables(list(self._current()))
+        return describe_tables(list(self._current()), self._table)
 
     def coverage(self) -> dict[str, float]:
         """Return the share of the words of each document that was shown so far, by its name."""
@@ -405,7 +408,8 @@ class Reader:
     @cached_property
     def _queries(self) -> LineQueries:
         return LineQueries(
-            lambda words, documents, limit: self._search.search(words, documents, limit=limit)
+            lambda words, documents, limit: self._search.search(words, documents, limit=limit),
+            self._table,
         )
 
     @cached_property

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 from ..errors import InvalidInputError, MissingExtraError, SqlGuardError
 from .line_columns import (
     LINE_COLUMNS,
-    MAX_WIDTH,
     SECTION_COLUMNS,
     Column,
     Source,
@@ -59,13 +58,12 @@ class LineTables:
 
     Args:
         sources: the documents; each has a name of its own.
-        table: what the table of lines is called.
+        table: what the table of lines is called; queries may call it `documents` as well.
         rank: what ranks lines for `FROM search('words')`.
         seconds: how long a query may take.
 
     Raises:
         MissingExtraError: DuckDB is not installed.
-        InvalidInputError: the name of the table, or of a further column, cannot be used.
     """
 
     def __init__(
@@ -78,11 +76,11 @@ class LineTables:
     ) -> None:
         if importlib.util.find_spec("duckdb") is None:
             raise MissingExtraError("SQL over lines", "reader")
-        self.table = _checked_name(table)
+        self.table = table
         self._several = len(sources) > 1
         self._rank = rank
         self._seconds = seconds
-        extras = further_columns(sources)
+        extras = further_columns(source.extras for source in sources)
         self.columns: tuple[Column, ...] = (*LINE_COLUMNS, *extras)
         self._readable = Readable(
             self.table,
@@ -90,7 +88,7 @@ class LineTables:
                 self.table: tuple(column.name for column in self.columns),
                 "sections": tuple(column.name for column in SECTION_COLUMNS),
             },
-            min(MAX_WIDTH, max((source.longest for source in sources), default=0)),
+            max((source.widest for source in sources), default=0),
             sum(source.characters for source in sources),
         )
         self._database = _connect(_MEMORY + 4 * self._readable.characters // 1_000_000)
@@ -248,15 +246,6 @@ def _connect(memory: int) -> duckdb.DuckDBPyConnection:
             "lock_configuration": "true",
         },
     )
-
-
-def _checked_name(name: str) -> str:
-    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", name) or name in {"sections", "search"}:
-        raise InvalidInputError(
-            f"{name[:80]!r} cannot name the table of lines",
-            remedy="small letters, digits and underscores: 'documents'",
-        )
-    return name
 
 
 def _fetch(cursor: Any, most: int) -> tuple[tuple[tuple[Any, ...], ...], bool]:

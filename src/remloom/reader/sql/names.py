@@ -136,12 +136,13 @@ class _NameReader:
 
     def _table_columns(self, table: Any, ctes: dict[str, _Names]) -> _Names:
         name = table.name.lower()
-        known = {key.lower(): key for key in self._readable.columns}
+        # the name by which every example calls the lines
+        known = {"documents": self._readable.table} | {key: key for key in self._readable.columns}
         if name in ctes:
             _write_name(table.this)
             return ctes[name]
         if name not in known:
-            self._refuse_unknown("table", table, [*known.values(), *ctes])
+            self._refuse_unknown("table", table, [*self._readable.columns, *ctes])
         table.set("this", exp.to_identifier(known[name], quoted=_needs_quotes(known[name])))
         return self._readable.columns[known[name]]
 
