@@ -133,8 +133,12 @@ def test_neither_a_query_nor_satisfied_is_told_so(memory: Memory, reply: object)
 
 def test_a_reply_needs_no_more_than_a_query_and_whether_it_is_satisfied(memory: Memory) -> None:
     replies = [{"sql_query": between(1, 4), "satisfied": False}, step(satisfied=True)]
-    _, reading, _ = ask(memory, replies)
+    _, reading, model = ask(memory, replies)
     assert reading.steps[0].row_count == 4
+    # all the same it is asked for every field
+    schema = model.requests[0].schema
+    assert schema is not None
+    assert schema["required"] == list(schema["properties"])
 
 
 def test_the_notes_of_all_turns_are_shown_but_only_the_last_lines(memory: Memory) -> None:
@@ -243,3 +247,25 @@ def test_text_for_nothing_is_no_answer_and_costs_nothing(memory: Memory) -> None
     assert not asked(model)
     assert not reading.found
     assert "no text" in reading.answer
+
+
+def test_no_model_leaves_out_what_is_found_without_it(memory: Memory) -> None:
+    replies = (step(between(number, number + 90)) for number in range(1, 2000, 100))
+    _, _, model = ask(memory, replies)
+    assert f"{RENT}| Of the harbour town number 200" in asked(model, "read_answer")[0]
+
+
+def test_what_room_there_is_beside_an_answer_is_filled_with_what_fits_the_question(
+    memory: Memory,
+) -> None:
+    tools = tools_of(memory, "book.md")
+
+    def find(question: str, words: int) -> list[object]:
+        found = tools.find(question, words)
+        return [] if words <= 1_000 else list(found)
+
+    filled = tools_of(memory, "book.md", find=find)
+    _, reading, model = ask(memory, [step(satisfied=True)], tools=filled)
+    assert f"{RENT}| " not in asked(model)[0]
+    assert f"{RENT}| " in asked(model, "read_answer")[0]
+    assert reading.found

@@ -39,7 +39,9 @@ def schema(shape: Any) -> dict[str, Any] | None:
         return None
     (whole,), parts = msgspec.json.schema_components([shape], ref_template="#/$defs/{name}")
     if "$ref" in whole:
-        whole = parts[_name(whole)]
+        # beside the reference stands what is asked for besides, such as members that may be missing
+        # when the reply is read
+        whole = parts[_name(whole)] | {name: whole[name] for name in whole if name != "$ref"}
     if _is_wrapped(shape):
         whole = {"type": "object", "properties": {_ITEMS: whole}, "required": [_ITEMS]}
     if "#/$defs/" in msgspec.json.encode(whole).decode():

@@ -108,6 +108,7 @@ class DocumentAsker:
             loop = ReadingLoop(question, tools, calls, limits, self._strategy, session.earlier())
             loop.read_again(list(_cited_before(session, tools.documents)))
             yield from loop.read()
+            loop.fill_evidence()
             evidence = loop.evidence
             size = {"total_lines": evidence.unique_lines, "total_words": evidence.total_words}
             yield event(EventType.SYNTHESIS_START, stage="start", **size)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from .calls import count_tokens
 from .evidence import Evidence
+from .lines import Lines
 from .step import ReadStep
 
-__all__ = ["describe_coverage", "describe_steps", "searched_words"]
+__all__ = ["describe_coverage", "describe_documents", "describe_steps", "searched_words"]
 
 _TOKENS = 1_200  # of all turns
 _MOST_RANGES = 12
@@ -28,6 +29,14 @@ def describe_steps(steps: Sequence[ReadStep]) -> str:
             break
         texts.append(text)
     return "\n".join(reversed(texts))
+
+
+def describe_documents(documents: Mapping[str, Lines]) -> str:
+    """Describe the documents: their names and sizes, a line each."""
+    return "\n".join(
+        f"doc '{' '.join(name.split())}': lines 1-{len(lines)}, {lines.words(1, len(lines))} words"
+        for name, lines in documents.items()
+    )
 
 
 def describe_coverage(evidence: Evidence) -> str:

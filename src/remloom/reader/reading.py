@@ -19,12 +19,12 @@ from ..llm.prompts import Slots
 from .calls import Calls, count_tokens
 from .events import EventType
 from .evidence import Evidence, number_lines
-from .history import describe_coverage, describe_steps
+from .history import describe_coverage, describe_documents, describe_steps
 from .limits import ReadLimits
 from .records import record_ids
 from .rows import Rows
 from .step import ReadStep
-from .strategy import ReadTools, Step, Strategy
+from .strategy import AskedStep, ReadTools, Step, Strategy
 from .telling import Telling, error_event, event
 from .transcript import Range, Shown, show_lines, show_rows
 
@@ -40,6 +40,8 @@ _SAMPLE_LENGTH = 200  # characters of one
 # what lines are worth when the evidence is packed: those that were found without a model come
 # first, then those the model made a note of, those it read closely, and what searches brought
 _FOUND, _NOTED, _READ, _SEARCHED, _OPENING, _EARLIER = 3.0, 2.0, 1.0, 0.5, 0.3, 0.2
+_FILLING = 0.1  # what is found besides, and read only as there is room
+_FILLING_WORDS = 2_500
 _NOTED_LINES = re.compile(r"(?i)\blines?\s*(\d{1,9})(?:\s*(?:-|–|to)\s*(\d{1,9}))?")
 _LONGEST_NOTED = 60  # lines that a note may name at once
 _REPEATED = (
@@ -85,6 +87,7 @@ class ReadingLoop:
         self._queries: set[str] = set()
         self._repeats = 0
         self._is_done = False
+        self._is_whole = False
         # of the last move, for the next turn
         self._shown = Shown()
         self._outcome = ""
@@ -122,6 +125,26 @@ class ReadingLoop:
             yield from self._take_turn(iteration)
             yield from self.check_documents()
 
+    def fill_evidence(self) -> None:
+        """Read what else fits the question, as far as there is room for it beside the answer."""
+        if self._is_whole:
+            return
+        packed = self.evidence.pack(self.evidence_tokens)
+        room = self.evidence_tokens - packed.tokens
+        if packed.left_out or room <= 0:
+            return
+        documents = self._tools.documents
+        found = self._tools.find(self._question, _FILLING_WORDS)
+        unread = [
+            (passage.document, first, last)
+            for passage in found
+            for first, last in self.evidence.coverage(passage.document).unread(
+                passage.first, passage.last
+            )
+        ]
+        for range in show_lines(documents, unread, room).ranges:
+            self.evidence.add(*range, value=_FILLING)
+
     def check_documents(self) -> Telling[None]:
         """See that what is read is still there.
 
@@ -158,6 +181,7 @@ class ReadingLoop:
         for name, lines in self._tools.documents.items():
             self.evidence.add(name, 1, len(lines), value=_FOUND)
         self.evidence_tokens = self._limits.whole
+        self._is_whole = True
         return True
 
     def _look_first(self) -> None:
@@ -330,10 +354,11 @@ class ReadingLoop:
 
     def _call(self, iteration: int) -> Call:
         """The call that asks for the next step."""
+        documents = self._tools.documents
         left = self._limits.turns - iteration
         slots: Slots = {
             "question": self._question,
-            "outline": Quote(self._outline or "no headings"),
+            "outline": Quote(f"{describe_documents(documents)}\n{self._outline}".strip()),
             "earlier": [Quote(text, trust="derived") for text in self._earlier],
             "turns": Quote(describe_steps(self.steps) or "none yet", trust="derived"),
             "outcome": self._outcome,
@@ -342,7 +367,7 @@ class ReadingLoop:
             "guidance": self._strategy.guide(iteration, self.steps),
             "left": f"{left} more queries can be run." if left > 1 else "This is the last query.",
         }
-        return Call("read_step", slots, Step, self.subjects())
+        return Call("read_step", slots, AskedStep, self.subjects())
 
 
 def _new_step(iteration: int, reply: Step) -> ReadStep:

@@ -22,7 +22,15 @@ from .transcript import Range
 if TYPE_CHECKING:
     from .sql.prepare import Prepared
 
-__all__ = ["FirstLook", "ReadTools", "ReadingStrategy", "SqlQueries", "Step", "Strategy"]
+__all__ = [
+    "AskedStep",
+    "FirstLook",
+    "ReadTools",
+    "ReadingStrategy",
+    "SqlQueries",
+    "Step",
+    "Strategy",
+]
 
 _FIRST_LINES = 30  # of each document, in the first look
 _FOUND_WORDS = 1_000  # that the search of the first look brings
@@ -35,7 +43,8 @@ def _hint(**limits: object) -> Meta:
 
 
 # The descriptions and limits are part of what the model is asked: a change of them is one of its
-# prompt. What a model leaves out is taken as empty: only the query and `satisfied` must be there.
+# prompt. What a model leaves out is taken as empty, but it is asked for all: a small one that is
+# held to a schema writes no more than it must.
 class Step(Struct, frozen=True, kw_only=True):
     """A turn: what to read next, or that enough was read."""
 
@@ -77,6 +86,10 @@ class SqlQueries(Protocol):
             InvalidInputError: as of `prepare`; or it took too long.
         """
         ...
+
+
+# a step, as it is asked for
+AskedStep = Annotated[Step, Meta(extra_json_schema={"required": list(Step.__struct_fields__)})]
 
 
 class ReadTools(Struct, frozen=True, kw_only=True):
