@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..errors import ModelError
 from .arguments import Progress, check_budget, check_limit
 from .engine import Engine
-from .reading import Reading
+from .ingesting import Ingesting
 
 if TYPE_CHECKING:
     from ..dream.context import DreamServices
@@ -23,10 +23,10 @@ __all__ = ["Learning"]
 class Learning:
     """Runs `learn` and `dream` on one tenant's store."""
 
-    def __init__(self, engine: Engine, reading: Reading) -> None:
+    def __init__(self, engine: Engine, ingesting: Ingesting) -> None:
         self._engine = engine
         self._store = engine.store
-        self._reading = reading
+        self._ingesting = ingesting
 
     def learn(
         self,
@@ -43,7 +43,7 @@ class Learning:
         services = self._services(options.neighbours)
         report = uris = None
         if source is not None:
-            report = self._reading.read(source, glob=glob, progress=_reading_progress(progress))
+            report = self._ingesting.read(source, glob=glob, progress=_reading_progress(progress))
             uris = [item.uri for item in report.items if item.status in ("read", "unchanged")]
         # what was read is held against what has a vector
         self._engine.embed_waiting()

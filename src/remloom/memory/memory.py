@@ -34,11 +34,11 @@ from .admin import Admin
 from .arguments import Progress, check_budget, check_kind, check_limit
 from .dreams import Dreams
 from .engine import Engine
+from .ingesting import Ingesting
 from .jobs import Jobs
 from .learning import Learning
 from .profiles import Profiles
 from .queries import Queries, parse_condition
-from .reading import Reading
 from .recall import Recalling
 from .runs import Runs
 from .writing import Writing
@@ -79,8 +79,8 @@ class Memory:
         self._writing = Writing(engine)
         self._queries = Queries(engine)
         self._recalling = Recalling(engine)
-        self._reading = Reading(engine, self._writing)
-        self._learning = Learning(engine, self._reading)
+        self._ingesting = Ingesting(engine, self._writing)
+        self._learning = Learning(engine, self._ingesting)
 
     # -- opening -----------------------------------------------------------------------------------
 
@@ -187,7 +187,7 @@ class Memory:
     @property
     def profile(self) -> Profiles:
         """What is known of the user and others: `show`, `why`, `set`, `observe`, …"""
-        return Profiles(self._engine, self._writing, self._reading, self._recalling)
+        return Profiles(self._engine, self._writing, self._ingesting, self._recalling)
 
     @property
     def admin(self) -> Admin:
@@ -641,7 +641,7 @@ class Memory:
         Raises:
             SourceError: there is no such file or folder.
         """
-        return self._reading.read(
+        return self._ingesting.read(
             source,
             category=category,
             recursive=recursive,
@@ -669,7 +669,7 @@ class Memory:
         Raises:
             InvalidInputError: the uri is empty, or `at` has no time zone.
         """
-        return self._reading.read_text(text, uri, name, category, at)
+        return self._ingesting.read_text(text, uri, name, category, at)
 
     def read_chat(
         self,
@@ -694,7 +694,7 @@ class Memory:
             InvalidInputError: the uri is empty, or a message has a time without zone; or, to
                 append, what was read from this uri is not a chat, or was read from a file.
         """
-        return self._reading.read_chat(messages, uri, name, append)
+        return self._ingesting.read_chat(messages, uri, name, append)
 
     def reader(
         self,
@@ -719,7 +719,7 @@ class Memory:
         """
         from .opening import open_reader
 
-        return open_reader(self._engine, self._reading, documents, told, strategy, table)
+        return open_reader(self._engine, self._ingesting, documents, told, strategy, table)
 
     def embed_pending(self, progress: Progress | None = None) -> int:
         """Embed every queued text now; returns how many.
@@ -733,7 +733,7 @@ class Memory:
         Raises:
             EmbedderError: there is no embedder, or it does not work; the queue is kept.
         """
-        return self._reading.embed_pending(progress)
+        return self._ingesting.embed_pending(progress)
 
     # -- learning and dreaming ---------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from ..errors import InvalidInputError, LabelError, NotFoundError, SourceError
 from ..reader.reader import Reader
 from ..store.specs import ChunkRange, NameSpec
 from .engine import Engine
-from .reading import Reading
+from .ingesting import Ingesting
 
 if TYPE_CHECKING:
     from ..reader.events import Told
@@ -27,14 +27,14 @@ _TYPES = ("document", "chat")
 
 def open_reader(
     engine: Engine,
-    reading: Reading,
+    ingesting: Ingesting,
     documents: tuple[str | os.PathLike[str], ...],
     told: Told | None,
     strategy: Strategy | None,
     table: str,
 ) -> Reader:
     """Open documents in a reader; see `Memory.reader`."""
-    opening = Opening(engine, reading)
+    opening = Opening(engine, ingesting)
     reader = Reader(
         engine.store,
         opening,
@@ -52,10 +52,10 @@ def open_reader(
 class Opening:
     """Finds the documents of one tenant, and reads in those that are not there. See `Finder`."""
 
-    def __init__(self, engine: Engine, reading: Reading) -> None:
+    def __init__(self, engine: Engine, ingesting: Ingesting) -> None:
         self._engine = engine
         self._store = engine.store
-        self._reading = reading
+        self._ingesting = ingesting
 
     def find(self, document: str | os.PathLike[str]) -> list[str]:
         """Return the uris of what a path, a uri or a label means."""
@@ -74,18 +74,18 @@ class Opening:
     def add_text(self, text: str, name: str) -> str:
         """Read a text in, in place of an earlier one of this name; returns its uri."""
         uri = _uri("text", name)
-        self._reading.read_text(text, uri, name, "document", None, wait=False)
+        self._ingesting.read_text(text, uri, name, "document", None, wait=False)
         return uri
 
     def add_rows(self, rows: Iterable[Mapping[str, Any]], name: str) -> str:
         """Read rows in, a line each, in place of earlier ones of this name; returns their uri."""
         uri = _uri("rows", name)
-        self._reading.read_rows(rows, uri, name)
+        self._ingesting.read_rows(rows, uri, name)
         return uri
 
     def _read(self, path: Path) -> list[str]:
         """Read a file or folder in, as far as it is not there; what cannot be read is an error."""
-        report = self._reading.read(path, wait=False)
+        report = self._ingesting.read(path, wait=False)
         found = [item.uri for item in report.items if item.status in ("read", "unchanged")]
         failed = [item for item in report.items if item.status == "failed"]
         if failed or not found:

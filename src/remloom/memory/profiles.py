@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..profile.scan import ScanResult
     from ..profile.slots import Slot
     from ..runs.writer import Writer
-    from .reading import Reading
+    from .ingesting import Ingesting
     from .recall import Recalling
     from .writing import Writing
 
@@ -49,10 +49,10 @@ class Profiles:
     """
 
     def __init__(
-        self, engine: Engine, writing: Writing, reading: Reading, recalling: Recalling
+        self, engine: Engine, writing: Writing, ingesting: Ingesting, recalling: Recalling
     ) -> None:
         self._engine = engine
-        self._reading = reading
+        self._ingesting = ingesting
         self._recalling = recalling
         self._store = engine.store
         self._writing = writing
@@ -627,7 +627,7 @@ class Profiles:
         pipeline = self._pipeline(model, dry_run, budget)
         read = None
         if source is not None and not dry_run:
-            read = self._reading.read_texts_as(source, category)
+            read = self._ingesting.read_texts_as(source, category)
         return pipeline.observe(limit=limit, progress=progress, read=read)
 
     def bootstrap(

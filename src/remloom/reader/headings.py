@@ -55,6 +55,7 @@ _RUN_IN = re.compile(
 _DEFINITION = re.compile(
     r"(?P<title>[\"“][^\"“”]{1,60}[\"”])[^.;]{0,60}?\s(?:means?|shall mean|has the meaning)\b"
 )
+_JOINING = frozenset(("with", "from", "into", "upon", "this", "that", "their", "your", "between"))
 # a line of a table of contents, a blank to be filled in, cells
 _FURNITURE = re.compile(r"\.{4}|(?:\. ){3}|_{3}|\t|\||[ ]{3}\S|\.{2,}\s*\d+$")
 _PAGE = re.compile(r"(?:PAGE|P\.|SEITE|FOLIO|VOL\.)\s*[\dIVXLC]+\b")
@@ -116,7 +117,7 @@ def is_title(text: str) -> bool:
         return False
     if ". " in text or "; " in text:
         return False
-    long = [word for word in words if len(word) > 3 and word[0].isalpha()]
+    long = [word for word in words if len(word) > 3 and word[0].isalpha() and word not in _JOINING]
     small = sum(word[0].islower() for word in long)
     if text[-1] == ".":
         return not small

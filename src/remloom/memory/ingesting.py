@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from ..ingest.pipeline import Items
     from ..sources import Document, Skipped
 
-__all__ = ["Reading"]
+__all__ = ["Ingesting"]
 
 
-class Reading:
+class Ingesting:
     """Reads sources into one tenant's store."""
 
     def __init__(self, engine: Engine, writing: Writing) -> None:
