@@ -105,10 +105,17 @@ class DocumentAsker:
         budget = Budget(tokens=limits.tokens)
         with self._llm.run(session.open.run, budget, keep=bool(session.name)) as llm:
             calls = Calls(llm)
-            loop = ReadingLoop(question, tools, calls, limits, self._strategy, session.earlier())
+            loop = ReadingLoop(
+                question,
+                tools,
+                calls,
+                limits,
+                self._strategy,
+                session.earlier(),
+                session.subjects,
+            )
             loop.read_again(list(_cited_before(session, tools.documents)))
             yield from loop.read()
-            loop.fill_evidence()
             evidence = loop.evidence
             size = {"total_lines": evidence.unique_lines, "total_words": evidence.total_words}
             yield event(EventType.SYNTHESIS_START, stage="start", **size)

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from ..errors import BudgetError, GoneError, InvalidInputError, ModelError, RemloomError, ReplyError
 from ..llm import Call, Quote
 from ..llm.prompts import Slots
-from .calls import Calls, count_tokens
+from .calls import Calls
 from .events import EventType
-from .evidence import Evidence, number_lines
+from .evidence import Evidence
 from .history import describe_coverage, describe_documents, describe_steps
 from .limits import ReadLimits
 from .records import record_ids
@@ -26,22 +26,19 @@ from .rows import Rows
 from .step import ReadStep
 from .strategy import AskedStep, ReadTools, Step, Strategy
 from .telling import Telling, error_event, event
-from .transcript import Range, Shown, show_lines, show_rows
+from .transcript import Range, Shown, show_rows
+from .unaided import FOUND, fill_evidence, look_first, read_whole
 
 __all__ = ["ReadingLoop"]
 
 MAX_REPEATS = 2  # queries made again, or replies that are none, after which the model is to answer
-_OUTLINE_TOKENS = 500
-_OPENING_TOKENS = 600  # of how the documents begin
 _SHOWN_TOKENS = 1_500  # of the lines that a turn shows
 _PREVIEW = 5  # rows in an event
 _SAMPLE = 3  # lines of a step
 _SAMPLE_LENGTH = 200  # characters of one
-# what lines are worth when the evidence is packed: those that were found without a model come
-# first, then those the model made a note of, those it read closely, and what searches brought
-_FOUND, _NOTED, _READ, _SEARCHED, _OPENING, _EARLIER = 3.0, 2.0, 1.0, 0.5, 0.3, 0.2
-_FILLING = 0.1  # what is found besides, and read only as there is room
-_FILLING_WORDS = 2_500
+# what lines are worth when the evidence is packed, behind what is found without a model: those
+# that the model made a note of, those it read closely, what its searches brought
+_NOTED, _READ, _SEARCHED, _EARLIER = FOUND - 1, 1.0, 0.5, 0.2
 _NOTED_LINES = re.compile(r"(?i)\blines?\s*(\d{1,9})(?:\s*(?:-|–|to)\s*(\d{1,9}))?")
 _LONGEST_NOTED = 60  # lines that a note may name at once
 _REPEATED = (
@@ -56,6 +53,7 @@ class ReadingLoop:
 
     Args:
         earlier: what was asked before in the session, for the model.
+        about: ids of the records that this is about.
 
     Attributes:
         evidence: the lines that were shown.
@@ -72,6 +70,7 @@ class ReadingLoop:
         limits: ReadLimits,
         strategy: Strategy,
         earlier: Sequence[str] = (),
+        about: Sequence[str] = (),
     ) -> None:
         self.evidence = Evidence(tools.documents)
         self.evidence_tokens = limits.evidence
@@ -87,15 +86,15 @@ class ReadingLoop:
         self._queries: set[str] = set()
         self._repeats = 0
         self._is_done = False
-        self._is_whole = False
         # of the last move, for the next turn
         self._shown = Shown()
         self._outcome = ""
         self._outline = ""
-        self._about: tuple[str, ...] = ()  # the records of the headings in it
+        # ids of the records of what was asked before, and of the headings in the outline
+        self._about = tuple(about)
 
     def subjects(self) -> tuple[str, ...]:
-        """The ids of the records whose lines were shown, be it in the outline."""
+        """The ids of the records whose lines were shown, be it in the outline or before."""
         shown = record_ids(self._tools.documents, self.evidence.ranges())
         return tuple(dict.fromkeys((*self._about, *shown)))
 
@@ -111,9 +110,19 @@ class ReadingLoop:
         Raises:
             ModelError: the model does not answer, or will not.
         """
-        if self._reads_whole():
+        if read_whole(self._tools, self.evidence, self._limits.whole):
+            self.evidence_tokens = self._limits.whole
             return
-        self._look_first()
+        yield from self._take_turns()
+        fill_evidence(self._question, self._tools, self.evidence, self.evidence_tokens)
+
+    def _take_turns(self) -> Telling[None]:
+        """Read what fits without a model, then what the model asks for."""
+        look = look_first(self._question, self._tools, self._strategy, self.evidence)
+        self._outline = look.outline
+        self._about += record_ids(self._tools.documents, look.headings)
+        self._shown = look.shown
+        self._outcome = "How the documents begin, and what a search for the question found"
         if self._tools.queries is None:
             remedy = "pip install 'remloom[reader]'"
             self.doubts.append(f"no model chose what was read: that needs SQL ({remedy})")
@@ -124,26 +133,6 @@ class ReadingLoop:
                 break
             yield from self._take_turn(iteration)
             yield from self.check_documents()
-
-    def fill_evidence(self) -> None:
-        """Read what else fits the question, as far as there is room for it beside the answer."""
-        if self._is_whole:
-            return
-        packed = self.evidence.pack(self.evidence_tokens)
-        room = self.evidence_tokens - packed.tokens
-        if packed.left_out or room <= 0:
-            return
-        documents = self._tools.documents
-        found = self._tools.find(self._question, _FILLING_WORDS)
-        unread = [
-            (passage.document, first, last)
-            for passage in found
-            for first, last in self.evidence.coverage(passage.document).unread(
-                passage.first, passage.last
-            )
-        ]
-        for range in show_lines(documents, unread, room).ranges:
-            self.evidence.add(*range, value=_FILLING)
 
     def check_documents(self) -> Telling[None]:
         """See that what is read is still there.
@@ -165,40 +154,6 @@ class ReadingLoop:
             if doubt not in self.doubts:
                 self.doubts.append(doubt)
                 yield event(EventType.WARNING, warning=doubt)
-
-    # -- without a model ---------------------------------------------------------------------------
-
-    def _reads_whole(self) -> bool:
-        """Read the documents whole if an answer can rest on all of them at once."""
-        left = self._limits.whole
-        for lines in self._tools.documents.values():
-            # counting takes time, and no token has so many characters
-            if sum(map(len, lines.texts)) > 8 * left:
-                return False
-            left -= count_tokens(number_lines(lines, 1, len(lines)))
-            if left < 0:
-                return False
-        for name, lines in self._tools.documents.items():
-            self.evidence.add(name, 1, len(lines), value=_FOUND)
-        self.evidence_tokens = self._limits.whole
-        self._is_whole = True
-        return True
-
-    def _look_first(self) -> None:
-        """Read what needs no model: the outline, how it begins, and what fits the question."""
-        self._outline, headings = self._tools.outline(_OUTLINE_TOKENS)
-        self._about = record_ids(self._tools.documents, headings)
-        look = self._strategy.look_first(self._question, self._tools)
-        for place, (name, first, last) in enumerate(look.found):
-            self.evidence.add(name, first, last, value=_FOUND - place / len(look.found))
-        documents = self._tools.documents
-        found = show_lines(documents, look.found, _SHOWN_TOKENS)
-        opening = show_lines(documents, look.opening, _OPENING_TOKENS)
-        for range in opening.ranges:
-            self.evidence.add(*range, value=_OPENING)
-        text = "\n\n".join(filter(None, (opening.text, found.text)))
-        self._shown = Shown(text, opening.ranges + found.ranges)
-        self._outcome = "How the documents begin, and what a search for the question found"
 
     def _must_answer(self) -> bool:
         """Whether another turn could take what is kept back for the answer."""
