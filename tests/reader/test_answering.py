@@ -51,7 +51,7 @@ def test_an_answer_that_holds_is_cited_and_needs_one_call() -> None:
     assert written.text == "The lease ends on 31 March 2027. [Lines 3-3]"
     assert (written.found, written.doubts) == (True, ())
     (citation,) = written.sentences[0].citations
-    assert (citation.source, citation.found) == ("lease.md:3-3", "verbatim")
+    assert (citation.source, citation.found) == ("lease.md:3", "verbatim")
     assert "3| The lease shall terminate" in model.requests[0].prompt
 
 

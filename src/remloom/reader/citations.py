@@ -7,6 +7,7 @@ hold gets a doubt that says why.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -18,7 +19,7 @@ from ..text.scripts import UNSPACED
 from .evidence import Evidence
 from .quotes import Match, QuoteFinder, plain_words, quote_words
 from .result import Cited, Sentence
-from .scope import read_scope
+from .scope import Scope, read_scope
 from .support import Basis, doubts
 
 __all__ = ["CitationChecker", "Draft", "cite", "describe_lines", "without_citations"]
@@ -62,8 +63,15 @@ class CitationChecker:
             reason = match.problem if is_shown else self._describe_range(draft, name, match)
             return Sentence(text=text, citations=kept, doubt=reason)
         citation = self._locate(draft, name, match)
-        reasons = [*self._quote_doubts(draft.quote, match)]
-        reasons += self._sentence_doubts(text, citation, match)
+        lines = self._evidence.documents[citation.document]
+        scope = read_scope(lines.texts, match)
+        basis = Basis(
+            scope=scope.text,
+            cited=lines.text(citation.first, citation.last),
+            known=citation.document,
+            question=self._question,
+        )
+        reasons = [*self._quote_doubts(draft.quote, match, scope), *doubts(text, basis)]
         return Sentence(text=text, citations=(citation,), doubt="; ".join(reasons))
 
     def _find_document(self, name: str) -> str:
@@ -106,27 +114,19 @@ class CitationChecker:
             return f"there are no {which} in {name!r}, which has {size}, and {match.problem}"
         return f"{which} were not read, and {match.problem}"
 
-    def _quote_doubts(self, quote: str, match: Match) -> list[str]:
-        words = [word for part in quote_words(quote) for word in part]
+    def _quote_doubts(self, quote: str, match: Match, scope: Scope) -> Iterator[str]:
+        parts = quote_words(quote)
+        if len(parts) > 1 and scope.count > 1:
+            yield "the quote joins words of several sentences"
+        words = [word for part in parts for word in part if word.isalnum()]
         unspaced = len(_UNSPACED.findall(quote))
         is_long = len(words) >= (_FEWEST_CHARACTERS if unspaced * 2 > len(words) else _FEWEST_WORDS)
         if is_long and (terms(" ".join(words)) or unspaced):
-            return []
+            return
         texts = self._evidence.documents[match.document].texts
         whole = plain_words("\n".join(texts[match.first - 1 : match.last]))
-        if len(words) == len(whole):
-            return []
-        return ["the quote is too short to prove anything"]
-
-    def _sentence_doubts(self, text: str, citation: Cited, match: Match) -> list[str]:
-        lines = self._evidence.documents[citation.document]
-        basis = Basis(
-            scope=read_scope(lines.texts, match),
-            cited=lines.text(citation.first, citation.last),
-            known=citation.document,
-            question=self._question,
-        )
-        return doubts(text, basis)
+        if len(words) < len(whole):
+            yield "the quote is too short to prove anything"
 
 
 def cite(citation: Cited, *, named: bool) -> str:

@@ -42,7 +42,8 @@ class Number(Struct, frozen=True):
 
     values: frozenset[str]  # that it may mean: "1.000" is one, or a thousand
     unit: str  # as in `wording.toml`; empty: none
-    scaled: frozenset[str]  # in that unit: a year is 12 months
+    factor: int  # 12 of a year, as the unit is a month
+    scaled: frozenset[str]  # in that unit
     text: str
     before: str = ""  # the word before it
 
@@ -66,7 +67,7 @@ def read_figures(text: str) -> Figures:
 
     >>> figures = read_figures("Due May 3,2006: $1.5 million, within thirty (30) days")
     >>> [(sorted(number.values), number.unit) for number in figures.numbers]
-    [(['1500000'], 'dollar'), (['30'], 'day'), (['30'], 'day')]
+    [(['1500000'], 'dollar'), (['30'], 'day')]
     >>> [(date.year, date.month, date.day) for date in figures.dates]
     [(2006, 5, 3)]
     """
@@ -127,18 +128,23 @@ def _numbers(text: str) -> Iterator[Number]:
         for match in _TOKEN.finditer(text)
     ]
     at = 0
+    last: Number | None = None
     while at < len(tokens):
         end, values = _read_number(tokens, at)
         if not values:
+            # "thirty (30)" is one number
+            last = last if tokens[at].text == "(" else None
             at += 1
             continue
         unit, factor, unit_end = _unit(tokens, at, end)
-        if tokens[at].text != "one" or unit or end > at + 1:
+        is_repeated = last is not None and (last.values, last.unit) == (values, unit)
+        if not is_repeated and (tokens[at].text != "one" or unit or end > at + 1):
             plain = filter(_is_plain, values)
             scaled = frozenset(_plain(Decimal(value) * factor) for value in plain)
             written = text[tokens[at].start : tokens[unit_end - 1].end]
             before = tokens[at - 1].text if at else ""
-            yield Number(values, unit, scaled or values, written, before)
+            last = Number(values, unit, factor, scaled or values, written, before)
+            yield last
         at = end
 
 
@@ -199,7 +205,10 @@ def _digits(text: str) -> frozenset[str]:
         english, other = text.replace(",", ""), text.replace(".", "").replace(",", ".")
         both = [one for one in (english, other) if one.count(".") < 2]
         # "1,000" is a thousand; "1.000" may be one
-        return frozenset(map(_plain, map(Decimal, both[:1] if "," in text else both)))
+        if "," in text:
+            is_english = "." not in text or text.index(",") < text.index(".")
+            both = [english if is_english else other]
+        return frozenset(map(_plain, map(Decimal, both)))
     if "," in text:
         parts = [part for part in text.split(",") if part]
         whole = text.replace(".", "").replace(",", ".")

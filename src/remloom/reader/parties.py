@@ -14,6 +14,11 @@ __all__ = ["swapped_party"]
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+|[,;.()]")
 _JOINING = frozenset(("and", "or", ",", "the", "either", "both", "neither", "nor"))
+_ARTICLES = frozenset(("the", "a", "an", "any", "such", "said", "each", "either"))
+_PREPOSITIONS = frozenset((
+    "of", "to", "with", "from", "for", "between", "against", "upon", "on", "in", "at", "under",
+    "without", "behalf", "among", "through", "than",
+))  # fmt: skip
 _MOST = 4  # words that say what somebody does
 _ENOUGH = 0.5  # of the weight of the first of them
 
@@ -53,6 +58,27 @@ def swapped_party(sentence: str, text: str) -> str:
 def _mentions(text: str) -> list[_Mention]:
     """The names in a text, each with what is said of it."""
     words = _WORD.findall(text)
+    names = _find_names(words)
+    bounds = [0, *(end for _, end in names)]
+    starts = [*(start for start, _ in names), len(words)]
+    regions = [words[begin:end] for begin, end in zip(bounds, starts, strict=True)]
+    said: list[list[str]] = [[] for _ in names]
+    for number, name in enumerate(names):
+        before, after = regions[number], regions[number + 1]
+        if _is_agent(before):
+            # a passive: what is done is said of whom it is done by
+            said[number] = _stems(before)[::-1]
+        elif _is_subject(before, words[name[1] - 1], after) and not _is_agent(after):
+            said[number] = _stems(after)
+    _share(said, regions)
+    return [
+        _Mention(tuple(words[start:end]), tuple(stems[:_MOST]))
+        for (start, end), stems in zip(names, said, strict=True)
+    ]
+
+
+def _find_names(words: Sequence[str]) -> list[tuple[int, int]]:
+    """Where names begin and end; capitalised words that follow each other are one."""
     names: list[tuple[int, int]] = []
     for at, word in enumerate(words):
         if not _is_name(word):
@@ -61,29 +87,34 @@ def _mentions(text: str) -> list[_Mention]:
             names[-1] = (names[-1][0], at + 1)
         else:
             names.append((at, at + 1))
-    bounds = [0, *(end for _, end in names)]
-    starts = [*(start for start, _ in names), len(words)]
-    regions = [words[begin:end] for begin, end in zip(bounds, starts, strict=True)]
-    said: list[list[str]] = [[] for _ in names]
-    for number, region in enumerate(regions):
-        stems = _stems(region)
-        if (region and region[-1] == "by") or region[-2:] == ["by", "the"]:
-            # a passive: what is done is said of whom it is done by
-            if number < len(names):
-                said[number] += stems[: -_MOST - 1 : -1]
-        elif number:
-            said[number - 1] += stems[:_MOST]
-    for number in range(len(names) - 2, -1, -1):
-        # of those who are named together the same is said
-        if _JOINING.issuperset(regions[number + 1]) and regions[number + 1]:
+    return names
+
+
+def _is_agent(before: Sequence[str]) -> bool:
+    return _last_word(before) == "by"
+
+
+def _is_subject(before: Sequence[str], name: str, after: Sequence[str]) -> bool:
+    """Whether somebody is said to do something, and is not the one to whom it is done."""
+    if _last_word(before) in _PREPOSITIONS or re.search(r"['’]s?$", name) or not after:
+        return False
+    following = after[0].casefold()
+    return following in wording().modals or (following.isalpha() and following not in STOP_WORDS)
+
+
+def _last_word(words: Sequence[str]) -> str:
+    """The word before a name, its article apart."""
+    lowered = (word.casefold() for word in reversed(words))
+    return next((word for word in lowered if word not in _ARTICLES), "")
+
+
+def _share(said: list[list[str]], regions: Sequence[Sequence[str]]) -> None:
+    """Of those who are named together the same is said."""
+    for number in range(len(said) - 2, -1, -1):
+        between = regions[number + 1]
+        if between and _JOINING.issuperset(between):
             said[number] = said[number] or said[number + 1]
-    for number in range(1, len(names)):
-        if _JOINING.issuperset(regions[number]) and regions[number] and not said[number]:
-            said[number] = said[number - 1]
-    return [
-        _Mention(tuple(words[start:end]), tuple(stems[:_MOST]))
-        for (start, end), stems in zip(names, said, strict=True)
-    ]
+            said[number + 1] = said[number + 1] or said[number]
 
 
 def _stems(words: Sequence[str]) -> list[str]:

@@ -244,11 +244,16 @@ def _find_close(
         start = place.word(min(best.dest_start, len(place.joined) - 2))
         end = place.word(max(best.dest_end - 2, 0)) + 1
         # words that one side has too many move the ends
-        start, end = max(start - _MARGIN, 0), min(end + _MARGIN, len(place.words))
-        lead, trail, problem = _differences(part, place.words[start:end])
-        if problem:
-            return None, problem
-        spans.append((start + lead, end - trail))
+        problems = []
+        for margin in (0, 1, _MARGIN):
+            begin, stop = max(start - margin, 0), min(end + margin, len(place.words))
+            lead, trail, problem = _differences(part, place.words[begin:stop])
+            if not problem:
+                spans.append((begin + lead, stop - trail))
+                break
+            problems.append(problem)
+        else:
+            return None, problems[0]
     begin, end = spans[0][0], spans[-1][1]
     is_in_order = all(0 <= later[0] - earlier[1] <= _FARTHEST for earlier, later in pairwise(spans))
     return ((begin, end - begin), "") if is_in_order else (None, "")
@@ -277,7 +282,13 @@ def _differences(quote: Sequence[str], words: Sequence[str]) -> tuple[int, int, 
         elif not said and end.src_end == len(quote):
             trail = len(written)
         elif problem := _difference(said, written):
-            return 0, 0, problem
+            # the last word may differ in spelling, with others behind it
+            if begin.src_start == 0 and not _difference(said, written[-len(said) :]):
+                lead = len(written) - len(said)
+            elif end.src_end == len(quote) and not _difference(said, written[: len(said)]):
+                trail = len(written) - len(said)
+            else:
+                return 0, 0, problem
     return lead, trail, ""
 
 

@@ -5,23 +5,46 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from .quotes import WORD, Match, folded
 
-__all__ = ["read_scope"]
+__all__ = ["Scope", "read_scope"]
 
 _AROUND = 6  # lines before and after a quote into which its sentence may reach
 _SHORTEST = 40  # characters of a line that may go on in the next
-# Abbreviations are not taken for ends: what stands before a point has four small letters, or is a
-# closing mark or a number.
+# what stands before the point of an abbreviation, of three small letters or more
+_SHORTENED = "".join(
+    f"(?<!{word})"
+    for word in (
+        "Corp",
+        "Dept",
+        "Assn",
+        "Prof",
+        "Capt",
+        "Messrs",
+        "Sept",
+        " etc",
+        " approx",
+        " resp",
+    )
+)
 _END = re.compile(
-    r"(?:[a-z]{4}|[a-z\d][)\]”\"’]|\d\d|%)[.!?;][\"”’)]*\s+(?=[\"“(\[]?[A-Z\d(])"
-    r"|;\s+|[。！？]+[」』”]?|\n\s*\n"
+    rf"(?:[a-z]{{3}}{_SHORTENED}|[A-Z]{{3}}|\w[)\]”\"’]|\d\d|%)[.!?][\"”’)]*\s+(?=[\"“(\[]?[A-Z\d(])"
+    r"|(?P<part>;)\s+|[。！？]+[」』”]?|\n\s*\n"
 )
 _CLOSED = re.compile(r"[.;:!?。！？][\"”’)\]*_]*\s*$")
-_ITEM = re.compile(r"\s*(?:[-*•–#|>]|\(?\w{1,4}[.)]\s|\d+(?:\.\d+)*\s)")
+_ITEM = re.compile(r"\s*(?:[-*•–#|>]|\(?\w{1,4}[.)]\s|\d+(?:\.\d+)+\.?\s)")
 
 
-def read_scope(texts: Sequence[str], match: Match) -> str:
+class Scope(Struct, frozen=True):
+    """The whole sentences that a quote is of."""
+
+    text: str
+    count: int = 1  # sentences
+
+
+def read_scope(texts: Sequence[str], match: Match) -> Scope:
     """Read the whole sentences that a quote is of, a sentence going over several lines included."""
     first, last = match.first, match.last
     while first > 1 and match.first - first < _AROUND and _goes_on(texts, first - 1):
@@ -33,13 +56,15 @@ def read_scope(texts: Sequence[str], match: Match) -> str:
     spans = [word.span() for word in WORD.finditer(text)]
     start = len(WORD.findall(folded(before))) + match.start
     if not spans:
-        return text
+        return Scope(text)
     begin = spans[min(start, len(spans) - 1)][0]
     end = spans[min(start + match.words, len(spans)) - 1][1]
-    cuts = [cut.end() for cut in _END.finditer(text)]
+    ends = list(_END.finditer(text))
+    cuts = [cut.end() for cut in ends]
     opening = max((cut for cut in cuts if cut <= begin), default=0)
     closing = min((cut for cut in cuts if cut >= end), default=len(text))
-    return text[opening:closing].strip()
+    within = sum(begin < cut.end() < end for cut in ends if not cut["part"])
+    return Scope(text[opening:closing].strip(), 1 + within)
 
 
 def _goes_on(texts: Sequence[str], line: int) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise
+from functools import cache, lru_cache
+from itertools import pairwise, product
 
 from msgspec import Struct
 
@@ -17,12 +18,18 @@ from ..text.language import is_english
 from .figures import Date, Number, read_figures
 from .parties import swapped_party
 from .quotes import folded, plain_words
-from .wording import wording
+from .wording import Unit, wording
 
 __all__ = ["Basis", "doubts"]
 
 _SHARE = 0.5  # of a sentence's words that the lines should have
-_AFTER_NOT = 3  # words that a negator turns around
+_SCOPE_SHARE = 0.34  # and the sentence that is quoted
+_COPIED = 0.8  # of a sentence's words in the same order, from which it is a copy
+_SLIPPED = 3  # words that a copy leaves out unnoticed
+_AFTER_NOT = 3  # words that "not" turns around
+_AFTER_NO = 2  # words that "no" and "without" do
+_NUMBERED = re.compile(r"\bno\.")
+_PREFIXES = ("non", "un", "in", "im", "ir", "dis")
 _MARKED = re.compile(r"\[[^\[\]]*\bLines? [\d-]+\]", re.IGNORECASE)
 _NAME = re.compile(r"[^\W\d_][^\W_]*(?:['’][^\W\d_]+)?")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;]\s+|[\"“(•]\s*|[-*]\s+)$")
@@ -37,6 +44,15 @@ class Basis(Struct, frozen=True, kw_only=True):
     question: str = ""
 
 
+class _Polarity(Struct, frozen=True):
+    """The words of a text, and the stems of those that are negated."""
+
+    words: list[str]
+    stems: frozenset[str]
+    not_: frozenset[str]  # by "not", "never"
+    no: frozenset[str]  # by "no", "without"
+
+
 def doubts(sentence: str, basis: Basis) -> list[str]:
     """List the reasons to doubt that the lines say this; none if there are none."""
     sentence = folded(_MARKED.sub(" ", sentence)).strip()
@@ -46,10 +62,11 @@ def doubts(sentence: str, basis: Basis) -> list[str]:
     if is_english(sentence) != is_english(cited):
         found.append("it is in another language than the lines: only figures and names are checked")
         return found
-    if other := swapped_party(sentence, scope):
+    # in other languages a capital does not make a name
+    if is_english(scope) and (other := swapped_party(sentence, scope)):
         found.append(other)
     found += _polarity_doubts(sentence, scope)
-    found += _word_doubts(sentence, scope, cited, folded(basis.question))
+    found += _word_doubts(sentence, basis)
     return found
 
 
@@ -62,9 +79,12 @@ def _figure_doubts(sentence: str, scope: str, cited: str) -> Iterator[str]:
         return
     written, around = read_figures(scope), read_figures(cited)
     years = {value for number in around.numbers for value in number.values}
-    for date in said.dates:
-        if not any(_same_date(date, other, years) for other in around.dates):
-            yield f"{date.text!r} is not in the lines"
+    # one that is written in numbers may mean two dates
+    for text in dict.fromkeys(date.text for date in said.dates):
+        meant = [date for date in said.dates if date.text == text]
+        pairs = product(meant, around.dates)
+        if not any(_same_date(date, other, years) for date, other in pairs):
+            yield f"{text!r} is not in the lines"
     for number in said.numbers:
         if number.before in wording().places:
             continue
@@ -96,14 +116,15 @@ def _has_number(
                 return True
         elif not number.values & other.values:
             continue
-        elif not number.unit or (not other.unit and _has_unit(number.unit, cited)):
+        elif not number.unit or (not other.unit and _has_unit(number, cited)):
             return True
     return False
 
 
-def _has_unit(unit: str, text: str) -> bool:
-    """Whether a unit is named anywhere: over the column of a table, say."""
-    names = {name for name, known in wording().units.items() if known.of == unit}
+def _has_unit(number: Number, text: str) -> bool:
+    """Whether a number's unit is named anywhere: over the column of a table, say."""
+    unit = Unit(number.unit, number.factor)
+    names = {name for name, known in wording().units.items() if known == unit}
     return not names.isdisjoint(plain_words(text))
 
 
@@ -112,7 +133,7 @@ def _has_unit(unit: str, text: str) -> bool:
 
 def _name_doubts(sentence: str, text: str) -> Iterator[str]:
     words = frozenset(plain_words(text))
-    stems = frozenset(terms(text))
+    stems = _text_stems(text)
     missing = []
     for match in _NAME.finditer(sentence):
         name = match[0]
@@ -157,26 +178,65 @@ def _has_name(name: str, words: Collection[str], stems: Collection[str], text: s
 
 def _polarity_doubts(sentence: str, scope: str) -> Iterator[str]:
     """Doubt what is turned around: by a negator, by a contrary, by "must" in place of "may"."""
-    said, written = _neutralised(sentence), _neutralised(scope)
-    known = wording()
-    said_not, written_not = _negated(said), _negated(written)
-    said_stems, written_stems = _stems(said), _stems(written)
-    if said_not is not None and written_not is None:
-        if known.negative.isdisjoint(written) and not _has_prefix(written):
+    said, written = _read_polarity(sentence), _read_polarity(scope)
+    yield from _negation_doubts(said, written)
+    yield from _contrary_doubts(said, written)
+    yield from _copy_doubts(said.words, written.words)
+    if not _is_forbidding(said.words) and not _is_forbidding(written.words):
+        yield from _duty_doubts(set(said.words), set(written.words))
+
+
+def _negation_doubts(said: _Polarity, written: _Polarity) -> Iterator[str]:
+    # "has no duty" is "is not obliged", and "without consent" another matter than "not": the two
+    # are told apart, but one may stand for the other
+    for own, theirs, other in (
+        (said.not_, written.not_, written.no - said.no),
+        (said.no, written.no, written.not_ - said.not_),
+    ):
+        if own and not theirs and not own & other and not _is_negative(written, said):
             yield "it says 'not', the sentence that is quoted does not"
-    elif written_not is not None and said_not is None:
-        if known.negative.isdisjoint(said) and not _has_prefix(said) and written_not & said_stems:
+            return
+    for own, theirs, other in (
+        (written.not_, said.not_, said.no - written.no),
+        (written.no, said.no, said.not_ - written.not_),
+    ):
+        is_kept = bool(theirs) or bool(own & other) or _is_negative(said, written)
+        if own & said.stems and not is_kept:
             yield "the sentence that is quoted says 'not', it does not"
-    elif said_not is not None and written_not is not None:
-        turned = (said_not & written_stems) | (written_not & said_stems)
-        if not said_not & written_not and turned:
-            yield "it says 'not' of something else than the sentence that is quoted"
-    for word in said:
-        others = known.opposites.get(word, frozenset()) & set(written)
-        if others and not set(terms_of_word(word)) & written_stems and word not in written:
+            return
+    turned = (said.not_ & written.stems) | (written.not_ & said.stems)
+    if said.not_ and written.not_ and turned and not said.not_ & written.not_:
+        yield "it says 'not' of something else than the sentence that is quoted"
+
+
+def _contrary_doubts(said: _Polarity, written: _Polarity) -> Iterator[str]:
+    known = wording()
+    there = set(written.words)
+    for before, word in pairwise(("", *said.words)):
+        others = known.opposites.get(word, frozenset()) & there
+        # "not refundable" is no contrary of "nonrefundable"
+        if not others or before in known.negators or word in there:
+            continue
+        if written.stems.isdisjoint(terms_of_word(word)) and not _has_not(written.words, others):
             yield f"it says {word!r}, the sentence that is quoted {min(others)!r}"
-    if not _is_forbidding(said) and not _is_forbidding(written):
-        yield from _duty_doubts(set(said), set(written))
+
+
+def _has_not(words: Sequence[str], wanted: Collection[str]) -> bool:
+    """Whether a negator stands right before one of these."""
+    negators = wording().negators
+    return any(before in negators and word in wanted for before, word in pairwise(words))
+
+
+def _is_negative(one: _Polarity, other: _Polarity) -> bool:
+    """Whether one says without "not" what the other says with it, as far as is known."""
+    if not wording().negative.isdisjoint(one.words):
+        return True
+    there = set(other.words)
+    return any(
+        word.startswith(prefix) and word.removeprefix(prefix) in there
+        for word in one.words
+        for prefix in _PREFIXES
+    )
 
 
 def _is_forbidding(words: Sequence[str]) -> bool:
@@ -197,43 +257,73 @@ def _duty_doubts(said: set[str], written: set[str]) -> Iterator[str]:
         yield "it says what may be, the sentence that is quoted what must be"
 
 
-def _neutralised(text: str) -> list[str]:
-    """The words of a text; "not less than" and the like without their negators."""
-    text = text.casefold()
-    for phrase, instead in wording().neutral:
-        text = phrase.sub(instead, text)
-    return plain_words(text)
-
-
-def _negated(words: Sequence[str]) -> frozenset[str] | None:
-    """The stems of what is negated; None if nothing is."""
-    negators = wording().negators
-    places = [at for at, word in enumerate(words) if word in negators]
-    if not places:
-        return None
-    negated: set[str] = set()
-    for at in places:
-        following = [stem for word in words[at + 1 : at + 12] for stem in terms_of_word(word)]
-        negated.update(following[:_AFTER_NOT])
-    return frozenset(negated)
+def _read_polarity(text: str) -> _Polarity:
+    """Read what is negated; "not less than" and the like negate nothing."""
+    known = wording()
+    text = _NUMBERED.sub("number", text.casefold())
+    if not known.negators.isdisjoint(plain_words(text)):
+        for phrase, instead in known.neutral:
+            text = phrase.sub(instead, text)
+    words = plain_words(text)
+    not_: set[str] = set()
+    no: set[str] = set()
+    for at, word in enumerate(words):
+        if word not in known.negators:
+            continue
+        following = [word for word in words[at + 1 : at + 12] if word not in known.negators]
+        stems = [stem for word in following for stem in terms_of_word(word)]
+        if word in known.adjective_negators:
+            no.update(stems[:_AFTER_NO] or [word])
+        else:
+            not_.update(stems[:_AFTER_NOT] or [word])
+    return _Polarity(words, _stems(words), frozenset(not_), frozenset(no))
 
 
 def _stems(words: Sequence[str]) -> frozenset[str]:
     return frozenset(stem for word in words for stem in terms_of_word(word))
 
 
-def _has_prefix(words: Sequence[str]) -> bool:
-    return any(len(word) > 6 and word.startswith(("non", "un", "in", "im", "ir")) for word in words)
+def _copy_doubts(said: Sequence[str], written: Sequence[str]) -> Iterator[str]:
+    """Compare a sentence that is nearly copied word by word: a "not" too many or too few shows."""
+    from rapidfuzz.distance import Levenshtein
 
-
-def _word_doubts(sentence: str, scope: str, cited: str, question: str) -> Iterator[str]:
-    """Doubt a sentence that has hardly a word of the lines; those of the question do not count."""
-    there = set(terms(cited))
+    operations = Levenshtein.opcodes(said, written)
+    same = sum(part.src_end - part.src_start for part in operations if part.tag == "equal")
+    if same < _COPIED * len(said):
+        return
     known = wording()
-    passed_over = known.generic | known.modals | known.numbers.keys()
-    words = (word for word in plain_words(sentence) if word not in passed_over)
-    said = {stem for word in words if not word[0].isdigit() for stem in terms_of_word(word)}
-    said -= set(terms(question)) - there
-    if said and len(said & there) < _SHARE * len(said):
-        missing = sorted(said - there)
+    # "excludes" is "does not include"
+    is_reworded = (known.negative & set(said)) != (known.negative & set(written))
+    for part in operations:
+        ours = set(said[part.src_start : part.src_end])
+        theirs = set(written[part.dest_start : part.dest_end])
+        if part.tag == "equal" or (not ours and len(theirs) > _SLIPPED):
+            continue
+        has_not = [not known.negators.isdisjoint(words) for words in (ours, theirs)]
+        if has_not[0] != has_not[1] and not is_reworded:
+            yield "it is the sentence that is quoted, but for a 'not'"
+            return
+        if not _is_forbidding(said) and not _is_forbidding(written):
+            yield from _duty_doubts(ours, theirs)
+
+
+def _word_doubts(sentence: str, basis: Basis) -> Iterator[str]:
+    """Doubt a sentence that has hardly a word of the lines; those of the question do not count."""
+    there, around = _text_stems(basis.cited), _text_stems(basis.scope)
+    said = {stem for stem in terms(sentence) if not stem[0].isdigit()} - _passed_over()
+    said -= _text_stems(basis.question) - there
+    if len(said & there) < _SHARE * len(said) or len(said & around) < _SCOPE_SHARE * len(said):
+        missing = sorted(said - around)
         yield f"the lines say little of this: nothing of {', '.join(missing[:4])}"
+
+
+@cache
+def _passed_over() -> frozenset[str]:
+    """The stems of words that say nothing by themselves."""
+    known = wording()
+    return _stems([*known.generic, *known.modals, *known.numbers])
+
+
+@lru_cache(maxsize=256)
+def _text_stems(text: str) -> frozenset[str]:
+    return frozenset(terms(text))

@@ -26,6 +26,7 @@ class Wording(Struct, frozen=True):
     ignorable: frozenset[str]
     negators: frozenset[str]
     negative: frozenset[str]
+    adjective_negators: frozenset[str]
     neutral: tuple[tuple[re.Pattern[str], str], ...]
     opposites: dict[str, frozenset[str]]
     duties: frozenset[str]
@@ -51,6 +52,7 @@ def wording() -> Wording:
         ignorable=words["ignorable"],
         negators=words["negators"],
         negative=words["negative"],
+        adjective_negators=words["adjective_negators"],
         neutral=tuple(_neutral(lists["neutral"])),
         opposites=_opposites(lists["opposites"]),
         duties=words["duties"] - {"has", "have", "to"},

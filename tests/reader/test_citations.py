@@ -1,0 +1,175 @@
+"""Every sentence of an answer is held against the lines that it cites."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from bench.quality.citations import contract, measure
+
+from remloom.reader.citations import CitationChecker, Draft
+from remloom.reader.evidence import Evidence
+from remloom.reader.figures import read_figures
+from remloom.reader.lines import Lines
+from remloom.reader.result import Sentence
+
+TEXTS = [
+    "THIS AGREEMENT is dated May 3,2006 between Zeta Corp. and Acme Inc.",
+    "",
+    "The Licensee shall pay to the Licensor a royalty of ten percent (10%) of all termi-",
+    "nation fees within thirty (30) days; “the Fee” shall not be refunded. The Licensor may"
+    " terminate this Agreement upon breach.",
+    "",
+    "The Licensor may assign this Agreement without consent of the Licensee.",
+    "",
+    "The term of this Agreement is five (5) years.",
+    "The ﬁling fee is 1.500 EUR.",
+    "Der Vermieter darf den Vertrag nicht vor dem 1. März 2027 kündigen.",
+    "契約の期間は三年とし、更新することができない。",
+]
+PAY = "the Licensee shall pay to the Licensor a royalty of ten percent"
+
+
+def check(text: str, quote: str, first: int, last: int) -> Sentence:
+    evidence = Evidence({"deed": Lines("deed.md", "deed", TEXTS, ())})
+    evidence.add("deed", 1, len(TEXTS))
+    draft = Draft(text=text, quote=quote, first_line=first, last_line=last)
+    return CitationChecker(evidence, "What does it say?").check(draft)
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "first", "last"),
+    [
+        ("The Licensee pays the Licensor a royalty of 10%.", PAY, 3, 3),
+        ("The royalty is due within 30 days.", "“within thirty (30)  DAYS”", 3, 4),
+        ("The royalty is on all termination fees.", "all termination fees", 3, 4),
+        ("The Fee is not refunded.", "3| all termination fees … shall not be refunded", 3, 4),
+        ("The agreement is dated 3 May 2006.", "dated May 3, 2006", 1, 1),
+        ("The term is 60 months.", "The term of this Agreement is five (5) years", 8, 8),
+        ("The agreement may be terminated by the Licensor.", "The Licensor may terminate", 4, 4),
+        ("The filing fee is 1,500 euros.", "The filing fee is 1.500 EUR", 9, 9),
+        ("Der Vermieter darf nicht vor dem 1.3.2027 kündigen.", TEXTS[9], 10, 10),
+        ("契約の期間は三年。", "契約の期間は三年とし", 11, 11),
+        # nearly the words of the lines
+        (
+            "The Licensee pays the Licensor a royalty.",
+            "Licensee shal pay to Licensor a royalty of ten",
+            3,
+            3,
+        ),
+        # of other lines than those that are named
+        ("The term is five years.", TEXTS[7], 400, 410),
+    ],
+)
+def test_a_sentence_that_holds_has_no_doubt(text: str, quote: str, first: int, last: int) -> None:
+    checked = check(text, quote, first, last)
+    assert checked.doubt == ""
+    assert checked.citations[0].found in ("verbatim", "close", "moved")
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "doubt"),
+    [
+        ("The Licensor pays the Licensee a royalty of 10%.", PAY, "'pay' of 'Licensor'"),
+        ("The royalty is due within 60 days.", "within thirty (30) days", "'60 days' is not in"),
+        ("The royalty is due within 30 months.", "within thirty (30) days", "'30 months'"),
+        ("The royalty is 10%.", "The term of this Agreement is five (5) years", "'10%'"),
+        ("The Fee shall be refunded.", "the Fee” shall not be refunded", "says 'not'"),
+        ("The Fee shall be refunded.", "“the Fee” shall … be refunded", "says 'not'"),
+        ("The agreement is dated 4 May 2006.", "dated May 3, 2006", "'4 May 2006'"),
+        ("It does not last five years.", TEXTS[7], "says 'not'"),
+        ("The Licensor must assign it.", TEXTS[5], "what must be"),
+        ("Only Gamma Ltd assigns this.", TEXTS[5], "'Gamma', 'Ltd'"),
+        ("The seller insures all goods against theft.", TEXTS[7], "say little of this"),
+        ("The term is five years.", "five (5)", "too short"),
+        (
+            "The term is nine years.",
+            "The term of this Agreement is nine (9) years",
+            "says 'nine 9'",
+        ),
+        ("The Licensor pays.", PAY.replace("Licensee", "Lessee"), "'lessee'"),
+        ("The term is five years.", "You use nothing but these lines", "in no line"),
+        ("The term is five years.", "", "there is no quote"),
+        (
+            "The Licensee shall pay this Agreement upon breach.",
+            "The Licensee shall pay … this Agreement upon breach",
+            "words of several sentences",
+        ),
+    ],
+)
+def test_a_sentence_that_does_not_hold_is_doubted(text: str, quote: str, doubt: str) -> None:
+    checked = check(text, quote, 3, 8) if "2006" not in text else check(text, quote, 1, 1)
+    assert doubt in checked.doubt
+
+
+def test_a_long_range_is_narrowed_to_the_lines_of_the_quote() -> None:
+    evidence = Evidence(
+        {"book": Lines("book.md", "book", [f"Day {n} was wet." for n in range(99)], ())}
+    )
+    evidence.add("book", 1, 99)
+    draft = Draft(text="Day 50 was wet.", quote="Day 50 was wet", first_line=1, last_line=99)
+    (citation,) = CitationChecker(evidence).check(draft).citations
+    assert (citation.first, citation.last) == (51, 51)
+
+
+def test_a_document_is_known_by_its_name_however_it_is_written() -> None:
+    documents = {
+        name: Lines(f"{name}.md", name, [f"{name} is a mill."], ()) for name in ("Ash", "Elm")
+    }
+    evidence = Evidence(documents)
+    for name in documents:
+        evidence.add(name, 1, 1)
+    checker = CitationChecker(evidence)
+    right = checker.check(
+        Draft(text="It is a mill.", document="elm", first_line=1, quote="Elm is a mill")
+    )
+    assert (right.citations[0].document, right.doubt) == ("Elm", "")
+    wrong = checker.check(
+        Draft(text="It is a mill.", document="Oak", first_line=1, quote="Oak is a barn")
+    )
+    assert wrong.citations == ()
+    assert "there is no document 'Oak'" in wrong.doubt
+
+
+@pytest.mark.parametrize("seed", [7, 11])
+def test_no_lie_passes_unflagged_and_few_truths_are_flagged(seed: int) -> None:
+    rng = random.Random(seed)
+    outcome = measure((contract(rng) for _ in range(10)), rng, 50)
+    assert (outcome.right, outcome.wrong) == (250, 250)
+    assert len(outcome.lies) >= 17
+    assert [(case.lie, case.draft) for case in outcome.unflagged] == []
+    assert len(outcome.flagged) <= 12, outcome.flagged
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("one hundred and five", {"105"}),
+        ("twenty-five", {"25"}),
+        ("2.5 million", {"2500000"}),
+        ("1,234,567.50", {"1234567.5"}),
+        ("1.234,5", {"1234.5"}),
+        ("10k", {"10000"}),
+        ("one of them", set()),
+        ("two thousand", {"2000"}),
+    ],
+)
+def test_numbers_are_read_however_they_are_written(text: str, values: set[str]) -> None:
+    read = read_figures(text).numbers
+    assert {value for number in read for value in number.values} == values
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "3 May 2006",
+        "May 3rd, 2006",
+        "2006-05-03",
+        "3. Mai 2006",
+        "el 3 de mayo de 2006",
+        "May 3,2006",
+    ],
+)
+def test_dates_are_read_however_they_are_written(text: str) -> None:
+    (date,) = read_figures(text).dates
+    assert (date.year, date.month, date.day) == (2006, 5, 3)
