@@ -53,7 +53,7 @@ def check(text: str, quote: str, first: int, last: int) -> Sentence:
         # nearly the words of the lines
         (
             "The Licensee pays the Licensor a royalty.",
-            "Licensee shal pay to Licensor a royalty of ten",
+            "Licensee shal pay to the Licensor royalty of ten percent",
             3,
             3,
         ),
