@@ -8,6 +8,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
 from ..errors import InvalidInputError, RemloomError
 from ..llm import LLM, Budget
 from ..retrieve.question import checked
@@ -17,6 +19,7 @@ from .events import EventType
 from .history import searched_words
 from .limits import ReadLimits
 from .lines import Lines
+from .parts import asks_for_all, list_parts
 from .reading import ReadingLoop
 from .result import Reading
 from .session import Session, SessionStore
@@ -60,6 +63,9 @@ class DocumentAsker:
             RemloomError: of the documents, when one was forgotten meanwhile.
         """
         question = checked(question)
+        if asks_for_all(question):
+            # every part is looked through, whatever a model would choose
+            limits = replace(limits, turns=0)
         state = self._find_session(session)
         return self._tell(question, tools, limits, state)
 
@@ -160,9 +166,12 @@ class DocumentAsker:
         evidence = loop.evidence
         if not evidence.total_words:
             return WrittenAnswer(text=_NO_TEXT)
+        left = limits.tokens - calls.llm.spent
+        if asks_for_all(question):
+            listing = list_parts(question, evidence, tokens=left)
+            return (yield from calls.make(listing, next(listing)))
         notes = "\n".join(step.notes for step in loop.steps if step.notes)
         searched = searched_words(loop.steps)
-        left = limits.tokens - calls.llm.spent
         tokens = loop.evidence_tokens
         while True:
             writing = write_answer(
