@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import duckdb
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from test_reader_sql import CASES, make_source, make_tables
+from test_reader_sql import make_source, make_tables
 
-from remloom.errors import InvalidInputError, RemloomError
+from remloom.errors import InvalidInputError
 from remloom.reader.line_columns import MAX_WIDTH
 from remloom.reader.sql.allowed import read_allowed
 from remloom.reader.tables import LineTables
 
 SAMPLES = json.loads(Path(__file__).with_name("sql_samples.json").read_text())
-SECRET = "the-secret-in-a-file"
-HOSTILE = [
-    "read_text('{file}')", "read_csv_auto('{file}')", "'{file}'", "read_blob('{file}')", "glob('*')",
-    "COPY documents TO '{file}.out'", "ATTACH '{file}.db' AS x", "INSTALL httpfs", "LOAD httpfs",
-    "PRAGMA database_list", "SET memory_limit = '1TB'", "EXPORT DATABASE '{file}.d'", "CALL pragma_version()",
-    "CREATE TABLE x AS", "DROP TABLE documents", "DELETE FROM documents", "INSERT INTO documents",
-    "UPDATE documents SET text = 'x'", "information_schema.tables", "duckdb_tables()", "sqlite_master",
-    "getenv('HOME')", "current_setting('threads')", "range(1000000000)", "repeat('x', 1000000000)",
-    "generate_series(1, 1000000000)", "[x FOR x IN [1]]", "{'a': 1}", "query('SELECT 1')", "query_table('x')",
-    "RECURSIVE", "LATERAL", "; ", "--", "/*", "*/", "'", '"', "$$", "main.documents", "rowid", "x -> x",
-    "UNNEST([1])", "VALUES (1)", "TABLESAMPLE 1%", "PIVOT", "COLUMNS('.*')", "EXCLUDE (text)", "$1", "?",
-    "documents", "block", "\\", "\0", "\ud800", "0x1F", "1e999", "::JSON", "::STRUCT(a INT)", "{file}",
-]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +28,7 @@ def tables() -> Iterator[LineTables]:
 @pytest.fixture(scope="module")
 def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("files") / "secret.csv"
-    file.write_text(f"text\n{SECRET}\n")
+    file.write_text("text\nwhat no query may read\n")
     return file
 
 
@@ -101,50 +84,6 @@ def test_the_engine_refuses_too_what_the_guard_refuses(
     with pytest.raises(duckdb.Error):
         tables._database.cursor().execute(sql)
     assert sorted(secret.parent.iterdir()) == [secret]
-
-
-TOKENS = re.compile(r"\s+|\w+|'[^']*'|.")
-
-
-@st.composite
-def mutated(draw: st.DrawFn) -> str:
-    queries = [case["sql"] for case in CASES] + SAMPLES
-    tokens = TOKENS.findall(draw(st.sampled_from(queries)))
-    others = TOKENS.findall(draw(st.sampled_from(queries)))
-    for _ in range(draw(st.integers(1, 4))):
-        at = draw(st.integers(0, len(tokens)))
-        until = at + draw(st.integers(0, 3))
-        piece = draw(st.sampled_from(HOSTILE) | st.sampled_from(others))
-        tokens[at:until] = [" ", piece, " "]
-    return "".join(tokens)
-
-
-@settings(max_examples=100, deadline=None)
-@given(sql=mutated())
-def test_no_mutated_query_reads_a_file_or_changes_anything(
-    tables: LineTables, secret: Path, sql: str
-) -> None:
-    sql = sql.replace("{file}", str(secret))
-    before = tables.run("SELECT count(*), sum(word_count) FROM documents").rows
-    try:
-        answer = tables.run(sql)
-    except RemloomError as error:
-        shown = str(error)
-        assert "Internal" not in shown
-        assert "not SQL as it is read here" not in shown
-    else:
-        shown = str(answer.rows)
-        # it binds a query to tables without columns, and cannot do so with each
-        with suppress(duckdb.Error):
-            found = tables._database.get_table_names(_without_search(answer.sql))
-            assert {name.strip('"') for name in found} <= {"documents", "sections"}
-    assert SECRET not in shown
-    assert sorted(secret.parent.iterdir()) == [secret]
-    assert tables.run("SELECT count(*), sum(word_count) FROM documents").rows == before
-
-
-def _without_search(sql: str) -> str:
-    return re.sub(r"search\('(''|[^'])*'(, \d+)?\)", "documents", sql)
 
 
 def test_a_wide_line_takes_several_rows_and_loses_nothing() -> None:

@@ -119,7 +119,7 @@ def _is_search(query: Any) -> bool:
     conditions = _conjuncts(query)
     nodes = [node for condition in conditions for node in condition.walk()]
     looks_for_words = any(
-        isinstance(node, exp.Like | exp.ILike | exp.RegexpLike | exp.SimilarTo)
+        isinstance(node, exp.Like | exp.ILike | exp.RegexpLike | exp.RegexpILike | exp.SimilarTo)
         or function_name(node) in _TEXT_FUNCTIONS
         for node in nodes
     ) and any(isinstance(node, exp.Column) and node.name == "text" for node in nodes)
@@ -150,8 +150,8 @@ def _is_heading_mark(condition: Any) -> bool:
         return all(_is_heading_mark(part.unnest()) for part in condition.flatten())
     if isinstance(condition, exp.EQ | exp.Is):
         sides = condition.this, condition.expression
-        value = next((side for side in sides if isinstance(side, exp.Boolean)), None)
-        if value is None or not value.this:
+        value = next((side for side in sides if isinstance(side, exp.Boolean | exp.Literal)), None)
+        if value is None or value.this not in (True, "1", "true"):
             return False
         condition = sides[0] if value is sides[1] else sides[1]
     return isinstance(condition, exp.Column) and condition.name in _HEADINGS

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from difflib import get_close_matches
 from typing import Any
 
 from sqlglot import exp
 
-from ...errors import UnknownNameError
 from .allowed import read_allowed
-from .parse import refuse
+from .parse import EXAMPLE, refuse
 
 __all__ = ["check_tree", "function_name", "is_query", "own_nodes", "position"]
 
@@ -26,24 +26,35 @@ _REGEX_FUNCTIONS = frozenset({
     "regexp_extract", "regexp_full_match", "regexp_matches", "regexp_replace",
 })  # fmt: skip
 _JOINED = frozenset({"string_agg", "group_concat", "listagg"})  # aggregates of many texts to one
-# the kind of a node that is refused, or a function -> what is right instead
+# what is refused (the kind of a node, an argument of one, a function) -> what is right instead
 _REMEDIES = {
-    "db": "a table is named alone",
-    "catalog": "a table is named alone",
-    "recursive": "WITH without RECURSIVE, or a join",
-    "except": "name the columns",
-    "replace": "name the columns",
+    "Any": "OR, or IN (SELECT …)",
+    "Array": "IN (1, 2, 3)",
     "Bracket": "substr(text, 1, 80), or left(text, 80)",
-    "Placeholder": "write the value itself",
-    "Lateral": "a subquery, or a join",
-    "Var": "name the columns",
-    "Values": "SELECT … FROM the table, with line_num IN (1, 100, 200)",
+    "Fetch": "LIMIT 50",
+    "Glob": "text LIKE '%word%'",
     "Interval": "lines have no times",
-    "search": "FROM search('payment terms', 20)",
-    "string_split": "word_count has the words of a line, split_part(text, ' ', 1) one of them",
+    "Lateral": "a subquery, or a join",
+    "Placeholder": "write the value itself",
+    "Values": "SELECT … FROM the table, with line_num IN (1, 100, 200)",
+    "Var": "name the columns",
+    "array_agg": "string_agg(text, ' ')",
+    "bm25": "FROM search('payment terms', 20)",
+    "catalog": "a table is named alone",
+    "db": "a table is named alone",
+    "except": "name the columns",
+    "list": "string_agg(text, ' ')",
+    "match": "FROM search('payment terms', 20)",
+    "recursive": "WITH without RECURSIVE, or a join",
     "regexp_extract_all": "regexp_extract(text, 'a.b') has the first",
+    "replace": "name the columns",
+    "sample": "WHERE line_num % 100 = 0",
+    "search": "FROM search('payment terms', 20)",
     "str_split": "word_count has the words of a line, split_part(text, ' ', 1) one of them",
+    "string_split": "word_count has the words of a line, split_part(text, ' ', 1) one of them",
+    "unnest": "word_count has the words of a line, split_part(text, ' ', 1) one of them",
 }
+_LIKE = 0.7  # least likeness of a function that may have been meant
 # what the parser calls a part of the query -> what people do
 _WORDS = {"db": "a schema", "catalog": "a database", "sample": "SAMPLE", "laterals": "LATERAL"}
 
@@ -96,7 +107,8 @@ def position(node: Any, sql: str) -> int | None:
 
 
 def _refuse(message: str, sql: str, node: Any, remedy: str = "") -> None:
-    refuse(message, sql, position(node, sql), remedy)
+    example = f"for example: {EXAMPLE.format(table='documents')}"
+    refuse(message, sql, position(node, sql), remedy or example)
 
 
 def _check_literal(node: Any, sql: str) -> None:
@@ -149,8 +161,7 @@ def _check_call(node: Any, sql: str) -> None:
     allowed = read_allowed()
     arity = allowed.arity(name)
     if arity is None:
-        unknown = UnknownNameError("function", name[:60], allowed.names)
-        nearest = unknown.fields["nearest"]
+        nearest = get_close_matches(name, allowed.names, cutoff=_LIKE)
         remedy = f"did you mean {' or '.join(nearest)}?" if nearest else ""
         _refuse(f"there is no function {name[:60]!r} here", sql, node, _REMEDIES.get(name, remedy))
     least, most = arity or (0, 0)
@@ -194,6 +205,7 @@ _CHECKS: dict[str, Callable[[Any, str], None]] = {
     "Limit": _check_window_size,
     "Literal": _check_literal,
     "Offset": _check_window_size,
+    "RegexpILike": _check_match,
     "RegexpLike": _check_match,
     "SimilarTo": _check_match,
     "Table": _check_table,

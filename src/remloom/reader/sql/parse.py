@@ -113,7 +113,12 @@ def _check_tokens(sql: str, table: str) -> None:
     try:
         tokens = list(read_dialect().tokenize(sql))
     except Exception:
-        _fail("a string or a quoted name is not closed", sql, len(sql), table)
+        _fail(
+            "a string or a quoted name is not closed; a quote in a text is written twice: 'it''s'",
+            sql,
+            len(sql),
+            table,
+        )
     while tokens and tokens[-1].token_type.name == "SEMICOLON":
         tokens.pop()
     if not tokens:
