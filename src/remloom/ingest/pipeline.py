@@ -13,7 +13,17 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..errors import ChangedError, RemloomError, StoreError
-from ..model import Edge, EdgeKey, Entity, Moment, ReadItem, ReadReport, Record, edge_types
+from ..model import (
+    Edge,
+    EdgeKey,
+    Entity,
+    Moment,
+    ReadItem,
+    ReadReport,
+    Record,
+    Resource,
+    edge_types,
+)
 from ..sources import Document, Skipped
 from ..store.batch import Preconditions
 from ..store.contract import Reads, Store
@@ -63,6 +73,7 @@ def ingest(
     write: Write,
     update: Update | None = None,
     category: str | None = None,
+    texts_as: str | None = None,
     extractor: Extractor | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ReadReport:
@@ -83,13 +94,15 @@ def ingest(
         update: writes what is made of what it gives to read, in the same transaction; see
             `Store.update`. Without, a chat to which others append meanwhile raises ChangedError.
         category: of the resources, instead of the documents' own.
+        texts_as: the category of texts that do not say themselves what they are; default the one
+            that they were read as before, else "document".
         extractor: finds names; `CapitalizedNames` when not given.
         progress: called with the documents done and, if `source` has a length, how many there are
             (else 0).
     """
     began = time.monotonic()
     names = KnownNames(extractor or CapitalizedNames(), store)
-    reading = _Reading(tenant, store, write, update, category, names)
+    reading = _Reading(tenant, store, write, update, category, names, texts_as)
     total = len(source) if isinstance(source, Sized) else 0
     for done, document in enumerate(source, 1):
         if isinstance(document, Skipped):
@@ -121,12 +134,14 @@ class _Reading:
         update: Update | None,
         category: str | None,
         extractor: Extractor,
+        texts_as: str | None,
     ) -> None:
         self._tenant = tenant
         self._store = store
         self._write = write
         self._update = update
         self._category = category
+        self._texts_as = texts_as
         self._extractor = extractor
         # key of a name: uri of the first document that has it
         self._names: dict[str, str] = {}
@@ -186,13 +201,16 @@ class _Reading:
     # -- documents -----------------------------------------------------------------------------
 
     def _take_document(self, document: Document) -> None:
-        outline = documents.outline(document, tenant=self._tenant, category=self._category)
+        chunks = self._store.records.chunks(document.uri)
+        category = self._category or self._category_of(document, chunks)
+        outline = documents.outline(document, tenant=self._tenant, category=category)
         if not outline.resources:
             self.items.append(ReadItem(uri=document.uri, status="skipped", reason="no text in it"))
             return
-        stored = {record.id for record in self._store.records.chunks(document.uri)}
+        stored = {chunk.id for chunk in chunks}
         ids = tuple(resource.id for resource in outline.resources)
-        if stored.issuperset(ids) and self._is_stored(outline):
+        same_kind = all(chunk.category == category for chunk in chunks)
+        if same_kind and stored.issuperset(ids) and self._is_stored(outline):
             self._add_unchanged(document.uri, ids)
             return
 
@@ -201,6 +219,12 @@ class _Reading:
             return documents.prepare(outline, extractor=self._extractor, name=name)
 
         self._add(prepare(self._store), stored, prepare)
+
+    def _category_of(self, document: Document, chunks: Sequence[Resource]) -> str:
+        """What a text is taken for; whose words it has was perhaps said when it was read before."""
+        if document.category != "document":
+            return document.category
+        return self._texts_as or next((chunk.category for chunk in chunks), "document")
 
     def _is_stored(self, outline: documents.Outline) -> bool:
         """Whether all that a document is, besides its chunks, is what is stored of it."""

@@ -56,17 +56,7 @@ class Ingesting:
 
         What says itself what it is, such as a chat, a table or a browsing history, stays that.
         """
-        from msgspec.structs import replace
-
-        from ..sources import Document
-
-        documents = (
-            replace(document, category=category)
-            if isinstance(document, Document) and document.category == "document"
-            else document
-            for document in self._open(source)
-        )
-        return self._ingest(documents)
+        return self._ingest(self._open(source), texts_as=category)
 
     def read_text(
         self,
@@ -82,7 +72,7 @@ class Ingesting:
         from ..sources import from_text
 
         document = from_text(text, uri=uri, name=name, category=category, at=at)
-        return self._ingest([document], wait=wait)
+        return self._ingest([document], category=category, wait=wait)
 
     def read_rows(self, rows: Iterable[Mapping[str, Any]], uri: str, name: str) -> ReadReport:
         """Read rows, a line each; see `Reader.open_rows`."""
@@ -145,6 +135,7 @@ class Ingesting:
         documents: Iterable[Document | Skipped],
         *,
         category: str | None = None,
+        texts_as: str | None = None,
         wait: bool = True,
         progress: Progress | None = None,
     ) -> ReadReport:
@@ -157,6 +148,7 @@ class Ingesting:
             write=self._write,
             update=self._update,
             category=category,
+            texts_as=texts_as,
             extractor=self._extractor,
             progress=progress,
         )

@@ -9,10 +9,11 @@ import msgspec
 
 from .. import labels
 from ..errors import ConflictError, InvalidInputError, NotFoundError, UnknownNameError, VectorError
-from ..model import EXTRACTED, Edge, Entity, Moment, Receipt, Record
+from ..model import EXTRACTED, Edge, Entity, Moment, Receipt, Record, Resource
 from ..store import validation
 from ..store.batch import Batch, Preconditions
 from ..store.contract import Reads
+from ..store.indexed_text import said
 from ..store.results import Written
 from ..store.specs import EdgeSpec
 from .engine import Engine
@@ -34,7 +35,7 @@ class Writing:
             # one record in place of a list: the validation of the batch refuses it
             return list(self.write_batch(records).ids)
         items = list(records)
-        if not any(map(_refers_by_id, items)):
+        if not any(map(_rests_on_stored, items)):
             return list(self.write_batch(items).ids)
 
         # what an id stands for is read inside the transaction that writes
@@ -107,6 +108,7 @@ class Writing:
                 f"these vectors have {batch.dims} dimensions, {own}",
                 remedy='open the memory with embedder="none" to bring vectors of your own',
             )
+        batch = _without_outdated(reads or self._store, batch)
         return msgspec.structs.replace(batch, expected=expected) if expected else batch
 
     def _report(self, batch: Batch, written: Written, embed: bool) -> Written:
@@ -207,11 +209,34 @@ def _aliases_after(entity: Entity, name: str) -> tuple[str, ...]:
     return tuple(alias for alias in names if labels.key(alias) != key)
 
 
-def _refers_by_id(item: Record | Edge) -> bool:
-    """Say whether an item may refer, by its id, to a record that must be stored."""
+def _rests_on_stored(item: Record | Edge) -> bool:
+    """Say whether what an item means may depend on a record that is stored under an id."""
     if isinstance(item, Edge):
         return may_be_id(item.src) or may_be_id(item.dst)
+    if isinstance(item, Resource):
+        return bool(item.id)
     return isinstance(item, Moment) and bool(item.parent_moment)
+
+
+def _without_outdated(reads: Reads, batch: Batch) -> Batch:
+    """Delete with a batch what was found in texts that it writes with other words, or as somebody
+    else's."""
+    changed = []
+    for item in batch.records:
+        if item.fresh or not isinstance(item.record, Resource):
+            continue
+        stored = reads.records.get("resources", item.record.id)
+        if isinstance(stored, Resource) and said(stored) != said(item.record):
+            changed.append(stored.id)
+    if not changed:
+        return batch
+    from ..profile.withdrawal import evidence_of, marks_of
+
+    return msgspec.structs.replace(
+        batch,
+        deleted=(*batch.deleted, *evidence_of(reads, changed)),
+        deleted_entries=(*batch.deleted_entries, *marks_of(reads, changed)),
+    )
 
 
 def _resolve_labels(reads: Reads, items: Iterable[Record | Edge]) -> Iterator[Record | Edge]:

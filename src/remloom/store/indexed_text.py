@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..model import Entity, Record, Resource
 
-__all__ = ["embedded_text", "origin", "searchable_text"]
+__all__ = ["embedded_text", "origin", "said", "searchable_text"]
 
 
 def searchable_text(record: Record) -> str:
@@ -22,6 +22,11 @@ def origin(record: Record) -> tuple[object, ...]:
     if isinstance(record, Resource):
         return record.category, record.metadata.get("speaker")
     return ()
+
+
+def said(resource: Resource) -> tuple[object, ...]:
+    """Return what a resource says, and who: what evidence that it gives rests on."""
+    return resource.content, *origin(resource)
 
 
 def embedded_text(record: Record) -> str:
