@@ -150,7 +150,7 @@ def ask(
     replies: ScriptedModel | Iterable[Any],
     question: str = "What is the rent?",
     *,
-    session: str = "",
+    session: str | None = None,
     tools: ReadTools | None = None,
     strategy: Any = None,
     **limits: Any,

@@ -48,7 +48,7 @@ class DocumentAsker:
         self._unnamed = Session()
 
     def ask(
-        self, question: str, tools: ReadTools, limits: ReadLimits, session: str = ""
+        self, question: str, tools: ReadTools, limits: ReadLimits, session: str | None = None
     ) -> Telling[Reading]:
         """Answer a question; yields events as they happen, and returns the reading.
 
@@ -190,8 +190,8 @@ class DocumentAsker:
 
     # -- sessions ----------------------------------------------------------------------------------
 
-    def _find_session(self, name: str) -> Session:
-        if not name:
+    def _find_session(self, name: str | None) -> Session:
+        if name is None:
             return self._unnamed
         if self._sessions is None:
             raise InvalidInputError(

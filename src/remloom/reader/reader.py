@@ -308,7 +308,7 @@ class Reader:
         turns: int = 6,
         budget_tokens: int = 30_000,
         seconds: float | None = None,
-        session: str = "",
+        session: str | None = None,
         told: Told | None = None,
     ) -> Reading:
         """Let a model answer a question from what is open: it reads, and what it says is checked.
@@ -347,7 +347,7 @@ class Reader:
         turns: int = 6,
         budget_tokens: int = 30_000,
         seconds: float | None = None,
-        session: str = "",
+        session: str | None = None,
     ) -> Telling[Reading]:
         """Answer a question as `ask` does, and yield the events as they happen.
 
