@@ -187,6 +187,44 @@ def test_lines_that_records_cannot_have_are_counted_instead(memory: Memory) -> N
     assert not lines.lined
 
 
+ODD = st.one_of(
+    st.integers(-3, 10**13),
+    st.text(max_size=3),
+    st.lists(
+        st.one_of(st.integers(-2, 40), st.floats(), st.none(), st.text(max_size=2)), max_size=3
+    ),
+    st.dictionaries(st.text(max_size=2), st.lists(st.integers(), max_size=3), max_size=2),
+    st.sampled_from(["\n\n", "\n   ", "words", [1, 1], [1, 2], [2, 3], [3, 2], [1, 2, 3]]),
+)
+KEYS = ["lines", "pages", "page_lines", "heading", "header", "gap", "columns", "column_lines"]
+CHUNKS = st.lists(
+    st.builds(
+        lambda n, content, metadata, speaker: Resource(
+            id=f"r{n}", content=content, uri="x", metadata={**metadata, **speaker}
+        ),
+        st.integers(),
+        st.sampled_from(["", "one", "one\ntwo", "\n\nthree", "a\r\nb"]),
+        st.dictionaries(st.sampled_from(KEYS), ODD, max_size=5),
+        st.sampled_from([{}, {"speaker": "Ann"}, {"speaker": 7}]),
+    ),
+    max_size=5,
+)
+
+
+@given(CHUNKS)
+@settings(PROPERTY, max_examples=200)
+def test_records_that_say_anything_of_their_place_are_lines_all_the_same(
+    chunks: list[Resource],
+) -> None:
+    rebuilt_chunks = rebuild(chunks)
+    texts = "\n".join(rebuilt_chunks.texts)
+    for chunk, span in zip(chunks, rebuilt_chunks.chunks, strict=True):
+        assert all(part in texts for part in chunk.content.replace("\r\n", "\n").split("\n"))
+        assert 1 <= span.first <= span.last <= len(rebuilt_chunks.texts)
+    for column in rebuilt_chunks.columns.values():
+        assert len(column) == len(rebuilt_chunks.texts)
+
+
 def test_a_document_of_which_a_part_was_forgotten_keeps_its_line_numbers(memory: Memory) -> None:
     paragraphs = [f"Paragraph {n}. " + f"Word{n} " * 200 for n in range(6)]
     memory.read_text("\n\n".join(paragraphs), uri="doc")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ..ingest.gaps import PARAGRAPH, guess_gap
@@ -44,15 +45,29 @@ class Rebuilt(Struct, frozen=True):
     columns: dict[str, list[Any]] = {}
 
 
+_Range = tuple[Annotated[int, Meta(ge=1)], Annotated[int, Meta(ge=1)]]
+
+
+class _Place(Struct, frozen=True, gc=False):
+    """What the metadata of a chunk say of its place. Who wrote the record may say anything."""
+
+    lines: _Range | None = None
+    pages: _Range | None = None
+    page_lines: list[Annotated[int, Meta(ge=0)]] = []
+    heading: str = ""
+    header: _Range | None = None
+    gap: str | None = None
+    columns: dict[str, list[Any]] = {}
+    column_lines: _Range | None = None
+
+
 class _Piece(Struct, frozen=True, gc=False):
     """A chunk as lines, with what it says of where they stood."""
 
     id: str
     texts: list[str]
-    lines: tuple[int, int] | None
-    pages: tuple[int, int] | None
+    place: _Place
     is_turn: bool
-    metadata: dict[str, Any]
 
 
 def rebuild(chunks: Iterable[Resource]) -> Rebuilt:
@@ -86,14 +101,17 @@ def rebuild(chunks: Iterable[Resource]) -> Rebuilt:
 
 def _columns_of(pieces: Sequence[_Piece], texts: list[str]) -> dict[str, list[Any]]:
     """The values beside lines; blank lines are added for those beside none."""
-    placed = [piece.metadata for piece in pieces if "columns" in piece.metadata]
     columns: dict[str, list[Any]] = {}
-    for metadata in placed:
-        first, last = metadata["column_lines"]
+    for piece in pieces:
+        if piece.place.column_lines is None:
+            continue
+        first, last = piece.place.column_lines
         if last - len(texts) > _BLANK_AT_LEAST:
             continue
         texts.extend([""] * (last - len(texts)))
-        for name, values in metadata["columns"].items():
+        for name, values in piece.place.columns.items():
+            if len(values) != last - first + 1:
+                continue
             column = columns.setdefault(name, [])
             column.extend([None] * (last - len(column)))
             column[first - 1 : last] = values
@@ -103,17 +121,20 @@ def _columns_of(pieces: Sequence[_Piece], texts: list[str]) -> dict[str, list[An
 
 
 def _piece_of(chunk: Resource) -> _Piece:
-    return _Piece(
-        id=chunk.id,
-        texts=_texts_of(chunk),
-        lines=chunk.lines,
-        pages=chunk.pages,
-        is_turn=bool(chunk.speaker),
-        metadata=chunk.metadata,
-    )
+    place = _place_of(chunk.metadata)
+    return _Piece(chunk.id, _texts_of(chunk, place.lines), place, bool(chunk.speaker))
 
 
-def _texts_of(chunk: Resource) -> list[str]:
+def _place_of(metadata: dict[str, Any]) -> _Place:
+    """What metadata say of a place; nothing is believed of what cannot be so."""
+    try:
+        place = msgspec.convert(metadata, _Place)
+    except msgspec.ValidationError:
+        return _Place()
+    return replace(place, gap=None) if place.gap and place.gap.strip() else place
+
+
+def _texts_of(chunk: Resource, lines: tuple[int, int] | None) -> list[str]:
     """The lines of a chunk; those of a turn begin with who speaks."""
     content = chunk.content
     if "\r" in content:
@@ -121,7 +142,6 @@ def _texts_of(chunk: Resource) -> list[str]:
     texts = content.split("\n")
     if chunk.speaker:
         # a turn that was read from a file may begin in the line below its speaker
-        lines = chunk.lines
         below = lines[1] - lines[0] + 1 - len(texts) if lines else 0
         if 0 < below <= len(texts) + _BLANK_AT_LEAST:
             texts = [""] * below + texts
@@ -140,20 +160,19 @@ def _split_headers(
     header = pieces[0].texts[:size]
     if any(piece.texts[:size] != header for piece in pieces):
         return None, pieces
-    stored = pieces[0].metadata.get("header")
-    place = (stored[0], stored[1]) if stored else (1, size)
+    place = pieces[0].place.header or (1, size)
     rest = [replace(piece, texts=piece.texts[size:]) for piece in pieces]
     return (header, place), rest
 
 
 def _surplus(piece: _Piece) -> int:
     """How many lines more a chunk has than it had in the source: those of its header."""
-    stored = piece.metadata.get("header")
-    if stored:
-        return int(stored[1]) - int(stored[0]) + 1
-    if not piece.lines or piece.is_turn:
+    if header := piece.place.header:
+        return header[1] - header[0] + 1
+    lines = piece.place.lines
+    if not lines or piece.is_turn:
         return 0
-    return max(0, len(piece.texts) - (piece.lines[1] - piece.lines[0] + 1))
+    return max(0, len(piece.texts) - (lines[1] - lines[0] + 1))
 
 
 def _fit(pieces: Sequence[_Piece]) -> list[_Piece] | None:
@@ -161,9 +180,9 @@ def _fit(pieces: Sequence[_Piece]) -> list[_Piece] | None:
     fitted = []
     at = filled = 0
     for piece in pieces:
-        if piece.lines is None:
+        if piece.place.lines is None:
             return None
-        first, last = piece.lines
+        first, last = piece.place.lines
         missing = last - first + 1 - len(piece.texts)
         if first < max(at, 1) or missing < 0:
             return None
@@ -196,9 +215,9 @@ class _Builder:
     def add_piece(self, piece: _Piece, *, by_lines: bool) -> None:
         """Add a chunk at its lines, or else behind what is there."""
         at = len(self._texts) + bool(self._parts)
-        gap: str | None = piece.metadata.get("gap")
-        if by_lines and piece.lines:
-            first = piece.lines[0]
+        gap = piece.place.gap
+        if by_lines and piece.place.lines:
+            first = piece.place.lines[0]
         else:
             gap = gap if gap is not None else "\n" if piece.is_turn else PARAGRAPH
             first = at + gap.count("\n") if at else 1
@@ -209,10 +228,9 @@ class _Builder:
         self.add([indentation + piece.texts[0], *piece.texts[1:]], first)
         self._before = piece.texts[-1]
         last = len(self._texts) + 1
-        page = piece.pages[0] if piece.pages else 0
-        heading = piece.metadata.get("heading", "")
-        self.spans.append(ChunkSpan(piece.id, first, last, heading, page))
-        self._add_pages(piece, first)
+        page = piece.place.pages[0] if piece.place.pages else 0
+        self.spans.append(ChunkSpan(piece.id, first, last, piece.place.heading, page))
+        self._add_pages(piece.place, first)
 
     def add(self, texts: Sequence[str], first: int) -> None:
         """Add lines from a line on; it may be the last one that is there."""
@@ -230,12 +248,12 @@ class _Builder:
             self._texts.append("".join(self._parts))
             self._parts = []
 
-    def _add_pages(self, piece: _Piece, first: int) -> None:
-        if not piece.pages:
+    def _add_pages(self, place: _Place, first: int) -> None:
+        if not place.pages:
             return
-        page = piece.pages[0]
+        page = place.pages[0]
         if not self.pages or self.pages[-1][1] < page:
             self.pages.append((first, page))
-        for offset in piece.metadata.get("page_lines", ()):
+        for offset in place.page_lines:
             page += 1
             self.pages.append((first + offset, page))
