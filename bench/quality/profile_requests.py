@@ -2,7 +2,9 @@
 
 One person of our own making, of whom a dozen things are known, makes requests. Of each it is
 written down what the answer needs, and what would be out of place; what may be argued about is in
-neither.
+neither. An allergy ("peanuts") is out of place only where others read the answer, where it is
+about others, or where harm may be done or the user be moved: elsewhere it would be the greater harm
+not to give it.
 """
 
 from __future__ import annotations

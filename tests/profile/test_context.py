@@ -31,6 +31,8 @@ AGENTS = (
     "PlannerAgent", "CoderAgent", "DistillerAgent", "FormatterAgent", "RetrieverAgent",
     "ThinkerAgent", "ClarificationAgent", "MyOwnAgent", "",
 )  # fmt: skip
+# what no food is in, as far as its words tell
+WORK = ("Refactor the parser", "Who invented chess?", "Suggest a film", "Surprise me on Sunday")
 
 
 @pytest.fixture(scope="module")
@@ -89,16 +91,24 @@ def test_as_of_a_time_it_is_what_was_known_then(memory: Memory) -> None:
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_an_allergy_reaches_every_agent(memory: Memory, agent: str) -> None:
-    for query in (None, "Plan a dinner", "Suggest a recipe", "Book us a table"):
+    for query in (None, *WORK, "Plan a dinner", "Suggest a recipe", "Book us a table"):
         assert "peanuts" in str(memory.profile.context(query, agent=agent)), query
 
 
-def test_an_allergy_is_told_where_a_choice_may_be_of_food(memory: Memory) -> None:
-    assert "peanuts" in str(memory.profile.context("Surprise me on Sunday"))
-
-
-@pytest.mark.parametrize("query", ["Refactor the parser", "Who invented chess?", "Suggest a film"])
-def test_an_allergy_is_not_told_where_it_cannot_matter(memory: Memory, query: str) -> None:
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Write to the caterer about Friday",
+        "Put a recipe on my blog",
+        "What can my sister eat?",
+        "Drop table recipes",
+        "Change the password of the recipe site",
+        "Talk me into buying the snack box",
+    ],
+)
+def test_an_allergy_is_withheld_where_others_read_or_harm_may_be_done(
+    memory: Memory, query: str
+) -> None:
     assert "peanuts" not in str(memory.profile.context(query))
 
 

@@ -26,7 +26,7 @@ from .context_line import (
 from .evidence import ME
 from .profile import Profile, changes, within
 from .purpose import Purpose
-from .relevance import NAMED, Relevance, Topic
+from .relevance import NAMED, Relevance
 from .request import Extent
 from .slots import Registry, Slot
 from .usage import UsageRules
@@ -154,7 +154,6 @@ class _Choice:
         self._rules = UsageRules(profile.beliefs, spec.purpose, is_personal=spec.is_personal)
         self._relevance = Relevance(spec.query, spec.similar)
         self._has_query = bool(spec.query.strip())
-        self._topic = self._relevance.topic(slots)
         self.withheld = sum(belief.hidden and belief.holds for belief in profile.beliefs)
 
     def candidates(self) -> list[_Candidate]:
@@ -193,7 +192,7 @@ class _Choice:
         named = self._relevance.by_words(slot, belief.value)
         if self._spec.extent == "all" or (self._spec.extent == "most" and _is_safety(slot)):
             named = max(named, _EVERYTHING)
-        return self._rules.allow(belief, slot, named=named, topic=self._topic)
+        return self._rules.allow(belief, slot, named=named, asked=self._has_query)
 
     def _urgency(self, belief: Belief) -> int:
         """Its place in the queue."""
@@ -392,14 +391,14 @@ class _Page:
 def likes_of(profile: Profile, slots: Registry, spec: ContextSpec) -> dict[str, float]:
     """What somebody likes (1) and dislikes (-1), as far as it may be used for this purpose."""
     rules = UsageRules(profile.beliefs, spec.purpose, is_personal=spec.is_personal)
-    topic: Topic = "open" if spec.query.strip() else "none"
+    asked = bool(spec.query.strip())
     likes: dict[str, float] = {}
     for belief in within(profile, spec.scopes):
         slot = slots.get_or_extra(belief.slot)
         worth = _WORTHS.get(belief.slot.rpartition(".")[2], 0.0)
         if not worth or not isinstance(belief.value, str) or not _is_sure(belief):
             continue
-        if rules.allow(belief, slot, named=0.0, topic=topic):
+        if rules.allow(belief, slot, named=0.0, asked=asked):
             likes[belief.value] = worth
     return likes
 

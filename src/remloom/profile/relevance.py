@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..text.analysis import terms
 from .claim import Value
@@ -16,10 +16,7 @@ from .slots import Slot
 if TYPE_CHECKING:
     from ..embed.contract import Embedder
 
-__all__ = ["NAMED", "Relevance", "Topic", "similarities"]
-
-# none: there is no query; named: it names what it is about; open: it leaves that open
-Topic: TypeAlias = Literal["none", "named", "open"]
+__all__ = ["NAMED", "Relevance", "similarities"]
 
 # worth of what a query names: the slot, a value of it, a topic that it helps with
 _NAME = 3.0
@@ -60,14 +57,6 @@ class Relevance:
     def by_words(self, slot: Slot, value: Value) -> float:
         """How far the words of the query name a slot, its topics, or a value; 0: they do not."""
         return self._of_slot(slot) + self._of_value(slot, value)
-
-    def topic(self, slots: Iterable[Slot]) -> Topic:
-        """Whether the query names what it is about, as far as slots are for it."""
-        if not self._terms:
-            return "none"
-        if self._domains:
-            return "named"
-        return "named" if any(self._of_slot(slot) for slot in slots) else "open"
 
     def score(self, slot: Slot, value: Value) -> float:
         """How far the query is about a value in a slot, from 0."""

@@ -64,12 +64,12 @@ class _Known:
     def __init__(self, profile: Profile, slots: Registry, spec: ContextSpec) -> None:
         rules = UsageRules(profile.beliefs, spec.purpose, is_personal=spec.is_personal)
         relevance = Relevance(spec.query)
-        topic = relevance.topic(slots)
+        asked = bool(spec.query.strip())
         self._values: dict[str, list[str]] = {}
         for belief in within(profile, spec.scopes):
             slot = slots.get_or_extra(belief.slot)
             named = relevance.by_words(slot, belief.value)
-            if rules.allow(belief, slot, named=named, topic=topic):
+            if rules.allow(belief, slot, named=named, asked=asked):
                 value = shown_value(belief.label, belief.value)
                 self._values.setdefault(belief.slot, []).append(value)
 

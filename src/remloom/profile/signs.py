@@ -71,6 +71,11 @@ def name_patterns() -> tuple[re.Pattern[str], ...]:
         ),
         re.compile(rf"(?P<name>{_NAME})(?<=['’]s)(?!\w)"),
         re.compile(rf"\b(?i:about|of|for|with|and|know) (?P<name>{_NAME})"),
+        # "the wedding of the Kellers", "who is older, Pedro or Rita"
+        re.compile(
+            rf"\b(?i:wedding|birthday|party|house|family|kids) of (?:the )?(?P<name>{_NAME})"
+        ),
+        re.compile(rf"\b(?i:who)\b.{{1,60}}?(?P<name>{_NAME}) or {_NAME}"),
     )
 
 

@@ -1,7 +1,8 @@
 """Usage: what of a profile may be given, for which purpose.
 
-Behaviour and what is feasible is for every task. Who somebody is, is for small talk, examples and
-recommendations, and never for tools, risk or security; other people are told nothing of it.
+Behaviour and what is feasible is for every task, and so is what could hurt. Who somebody is, is for
+small talk, examples and recommendations, and never for tools, risk or security; other people are
+told nothing of it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from .belief import Belief
 from .claim import Value
 from .purpose import PURPOSES, Purpose
-from .relevance import NAMED, Topic
+from .relevance import NAMED
 from .slots import Slot
 
 __all__ = ["UsageRules"]
@@ -38,7 +39,6 @@ _NEVER: frozenset[Purpose] = frozenset(
 )
 _HARMFUL: frozenset[Purpose] = frozenset(("risk", "security", "persuade"))
 _OF_OTHERS: frozenset[Purpose] = frozenset(("letter", "somebody_else"))
-_CHOICES: frozenset[Purpose] = frozenset(("recommend", "planning"))
 _GUESSED = ("observed", "inferred")  # not said by the user
 
 
@@ -67,12 +67,12 @@ class UsageRules:
         """Whether soft identity may be used."""
         return self._purpose in self._soft
 
-    def allow(self, belief: Belief, slot: Slot, *, named: float, topic: Topic) -> bool:
+    def allow(self, belief: Belief, slot: Slot, *, named: float, asked: bool) -> bool:
         """Whether a belief may be given.
 
         Args:
             named: how far the words of the query name it, see `Relevance.by_words`.
-            topic: what there is to go by, see `Topic`.
+            asked: whether there is a query.
         """
         if belief.hidden or not self._may_know(belief, slot):
             return False
@@ -83,7 +83,7 @@ class UsageRules:
             # what is to be done on a machine must not be taken for theirs either
             return slot.standing and not slot.sensitive
         if slot.sensitive:
-            return self._allow_sensitive(slot, named=named, topic=topic)
+            return self._allow_sensitive(slot, named=named, asked=asked)
         if not _is_personal(slot):
             return True
         if slot.usage == "soft" and not self.allows_soft:
@@ -98,18 +98,14 @@ class UsageRules:
         is_identity = slot.id.startswith("identity.") and not self._may_infer
         return not slot.sensitive and not is_identity
 
-    def _allow_sensitive(self, slot: Slot, *, named: float, topic: Topic) -> bool:
+    def _allow_sensitive(self, slot: Slot, *, named: float, asked: bool) -> bool:
         if not slot.standing:
             return named > 0 and self._purpose not in _NEVER and self._is_personal
-        # an allergy is for everyone who is not told what for; else where it could hurt
-        if topic == "none":
-            return True
-        if self._purpose in _HARMFUL:
+        if asked and self._purpose in _HARMFUL:
             # "drop table recipes" is not about food
             return self._is_personal and named >= NAMED
-        # whatever is chosen, it may be food
-        is_open = topic == "open" and self._purpose in _CHOICES
-        return self._is_personal and (named > 0 or is_open)
+        # no query has to be understood for this: an allergy that is not told could hurt
+        return True
 
 
 def _is_personal(slot: Slot) -> bool:
