@@ -166,8 +166,19 @@ def test_the_budget_of_tokens_keeps_something_back_for_the_answer(memory: Memory
 def test_a_small_budget_reads_what_needs_no_model(memory: Memory) -> None:
     _, reading, model = ask(memory, [], tokens=3_000)
     assert not asked(model)
+    assert f"{RENT}| " in asked(model, "read_answer")[0]
     assert RENT in cited(reading)
     assert reading.doubts
+
+
+@pytest.mark.parametrize("tokens", [1, 500, 2_000, 4_000, 8_000, 16_000])
+def test_no_budget_is_exceeded_and_none_leaves_nothing_to_go_on_with(
+    memory: Memory, tokens: int
+) -> None:
+    replies = (step(between(number, number + 40)) for number in range(1, 2000, 50))
+    _, reading, _ = ask(memory, replies, tokens=tokens)
+    assert reading.tokens <= tokens
+    assert f"Lines {RENT}-{RENT}]" in reading.answer
 
 
 def test_the_limit_of_seconds_lets_no_further_turn_begin(memory: Memory) -> None:

@@ -29,7 +29,8 @@ from .transcript import Range
 
 __all__ = ["DocumentAsker"]
 
-_LEAST_EVIDENCE = 200  # tokens
+# tokens of the lines that an answer is tried with where the budget is small, and of the fewest
+_FEW_LINES, _FEWEST_LINES = 1_000, 200
 _NO_TEXT = "There is no text in what is open."
 
 
@@ -172,7 +173,7 @@ class DocumentAsker:
             return (yield from calls.make(listing, next(listing)))
         notes = "\n".join(step.notes for step in loop.steps if step.notes)
         searched = searched_words(loop.steps)
-        tokens = loop.evidence_tokens
+        tokens = max(loop.evidence_tokens, _FEW_LINES)
         while True:
             writing = write_answer(
                 question,
@@ -183,7 +184,7 @@ class DocumentAsker:
                 subjects=loop.subjects(),
             )
             first = next(writing)
-            if tokens < _LEAST_EVIDENCE or sum(map(calls.most, first)) <= left:
+            if tokens < _FEWEST_LINES or sum(map(calls.most, first)) <= left:
                 return (yield from calls.make(writing, first))
             # a text of many tokens: what does not fit beside it is a doubt
             tokens = tokens * 2 // 3
