@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from hashlib import sha256
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remloom.ingest.blocks import blocks
-from remloom.ingest.chunker import LEAST, MOST, TARGET, Chunk, chunk_table, chunk_text
+from remloom.ingest.chunker import CUT, LEAST, MOST, TARGET, Chunk, chunk_table, chunk_text
 from remloom.text.sentences import count_words, sentence_ends
 
+DEMO = Path(__file__).parents[1] / "examples" / "demo"
 SENTENCE = "The harbour master of a small port moves one vessel on the board. "  # 13 words
 
 
@@ -277,3 +281,17 @@ def test_no_sentence_of_a_huge_paragraph_ends_at_an_abbreviation() -> None:
 def test_a_long_paragraph_whose_sentences_end_like_abbreviations_is_cut_at_their_ends():
     sentence = "We met, e.g. at noon, Dr. Sand and Mr. Pell of St. Ives. "
     assert sentence_ends(sentence * 500) == [len(sentence) * count for count in range(1, 501)]
+
+
+def test_who_cuts_otherwise_says_so():
+    """Documents that were read before are cut again only when `CUT` says that it is done otherwise.
+
+    If this fails, raise `CUT`, and write down here what it is now.
+    """
+    cut = [
+        [chunk.start, chunk.end, *chunk.lines, chunk.heading]
+        for page in sorted(DEMO.glob("*.md"))
+        for chunk in chunk_text(page.read_text(encoding="utf-8"))
+    ]
+    digest = sha256(json.dumps(cut).encode()).hexdigest()[:12]
+    assert (CUT, digest) == (1, "ec25fbc6c00e")

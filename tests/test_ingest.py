@@ -12,7 +12,7 @@ import pytest
 
 from remloom import labels
 from remloom.errors import InvalidInputError, StoreFullError
-from remloom.ingest import ingest
+from remloom.ingest import documents, ingest
 from remloom.model import Edge, Entity, Hit, Message, Moment, ReadReport, Record, Resource
 from remloom.predicates import Query
 from remloom.sources import Document, Turn, from_messages, from_text, open_source
@@ -48,8 +48,8 @@ def read(store: Store) -> Read:
         return store.write(msgspec.structs.replace(prepared, expected=expected))
 
     def reading(source: object, **options: object) -> ReadReport:
-        documents = open_source(source) if isinstance(source, Path | str) else source
-        return ingest(documents, tenant="t", store=store, **{"write": write, **options})  # type: ignore[arg-type]
+        given = open_source(source) if isinstance(source, Path | str) else source
+        return ingest(given, tenant="t", store=store, **{"write": write, **options})  # type: ignore[arg-type]
 
     return reading
 
@@ -118,6 +118,34 @@ def test_reading_again_writes_nothing(read: Read, store: Store):
     assert (again.resources, again.entities, again.moments, again.edges) == (0, 0, 0, 0)
     assert again.ids == first.ids
     assert [record.updated_at for record in store.records.all()] == before
+
+
+def test_a_document_that_is_the_same_is_not_cut_again(
+    read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "port.md"
+    path.write_text(long_text(4))
+    first = read(path)
+    with monkeypatch.context() as patched:
+        patched.setattr(documents, "outline", None)
+        again = read(path)
+        assert (again.items[0].status, again.ids) == ("unchanged", first.ids)
+    # cut in another way, it is cut again to see, and here it is the same
+    monkeypatch.setattr(documents, "CUT", documents.CUT + 1)
+    assert read(path).items[0].status == "unchanged"
+    path.write_text(long_text(5))
+    assert read(path).items[0].status == "read"
+
+
+def test_a_chunk_that_is_gone_comes_back_when_its_document_is_read_again(
+    read: Read, store: Store, tmp_path: Path
+):
+    path = tmp_path / "port.md"
+    path.write_text(long_text(4))
+    first = read(path)
+    store.write(validation.build([], tenant="t", model="", deleted=[first.ids[1]]))
+    assert read(path).items[0].status == "read"
+    assert read(path).ids == first.ids
 
 
 def test_every_chunk_can_be_traced_to_its_lines(read: Read, store: Store, tmp_path: Path):

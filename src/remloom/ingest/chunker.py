@@ -16,8 +16,11 @@ from msgspec import Struct
 from ..text.sentences import count_words, sentence_ends
 from .blocks import Block, blocks
 
-__all__ = ["TARGET", "Chunk", "chunk_table", "chunk_text"]
+__all__ = ["CUT", "TARGET", "Chunk", "chunk_table", "chunk_text"]
 
+# to be raised when chunks of a text become others, or what is noted of them: a document that was
+# read before is then cut again, rather than taken for the same by the hash of its text
+CUT = 1
 TARGET = 300  # words of a chunk
 MOST = 360  # words up to which a chunk is filled rather than a paragraph cut
 LEAST = 75  # words below which a rest joins the chunk before it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -19,7 +19,7 @@ from ..errors import LabelError
 from ..model import EXTRACTED, Edge, Entity, Moment, Resource
 from ..sources import Document
 from ..store.record_ids import resource_id
-from .chunker import Chunk, chunk_table, chunk_text
+from .chunker import CUT, Chunk, chunk_table, chunk_text
 from .gaps import PARAGRAPH, guess_gap, normal_gap
 from .links import authored_by, chain, mentions, references
 from .names.name import Extractor, Name
@@ -28,6 +28,7 @@ from .prepared import Prepared
 __all__ = [
     "Outline",
     "digest",
+    "document_id",
     "identity",
     "label",
     "outline",
@@ -65,18 +66,17 @@ class Outline(Struct, frozen=True):
     chunks: tuple[Chunk, ...]
     resources: tuple[Resource, ...]  # in order, each with its id, but without name and names
     digest: str
+    text_digest: str
 
     @property
     def id(self) -> str:
         """The id of the entity that the document is."""
-        return identity("document", self.document.uri)
+        return document_id(self.document.uri)
 
     @property
     def moment_id(self) -> str:
         """The id of its moment; empty when it is not dated."""
-        at = self.document.at
-        ids = (resource.id for resource in self.resources)
-        return identity(self.document.uri, "document", at.isoformat(), *ids) if at else ""
+        return moment_id(self.document, [resource.id for resource in self.resources])
 
 
 def outline(document: Document, *, tenant: str, category: str | None = None) -> Outline:
@@ -99,7 +99,13 @@ def outline(document: Document, *, tenant: str, category: str | None = None) -> 
         )
         resources.append(replace(resource, id=resource_id(tenant, resource)))
         before = chunk
-    return Outline(document, tuple(chunks), tuple(resources), digest(document))
+    return Outline(
+        document,
+        tuple(chunks),
+        tuple(resources),
+        digest(document),
+        text_digest(document, category),
+    )
 
 
 def prepare(outline: Outline, *, extractor: Extractor, name: str = "") -> Prepared:
@@ -180,6 +186,33 @@ def digest(document: Document) -> str:
     if any(sessions):
         facts.append(sessions)
     return sha256(msgspec.json.encode(facts)).hexdigest()[:16]
+
+
+def text_digest(document: Document, category: str | None) -> str:
+    """A hash of what chunks are made of, and of how: while it is the same, so are they."""
+    shape: list[Any] = [
+        CUT,
+        category or document.category,
+        document.media_type,
+        document.body,
+        document.lined,
+        document.pages,
+        document.columns,
+    ]
+    hashed = sha256(msgspec.json.encode(shape))
+    hashed.update(document.text.encode("utf-8", "surrogatepass"))
+    return hashed.hexdigest()[:32]
+
+
+def document_id(uri: str) -> str:
+    """The id of the entity that stands for a document."""
+    return identity("document", uri)
+
+
+def moment_id(document: Document, ids: Iterable[str]) -> str:
+    """The id of the moment of a document with these chunks; empty when it is not dated."""
+    at = document.at
+    return identity(document.uri, "document", at.isoformat(), *ids) if at else ""
 
 
 # -- chunks --------------------------------------------------------------------------------------
@@ -283,6 +316,7 @@ def _document_entity(outline: Outline, title: str) -> Entity:
         "media_type": document.media_type,
         "chunks": len(outline.chunks),
         "digest": outline.digest,
+        "text": outline.text_digest,
     }
     if document.at:
         properties["date"] = document.at.date().isoformat()

@@ -203,13 +203,17 @@ class _Reading:
     def _take_document(self, document: Document) -> None:
         chunks = self._store.records.chunks(document.uri)
         category = self._category or self._category_of(document, chunks)
+        same_kind = all(chunk.category == category for chunk in chunks)
+        ids = tuple(chunk.id for chunk in chunks)
+        if same_kind and self._is_same(document, category, ids):
+            self._add_unchanged(document.uri, ids)
+            return
         outline = documents.outline(document, tenant=self._tenant, category=category)
         if not outline.resources:
             self.items.append(ReadItem(uri=document.uri, status="skipped", reason="no text in it"))
             return
         stored = {chunk.id for chunk in chunks}
         ids = tuple(resource.id for resource in outline.resources)
-        same_kind = all(chunk.category == category for chunk in chunks)
         if same_kind and stored.issuperset(ids) and self._is_stored(outline):
             self._add_unchanged(document.uri, ids)
             return
@@ -225,6 +229,24 @@ class _Reading:
         if document.category != "document":
             return document.category
         return self._texts_as or next((chunk.category for chunk in chunks), "document")
+
+    def _is_same(self, document: Document, category: str, ids: Sequence[str]) -> bool:
+        """Whether a document is as it was, and all of these chunks of it are there.
+
+        Cutting a book takes seconds, and telling that it is the same is to take none. If it says no
+        it may be the same all the same.
+        """
+        records = self._store.records
+        entity = records.get("entities", documents.document_id(document.uri))
+        if not isinstance(entity, Entity):
+            return False
+        facts = entity.properties
+        if facts.get("text") != documents.text_digest(document, category):
+            return False
+        if facts.get("chunks") != len(ids) or facts.get("digest") != documents.digest(document):
+            return False
+        moment = documents.moment_id(document, ids)
+        return not moment or records.get("moments", moment) is not None
 
     def _is_stored(self, outline: documents.Outline) -> bool:
         """Whether all that a document is, besides its chunks, is what is stored of it."""
