@@ -305,6 +305,7 @@ class AsyncReader(_AsyncNoun[Reader]):
     stats = _noun_in_thread(Reader.stats)
     ask = _noun_in_thread(Reader.ask)
     stream = _iterated_in_thread(Reader.stream, at_once=1)
+    keep = _noun_in_thread(Reader.keep)
     sessions = _noun_in_thread(Reader.sessions)
     session = _noun_in_thread(Reader.session)
     delete_session = _noun_in_thread(Reader.delete_session)

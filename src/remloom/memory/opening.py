@@ -16,6 +16,7 @@ from .ingesting import Ingesting
 
 if TYPE_CHECKING:
     from ..reader.events import Told
+    from ..reader.kept_answer import AnswerKeeper
     from ..reader.strategy import Strategy
 
 __all__ = ["Opening", "open_reader"]
@@ -40,6 +41,7 @@ def open_reader(
         opening,
         embed=engine.try_embed_query,
         llm=lambda: engine.required_llm,
+        keeper=lambda: _make_keeper(engine),
         told=told,
         strategy=strategy,
         table=table,
@@ -47,6 +49,17 @@ def open_reader(
     for document in documents:
         reader.open(document)
     return reader
+
+
+def _make_keeper(engine: Engine) -> AnswerKeeper:
+    from ..reader.kept_answer import AnswerKeeper
+
+    return AnswerKeeper(
+        engine.store,
+        engine.tenant,
+        embedder=lambda: engine.embedder_name,
+        written=engine.embed_in_background,
+    )
 
 
 class Opening:

@@ -91,7 +91,6 @@ class CitationChecker:
 
     def _cited(self, name: str, first: int, last: int, quote: str, match: Match) -> Cited:
         lines = self._evidence.documents[name]
-        page = lines.page(first)
         return Cited(
             uri=lines.uri,
             document=name,
@@ -99,7 +98,8 @@ class CitationChecker:
             last=last,
             quote=" ".join(quote.split()),
             found=match.found,
-            page=page,
+            page=lines.page(first),
+            lined=lines.lined,
         )
 
     def _describe_range(self, draft: Draft, name: str, match: Match) -> str:

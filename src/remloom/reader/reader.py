@@ -27,6 +27,7 @@ from .transcript import line_ranges
 if TYPE_CHECKING:
     from ..llm import LLM
     from .asking import DocumentAsker
+    from .kept_answer import AnswerKeeper
     from .result import Reading
     from .search import LineSearch
     from .strategy import Strategy
@@ -48,6 +49,7 @@ class Reader:
         finder: finds documents, and reads in those that are not there.
         embed: embeds a question; None where there is no embedder.
         llm: gives the language model.
+        keeper: gives what keeps answers.
         told: is called with each event.
         strategy: how a model reads; default as seed 3 has it.
         table: what SQL calls the table of lines.
@@ -60,6 +62,7 @@ class Reader:
         *,
         embed: Embed,
         llm: Callable[[], LLM],
+        keeper: Callable[[], AnswerKeeper],
         told: Told | None = None,
         strategy: Strategy | None = None,
         table: str = TABLE,
@@ -68,6 +71,7 @@ class Reader:
         self._finder = finder
         self._embed = embed
         self._llm = llm
+        self._keeper = keeper
         self._listener = Listener(told)
         self._opened = Documents(store)
         # what was shown, by uri
@@ -379,6 +383,20 @@ class Reader:
         reading = yield from telling
         self._stats.add(reading)
         return reading
+
+    def keep(self, reading: Reading) -> str:
+        """Keep an answer as a record, which `recall` finds; returns its id.
+
+        Only sentences without a doubt are kept, and only as far as what they cite still says so.
+        The record is derived from the chunks that it cites: it goes with them when they are
+        forgotten. It is written by a run, which can be rolled back: `memory.runs`.
+
+        Raises:
+            InvalidInputError: nothing in the answer holds.
+            ConflictError: another answer is being kept at this moment.
+        """
+        self._check_open()
+        return self._keeper().keep(reading)
 
     def sessions(self) -> list[Session]:
         """List the sessions of this memory that have names, by name."""

@@ -1,0 +1,128 @@
+"""Kept answers: what was answered and holds, as a record that is recalled like any other.
+
+It is derived from the chunks that it cites: forgetting them, or their document, takes it along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from msgspec.structs import replace
+
+from ..errors import InvalidInputError
+from ..model import Resource
+from ..runs.lifecycle import run_to_end
+from ..runs.run import begin_run
+from ..runs.writer import Writer
+from ..store.contract import Store
+from .answering import render
+from .citations import CitationChecker, Draft
+from .evidence import Evidence
+from .lines import Lines, read_lines
+from .records import record_ids
+from .result import Reading, Sentence
+
+__all__ = ["ANSWER", "RUN_KIND", "AnswerKeeper"]
+
+ANSWER = "answer"  # the kind of the records
+RUN_KIND = "reader"
+_NAME = 200  # characters of a question that name its answer
+
+
+class AnswerKeeper:
+    """Keeps answers in one tenant's memory.
+
+    Args:
+        store, tenant: where.
+        embedder: gives the name of the embedder; empty: there is none.
+        written: is called when something was written, and waits to be embedded.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        tenant: str,
+        *,
+        embedder: Callable[[], str],
+        written: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._tenant = tenant
+        self._embedder = embedder
+        self._written = written
+
+    def keep(self, reading: Reading) -> str:
+        """Write the sentences of an answer that hold as a record; returns its id.
+
+        What is cited is looked up once more: of a document that was changed since, only what it
+        still says is kept. The same answer kept twice is one record. The run that writes it can be
+        rolled back.
+
+        Raises:
+            InvalidInputError: nothing in it holds.
+            GoneError: what it cites is forgotten while it is written.
+            ConflictError: another answer is being kept at this moment.
+        """
+        documents = self._read_documents(reading)
+        kept = [*_still_holding(reading, documents)]
+        if not kept:
+            raise InvalidInputError(
+                "nothing in this answer is held by what the documents say now",
+                remedy="keep an answer that was found and has sentences without a doubt",
+            )
+        record = self._record(reading, kept, documents)
+        run = begin_run(self._store, RUN_KIND, {})
+        writer = Writer(self._store, self._tenant, run, model=self._embedder())
+        with run_to_end(self._store, writer):
+            (id,) = writer.write([record])
+            writer.count(answers=1)
+        self._written()
+        return id
+
+    def _read_documents(self, reading: Reading) -> dict[str, Lines]:
+        names = {citation.document: citation.uri for citation in reading.citations}
+        return {name: read_lines(self._store, uri, name) for name, uri in names.items()}
+
+    def _record(
+        self, reading: Reading, kept: list[Sentence], documents: dict[str, Lines]
+    ) -> Resource:
+        cited = [citation for sentence in kept for citation in sentence.citations]
+        spans = [(one.document, one.first, one.last) for one in cited]
+        return Resource(
+            name=" ".join(reading.question.split())[:_NAME],
+            content=render(kept, named=True),
+            context=reading.question,
+            category="answer",
+            kind=ANSWER,
+            trust="derived",
+            # chunks are as they were read
+            generation=1,
+            parents=record_ids(documents, spans),
+            metadata={"citations": [one.as_dict() for one in cited]},
+        )
+
+
+def _still_holding(reading: Reading, documents: dict[str, Lines]) -> Iterator[Sentence]:
+    """The sentences without a doubt, with those of their citations that still hold."""
+    evidence = Evidence(documents)
+    for name, lines in documents.items():
+        evidence.add(name, 1, len(lines))
+    checker = CitationChecker(evidence, reading.question)
+    for sentence in reading.sentences:
+        if sentence.doubt:
+            continue
+        checked = [
+            checker.check(
+                Draft(
+                    text=sentence.text,
+                    document=citation.document,
+                    first_line=citation.first,
+                    last_line=citation.last,
+                    quote=citation.quote,
+                )
+            )
+            for citation in sentence.citations
+        ]
+        citations = tuple(one.citations[0] for one in checked if not one.doubt)
+        if citations:
+            yield replace(sentence, citations=citations)
