@@ -56,7 +56,7 @@ LINES = st.builds(
     st.sampled_from([" ", " ", "  ", ""]),
 )
 TEXTS = st.lists(LINES, min_size=1, max_size=60).map("\n".join).filter(str.strip)
-PROPERTY = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+PROPERTY = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @given(TEXTS)
@@ -212,7 +212,7 @@ CHUNKS = st.lists(
 
 
 @given(CHUNKS)
-@settings(PROPERTY, max_examples=200)
+@settings(PROPERTY, max_examples=100)
 def test_records_that_say_anything_of_their_place_are_lines_all_the_same(
     chunks: list[Resource],
 ) -> None:

@@ -131,6 +131,9 @@ def _place_of(metadata: dict[str, Any]) -> _Place:
         place = msgspec.convert(metadata, _Place)
     except msgspec.ValidationError:
         return _Place()
+    ranges = (place.lines, place.pages, place.header, place.column_lines)
+    if any(given and given[0] > given[1] for given in ranges):
+        return _Place()
     return replace(place, gap=None) if place.gap and place.gap.strip() else place
 
 
@@ -158,7 +161,7 @@ def _split_headers(
         return None, pieces
     size = surplus[0]
     header = pieces[0].texts[:size]
-    if any(piece.texts[:size] != header for piece in pieces):
+    if any(piece.texts[:size] != header or len(piece.texts) == size for piece in pieces):
         return None, pieces
     place = pieces[0].place.header or (1, size)
     rest = [replace(piece, texts=piece.texts[size:]) for piece in pieces]
