@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 from ..text.analysis import STOP_WORDS, term_set
 from .domains import domain_words, domains_of, without_material
 from .purpose import Purpose
+from .relaying import is_relayed
 from .signs import (
     name_patterns,
     no_names,
@@ -129,7 +130,7 @@ class Request:
 
     def _restrained(self) -> Purpose | None:
         """The purpose that closes what is of the user, if there are signs of one."""
-        if self._is_letter():
+        if self._is_letter() or is_relayed(self._without_asides, self._own_terms):
             return "letter"
         if self._is_of_somebody_else():
             return "somebody_else"
@@ -158,11 +159,19 @@ class Request:
 
     # -- about what is known of the user -----------------------------------------------------------
 
+    @cached_property
+    def _without_asides(self) -> str:
+        return _ASIDE.sub(" ", self._folded)
+
+    @property
+    def _own_terms(self) -> _Terms:
+        return frozenset().union(*(_terms_of(name) for names in self._own for name in names))
+
     def _asks_for_no_more_than_is_known(self) -> bool:
         """Whether nothing stands in it but the name of what is known of the user, or its value:
         "What about my kids?". Whatever words that name has, it is a question about oneself.
         """
-        text = _ASIDE.sub(" ", self._folded)
+        text = self._without_asides
         if self._addresses_somebody(text):
             return False
         asked = term_set(text)
@@ -176,7 +185,7 @@ class Request:
 
     def _is_of_one_domain(self, rest: set[str]) -> bool:
         """Whether the user is named, and all other words are of one domain: "my meds"."""
-        if not rest or not _SELF.search(_ASIDE.sub(" ", self._folded)):
+        if not rest or not _SELF.search(self._without_asides):
             return False
         for name in domains_of(self._folded):
             said = " ".join(domain_words(name).findall(self._folded))
@@ -232,10 +241,10 @@ class Request:
 
     def _without_others(self) -> str:
         # "my brother" is the brother
-        return relation().sub(" ", _ASIDE.sub(" ", self._folded))
+        return relation().sub(" ", self._without_asides)
 
     def _is_together(self) -> bool:
-        text = _ASIDE.sub(" ", self._folded)
+        text = self._without_asides
         return _TOGETHER.search(text) is not None or with_somebody().search(text) is not None
 
     @cached_property
