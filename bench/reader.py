@@ -16,12 +16,15 @@ import textwrap
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from remloom import Memory
 from remloom.reader.reader import Reader
 
 from . import data
 from .measure import Results, timing
+from .quality.reader import PAGE
+from .quality.tables import put_into_page
 
 SIZES = (70_000, 1_000_000)  # lines
 BARS = {  # ms, by lines
@@ -97,16 +100,34 @@ def _spent(
 
 
 def _memory() -> float:
-    """The most that this process has had in memory so far, in megabytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """What this process has in memory now, in megabytes."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
+    return pages * resource.getpagesize() / 1e6
+
+
+def table(found: dict[str, dict[str, Any]]) -> str:
+    """The results as a table: CPU time, and how many times a scan takes as long."""
+    rows = ["| call | lines | CPU time | scans of all lines |", "|---|---|---|---|"]
+    for name in ("open", "search", "find", "sql"):
+        for size in SIZES:
+            row = found[f"{name}/{size}"]
+            rows.append(
+                f"| `{name}` | {size:,} | {row['ours']['p50'] / 1_000:,.0f} ms"
+                f" | {1 / row['ratio']:.2g} |"
+            )
+    return "\n".join(rows)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.reader", description=__doc__)
     parser.add_argument("--sizes", type=float, nargs="+", default=SIZES, help="lines")
+    parser.add_argument("--page", action="store_true", help="put the table into docs/reader.md")
     given = parser.parse_args()
+    results = Results("reader")
     with tempfile.TemporaryDirectory(prefix="remloom-reader-") as folder:
-        measure(Path(folder), [int(size) for size in given.sizes], Results("reader"))
+        measure(Path(folder), [int(size) for size in given.sizes], results)
+    if given.page:
+        put_into_page({"times": table(results.found)}, PAGE)
 
 
 if __name__ == "__main__":

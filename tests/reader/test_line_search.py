@@ -109,6 +109,14 @@ def test_with_room_for_all_of_it_the_whole_document_is_read(memory: Memory):
     assert {number for number, text in enumerate(lines.texts, 1) if text} <= read
 
 
+def test_of_a_line_that_is_too_long_the_part_with_the_words_is_read(memory: Memory):
+    line = f"{'This is not it. ' * 200}The rent is due on Monday. {'Nor is this. ' * 200}"
+    found = words_alone(memory).find("rent due", [open_lines(memory, line)], words=12)
+    assert lines_of(found) == [(1, 1)]
+    assert "The rent is due on" in found[0].text
+    assert found[0].words == 12
+
+
 def test_nothing_is_found_for_words_that_are_not_there(memory: Memory):
     lines = open_lines(memory, LEASE)
     assert words_alone(memory).find("zebra crossings", [lines]) == []

@@ -42,9 +42,10 @@ def score_paragraphs(
 
 
 def _spread(joined: JoinedLines, likeness: Mapping[str, float]) -> Scores:
-    """Give each paragraph the likeness of the chunk that it is in, or else the least."""
+    """Give each paragraph the likeness of the chunk that it is in, above the least of them."""
     spans = joined.paragraphs
-    scores = np.full(len(spans), min(likeness.values()))
+    least = min(likeness.values())
+    scores = np.zeros(len(spans))
     for number, lines in enumerate(joined.documents):
         own = spans.of(number)
         firsts, lasts, of_document = spans.firsts[own], spans.lasts[own], scores[own]
@@ -53,7 +54,7 @@ def _spread(joined: JoinedLines, likeness: Mapping[str, float]) -> Scores:
                 first = int(np.searchsorted(lasts, chunk.first))
                 end = int(np.searchsorted(firsts, chunk.last, "right"))
                 part = of_document[first:end]
-                np.maximum(part, likeness[chunk.id], out=part)
+                np.maximum(part, likeness[chunk.id] - least, out=part)
     return scores
 
 
@@ -67,7 +68,6 @@ def _with_neighbours(scores: Scores, documents: Ids) -> Scores:
 
 
 def _scaled(scores: Scores) -> Scores:
-    """Scale scores to 0 to 1."""
-    low, high = scores.min(), scores.max()
-    scaled: Scores = (scores - low) / ((high - low) or 1.0)
+    """Scale scores to at most 1."""
+    scaled: Scores = scores / (scores.max(initial=0.0) or 1.0)
     return scaled

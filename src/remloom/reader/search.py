@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec.structs import replace
 
 from ..errors import InvalidInputError
 from ..predicates import In
@@ -12,12 +13,13 @@ from ..retrieve.question import Embed, checked
 from ..store.contract import Store
 from ..store.specs import SearchSpec
 from ..text.analysis import terms
+from .excerpt import excerpt
 from .joined import JoinedLines
 from .line_index import LineIndex
 from .lines import Lines
 from .passage import Passage
 from .phrase import Phrase
-from .question_terms import QuestionTerms, quoted
+from .question_terms import QuestionTerms, quoted, read_question
 from .relevance import score_paragraphs
 from .selection import best_first, select
 from .term_scorer import Scores
@@ -85,7 +87,8 @@ class LineSearch:
 
         Paragraphs are chosen by their words, those around them, and their meaning; while there is
         room, what was chosen is widened. What stands side by side becomes one passage. Nothing is
-        found when the documents have nothing of the question.
+        found when the documents have nothing of the question. Where every paragraph with something
+        of it is longer than that, the passage is a part of a line.
 
         Raises:
             InvalidInputError: the question is empty, or `words` is below 1.
@@ -96,10 +99,14 @@ class LineSearch:
         if joined is None or not len(joined.paragraphs):
             return []
         scores = score_paragraphs(joined, question, self._likeness(question, joined.documents))
-        return [
+        found = [
             joined.documents[one.document].passage(one.first, one.last, one.score)
             for one in select(joined, scores, words)
         ]
+        best = int(scores.argmax())
+        if found or scores[best] <= 0:
+            return found
+        return [_cut(joined, best, float(scores[best]), question, words)]
 
     def drop(self, uri: str) -> None:
         """Let go of the index of a document that was changed or forgotten."""
@@ -156,6 +163,15 @@ def _read_for(joined: JoinedLines, phrase: Phrase) -> list[int]:
         at = np.searchsorted(spans.firsts[own], begins)
         found += (at + own.start).tolist()
     return found
+
+
+def _cut(joined: JoinedLines, paragraph: int, score: float, question: str, words: int) -> Passage:
+    """The first line of a paragraph, cut to so many words: those with most of a question."""
+    lines = joined.documents[int(joined.paragraphs.documents[paragraph])]
+    line = int(joined.paragraphs.firsts[paragraph])
+    whole = lines.passage(line, line, score)
+    text = excerpt(whole.text, read_question(question).terms, words)
+    return replace(whole, text=text, words=min(whole.words, words))
 
 
 def _check_count(value: int, name: str) -> None:
