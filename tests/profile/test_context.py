@@ -149,6 +149,40 @@ def test_what_is_sensitive_is_given_only_if_it_is_asked_for(memory: Memory) -> N
     assert "asthma" not in str(memory.profile.context("What do you know about me?"))
 
 
+def test_what_is_explained_is_given_of_the_user_only_with_an_example_of_theirs(
+    empty: Memory,
+) -> None:
+    empty.profile.set("role_type", "nurse")
+    empty.profile.set("hobbies", "chess")
+    assert has(empty.profile.context("Explain how photosynthesis works"), ("nurse",)) == []
+    assert has(empty.profile.context("Explain pointers by my hobbies"), ("chess",)) == ["chess"]
+
+
+def test_in_a_letter_only_whom_the_query_asks_to_name_is_named(empty: Memory) -> None:
+    for slot, value in (
+        ("extras.sister", "Ana"),
+        ("extras.brother", "Rui"),
+        ("extras.boss", "is often late"),
+    ):
+        empty.profile.set(slot, value)
+    empty.profile.set("identity.family", "cousin Eva")
+    names = ("Ana", "Rui", "Eva", "late")
+    given = {
+        query: has(empty.profile.context(query), names)
+        for query in (
+            "Draft a message to my sister inviting her, use her name",
+            "Draft a message to my sister inviting her",
+            "Write my cousin a card, with her name",
+            "Write a note to my boss, use his name",
+        )
+    }
+    assert list(given.values()) == [["Ana"], [], ["Eva"], []]
+
+
+def test_what_the_user_takes_is_a_question_of_health(memory: Memory) -> None:
+    assert "asthma" in str(memory.profile.context("Can I have grapefruit with what I'm taking?"))
+
+
 def test_the_users_own_rules_count(empty: Memory) -> None:
     empty.profile.set("hobbies", "chess")
     for purpose in ("chat", "recommend", "example"):

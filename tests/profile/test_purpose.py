@@ -14,6 +14,8 @@ QUERIES = {
     "letter": [
         "Write a letter to my landlord about the heating",
         "Draft an email to the whole team about Friday's lunch",
+        "What am I allergic to, write it to the school",
+        "What is my job, I have to write a letter to my boss, draft it",
         "Reply to Mr Schmidt and decline the dinner",
         "Compose a birthday message for Tom",
         "Tell my brother that I cannot come to dinner",
@@ -78,8 +80,17 @@ QUERIES = {
         "Hi, how are you?",
         "Who is my wife?",
         "What music do I like?",
+        "Answer from your notes: which editor do I use",
+        "what am i allergic to, need to fill in a form",
+        "Where do I live? I need it for a letter.",
     ],
-    "general": ["Summarise the report", "What is two plus two?"],
+    "example": ["Explain inflation with something from my hobbies"],
+    "general": [
+        "Summarise the report",
+        "What is two plus two?",
+        "Explain how loans work",
+        "Give me an example of how a heat pump works",
+    ],
 }
 
 

@@ -96,6 +96,7 @@ class Injection:
             # a purpose that is given says whom it is for
             is_personal=bool(given) or not text.strip() or request.is_personal,
             extent=request.extent,
+            to_name=request.to_name,
             # what holds for coding counts where code is the purpose
             scopes=(*scopes, f"domain:{told}"),
             similar=self._similar(text, profile, slots),

@@ -101,6 +101,7 @@ class ContextSpec(Struct, frozen=True, kw_only=True):
         purpose: see `Purpose`.
         is_personal: whether the query is for the user alone.
         extent: how much of what is known the query asks for.
+        to_name: who of the user's is to be called by name: "sister".
         scopes: what holds in these counts before what holds everywhere.
         budget_tokens: of the text, at most.
         similar: the cosine of the query to slots, by id.
@@ -112,6 +113,7 @@ class ContextSpec(Struct, frozen=True, kw_only=True):
     purpose: Purpose = "general"
     is_personal: bool = True
     extent: Extent = "some"
+    to_name: str = ""
     scopes: tuple[str, ...] = ()
     budget_tokens: int = CONTEXT_TOKENS
     similar: dict[str, float] = {}
@@ -151,7 +153,9 @@ class _Choice:
         self._profile = profile
         self._slots = slots
         self._spec = spec
-        self._rules = UsageRules(profile.beliefs, spec.purpose, is_personal=spec.is_personal)
+        self._rules = UsageRules(
+            profile.beliefs, spec.purpose, is_personal=spec.is_personal, to_name=spec.to_name
+        )
         self._relevance = Relevance(spec.query, spec.similar)
         self._has_query = bool(spec.query.strip())
         self.withheld = sum(belief.hidden and belief.holds for belief in profile.beliefs)

@@ -60,6 +60,23 @@ _ONE = re.compile(r"\b(?:he|she|him|her|his|hers|their|theirs)\b")
 _HASTY = re.compile(r"\b(i)(m|ve)\b|\b(what|where|who|when|how)(s)\b", re.IGNORECASE)
 _WORDS = re.compile(r"\s+")
 _SENTENCE = re.compile(r"[.!?;]+\s+")
+# "according to your notes, where do I live"
+_NOTES = (
+    r"(?:(?:answer|say|tell me) )?(?:according to|from|in|per|going by|based on|check|see)"
+    r" your (?:notes|records|memory|files|data)"
+)
+_BY_NOTES = re.compile(rf"^(?:(?:so|and|ok|hey),? )?{_NOTES}\W+(?=\w)|(?<=\w),? {_NOTES}(?=\W*$)")
+# "what am I allergic to, need to fill in a form": why the user asks, and nothing to be written
+_REASON = re.compile(
+    r"(?:[,;.?!]+ | [-–—] | (?:because|since|as) )"
+    r"(?:(?:because|since|as|so|it's|it is) )?(?:(?:i|we|i'm|we're) )?"
+    r"(?:need (?:it|this|that|them|to)|have to|must|got to|filling|trying|for (?:an?|the|my|this)) "
+    r"(?:(?!and |then )[\w'-]+ ?)+[.!]?$"
+)
+_ASKS_NAME = re.compile(
+    r"\b(?:(?:his|her|their|the) (?:first |full )?names?|by (?:first )?name"
+    r"|what(?:'s| is|'re| are) (?:he|she|they) called)\b"
+)
 _FOR_A = re.compile(r"\bfor (?:an?|the|my|our|this|that|some|his|her|their)\b")
 _FOR = re.compile(rf"\bfor ((?:[\w'-]+ ?){{1,{_FOR_WHOM}}})")
 
@@ -89,7 +106,7 @@ class Request:
             without_material(query.replace("’", "'")),
         )
         self._text = _WORDS.sub(" ", query).strip()
-        self._folded = self._text.casefold()
+        self._folded = _BY_NOTES.sub("", self._text.casefold())
         self._people = {name.casefold() for name in people}
         self._known = {name.casefold() for name in known}
         self._own = own
@@ -128,6 +145,19 @@ class Request:
             return "some"
         return "all" if self._says("own", "all") else "most"
 
+    @cached_property
+    def to_name(self) -> str:
+        """Who stands to the user in a relation, and is asked to be called by their name.
+
+        >>> Request("Draft a message to my sister, use her name").to_name
+        'sister'
+        """
+        asks = _ASKS_NAME.search(self._folded)
+        if not asks:
+            return ""
+        named = [found["who"] for found in relation().finditer(self._folded, 0, asks.start())]
+        return named[-1] if named else ""
+
     def _restrained(self) -> Purpose | None:
         """The purpose that closes what is of the user, if there are signs of one."""
         if self._is_letter() or is_relayed(self._without_asides, self._own_terms):
@@ -151,7 +181,7 @@ class Request:
             return "recommend"
         if self._is_question_of_own():
             return "chat"
-        if self._says("example") and (is_for_user or not _FOR_A.search(self._folded)):
+        if self._is_example() and (is_for_user or not _FOR_A.search(self._folded)):
             return "example"
         if self._is_talk():
             return "chat"
@@ -202,6 +232,8 @@ class Request:
 
     def _is_letter(self) -> bool:
         text = sign("letter", "technical").sub(" ", self._folded)
+        if self._is_question_of_own():
+            text = _REASON.sub("", text)
         if sign("letter", "shapes").search(text):
             return True
         verb = sign("letter", "verbs").search(text)
@@ -293,6 +325,10 @@ class Request:
             if not occasion and self._known.isdisjoint(whom.split()):
                 return False
         return True
+
+    def _is_example(self) -> bool:
+        """Whether an example is asked for that the user knows from themselves."""
+        return self._says("example") and self._is_of_user()
 
     def _is_talk(self) -> bool:
         """Whether each sentence is a statement of the user on themselves, or a greeting."""

@@ -35,7 +35,7 @@ def no_names() -> frozenset[str]:
 def relation() -> re.Pattern[str]:
     """ "my brother", "our boss's": who stands for themselves."""
     relations = "|".join(words("somebody_else", "relations"))
-    return re.compile(rf"\b(?:my|our|the user's) (?:[\w-]+ )?(?:{relations})(?:'s|s')?(?!\w)")
+    return re.compile(rf"\b(?:my|our|the user's) (?:[\w-]+ )?(?P<who>{relations})(?:'s|s')?(?!\w)")
 
 
 @cache

@@ -7,8 +7,10 @@ told nothing of it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
+from ..text.analysis import terms
 from .belief import Belief
 from .claim import Value
 from .purpose import PURPOSES, Purpose
@@ -39,6 +41,7 @@ _NEVER: frozenset[Purpose] = frozenset(
 )
 _HARMFUL: frozenset[Purpose] = frozenset(("risk", "security", "persuade"))
 _OF_OTHERS: frozenset[Purpose] = frozenset(("letter", "somebody_else"))
+_NAME = re.compile(r"[^\W\d_a-z][\w’'-]*(?: [^\W\d_a-z][\w’'-]*){0,2}")
 _GUESSED = ("observed", "inferred")  # not said by the user
 
 
@@ -48,10 +51,16 @@ class UsageRules:
     Args:
         beliefs: about the person, among them the rules; those that are hidden count too.
         is_personal: whether the query is for the user alone; see `Request.is_personal`.
+        to_name: who of the user's is to be called by name; see `Request.to_name`.
     """
 
     def __init__(
-        self, beliefs: Iterable[Belief], purpose: Purpose, *, is_personal: bool = True
+        self,
+        beliefs: Iterable[Belief],
+        purpose: Purpose,
+        *,
+        is_personal: bool = True,
+        to_name: str = "",
     ) -> None:
         rules: dict[str, list[Value]] = {}
         for belief in beliefs:
@@ -59,6 +68,7 @@ class UsageRules:
                 rules.setdefault(belief.slot, []).append(belief.value)
         self._purpose = purpose
         self._is_personal = is_personal
+        self._to_name = frozenset(terms(to_name))
         self._soft = _soft_purposes(rules)
         self._may_infer = rules.get(_NEVER_INFER) == [False]
 
@@ -81,7 +91,7 @@ class UsageRules:
             return True
         if self._purpose in _OF_OTHERS:
             # what is to be done on a machine must not be taken for theirs either
-            return slot.standing and not slot.sensitive
+            return not slot.sensitive and (slot.standing or self._is_to_be_named(belief, slot))
         if slot.sensitive:
             return self._allow_sensitive(slot, named=named, asked=asked)
         if not _is_personal(slot):
@@ -98,6 +108,19 @@ class UsageRules:
         is_identity = slot.id.startswith("identity.") and not self._may_infer
         return not slot.sensitive and not is_identity
 
+    def _is_to_be_named(self, belief: Belief, slot: Slot) -> bool:
+        """Whether it is the name of exactly whom the query asks to name: of "my sister", neither
+        what else is known of her nor the name of a brother.
+        """
+        name = str(belief.value)
+        relations = (slot.label, *slot.aliases)
+        if slot.kind == "list":
+            # "sister Ana"
+            relation, _, name = name.partition(" ")
+            relations = (relation,)
+        is_whom = bool(self._to_name) and self._to_name in map(_terms_of, relations)
+        return is_whom and _NAME.fullmatch(name) is not None
+
     def _allow_sensitive(self, slot: Slot, *, named: float, asked: bool) -> bool:
         if not slot.standing:
             return named > 0 and self._purpose not in _NEVER and self._is_personal
@@ -106,6 +129,10 @@ class UsageRules:
             return self._is_personal and named >= NAMED
         # no query has to be understood for this: an allergy that is not told could hurt
         return True
+
+
+def _terms_of(text: str) -> frozenset[str]:
+    return frozenset(terms(text))
 
 
 def _is_personal(slot: Slot) -> bool:
