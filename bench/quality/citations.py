@@ -447,7 +447,7 @@ def _other_quote(document: Contract, source: _Source, rng: random.Random) -> Cas
     """A true sentence with the quote of another place."""
     other = rng.choice(document.shown)
     text = rng.choice(source.truths)
-    if _overlap(text, other.text) > 0.3:
+    if other.line == source.line or _overlap(text, other.text) > 0.3:
         return None
     place = rng.choice((source, other))
     return _draft(document, place, text, _part(other.text, rng), lie="quote of another place")
@@ -457,7 +457,7 @@ def _other_sentence(document: Contract, source: _Source, rng: random.Random) -> 
     """A true quote with the sentence of something else."""
     other = rng.choice(document.shown + document.unshown)
     text = rng.choice(other.truths)
-    if _overlap(text, source.text) > 0.3:
+    if other.line == source.line or _overlap(text, source.text) > 0.3:
         return None
     return _draft(document, source, text, source.text, lie="true quote, other sentence")
 

@@ -6,6 +6,8 @@ import random
 
 import pytest
 from bench.quality.citations import contract, measure
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from remloom.reader.citations import CitationChecker, Draft
 from remloom.reader.evidence import Evidence
@@ -50,6 +52,8 @@ def check(text: str, quote: str, first: int, last: int) -> Sentence:
         ("The filing fee is 1,500 euros.", "The filing fee is 1.500 EUR", 9, 9),
         ("Der Vermieter darf nicht vor dem 1.3.2027 kündigen.", TEXTS[9], 10, 10),
         ("契約の期間は三年。", "契約の期間は三年とし", 11, 11),
+        # word for word, from the middle of a sentence
+        ("It says: this Agreement without consent of the Licensee.", TEXTS[5], 6, 6),
         # nearly the words of the lines
         (
             "The Licensee pays the Licensor a royalty.",
@@ -173,3 +177,38 @@ def test_numbers_are_read_however_they_are_written(text: str, values: set[str]) 
 def test_dates_are_read_however_they_are_written(text: str) -> None:
     (date,) = read_figures(text).dates
     assert (date.year, date.month, date.day) == (2006, 5, 3)
+
+
+_SNIPPETS = st.sampled_from([*TEXTS, PAY, "…", "12| ", "[Lines 3-4]", "not", "1,000", " "])
+_SAID = st.lists(_SNIPPETS | st.text(max_size=20), max_size=6).map(" ".join)
+
+
+@settings(max_examples=60)
+@given(
+    shown=st.lists(st.tuples(st.integers(1, 11), st.integers(0, 3)), max_size=4),
+    text=_SAID,
+    document=st.sampled_from(["", "deed", "Deed", "\0", "other"]) | st.text(max_size=5),
+    first=st.integers(-3, 20) | st.integers(),
+    last=st.integers(-3, 20) | st.integers(),
+    quote=_SAID,
+)
+def test_whatever_a_model_says_only_lines_that_were_shown_are_cited(
+    shown: list[tuple[int, int]], text: str, document: str, first: int, last: int, quote: str
+) -> None:
+    evidence = Evidence({"deed": Lines("deed.md", "deed", TEXTS, ())})
+    for begin, more in shown:
+        evidence.add("deed", begin, begin + more)
+    draft = Draft(text=text, document=document, first_line=first, last_line=last, quote=quote)
+    checked = CitationChecker(evidence, "?").check(draft)
+    for citation in checked.citations:
+        assert evidence.was_shown("deed", citation.first, citation.last)
+        assert checked.doubt or citation.found != "unfounded"
+    assert checked.doubt or checked.citations
+
+
+@pytest.mark.parametrize(
+    "many", [" " * 50_000, "…" * 20_000, "[" * 20_000, "not " * 5_000, "9" * 9_000]
+)
+def test_a_reply_of_no_sense_takes_no_time(many: str) -> None:
+    checked = check(f"The term is five years.{many}", many, 1, 10**30)
+    assert checked.doubt

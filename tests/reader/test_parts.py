@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from remloom import Memory
 from remloom.errors import ModelUnavailableError
 from remloom.llm import LLM, Budget
 from remloom.llm.contract import Request
@@ -149,3 +150,20 @@ def test_questions_for_all_are_known(question: str) -> None:
 )
 def test_other_questions_are_not(question: str) -> None:
     assert not asks_for_all(question)
+
+
+def test_a_reader_that_is_asked_for_all_looks_through_every_part() -> None:
+    def reply(request: Request) -> Any:
+        assert request.task == "read_part"
+        return find_firms(request)
+
+    (lines,) = ledger().documents.values()
+    with (
+        Memory.open(embedder="none", llm=ScriptedModel(reply)) as memory,
+        memory.reader() as reader,
+    ):
+        reader.open_text("\n\n".join(lines.texts), name="ledger")
+        reading = reader.ask("Which firms that pay fees are there?", budget_tokens=200_000)
+    assert reading.answer.startswith("4 in all:")
+    assert (reading.found, reading.coverage) == (True, {"ledger": 1.0})
+    assert reading.calls > 2

@@ -28,7 +28,7 @@ _MOST_LINES = 12  # of a citation; of a longer one the lines of the quote are ci
 _FEWEST_WORDS = 3  # of a quote that is not a whole line
 _FEWEST_CHARACTERS = 6  # of one in a script without blanks
 _UNSPACED = re.compile(f"[{UNSPACED}]")
-_MARK = re.compile(r"\s*\[(?:[^\[\]\n]{0,120}:\s*)?Lines? \d+(?:\s*[-–]\s*\d+)?\]", re.IGNORECASE)
+_MARK = re.compile(r" ?\[(?:[^\[\]\n]{0,120}:\s*)?Lines? \d+(?:\s*[-–]\s*\d+)?\]", re.IGNORECASE)
 
 
 # The limits are part of what the model is asked. A reply that goes beyond is taken all the same.
@@ -142,7 +142,7 @@ def describe_lines(document: str, first: int, last: int, *, named: bool) -> str:
 
 def without_citations(text: str) -> str:
     """A sentence without the citations that a model wrote into it."""
-    return " ".join(_MARK.sub("", text).split())
+    return _MARK.sub("", " ".join(text.split())).strip()
 
 
 def _key(name: str) -> str:

@@ -191,7 +191,9 @@ def quote_words(quote: str) -> list[list[str]]:
     >>> quote_words("12| The “term” … is 1,000 days")
     [['the', 'term'], ['is', '1000', 'days']]
     """
-    plain = _LINE_NUMBER.sub(" ", _HEADING.sub(" ", quote))
+    # of many blanks a search would take long
+    line = " ".join(quote.split())
+    plain = _LINE_NUMBER.sub(" ", _HEADING.sub(" ", line))
     parts = (plain_words(part) for part in _ELLIPSIS.split(plain))
     return [part for part in parts if part]
 

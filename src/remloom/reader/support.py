@@ -25,6 +25,8 @@ __all__ = ["Basis", "doubts"]
 _SHARE = 0.5  # of a sentence's words that the lines should have
 _SCOPE_SHARE = 0.34  # and the sentence that is quoted
 _COPIED = 0.8  # of a sentence's words in the same order, from which it is a copy
+_FEWEST_COPIED = 4  # words
+_BEFORE = 4  # words before what is copied among which a negator is looked for
 _SLIPPED = 3  # words that a copy leaves out unnoticed
 _AFTER_NOT = 3  # words that "not" turns around
 _AFTER_NO = 2  # words that "no" and "without" do
@@ -57,6 +59,8 @@ def doubts(sentence: str, basis: Basis) -> list[str]:
     """List the reasons to doubt that the lines say this; none if there are none."""
     sentence = folded(_MARKED.sub(" ", sentence)).strip()
     scope, cited = folded(basis.scope), folded(basis.cited)
+    if _is_copied(sentence, cited):
+        return [*_figure_doubts(sentence, cited, cited), *_name_doubts(sentence, cited)]
     found = [*_figure_doubts(sentence, scope, cited)]
     found += _name_doubts(sentence, f"{cited}\n{folded(basis.known)}")
     if is_english(sentence) != is_english(cited):
@@ -68,6 +72,23 @@ def doubts(sentence: str, basis: Basis) -> list[str]:
     found += _polarity_doubts(sentence, scope)
     found += _word_doubts(sentence, basis)
     return found
+
+
+def _is_copied(sentence: str, cited: str) -> bool:
+    """Whether the lines have a sentence word for word; or what stands in it behind a colon.
+
+    A "not" that stands just before what was copied is missed there.
+    """
+    negators = wording().negators
+    there = f" {' '.join(plain_words(cited))} "
+    lead, _, rest = sentence.partition(": ")
+    for before, copied in (("", sentence), (lead, rest)):
+        words = plain_words(copied)
+        at = there.find(f" {' '.join(words)} ")
+        if at >= 0 and len(words) >= _FEWEST_COPIED:
+            around = there[:at].split()[-_BEFORE:]
+            return negators.isdisjoint([*plain_words(before), *around])
+    return False
 
 
 # -- figures ---------------------------------------------------------------------------------------
@@ -214,10 +235,10 @@ def _contrary_doubts(said: _Polarity, written: _Polarity) -> Iterator[str]:
     there = set(written.words)
     for before, word in pairwise(("", *said.words)):
         others = known.opposites.get(word, frozenset()) & there
-        # "not refundable" is no contrary of "nonrefundable"
-        if not others or before in known.negators or word in there:
+        if not others or word in there or not written.stems.isdisjoint(terms_of_word(word)):
             continue
-        if written.stems.isdisjoint(terms_of_word(word)) and not _has_not(written.words, others):
+        # "not refundable" is no contrary of "nonrefundable"
+        if (before in known.negators) == _has_not(written.words, others):
             yield f"it says {word!r}, the sentence that is quoted {min(others)!r}"
 
 
