@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -169,3 +170,28 @@ def test_a_follow_up_may_cite_what_an_earlier_answer_rests_on(tmp_path: Path) ->
         reading = reader.ask("And in dollars?", session="lease")
     assert "998| " in asked(model, "read_answer")[1]
     assert reading.found
+
+
+def test_a_question_for_all_of_something_is_asked_of_every_part(tmp_path: Path) -> None:
+    def reply(request: Request) -> object:
+        assert request.task == "read_part"
+        lines = re.findall(r"^(\d+)\| (.*The rent is 900.*)$", request.prompt, re.MULTILINE)
+        items = [
+            {"item": "900 euros", "first_line": int(line), "last_line": int(line), "quote": text}
+            for line, text in lines
+        ]
+        return {"items": items}
+
+    model = ScriptedModel(reply)
+    with opened(tmp_path, model) as memory, memory.reader("book.md") as reader:
+        events = list(reader.stream("List all rents.", budget_tokens=200_000))
+        partly = reader.ask("List all rents.", budget_tokens=8_000)
+    reading = events[-1].data["reading"]
+    assert reading.answer.startswith("1 in all:\n- 900 euros")
+    assert reading.iterations == 0
+    assert reading.coverage == {"The book": 1.0}
+    assert [event.data["calls"] for event in events if event.type == "llm_request"] == [
+        len(model.requests) - partly.calls
+    ]
+    assert partly.answer.startswith("At least 1:")
+    assert 0 < partly.coverage["The book"] < 1

@@ -16,6 +16,7 @@ from ..retrieve.question import checked
 from .answering import WrittenAnswer, write_answer
 from .calls import Calls
 from .events import EventType
+from .evidence import Evidence
 from .history import searched_words
 from .limits import ReadLimits
 from .lines import Lines
@@ -122,13 +123,14 @@ class DocumentAsker:
                 session.subjects,
             )
             loop.read_again(list(_cited_before(session, tools.documents)))
-            yield from loop.read()
+            # all of something is not found by reading on from what fits best
+            if not asks_for_all(question):
+                yield from loop.read()
             evidence = loop.evidence
-            size = {"total_lines": evidence.unique_lines, "total_words": evidence.total_words}
-            yield event(EventType.SYNTHESIS_START, stage="start", **size)
+            yield event(EventType.SYNTHESIS_START, stage="start", **_size(evidence))
             written = yield from self._write_answer(question, loop, calls, limits)
             yield from loop.check_documents()
-            yield event(EventType.SYNTHESIS_END, stage="complete", **size)
+            yield event(EventType.SYNTHESIS_END, stage="complete", **_size(evidence))
             reading = Reading(
                 question=question,
                 answer=written.text,
@@ -165,9 +167,9 @@ class DocumentAsker:
         self, question: str, loop: ReadingLoop, calls: Calls, limits: ReadLimits
     ) -> Telling[WrittenAnswer]:
         evidence = loop.evidence
-        if not evidence.total_words:
+        if not any(lines.words(1, len(lines)) for lines in evidence.documents.values()):
             return WrittenAnswer(text=_NO_TEXT)
-        left = limits.tokens - calls.llm.spent
+        left = limits.tokens - calls.spent
         if asks_for_all(question):
             listing = list_parts(question, evidence, tokens=left)
             return (yield from calls.make(listing, next(listing)))
@@ -211,6 +213,10 @@ class DocumentAsker:
             self._unnamed = session.end(reading, subjects)
         else:
             self._sessions.end(session, reading, subjects)
+
+
+def _size(evidence: Evidence) -> dict[str, int]:
+    return {"total_lines": evidence.unique_lines, "total_words": evidence.total_words}
 
 
 def _cited_before(session: Session, documents: Mapping[str, Lines]) -> Iterator[Range]:

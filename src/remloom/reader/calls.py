@@ -44,6 +44,11 @@ class Calls:
         self.estimate = 0
         self.longest = 0.0
 
+    @property
+    def spent(self) -> int:
+        """Tokens of all calls so far, in and out, rather too many."""
+        return max(self.estimate, self.llm.spent)
+
     def ask(self, call: Call) -> Telling[Any]:
         """Make a call, and return the value of the reply; errors are those of `LLM.ask`."""
         (result,) = yield from self.ask_all([call])

@@ -157,9 +157,8 @@ class ReadingLoop:
 
     def _must_answer(self) -> bool:
         """Whether another turn could take what is kept back for the answer."""
-        spent = max(self._calls.estimate, self._calls.llm.spent)
         ahead = self._calls.most(self._call(len(self.steps))) + self._limits.answer
-        if spent + ahead > self._limits.tokens:
+        if self._calls.spent + ahead > self._limits.tokens:
             self.doubts.append("the budget of tokens ended the reading")
             return True
         seconds = self._limits.seconds
