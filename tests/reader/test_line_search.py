@@ -171,6 +171,8 @@ def test_a_number_of_words_that_is_none_is_refused(memory: Memory, words: int):
         words_alone(memory).find("law", [lines], words=words)
     with pytest.raises(InvalidInputError, match="empty"):
         words_alone(memory).find("  ", [lines])
+    with pytest.raises(InvalidInputError, match="empty"):
+        words_alone(memory).search('""', [lines])
 
 
 @given(st.lists(st.text(alphabet="ab cd東京.,", max_size=20), max_size=12))

@@ -59,7 +59,7 @@ class LineSearch:
             return []
         joined = self._join(documents)
         phrases = [Phrase(phrase) for phrase in quoted(words)]
-        written = Phrase(words.replace('"', " "))
+        written = Phrase(checked(words.replace('"', " ")))
         scores = joined.terms.score(
             QuestionTerms(dict.fromkeys(terms(words), 1.0), {}), joined.lines.starts
         )
