@@ -260,7 +260,9 @@ def _columns(document: Document, chunks: Sequence[Chunk]) -> list[dict[str, Any]
     found = []
     for end in ends:
         values = {name: list(column[begin:end]) for name, column in document.columns.items()}
-        found.append({"columns": values, "column_lines": [begin + 1, end]})
+        # a chunk within one line has no values of its own
+        is_empty = end == begin
+        found.append({} if is_empty else {"columns": values, "column_lines": [begin + 1, end]})
         begin = end
     return found
 

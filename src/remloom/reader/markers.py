@@ -38,6 +38,8 @@ _LETTER = re.compile(
 _UNDERLINE = re.compile(r"([=\-~^*\"'#+`])\1{2,}$")
 # second characters of "a) …", "iv) …"
 _BEHIND_SMALL = frozenset(")ivxlc")
+# above the rule for a signature
+_SIGNED = re.compile(r"(?:by\b:?\s*)?/s/", re.I)
 _PAGE_NUMBER = re.compile(r"- ?\d{1,4} ?-$")
 _DIGITS = re.compile(r"\d+")
 _MARKED_BY_SIGNS = ("atx", "underlined")
@@ -210,6 +212,8 @@ class _Reader:
             return
         title = self._texts[position - 1].strip().removeprefix("\ufeff")
         if not title or len(text) < len(title) or _UNDERLINE.match(title):
+            return
+        if _SIGNED.match(title):
             return
         above = self._texts[position - 2].strip() if position > 1 else ""
         if above and not _UNDERLINE.match(above):
