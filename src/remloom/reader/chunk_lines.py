@@ -131,9 +131,12 @@ def _place_of(metadata: dict[str, Any]) -> _Place:
         place = msgspec.convert(metadata, _Place)
     except msgspec.ValidationError:
         return _Place()
-    ranges = (place.lines, place.pages, place.header, place.column_lines)
+    ranges = (place.lines, place.pages, place.header)
     if any(given and given[0] > given[1] for given in ranges):
         return _Place()
+    if place.column_lines and place.column_lines[0] > place.column_lines[1]:
+        # no line ends in a chunk of the middle of a long one
+        place = replace(place, columns={}, column_lines=None)
     return replace(place, gap=None) if place.gap and place.gap.strip() else place
 
 
