@@ -28,6 +28,8 @@ TEXTS = [
     "The ﬁling fee is 1.500 EUR.",
     "Der Vermieter darf den Vertrag nicht vor dem 1. März 2027 kündigen.",
     "契約の期間は三年とし、更新することができない。",
+    "For a period of 2 years after the Effective Date Zeta will not, directly or indirectly, either"
+    " alone or with others, be engaged in mining; but may sell coal, and not buy it.",
 ]
 PAY = "the Licensee shall pay to the Licensor a royalty of ten percent"
 
@@ -52,6 +54,8 @@ def check(text: str, quote: str, first: int, last: int) -> Sentence:
         ("The filing fee is 1,500 euros.", "The filing fee is 1.500 EUR", 9, 9),
         ("Der Vermieter darf nicht vor dem 1.3.2027 kündigen.", TEXTS[9], 10, 10),
         ("契約の期間は三年。", "契約の期間は三年とし", 11, 11),
+        # a "not" that stands far from what it is said of
+        ("Zeta may not engage in mining for 2 years.", "for a period of 2 years", 12, 12),
         # word for word, from the middle of a sentence
         ("It says: this Agreement without consent of the Licensee.", TEXTS[5], 6, 6),
         # nearly the words of the lines
@@ -82,6 +86,7 @@ def test_a_sentence_that_holds_has_no_doubt(text: str, quote: str, first: int, l
         ("The Fee shall be refunded.", "“the Fee” shall … be refunded", "says 'not'"),
         ("The agreement is dated 4 May 2006.", "dated May 3, 2006", "'4 May 2006'"),
         ("It does not last five years.", TEXTS[7], "says 'not'"),
+        ("Zeta may buy coal, and not sell it.", "but may sell coal, and not buy it", "says 'not'"),
         ("The Licensor must assign it.", TEXTS[5], "what must be"),
         ("Only Gamma Ltd assigns this.", TEXTS[5], "'Gamma', 'Ltd'"),
         ("The seller insures all goods against theft.", TEXTS[7], "say little of this"),

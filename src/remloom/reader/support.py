@@ -53,6 +53,8 @@ class _Polarity(Struct, frozen=True):
     stems: frozenset[str]
     not_: frozenset[str]  # by "not", "never"
     no: frozenset[str]  # by "no", "without"
+    heads: frozenset[str]  # what each "not" is said of: the first word that is no adverb
+    reach: frozenset[str]  # what a "not" may be said of, some words on
 
 
 def doubts(sentence: str, basis: Basis) -> list[str]:
@@ -225,7 +227,9 @@ def _negation_doubts(said: _Polarity, written: _Polarity) -> Iterator[str]:
         if own & said.stems and not is_kept:
             yield "the sentence that is quoted says 'not', it does not"
             return
-    turned = (said.not_ & written.stems) | (written.not_ & said.stems)
+    turned = (said.heads & (written.stems - written.reach)) | (
+        written.heads & (said.stems - said.reach)
+    )
     if said.not_ and written.not_ and turned and not said.not_ & written.not_:
         yield "it says 'not' of something else than the sentence that is quoted"
 
@@ -288,6 +292,8 @@ def _read_polarity(text: str) -> _Polarity:
     words = plain_words(text)
     not_: set[str] = set()
     no: set[str] = set()
+    heads: set[str] = set()
+    reach: set[str] = set()
     for at, word in enumerate(words):
         if word not in known.negators:
             continue
@@ -297,7 +303,11 @@ def _read_polarity(text: str) -> _Polarity:
             no.update(stems[:_AFTER_NO] or [word])
         else:
             not_.update(stems[:_AFTER_NOT] or [word])
-    return _Polarity(words, _stems(words), frozenset(not_), frozenset(no))
+            reach.update(stems)
+            verbs = [word for word in following if not word.endswith("ly") and terms_of_word(word)]
+            heads.update(terms_of_word(verbs[0]) if verbs else ())
+    sets = map(frozenset, (not_, no, heads, reach))
+    return _Polarity(words, _stems(words), *sets)
 
 
 def _stems(words: Sequence[str]) -> frozenset[str]:
