@@ -123,9 +123,7 @@ def prepare(outline: Outline, *, extractor: Extractor, name: str = "") -> Prepar
     document = outline.document
     # in the whole document: how a name is written in one chunk tells what it is in another
     names = extractor.extract(_readable(document), dict.fromkeys(document.authors, "person"))
-    names_by_chunk = [
-        [name for name in names if _is_mentioned(name, chunk)] for chunk in outline.chunks
-    ]
+    names_by_chunk = _names_by_chunk(names, outline.chunks)
     title = label(name or document.title)
     resources = _named_resources(outline, title, names_by_chunk)
     edges = chain(resources, title, "document")
@@ -304,8 +302,18 @@ def _readable(document: Document) -> str:
     return text
 
 
-def _is_mentioned(name: Name, chunk: Chunk) -> bool:
-    return any(chunk.start <= start < chunk.end for start, _ in name.spans)
+def _names_by_chunk(names: Sequence[Name], chunks: Sequence[Chunk]) -> list[list[Name]]:
+    """The names of each chunk, in the order of `names`."""
+    starts = [chunk.start for chunk in chunks]
+    by_chunk: list[list[Name]] = [[] for _ in chunks]
+    for name in names:
+        for start, _ in name.spans:
+            at = bisect_right(starts, start) - 1
+            if at < 0 or start >= chunks[at].end:
+                continue
+            if not by_chunk[at] or by_chunk[at][-1] is not name:
+                by_chunk[at].append(name)
+    return by_chunk
 
 
 # -- the document itself -------------------------------------------------------------------------
