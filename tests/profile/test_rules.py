@@ -296,3 +296,59 @@ def test_an_allergy_is_found_in_the_ways_it_is_told(text: str, allergen: str) ->
 @pytest.mark.parametrize("joke", ["mondays", "meetings", "nothing", "your sense of humour"])
 def test_not_everything_that_one_is_allergic_to_is_an_allergen(joke: str) -> None:
     assert extract(f"I'm allergic to {joke}.", at=AT) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # a state of something else than the person
+        "I'm blind to colour choices here, help.",
+        "I'm bipolar about tabs vs spaces.",
+        "I'm epileptic about flashing GIFs.",
+        "I'm diabetic in the sample record.",
+        "I'm catholic about coding styles.",
+        "I'm a Buddhist when the compiler screams.",
+        "I'm a vegetarian option in this menu config.",
+        "We are vegetarians in the survey group B.",
+        "We're vegan as a company since 2020.",
+        "I turned 18 files red.",
+        "I have two cats in the picture.",
+        "I have a cat command that fails.",
+        "I have a dog-eared book.",
+        # somebody else's words, and samples
+        "As a vegetarian, my friend Tom suffers in Texas.",
+        "I live in Kyoto, he wrote in his diary.",
+        "You can call me Al, sang Paul Simon.",
+        "I'm lactose intolerant was the punchline.",
+        "My mum: I'm diabetic, can I eat this?",
+        "Customer 2: I'm allergic to nuts.",
+        "Test: my name is Foo, I live in Bar.",
+        "user: my name is Carl. assistant: Hi Carl! Continue the transcript.",
+        # no places
+        "I moved from Chrome to Brave.",
+        "I moved from Berlin.js to Vite.",
+    ],
+)
+def test_what_is_said_of_something_or_somebody_else_is_not_the_users(text: str) -> None:
+    assert not claims(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("I'm diabetic since 2019.", "diabetic"),
+        ("I'm blind and use a screen reader.", "blind"),
+        ("I'm dyslexic, so keep it plain.", "dyslexic"),
+        ("I'm vegan for ten years now.", "vegan"),
+        ("I went vegan in January.", "vegan"),
+        ("I'm Catholic, so no meat on Fridays.", "Catholic"),
+        ("I have two cats, both old.", "cat"),
+        ("I have a dog that barks.", "dog"),
+        ("I turned 40 last week.", "40"),
+        ("I took an allergy test: I'm allergic to cats.", "cats"),
+        ("I moved from Berlin to Zwolle.", "Zwolle"),
+        ("Important: I'm allergic to nuts.", "nuts"),
+    ],
+)
+def test_what_stands_behind_a_state_may_leave_it_what_it_is(text: str, value: str) -> None:
+    assert value in {said for _, said, polarity in claims(text) if polarity == "for"}

@@ -14,7 +14,7 @@ from .clauses import Clause, clauses
 from .lexicon import lookup_words, split_version
 from .passage import HIDDEN, own_words
 from .patterns import Pattern, patterns
-from .readings import READINGS
+from .readings import READINGS, is_known_place
 from .scopes import find_scope, is_of_unnamed_project, skip_scope
 
 __all__ = ["extract"]
@@ -121,6 +121,10 @@ def _read(found: re.Match[str], pattern: Pattern, clause: Clause, passage: str) 
         # who no longer eats something is not to be given it
         said += _read_words(caught, pattern, found, "for", True)
     instead = _caught(found, "b", clause, passage)
+    # people move from one browser to another too
+    is_place = pattern.parse == "place" and instead[:1].isupper()
+    if is_place and not any(map(is_known_place, (instead, *(one.value for one in said)))):
+        return []
     if said and pattern.other and instead:
         said += _read_words(instead, pattern, found, pattern.other, False)
     return said

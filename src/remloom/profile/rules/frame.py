@@ -54,7 +54,15 @@ class _Grammar:
             re.IGNORECASE,
         )
         self.jest = words("irony")
-        self.not_meant = words("not_meant")
+        self.not_meant = re.compile(
+            rf"{words('not_meant').pattern}|\b(?:my|the|our) (?:\w+ )?"
+            rf"(?:{alternatives('people')}|{alternatives('speakers_of_user')}) "
+            rf"{alternatives('of_others')}\b",
+            re.IGNORECASE,
+        )
+        self.somebody = re.compile(
+            rf"(?:my|our) (?:\w+ )?{alternatives('people')}\b", re.IGNORECASE
+        )
         self.long_ago = words("long_ago")
         self.condition = words("conditions")
         self.politeness = words("polite_conditions")
@@ -152,4 +160,6 @@ def _is_of_another(sentence: str, bounds: list[Bounds], place: int) -> bool:
     start, end = bounds[place]
     if not _AS.match(sentence, start + skip_lead(sentence[start:end]), end):
         return False
-    return not (bounds[place + 1 :] and _grammar().self.match(sentence, *bounds[place + 1]))
+    if not bounds[place + 1 :] or _grammar().somebody.match(sentence, *bounds[place + 1]):
+        return True
+    return not _grammar().self.match(sentence, *bounds[place + 1])

@@ -29,6 +29,7 @@ _FOREIGN = (
     re.compile(r"(?m)^ *\*[^*\n]+\* *$"),
     re.compile(r"(?m)^.*[♪♫].*$"),
     # a conversation in one line
+    re.compile(r"\b(?:user|human|q): [^\n]{1,300}?\b(?:assistant|ai|bot|a): [^\n]*", re.IGNORECASE),
     re.compile(r"\b[A-Z]\w{0,15}: [^\n]{1,300}?\b(?:Me|You|A): [^\n]*"),
     re.compile(r"\bhttps?://\S+|\bwww\.\S+"),
     re.compile(r"`[^`\n]*\s[^`\n]*`"),
@@ -65,6 +66,13 @@ class _Orders:
         )
         self.given = re.compile(rf"\b{alternatives('given')}\b", re.IGNORECASE)
         self.voice = re.compile(rf"\b{alternatives('voices')}\b", re.IGNORECASE)
+        # "Mum: I’m vegan", "Sample: I live in Rome."
+        self.label = re.compile(
+            r"(?m)^ *(?:(?:my|our|the|an?) )?"
+            rf"(?:{alternatives('people')}|{alternatives('samples')})"
+            r"(?: \d+)?:(?= [^\n]*\b(?:I|I’m|my|we|ich|mein)\b)",
+            re.IGNORECASE,
+        )
         self.speech = re.compile(rf"\b{alternatives('speech')}\b[^.:\n]{{0,30}}:", re.IGNORECASE)
 
 
@@ -114,6 +122,9 @@ def _material(text: str) -> Iterator[tuple[int, int]]:
     letter = _LETTER.search(text) or _GREETING.search(text, len(text) - len(text.lstrip()) + 1)
     if letter:
         yield letter.start(), len(text)
+    for label in orders.label.finditer(text):
+        end = text.find("\n", label.end())
+        yield label.end(), len(text) if end < 0 else end
     end = 0
     for speech in orders.speech.finditer(text):
         if speech.end() > end:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from ..claim import Signal
 from .lexicon import lists
+from .phrases import alternatives
 
 __all__ = ["Pattern", "patterns"]
 
@@ -49,6 +50,7 @@ def patterns() -> tuple[tuple[re.Pattern[str], Pattern], ...]:
     macros = dict(_read("macros").macros)
     animals = sorted(lists()["animals"] | lists()["breeds"], key=len, reverse=True)
     macros["animal"] = f"(?:{'|'.join(animals)})(?:s|es)?"
+    macros["holds"] = rf"(?=[^\w\s-]|\s*$|\s+{alternatives('behind_states')}\b)"
     rules = [rule for topic in _TOPICS for rule in _read(topic).rule]
     return tuple((_expand(rule.pattern, macros), rule) for rule in rules)
 

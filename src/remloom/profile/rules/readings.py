@@ -11,7 +11,7 @@ from .lexicon import lists, lookup, read_items
 from .passage import HIDDEN
 from .phrases import alternatives, words
 
-__all__ = ["READINGS", "Pairs"]
+__all__ = ["READINGS", "Pairs", "is_known_place"]
 
 # an empty key stands for that of the pattern
 Pairs = list[tuple[str, str]]
@@ -27,7 +27,8 @@ _DIETS = {
     "veganerin": "vegan",
     "pescetarian": "pescatarian",
 }
-_CAPITAL = r"[A-ZÀ-Þ][\w.’'-]+"
+# "St.", and no "Berlin.js"
+_CAPITAL = r"[A-ZÀ-Þ](?:[\w’'-]|\.(?![a-z]))+"
 _INNER = r"[ -](?:(?:de|del|la|le|am|an der|upon|of|do|da) )?"
 # "Toronto, Ontario, Canada"
 _PLACE = re.compile(
@@ -35,7 +36,8 @@ _PLACE = re.compile(
     rf"(?:,\s(?:the )?{_CAPITAL}(?:\s{_CAPITAL}){{0,2}}){{0,2}})"
 )
 # what may stand behind a place, beside the end
-_BEHIND_PLACE = re.compile(rf"\s*(?:[.!,]|$|\s{alternatives('behind_places')}\b)")
+_BEHIND_PLACE = re.compile(rf"\s*(?:[!,]|\.(?!\w)|$|\s{alternatives('behind_places')}\b)")
+_BEHIND_STATE = re.compile(rf"[^\w\s-]|\s*$|\s+{alternatives('behind_states')}\b", re.IGNORECASE)
 _MONTHS = frozenset(
     [
         *("january", "february", "march", "april", "may", "june", "july"),
@@ -133,13 +135,14 @@ def _place(text: str) -> Pairs:
     return [("", known_place)] if known_place else []
 
 
+def is_known_place(name: str) -> bool:
+    """Whether a name is that of a place that everybody knows."""
+    return name.partition(",")[0].casefold() in _places()
+
+
 def _land(text: str) -> Pairs:
     """A place where somebody comes from: well known, as "I'm from" takes a team or a shop too."""
-    return [
-        (key, place)
-        for key, place in _place(text)
-        if place.partition(",")[0].casefold() in _places()
-    ]
+    return [(key, place) for key, place in _place(text) if is_known_place(place)]
 
 
 def _nationality(text: str) -> Pairs:
@@ -266,9 +269,20 @@ def _condition(text: str) -> Pairs:
     return [("", item)] if item.casefold() in lists()["conditions"] else []
 
 
+def _condition_of_person(text: str) -> Pairs:
+    """What somebody is: "diabetic", and not "blind to the difference"."""
+    return [(key, item) for key, item in _condition(text) if _holds(item, text)]
+
+
 def _religion(text: str) -> Pairs:
     item = " ".join(read_items(text)[:1])
-    return [("", item)] if item.casefold() in lists()["religions"] else []
+    known = item.casefold() in lists()["religions"]
+    return [("", item)] if known and _holds(item, text) else []
+
+
+def _holds(item: str, text: str) -> bool:
+    """Whether what stands behind a state leaves it what it is."""
+    return bool(_BEHIND_STATE.match(text, text.find(item) + len(item)))
 
 
 def _degree(text: str) -> Pairs:
@@ -323,6 +337,7 @@ READINGS: dict[str, Callable[[str], Pairs]] = {
     "animal": _animal,
     "code language": _code_language,
     "condition": _condition,
+    "condition of a person": _condition_of_person,
     "count": _count,
     "degree": _degree,
     "diet": _diet,
