@@ -550,3 +550,20 @@ def test_two_exports_that_are_read_together_are_one_in_either_order(tmp_path: Pa
             found.append([text for _, text in turns_of(memory)])
     assert found[0] == found[1]
     assert len(found[0]) == 3
+
+
+def test_another_conversation_of_the_same_id_takes_nothing_away(tmp_path: Path) -> None:
+    def said(text: str, minutes: int) -> dict[str, Any]:
+        at = 1704448800.25 + 60 * minutes
+        turn = node(f"of {text}", "root", "user", text, create_time=at)
+        return chatgpt("c1", [turn], turn["id"], "Ferries")
+
+    exports = {"mine": said("Mine.", 0), "older": said("Older.", -9), "newer": said("Newer.", 9)}
+    for name, conversation in exports.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "conversations.json").write_text(json.dumps([conversation]))
+    with Memory.open(tmp_path / "home", embedder="none") as memory:
+        for _ in range(2):
+            for name in exports:
+                memory.read(tmp_path / name / "conversations.json")
+            assert sorted(text for _, text in turns_of(memory)) == ["Mine.", "Newer.", "Older."]

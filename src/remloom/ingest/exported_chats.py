@@ -2,7 +2,8 @@
 
 An export has all conversations once more, under another file name. One that was read before is
 gone on with where it was read first, so that nothing is there twice; what was read by an earlier
-version is known by its uri, which ends with the conversation's id.
+version is known by its uri, which ends with the conversation's id. Of another account a
+conversation may have the same id: without a turn in common it is another one.
 """
 
 from __future__ import annotations
@@ -26,11 +27,29 @@ class ExportedChats:
     def __init__(self, store: Reads) -> None:
         self._store = store
 
+    def is_begun(self, document: Document) -> bool:
+        """Whether a conversation of this id was read, or is being read, from another file."""
+        uris = self._uris.get(document.conversation, [document.uri])
+        return document.uri not in uris
+
     def locate(self, document: Document) -> Document:
         """The document of a conversation, under the uri that it was first read from."""
         uris = self._uris.setdefault(document.conversation, [document.uri])
         # an earlier version may have read it from several files: each stays what it is
-        return document if document.uri in uris else replace(document, uri=uris[-1])
+        if document.uri in uris:
+            return document
+        begun = next((uri for uri in reversed(uris) if self._has_turn_of(uri, document)), "")
+        if not begun:
+            uris.append(document.uri)
+        return replace(document, uri=begun or document.uri)
+
+    def _has_turn_of(self, uri: str, document: Document) -> bool:
+        """Whether a turn of the document was read under a uri; told by ids, else by its words."""
+        ids = [turn.message.id for turn in document.turns if turn.message.id]
+        if ids:
+            return bool(self._store.records.messages(uri, ids))
+        texts = {turn.message.text for turn in document.turns}
+        return any(turn.content in texts for turn in self._store.records.chunks(uri))
 
     @cached_property
     def _uris(self) -> dict[str, list[str]]:

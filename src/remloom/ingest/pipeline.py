@@ -263,11 +263,11 @@ class _Reading:
     def _take_chat(self, document: Document) -> None:
         """Read a chat behind its beginning, if that was read; else like any document."""
         if document.conversation:
-            given, document = document, self._exported.locate(document)
-            elsewhere = document.uri != given.uri
-            if elsewhere:
+            if self._exported.is_begun(document):
                 # it may be among what waits
                 self.flush()
+            given, document = document, self._exported.locate(document)
+            elsewhere = document.uri != given.uri
             if is_known(self._store, document, elsewhere=elsewhere):
                 turns = self._store.records.chunks(document.uri)
                 self._add_unchanged(document.uri, [turn.id for turn in turns])
