@@ -49,6 +49,7 @@ FIRST_SEEN = {
     "days": (1.000, 0.846),
     "slang": (0.857, 0.214),
     "crafts": (0.941, 0.552),
+    "reasons": (0.867, 0.907),
 }
 AT = datetime(2024, 11, 20, 12, tzinfo=UTC)  # when all of it is said
 

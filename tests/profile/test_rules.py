@@ -106,6 +106,33 @@ def test_a_wish_for_one_task_is_none_for_all() -> None:
     assert claims("Write a poem about the sea. And from now on, keep it short.")
 
 
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        # a list ends where a clause begins
+        ("In my free time I do pottery, got a wheel and clay in my ears.", ["pottery"]),
+        ("I'm allergic to walnuts, carry a pen everywhere.", ["walnuts"]),
+        ("In my free time I play the piano and paint.", ["play the piano", "paint"]),
+        # a name with a reason is a joke, unless the reason is about names
+        ("call me Cinderella, I've scrubbed this oven since noon", []),
+        ("I found the bug, so call me Sherlock.", []),
+        ("Everyone calls me Dracula because I only work at night.", []),
+        ("Call me Kat, I hate Katherine.", ["Kat"]),
+        ("Before we start: call me Jojo.", ["Jojo"]),
+        # what is asked again and refused is taken back, but no refusal
+        ("I'm vegan. Vegan? No way, I'm kidding.", []),
+        ("I live in Berlin. Leave Berlin? No way.", ["Berlin"]),
+        ("I'm allergic to peanuts. Peanuts? Never.", ["peanuts"]),
+        # a limit in front is of all clauses, until one is set against it
+        ("Just for this week, I'm vegan and I live in Porto.", []),
+        ("Just for now, I'm in Turin, but I live in Milan.", ["Milan"]),
+        ("Just for the record, I'm vegan and I live in Bath.", ["vegan", "Bath"]),
+    ],
+)
+def test_a_clause_is_read_with_what_stands_around_it(text: str, values: list[str]) -> None:
+    assert [claim.value for claim in extract(text, at=AT)] == values
+
+
 def test_nothing_is_found_of_others_who_speak() -> None:
     assert extract("I'm vegan.", speaker_is_subject=False) == []
 

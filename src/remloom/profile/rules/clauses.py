@@ -8,6 +8,7 @@ from functools import cache
 
 from msgspec import Struct
 
+from ...text.analysis import terms
 from ...text.sentences import marked_ends, sentence_ends
 from .frame import Frame, find_bounds, find_frame, is_correction, is_in_jest
 from .normal_form import NormalForm, normalise, skip_lead
@@ -20,8 +21,28 @@ _LONG = 5_000  # characters of a line whose sentences are told by their marks al
 _SHORT = 12  # words of a passage that may be nothing else than a wish
 
 # said behind a wish, as a sentence of its own, of which it is taken for a part
+# "I'm vegan. Vegan? No way.": what is asked again, and refused
+_TAKEN_BACK = re.compile(
+    r"(?<![\w’])(?P<asked>[\w’ ,-]{1,40})\?\s*"
+    r"(?:no(?:pe|t|,? thanks?)?(?: (?:way|chance|me|really|at all|likely|a chance))?"
+    r"|never|hardly|as if|nah|in my dreams|yeah,? right)(?=\s*(?:[,.;:!…–—-]|$))",
+    re.IGNORECASE,
+)
+# "I'm allergic to nuts. Nuts? Never." takes nothing back
+_REFUSES = re.compile(
+    r"n’t\b|\b(?:allerg\w*|intoleran\w*|hate|dislike|avoid|never|no|not|cannot|without|quit"
+    r"|stop(?:ped)?|gave up|no longer)\b",
+    re.IGNORECASE,
+)
 _FOR_EVER = re.compile(
     r"\s*(?:ever|never|always|every time|from now on)[.!]+(?:\s|$)", re.IGNORECASE
+)
+
+
+# what is said of names, and why one of them is meant
+_OF_NAMES = re.compile(
+    r"\b(?i:names?|nick\w*|call\w*|known as|short(?:er|ens)?|prefer|hate|go by|spell\w*|formal)\b"
+    r"|(?<=[a-z,] )(?!I\b)[A-Z]\w+"
 )
 
 
@@ -35,6 +56,7 @@ class Clause(Struct, frozen=True):
     words: str  # as they stand there
     alone: bool  # the passage is one short sentence: "Keep it short."
     sentence: str
+    has_reason: bool  # another clause of the sentence says why: "call me Einstein, I solved it"
 
     def places(self, start: int, end: int) -> slice:
         """Where in the passage a part of the normal form stands."""
@@ -68,16 +90,29 @@ def clauses(text: str) -> Iterator[Clause]:
 def _of_line(line: str, start: int, alone: bool) -> Iterator[Clause]:
     ends = sentence_ends(line) if len(line) <= _LONG else [*marked_ends(line), len(line)]
     ends = [end for end in ends if not _FOR_EVER.match(line, end)]
+    refused = [(found.start(), _terms(found["asked"])) for found in _TAKEN_BACK.finditer(line)]
     position = 0
     corrects = False
     for end in ends:
         sentence = line[position:end]
-        if len(sentence) <= _LONGEST:
+        later = [asked for at, asked in refused if at >= end - 1]
+        if len(sentence) <= _LONGEST and not _is_taken_back(sentence, later):
             # "That's wrong." says of the next sentence that it corrects
             before = corrects and position > 0
             corrects = is_correction(sentence)
             yield from _of_sentence(sentence, start + position, corrects or before, alone)
         position = end
+
+
+def _is_taken_back(sentence: str, refused: list[frozenset[str]]) -> bool:
+    if not refused or _REFUSES.search(sentence):
+        return False
+    said = _terms(sentence)
+    return any(asked and asked <= said for asked in refused)
+
+
+def _terms(text: str) -> frozenset[str]:
+    return frozenset(terms(text))
 
 
 def _is_short(text: str) -> bool:
@@ -105,7 +140,15 @@ def _of_sentence(sentence: str, start: int, corrects: bool, alone: bool) -> Iter
             # "…, I'm in a hurry" is why it is wanted this once
             alone=alone and not _has_reason(sentence, bounds[place + 1 :]),
             sentence=sentence,
+            has_reason=_gives_reason(sentence[: bounds[place][0]], sentence[end:]),
         )
+
+
+def _gives_reason(before: str, behind: str) -> bool:
+    """Whether the rest of a sentence is about what the user does, and not about names."""
+    # "before we start: call me Jo"
+    rest = behind if before.rstrip().endswith(":") else f"{before} {behind}"
+    return bool(_grammar().self.search(rest)) and not _OF_NAMES.search(rest)
 
 
 def _has_reason(sentence: str, rest: list[tuple[int, int]]) -> bool:

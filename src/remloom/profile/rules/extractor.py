@@ -99,7 +99,9 @@ def _claims(clause: Clause, passage: str, at: datetime | None) -> Iterator[Claim
 
 
 def _is_standing(pattern: Pattern, clause: Clause) -> bool:
-    """Whether a wish is for all answers, as far as the pattern asks for it."""
+    """Whether it is no joke, and a wish for all answers, as far as the pattern asks for it."""
+    if pattern.alone and clause.has_reason:
+        return False
     if not pattern.standing and not pattern.explicit:
         return True
     if clause.frame.for_one_task:

@@ -22,6 +22,16 @@ _FOR_NOW = re.compile(
     r"(?:this \w+|today|tonight|now|once|the (?:day|week|weekend|moment)),\s*$",
     re.IGNORECASE,
 )
+# "Just for this week, I … and I …": it is of all that follows, as far as nothing is set against it
+_ONLY_NOW = re.compile(
+    r"\W*(?:(?:just|only) (?:for )?|for )"
+    r"(?:this \w+|today|tonight|now|once|the (?:day|week|weekend|moment))\b",
+    re.IGNORECASE,
+)
+_AGAINST = re.compile(
+    r"[;:–—]|\b(?:but|yet|although|though|whereas|otherwise|normally|usually|generally)\b",
+    re.IGNORECASE,
+)
 # a cut behind which something new is said, whatever was not meant before it
 _STRONG = re.compile(r"[;:–—]|\s-\s|\b(?:but|yet|although|though|whereas|and|so)\b", re.IGNORECASE)
 
@@ -108,6 +118,7 @@ def find_frame(sentence: str, bounds: Bounds, corrects: bool) -> Frame:
     passing = (
         grammar.passing.search(clause)
         or _FOR_NOW.fullmatch(sentence, 0, bounds[0])
+        or _is_only_now(sentence, bounds[0])
         or (grammar.momentary.search(clause) and not grammar.beginning.search(clause))
     )
     return Frame(
@@ -123,6 +134,14 @@ def find_frame(sentence: str, bounds: Bounds, corrects: bool) -> Frame:
         confident=not grammar.hedge.search(clause),
         corrects=corrects,
     )
+
+
+def _is_only_now(sentence: str, start: int) -> bool:
+    """Whether the sentence begins with what limits it to these days, up to a clause and beyond."""
+    begin = _ONLY_NOW.match(sentence)
+    if begin is None or begin.end() > start:
+        return False
+    return not _AGAINST.search(sentence, begin.end(), start) and not _AGAINST.match(sentence, start)
 
 
 def _cut(sentence: str) -> list[Bounds]:

@@ -30,6 +30,13 @@ _SEPARATOR = re.compile(
 _LEAD = re.compile(rf"(?:{alternatives('articles')}\s+)+", re.IGNORECASE)
 _TAIL = re.compile(rf"(?:\s+|^){alternatives('tails')}\b.*|[.!?)\s]+$", re.IGNORECASE | re.DOTALL)
 _VERB = re.compile(r"\b(?:is|are|was|were|has|makes?)\b", re.IGNORECASE)
+# what has an article behind its first word is no thing, but for "playing the piano", "out of the
+# blue", and what is written like a title
+_VERB_FIRST = re.compile(
+    r"(?:got|have|had|went|need|want)\b"
+    r"|(?!(?:\w+ing|play|of|in|at|to|on|for|with|by|from|into|over|under|around|about|as|than)\b)"
+    r"[a-z]\w* (?:an?|the|my|our|your|his|her|their|some|it|me)\b"
+)
 _NAME = re.compile(r"[A-Z][\w.-]{1,20}")
 _VERSION = re.compile(
     r"(?P<name>.+?)[ -]v?(?P<version>\d[\w.]*|Sonoma|Sequoia|Ventura|Tahoe|Monterey|LTS)(?: LTS)?"
@@ -75,11 +82,12 @@ def read_items(text: str) -> list[str]:
     """
     items: list[str] = []
     for item in _SEPARATOR.split(text):
-        # "…, the effects are great": the list is over, a clause began
-        if items and _VERB.search(item):
-            break
         lead = _LEAD.match(item)
-        plain = _TAIL.sub("", item[lead.end() :] if lead else item).strip(' .!?,"“”')
+        thing = item[lead.end() :] if lead else item
+        # "…, the effects are great", "got a wheel": the list is over, a clause began
+        if items and (_VERB.search(item) or _VERB_FIRST.match(thing)):
+            break
+        plain = _TAIL.sub("", thing).strip(' .!?,"“”')
         items.append(plain)
     return items
 

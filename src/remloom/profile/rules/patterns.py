@@ -37,6 +37,7 @@ class Pattern(Struct, frozen=True, forbid_unknown_fields=True):
     explicit: bool = False
     dated: bool = False
     again: bool = False
+    alone: bool = False
 
 
 class _File(Struct, forbid_unknown_fields=True):

@@ -253,7 +253,8 @@ def _allergens(text: str) -> Pairs:
         }
         *others, last = plain.split()
         of_a_kind = len(others) in (1, 2) and {last, last.removesuffix("s")} & kinds
-        if not (forms & known or of_a_kind):
+        # "a few other nuts" says not which
+        if not (forms & known or of_a_kind) or "other" in others:
             break
         pairs.append(("", item))
     return pairs
