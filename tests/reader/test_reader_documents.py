@@ -280,3 +280,19 @@ def test_documents_are_open_for_asyncio_too(tmp_path: Path) -> None:
                 await reader.lines(3)
 
     asyncio.run(session())
+
+
+def test_what_cannot_be_read_does_not_open_what_was_read_under_its_name(memory: Memory) -> None:
+    with memory.reader() as reader:
+        reader.open_text("An old text.", "note")
+        reader.open_rows([{"text": "An old row."}], "rows")
+        with pytest.raises(InvalidInputError, match="cannot be read"):
+            reader.open_text("A new \ud800 text.", "note")
+        with pytest.raises(InvalidInputError, match="cannot be read"):
+            reader.open_rows([{"text": "A new \ud800 row."}], "rows")
+
+
+@pytest.mark.parametrize("document", [None, 3, b"a.txt", " "])
+def test_what_is_no_path_is_refused(memory: Memory, document: Any) -> None:
+    with pytest.raises(InvalidInputError, match="is not a document"):
+        memory.reader(document)

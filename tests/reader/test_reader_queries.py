@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 from remloom import AsyncMemory, Memory
 from remloom.errors import InvalidInputError, MissingExtraError, SqlGuardError, StoreClosedError
 from remloom.reader.reader import Reader
+from remloom.reader.tables import LineTables
 
 FERRY = """# Ferries
 
@@ -212,3 +215,29 @@ def test_a_book_is_loaded_and_asked_quickly(memory: Memory) -> None:
                 f"SELECT line_num, text FROM documents WHERE line_num BETWEEN {at} AND {at + 80}"
             )
         assert time.perf_counter() - began < 2  # seconds
+
+
+def test_closing_ends_a_query_that_runs_in_another_thread(memory: Memory) -> None:
+    memory.read_text("\n".join(f"line {number}" for number in range(3_000)), uri="long")
+    reader = memory.reader("long")
+    reader.sql("SELECT 1 AS one FROM documents")
+    endless = "SELECT count(*) FROM documents a, documents b, documents c WHERE a.text < b.text"
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(reader.sql, endless)
+        time.sleep(0.2)
+        reader.close()
+        with pytest.raises(StoreClosedError):
+            running.result(timeout=5)
+
+
+def test_no_table_keeps_what_was_forgotten(memory: Memory) -> None:
+    memory.read_text(FERRY, uri="ferry")
+    with memory.reader("ferry") as reader:
+        reader.sql("SELECT text FROM documents")
+        (tables,) = [one for one in gc.get_objects() if isinstance(one, LineTables)]
+        known = weakref.ref(tables)
+        del tables
+        memory.forget("ferry")
+        assert reader.documents == []
+        gc.collect()
+        assert known() is None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import labels
 from ..errors import InvalidInputError, LabelError, NotFoundError, SourceError
+from ..model import ReadReport
 from ..reader.reader import Reader
 from ..store.specs import ChunkRange, NameSpec
 from .engine import Engine
@@ -72,10 +73,10 @@ class Opening:
 
     def find(self, document: str | os.PathLike[str]) -> list[str]:
         """Return the uris of what a path, a uri or a label means."""
-        name = os.fspath(document)
+        name = os.fspath(document) if isinstance(document, os.PathLike) else document
         if not isinstance(name, str) or not name.strip():
             raise InvalidInputError(
-                f"{document!r} is not a document", remedy="give a path, a uri or a title"
+                f"{document!r:.200} is not a document", remedy="give a path, a uri or a title"
             )
         path = Path(name).expanduser()
         is_known = self._has_text(name)
@@ -87,13 +88,14 @@ class Opening:
     def add_text(self, text: str, name: str) -> str:
         """Read a text in, in place of an earlier one of this name; returns its uri."""
         uri = _uri("text", name)
-        self._ingesting.read_text(text, uri, name, "document", None, wait=False)
+        report = self._ingesting.read_text(text, uri, name, "document", None, wait=False)
+        _check_read(report, name)
         return uri
 
     def add_rows(self, rows: Iterable[Mapping[str, Any]], name: str) -> str:
         """Read rows in, a line each, in place of earlier ones of this name; returns their uri."""
         uri = _uri("rows", name)
-        self._ingesting.read_rows(rows, uri, name)
+        _check_read(self._ingesting.read_rows(rows, uri, name), name)
         return uri
 
     def _read(self, path: Path) -> list[str]:
@@ -133,9 +135,9 @@ class Opening:
 
     def _refuse(self, name: str) -> list[str]:
         nearest = self._nearest(name)
-        hint = f"did you mean {' or '.join(map(repr, nearest))}?" if nearest else "check the path"
+        hint = f"did you mean {' or '.join(map(repr, nearest))}?" if nearest else "check the path."
         raise NotFoundError(
-            f"there is neither a file nor a document {name!r}",
+            f"there is neither a file nor a document {name!r:.200}",
             remedy=f"{hint} To read a text, use `open_text`",
             document=name,
             nearest=nearest,
@@ -151,6 +153,17 @@ class Opening:
         ]
         found.sort(key=lambda match: -match.score)
         return list(dict.fromkeys(match.record.name for match in found))[:_NEAREST]
+
+
+def _check_read(report: ReadReport, name: str) -> None:
+    """Refuse what could not be read, or else what was read so before would be opened instead."""
+    for item in report.items:
+        if item.status == "failed":
+            raise InvalidInputError(
+                f"{name!r:.200} cannot be read: {item.reason}",
+                remedy="give text that can be written as UTF-8",
+                uri=item.uri,
+            )
 
 
 def _uri(kind: str, name: str) -> str:

@@ -2,30 +2,52 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
-from ..text.analysis import STOP_WORDS, WORD
+from msgspec import Struct
+
+from ..text.analysis import IS_CJK, STOP_WORDS, WORD, terms_of_word
+from .citations import describe_lines
 from .evidence import Evidence
 
-__all__ = ["describe_absence"]
+__all__ = ["describe_absence", "matching_lines"]
 
 _MOST_NAMED = 8  # words, and documents
+_MOST_LINES = 3  # that are named as those that fit best
+_LEAST_SHARE = 0.5  # of the best line's weight, of a line that is named beside it
+
+
+class _Matching(Struct, frozen=True, gc=False):
+    """A line with some of the words that are looked for."""
+
+    document: str
+    line: int
+    words: frozenset[str]
 
 
 def describe_absence(question: str, evidence: Evidence, searched: Iterable[str] = ()) -> str:
-    """Say that there is no answer: what was searched, how many lines matched, how much was read.
+    """Say that there is no answer: what was searched, which lines fit best, how much was read.
 
     Args:
         searched: words that were searched for, beside those of the question.
     """
-    words = [word for text in (question, *searched) for word in WORD.findall(text.casefold())]
-    wanted = list(dict.fromkeys(word for word in words if word not in STOP_WORDS))[:_MOST_NAMED]
+    wanted = _words(" ".join((question, *searched)))
     parts = ["What was read does not answer this."]
-    if wanted:
-        matched, lines = _count_matching(wanted, evidence)
-        named = ", ".join(f"“{word}”" for word in wanted)
-        parts.append(f"Searched for {named}: {matched:,} of {lines:,} lines have one of them.")
+    if named := wanted[:_MOST_NAMED]:
+        matching = list(_match(named, evidence))
+        total = sum(len(lines.texts) for lines in evidence.documents.values())
+        listed = ", ".join(f"“{word}”" for word in named)
+        parts.append(
+            f"Searched for {listed}: {len(matching):,} of {total:,} lines have one of them."
+        )
+    if best := matching_lines(question, evidence):
+        several = len(evidence.documents) > 1
+        places = ", ".join(describe_lines(*span, named=several) for span in best)
+        parts.append(f"What fits the question best: {places}.")
     shares = evidence.shares()
     if shares:
         most_read = sorted(shares.items(), key=lambda item: -item[1])
@@ -36,7 +58,50 @@ def describe_absence(question: str, evidence: Evidence, searched: Iterable[str] 
     return " ".join(parts)
 
 
-def _count_matching(words: list[str], evidence: Evidence) -> tuple[int, int]:
-    pattern = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
-    texts = [text for lines in evidence.documents.values() for text in lines.texts]
-    return sum(1 for text in texts if pattern.search(text)), len(texts)
+def matching_lines(question: str, evidence: Evidence) -> list[tuple[str, int, int]]:
+    """The lines with most of a question's words, rare ones above all: document, first and last.
+
+    They are looked for in whole documents, whatever was read of them.
+    """
+    matching = list(_match(_words(question), evidence))
+    counts = Counter(word for one in matching for word in one.words)
+    weights = {word: 1 / math.log2(1 + count) for word, count in counts.items()}
+    scored = [(sum(weights[word] for word in one.words), one) for one in matching]
+    scored.sort(key=lambda pair: -pair[0])
+    return [
+        (one.document, one.line, one.line)
+        for score, one in scored[:_MOST_LINES]
+        if score >= _LEAST_SHARE * scored[0][0]
+    ]
+
+
+def _words(text: str) -> list[str]:
+    words = WORD.findall(text.casefold())
+    return list(dict.fromkeys(word for word in words if word not in STOP_WORDS))
+
+
+def _match(words: Iterable[str], evidence: Evidence) -> Iterator[_Matching]:
+    """Yield the lines with a form of one of these words."""
+    begins = sorted({begin for word in words for begin in _begins(word)}, key=len, reverse=True)
+    if not begins:
+        return
+    pattern = re.compile("|".join(map(_pattern, begins)), re.IGNORECASE)
+    for name, lines in evidence.documents.items():
+        for number, text in enumerate(lines.texts, 1):
+            if found := pattern.findall(text):
+                yield _Matching(name, number, frozenset(word.casefold() for word in found))
+
+
+def _begins(word: str) -> list[str]:
+    """What the forms of a word begin with: "repair" of "repairs"."""
+    return [_common(word, term) or word for term in terms_of_word(word)]
+
+
+def _common(word: str, stem: str) -> str:
+    """The letters that both begin with."""
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(word, stem, strict=False))
+    return "".join(letter for letter, _ in same)
+
+
+def _pattern(begin: str) -> str:
+    return re.escape(begin) if IS_CJK.match(begin) else rf"(?<!\w){re.escape(begin)}"

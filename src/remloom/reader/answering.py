@@ -14,8 +14,8 @@ from msgspec import Meta, Struct
 from ..errors import BudgetError, CutOffError, ModelError, ReplyError
 from ..llm import Call, Quote
 from ..llm.prompts import Slot
-from .absence import describe_absence
-from .citations import CitationChecker, Draft, cite, describe_lines, without_citations
+from .absence import describe_absence, matching_lines
+from .citations import UNVERIFIED, CitationChecker, Draft, cite, describe_lines, without_citations
 from .coverage import Coverage
 from .evidence import Evidence, PackedEvidence
 from .result import Sentence
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["Asking", "DraftAnswer", "WrittenAnswer", "answer", "drive", "render", "write_answer"]
 
 EVIDENCE_TOKENS = 6_000
-UNVERIFIED = "[unverified]"  # behind a sentence of an answer that has a doubt
 _AROUND = 3  # lines around what a sentence cites that it is mended with
 _MOST_PLACES = 10  # that are named where there is no answer
+_LONGEST_PLACE = 100  # lines; of a longer one its best lines are named
 _BULLETS = ("- ", "* ", "• ")
 _ANSWER = "Answer the question."
 _MEND = (
@@ -136,14 +136,15 @@ def write_answer(
     about = tuple(subjects)
     (reply,) = yield [Call("read_answer", slots, DraftAnswer, about)]
     if isinstance(reply, ModelError):
-        return _without_model(reply, evidence)
+        return _without_model(reply, question, evidence)
+    drafts = [draft for draft in reply.sentences if without_citations(draft.text)]
     checker = CitationChecker(evidence, question)
-    sentences = [checker.check(draft) for draft in reply.sentences]
+    sentences = [checker.check(draft) for draft in drafts]
     doubts = [*_packing_doubts(packed)]
     if any(sentence.doubt for sentence in sentences):
-        slots["lines"] = _pack_again(reply.sentences, sentences, packed, evidence, tokens).quotes
+        slots["lines"] = _pack_again(drafts, sentences, packed, evidence, tokens).quotes
         slots["task"] = _MEND
-        slots["checked"] = [*_describe_failed(reply.sentences, sentences)]
+        slots["checked"] = [*_describe_failed(drafts, sentences)]
         (mended,) = yield [Call("read_answer", slots, MendedAnswer, about)]
         if isinstance(mended, ModelError):
             doubts.append(f"what does not hold was not mended: {mended.message}")
@@ -183,7 +184,7 @@ def _replace_failed(
     sentences: Sequence[Sentence], mended: MendedAnswer, checker: CitationChecker
 ) -> tuple[list[Sentence], list[str]]:
     """The sentences with those that did not hold replaced, and notes of those left out."""
-    instead = {draft.number: draft for draft in mended.sentences if draft.text.strip()}
+    instead = {draft.number: draft for draft in mended.sentences if without_citations(draft.text)}
     replaced = []
     left_out = []
     for number, sentence in enumerate(sentences, 1):
@@ -254,12 +255,15 @@ def _has_place(sentence: Sentence) -> bool:
     return any(citation.found != "unfounded" for citation in sentence.citations)
 
 
-def _without_model(error: ModelError, evidence: Evidence) -> WrittenAnswer:
+def _without_model(error: ModelError, question: str, evidence: Evidence) -> WrittenAnswer:
     """Name the places that fit best, when the model's reply is of no use."""
     if not isinstance(error, BudgetError | ReplyError | CutOffError):
         raise error
     named = len(evidence.documents) > 1
-    places = [describe_lines(*span, named=named) for span in evidence.best(_MOST_PLACES)]
+    best = evidence.best(_MOST_PLACES)
+    if any(last - first >= _LONGEST_PLACE for _, first, last in best):
+        best = matching_lines(question, evidence) or best
+    places = [describe_lines(*span, named=named) for span in best]
     return WrittenAnswer(
         text=f"No answer was written. What fits the question best: {', '.join(places)}.",
         doubts=(f"the model wrote no answer: {error.message}",),

@@ -22,13 +22,19 @@ from .result import Cited, Sentence
 from .scope import Scope, read_scope
 from .support import Basis, doubts
 
-__all__ = ["CitationChecker", "Draft", "cite", "describe_lines", "without_citations"]
+__all__ = ["UNVERIFIED", "CitationChecker", "Draft", "cite", "describe_lines", "without_citations"]
 
+UNVERIFIED = "[unverified]"  # behind a sentence of an answer that has a doubt
 _MOST_LINES = 12  # of a citation; of a longer one the lines of the quote are cited
 _FEWEST_WORDS = 3  # of a quote that is not a whole line
 _FEWEST_CHARACTERS = 6  # of one in a script without blanks
 _UNSPACED = re.compile(f"[{UNSPACED}]")
-_MARK = re.compile(r" ?\[(?:[^\[\]\n]{0,120}:\s*)?Lines? \d+(?:\s*[-–]\s*\d+)?\]", re.IGNORECASE)
+_RANGE = r"\d+(?: ?[-–] ?\d+)?"
+_MARK = re.compile(
+    rf" ?\[(?:(?:[^\[\]]{{0,120}}: ?)?Lines? {_RANGE}(?:(?: ?[,;&] ?| and )(?:Lines? )?{_RANGE})*"
+    r"|unverified)\]",
+    re.IGNORECASE,
+)
 
 
 # The limits are part of what the model is asked. A reply that goes beyond is taken all the same.

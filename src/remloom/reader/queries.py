@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -55,12 +56,19 @@ class LineQueries:
         with self._lock:
             return self._current(list(documents)).prepare(text)
 
-    def close(self) -> None:
-        """Let go of the tables."""
+    def drop(self) -> None:
+        """Let go of the tables: a document in them was changed or forgotten."""
         with self._lock:
-            if self._tables is not None:
-                self._tables.close()
+            # a query that still runs in another thread keeps the tables that it began with
             self._tables, self._documents = None, []
+
+    def close(self) -> None:
+        """Let go of the tables, and end the queries that still run."""
+        with self._lock:
+            tables = self._tables
+            self._tables, self._documents = None, []
+        if tables is not None:
+            tables.close()
 
     def _current(self, documents: list[Lines]) -> LineTables:
         """The tables of these documents as they are now."""
@@ -69,15 +77,17 @@ class LineQueries:
         if self._tables is None or list(map(id, documents)) != list(map(id, self._documents)):
             # a query that still runs in another thread keeps the tables that it began with
             self._tables = LineTables(
-                list(map(_read_columns, documents)), table=self.table, rank=self._rank
+                list(map(_read_columns, documents)),
+                table=self.table,
+                rank=partial(self._rank, documents),
             )
             self._documents = documents
         return self._tables
 
-    def _rank(self, words: str, limit: int) -> list[Ranked]:
+    def _rank(self, documents: Sequence[Lines], words: str, limit: int) -> list[Ranked]:
         from .tables import Ranked
 
-        found = self._search(words, self._documents, limit)
+        found = self._search(words, documents, limit)
         return [Ranked(one.document, one.first, one.score) for one in found]
 
 

@@ -442,6 +442,7 @@ class Reader:
         for notice in self._opened.refresh():
             self._coverage.pop(notice.uri, None)
             self._search.drop(notice.uri)
+            self._queries.drop()
             self._tell(EventType.WARNING, warning=str(notice), document=notice.document)
         return self._opened
 

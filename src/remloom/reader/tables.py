@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
-from ..errors import InvalidInputError, MissingExtraError, SqlGuardError
+from ..errors import InvalidInputError, MissingExtraError, SqlGuardError, StoreClosedError
 from .line_columns import (
     LINE_COLUMNS,
     SECTION_COLUMNS,
@@ -80,6 +80,10 @@ class LineTables:
         self._several = len(sources) > 1
         self._rank = rank
         self._seconds = seconds
+        self._is_closed = False
+        # the cursors of the queries that run now
+        self._running: set[Any] = set()
+        self._ended = threading.Condition()
         extras = further_columns(source.extras for source in sources)
         self.columns: tuple[Column, ...] = (*LINE_COLUMNS, *extras)
         self._readable = Readable(
@@ -101,6 +105,14 @@ class LineTables:
                 self._load("sections", section_block(source))
 
     def close(self) -> None:
+        """Let go of the lines; a query that runs in another thread ends with an error."""
+        with self._ended:
+            self._is_closed = True
+            while self._running:
+                # an interrupt before the query has begun is lost
+                for cursor in self._running:
+                    cursor.interrupt()
+                self._ended.wait(_INSISTENCE)
         self._database.close()
 
     def prepare(self, text: str, *, fix: bool = True) -> Prepared:
@@ -120,12 +132,12 @@ class LineTables:
         Raises:
             QuerySyntaxError, SqlGuardError: it is not SQL, or not allowed; says where.
             InvalidInputError: it took too long, or too much memory.
+            StoreClosedError: the tables were closed, be it meanwhile.
         """
         from .sql.prepare import write_query
 
         prepared = self.prepare(text, fix=fix)
-        cursor = self._database.cursor()
-        try:
+        with self._cursor() as cursor:
             ranked = [self._ranked(cursor, search) for search in prepared.searches]
             sql = write_query(prepared.tree, ranked, most=most + 1)
             with self._translated_errors(prepared.sql), self._limited(cursor):
@@ -133,8 +145,6 @@ class LineTables:
                 cursor.execute(sql)
                 columns = tuple(name for name, *_ in cursor.description or ())
                 rows, truncated = _fetch(cursor, most)
-        finally:
-            cursor.close()
         return Rows(
             sql=prepared.sql,
             columns=columns,
@@ -186,6 +196,21 @@ class LineTables:
             raise SqlGuardError("this is not one SELECT", statement=sql)
 
     @contextmanager
+    def _cursor(self) -> Iterator[Any]:
+        with self._ended:
+            if self._is_closed:
+                raise _closed()
+            cursor = self._database.cursor()
+            self._running.add(cursor)
+        try:
+            yield cursor
+        finally:
+            with self._ended:
+                self._running.remove(cursor)
+                cursor.close()
+                self._ended.notify_all()
+
+    @contextmanager
     def _limited(self, cursor: Any) -> Iterator[None]:
         done = threading.Event()
 
@@ -211,6 +236,8 @@ class LineTables:
         try:
             yield
         except duckdb.InterruptException:
+            if self._is_closed:
+                raise _closed() from None
             raise InvalidInputError(
                 f"the query took longer than {self._seconds:g} seconds",
                 remedy="read fewer lines: line_num BETWEEN 1 AND 1000, or FROM search('words')",
@@ -225,6 +252,12 @@ class LineTables:
 
 
 _NUMBERS = count(1)
+
+
+def _closed() -> StoreClosedError:
+    return StoreClosedError(
+        "the lines were closed", remedy="open another reader with `memory.reader(…)`"
+    )
 
 
 def _connect(memory: int) -> duckdb.DuckDBPyConnection:
