@@ -6,6 +6,8 @@ import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from remloom import Memory, Message
 from remloom.errors import ConflictError
 from remloom.llm import Request
@@ -86,3 +88,29 @@ def test_a_message_that_is_forgotten_while_the_model_thinks_is_not_believed(tmp_
         assert failures == []
         assert memory.profile.staged() == []
         assert b"CSK" not in repr(list(memory.admin.records())).encode()
+
+
+def test_a_turn_that_becomes_somebody_elses_while_the_model_thinks_is_not_the_users(
+    tmp_path: Path,
+) -> None:
+    asked, go_on = threading.Event(), threading.Event()
+
+    def reply(request: Request) -> Said:
+        asked.set()
+        go_on.wait(10)
+        item = {"key": "team", "value": "CSK", "quote": "CSK is my team", "message": 1}
+        return {"items": [item]}
+
+    turn = Message(id="1", speaker="user", text="CSK is my team.", at=OCTOBER)
+    with Memory.open(tmp_path, embedder="none", llm=ScriptedModel(reply)) as memory:
+        memory.read_chat([turn], uri="chat.json")
+        thread = threading.Thread(target=memory.profile.observe)
+        thread.start()
+        assert asked.wait(10)
+        memory.read_chat([replace(turn, speaker="Ana")], uri="chat.json")
+        go_on.set()
+        thread.join()
+        assert memory.profile.staged() == []
+        memory.profile.observe()
+        assert {one.subject for one in memory.profile.staged()} <= {"Ana"}
+        assert memory.profile.subjects() in ([], ["Ana"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 
 import msgspec
 
@@ -39,22 +40,25 @@ class Recorder:
         origins: Iterable[Evidence] = (),
         entries: Sequence[Entry] = (),
         deleted: Sequence[EntryKey] = (),
+        passages: Mapping[str, datetime | None] = {},
         refresh: bool = True,
     ) -> list[Evidence]:
         """Write evidence, and entries with it, in one transaction; returns what was new.
 
         Args:
             origins: what some of it was made of; written with what is new of it, placed nowhere.
+            passages: that it is of, by id, with the time of the last change that was seen.
             refresh: False leaves the folds to `refresh`: once after many writes costs by the
                 evidence on a belief, after each of them by its square.
 
         Raises:
             GoneError: a passage was forgotten meanwhile.
+            ChangedError: one was changed meanwhile.
         """
         masked = [mask_evidence(whole) for whole in evidence]
         shown = [one for one, _ in masked if not is_only_secret(one.value)]
         made_of = {one.id: one for one in origins}
-        new = self._write(shown, made_of, entries, deleted)
+        new = self._write(shown, made_of, entries, deleted, passages)
         # now that it is written: whoever has to try again counts nothing twice
         secrets = sum(count for _, count in masked)
         self._writer.count(**({"secrets": secrets} if secrets else {}))
@@ -74,6 +78,7 @@ class Recorder:
         origins: Mapping[str, Evidence],
         entries: Sequence[Entry],
         deleted: Sequence[EntryKey],
+        passages: Mapping[str, datetime | None],
     ) -> list[Evidence]:
         """Write what is new; what the user deletes at this moment is looked at again."""
         given = {(entry.namespace, entry.key) for entry in entries}
@@ -91,13 +96,20 @@ class Recorder:
                     entries=[*map(self._place, new), *entries],
                     deleted=deleted,
                     expected_entries=versions,
+                    expected_records=passages,
                 )
             except ChangedError as error:
+                if self._have_changed(passages):
+                    raise
                 changed = error
             else:
                 self._writer.count(**({"deleted_before": deleted_before} if deleted_before else {}))
                 return new
         raise changed
+
+    def _have_changed(self, passages: Mapping[str, datetime | None]) -> bool:
+        stored = ((self._store.records.get(None, id), at) for id, at in passages.items())
+        return any(record is None or record.updated_at != at for record, at in stored)
 
     def _keys(self, evidence: Sequence[Evidence]) -> set[str]:
         """The beliefs that what was read bears on."""

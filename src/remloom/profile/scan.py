@@ -7,14 +7,14 @@ could not be looked at is not marked: it is a failed item, which the next scan t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..errors import BudgetError, GoneError, InvalidInputError
+from ..errors import BudgetError, ChangedError, GoneError, InvalidInputError
 from ..kv import Entry
 from ..model import ReadReport, Resource
 from ..runs.failures import FailedItem, failed_item_entry, failed_item_key, failed_items
@@ -22,6 +22,7 @@ from ..runs.run import Run
 from ..runs.writer import Writer
 from ..settings import Settings
 from ..store.contract import Store
+from ..store.indexed_text import said
 from .claim import Claim
 from .evidence import Authority, Evidence, from_claim
 from .mapping import FieldMapping
@@ -183,7 +184,8 @@ class Scanner:
             for passage in passages
             if passage.record.id not in unfinished
         ]
-        new = self._write(evidence, seen, list(self._failures(extracted.failed)))
+        failures = list(self._failures(extracted.failed))
+        new = self._write(originals, evidence, seen, failures)
         for entry in seen:
             self._waiting.pop(entry.refs[0], None)
         staged = sum(not one.slot for one in new)
@@ -198,24 +200,35 @@ class Scanner:
         return new
 
     def _write(
-        self, evidence: Sequence[Evidence], seen: Sequence[Entry], failures: Sequence[Entry]
+        self,
+        passages: Mapping[str, Passage],
+        evidence: Sequence[Evidence],
+        seen: Sequence[Entry],
+        failures: Sequence[Entry],
     ) -> list[Evidence]:
-        """Write what was found; of passages that were forgotten meanwhile nothing is."""
+        """Write what was found; of passages that were forgotten meanwhile, or say something else
+        now, nothing is."""
         ids = {ref for entry in (*seen, *failures) for ref in entry.refs}
         for _ in range(_ATTEMPTS):
-            there = {id for id in ids if self._store.records.get("resources", id) is not None}
-            kept = [entry for entry in seen if there.issuperset(entry.refs)]
-            failed = [entry for entry in failures if there.issuperset(entry.refs)]
+            stored = [self._store.records.get("resources", id) for id in ids]
+            there = {
+                record.id: record.updated_at
+                for record in stored
+                if isinstance(record, Resource) and said(record) == said(passages[record.id].record)
+            }
+            kept = [entry for entry in seen if there.keys() >= set(entry.refs)]
+            failed = [entry for entry in failures if there.keys() >= set(entry.refs)]
             try:
                 return self._recorder.record(
                     [one for one in evidence if one.passage in there],
                     entries=[*kept, *failed],
                     deleted=[failed_item_key(KIND, entry.refs[0]) for entry in kept],
+                    passages=there,
                     refresh=False,
                 )
-            except GoneError as error:
-                gone = error
-        raise gone
+            except (ChangedError, GoneError) as error:
+                changed = error
+        raise changed
 
     def _evidence(
         self, found: Found, original: Passage, masked: MaskedPassages

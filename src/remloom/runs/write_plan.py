@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -169,6 +170,7 @@ class WritePlan(Struct, frozen=True):
         images: Sequence[Entry],
         run_id: str,
         expected_entries: Mapping[EntryKey, int] = {},
+        expected_records: Mapping[str, datetime | None] = {},
     ) -> Batch:
         """The batch to write: what changes, with vectors, images and preconditions.
 
@@ -176,10 +178,14 @@ class WritePlan(Struct, frozen=True):
 
         Args:
             expected_entries: the versions of entries that it rests on; 0: not stored.
+            expected_records: when records that it rests on were updated last, by id.
         """
         expected = Preconditions(
             existing=self._prerequisites(),
-            records={record.id: record.updated_at for record, _ in self.overwritten(run_id)},
+            records={
+                **expected_records,
+                **{record.id: record.updated_at for record, _ in self.overwritten(run_id)},
+            },
             edges={
                 (change.edge.src, change.edge.rel_type, change.edge.dst): change.before
                 for change in self.edges

@@ -110,6 +110,7 @@ class Writer:
         entries: Iterable[Entry] = (),
         deleted: Iterable[EntryKey] = (),
         expected_entries: Mapping[EntryKey, int] = {},
+        expected_records: Mapping[str, datetime | None] = {},
     ) -> list[str]:
         """Write records and edges as one batch that can be taken back.
 
@@ -123,18 +124,21 @@ class Writer:
                 which run wrote it is left alone by the rollback of another run.
             deleted: keys of entries, deleted in the same transaction.
             expected_entries: the versions that entries must still have; 0: not stored.
+            expected_records: when records that it rests on were updated last, by id.
 
         Returns: the ids of the records, in order.
 
         Raises:
             GoneError: a parent of a record, or a record that an entry is about, does not exist.
-            ChangedError: an entry has another version than expected.
+            ChangedError: an entry has another version than expected, or a record was updated.
             InvalidInputError: as `Memory.write`; also a source that would be superseded.
         """
         with self._writing:
             items = [*map(self._stamp, records), *edges]
             written, removed = tuple(entries), tuple(deleted)
-            ids = _retry(lambda: self._write(items, written, removed, expected_entries))
+            ids = _retry(
+                lambda: self._write(items, written, removed, expected_entries, expected_records)
+            )
             if superseded:
                 _retry(lambda: self._supersede(superseded))
             return ids
@@ -159,6 +163,7 @@ class Writer:
         entries: tuple[Entry, ...],
         deleted: tuple[EntryKey, ...],
         expected_entries: Mapping[EntryKey, int],
+        expected_records: Mapping[str, datetime | None],
     ) -> list[str]:
         batch = build(items, tenant=self._tenant, model=self._model)
         existing = find_existing(self._store, batch)
@@ -173,7 +178,7 @@ class Writer:
             self._collect(plan)
             return plan.ids
         images = plan.images(self._images, self._run.id)
-        whole = plan.to_batch(embedded, images, self._run.id, expected_entries)
+        whole = plan.to_batch(embedded, images, self._run.id, expected_entries, expected_records)
         written = self._commit(whole, plan.receipt, counts)
         # an entity whose name is stored already joins its namesake, under that one's id
         stored_ids = {
