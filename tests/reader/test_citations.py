@@ -30,6 +30,7 @@ TEXTS = [
     "契約の期間は三年とし、更新することができない。",
     "For a period of 2 years after the Effective Date Zeta will not, directly or indirectly, either"
     " alone or with others, be engaged in mining; but may sell coal, and not buy it.",
+    "The export had been paused, but not the queue behind it. At noon the queue woke up.",
 ]
 PAY = "the Licensee shall pay to the Licensor a royalty of ten percent"
 
@@ -54,6 +55,8 @@ def check(text: str, quote: str, first: int, last: int) -> Sentence:
         ("The filing fee is 1,500 euros.", "The filing fee is 1.500 EUR", 9, 9),
         ("Der Vermieter darf nicht vor dem 1.3.2027 kündigen.", TEXTS[9], 10, 10),
         ("契約の期間は三年。", "契約の期間は三年とし", 11, 11),
+        # the sentence before says "not", and ends with a short word
+        ("The queue woke up.", "At noon the queue woke up", 13, 13),
         # a "not" that stands far from what it is said of
         ("Zeta may not engage in mining for 2 years.", "for a period of 2 years", 12, 12),
         # word for word, from the middle of a sentence

@@ -29,8 +29,11 @@ _SHORTENED = "".join(
         " resp",
     )
 )
+# words of two letters with which a sentence may end; others are rather abbreviations
+_SHORT_WORDS = "it|us|me|we|he|so|do|go|be|is|up|on|in|by|of|to|at|as"
 _END = re.compile(
-    rf"(?:[a-z]{{3}}{_SHORTENED}|[A-Z]{{3}}|\w[)\]”\"’]|\d\d|%)[.!?][\"”’)]*\s+(?=[\"“(\[]?[A-Z\d(])"
+    rf"(?:[a-z]{{3}}{_SHORTENED}|\b(?:{_SHORT_WORDS})|[A-Z]{{3}}|\w[)\]”\"’]|\d\d|%)"
+    r"[.!?][\"”’)]*\s+(?=[\"“(\[]?[A-Z\d(])"
     r"|(?P<part>;)\s+|[。！？]+[」』”]?|\n\s*\n"
 )
 _CLOSED = re.compile(r"[.;:!?。！？][\"”’)\]*_]*\s*$")
