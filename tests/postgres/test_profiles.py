@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
+from msgspec.structs import replace
+
 from remloom import Home, Memory, Message
 
 OCTOBER = datetime(2026, 10, 1, 9, tzinfo=UTC)
@@ -48,6 +50,18 @@ def test_a_profile_is_learned_edited_taken_back_and_forgotten(postgres: str) -> 
         assert memory.profile.forget("allergies", "peanuts").verified
         memory.profile.bootstrap()
         assert known(memory) == {("location_region", "Berlin")}
+
+
+def test_what_a_turn_said_goes_when_it_is_somebody_elses(postgres: str) -> None:
+    turn = Message(id="1", speaker="user", text="I live in Oslo.", at=OCTOBER)
+    with Memory.open(postgres, tenant=f"t{uuid4().hex}", embedder="none") as memory:
+        memory.read_chat([turn], uri="a.json")
+        memory.profile.observe()
+        assert known(memory) == {("location_region", "Oslo")}
+        memory.read_chat([replace(turn, speaker="Ana")], uri="a.json")
+        assert known(memory) == set()
+        memory.profile.observe()
+        assert memory.profile.subjects() == ["Ana"]
 
 
 def test_a_profile_goes_with_its_home(postgres: str, tmp_path: Path) -> None:

@@ -227,3 +227,12 @@ def test_a_scope_that_a_text_makes_up_is_none_and_stops_no_scan(tmp_path: Path) 
         assert memory.profile.get("location_region") is not None
         shown = memory.profile.show()
         assert shown.get("environment.location_region", scope="project: Apollo") is not None
+
+
+@pytest.mark.parametrize("speaker", ["AI assistant", "Support Bot", "claude-agent", "Assistant:"])
+def test_programs_by_longer_names_are_nobody(tmp_path: Path, speaker: str) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.read_chat([Message(speaker=speaker, text="I live in Rome.")], uri="a.json")
+        memory.read_chat([Message(speaker="Claude Monet", text="I live in Paris.")], uri="b.json")
+        memory.profile.observe()
+        assert memory.profile.subjects() == ["Claude Monet"]

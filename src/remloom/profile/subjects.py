@@ -21,6 +21,9 @@ _ASSISTANT = frozenset(
     ("assistant", "ai", "bot", "system", "tool", "model", "agent", "developer", "chatgpt", "claude")
 )
 
+# what the name of a program ends with
+_ROLES = frozenset(("assistant", "bot", "chatbot"))
+
 
 def check_name(name: str) -> str:
     """Return a person's name in its one form: compatible characters are one, controls are left out,
@@ -63,7 +66,9 @@ def subject_of_speaker(speaker: str, settings: Settings) -> str:
 
 def is_assistant(speaker: str) -> bool:
     """Whether a speaker is a program, not a person."""
-    return value_key(_clean(speaker)) in _ASSISTANT
+    words = value_key(_clean(speaker)).replace("-", " ").split()
+    # "AI assistant", "Support bot", and no Claude Monet
+    return bool(words) and (words[-1] in _ROLES or all(word in _ASSISTANT for word in words))
 
 
 def _clean(name: str) -> str:
