@@ -89,8 +89,53 @@ def test_an_error_names_the_way_out_and_the_next_line_runs(lease: Path) -> None:
     done = run(lease, input="sql: SELECT * FROM docs\nsearch:\nlines 3\n")
     assert done.exit_code == 2
     assert "did you mean 'documents'" in done.stderr
-    assert "search: needs something after it" in done.stderr
+    assert "search needs something after it" in done.stderr
     assert "The Tenant pays 900 euros a month." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "remedy"),
+    [
+        ("open", "`open FILE`"),
+        ("sql:", "`sql: SELECT …`"),
+        ("lines abc", "`lines 120-160`"),
+        ("lines 5,9", "`lines 120-160`"),
+        ("serch: rent", "`search:`"),
+    ],
+)
+def test_a_slip_in_a_command_is_told_and_is_no_question(
+    lease: Path, line: str, remedy: str
+) -> None:
+    done = run(lease, input=f"{line}\n")
+    assert done.exit_code == 2
+    assert remedy in done.stderr
+    assert not done.stdout
+
+
+def test_of_several_documents_the_one_with_the_lines_is_asked_for(lease: Path) -> None:
+    other = lease.with_name("notes.md")
+    other.write_text("# Notes\n\nThe key is with Ana.\n", encoding="utf-8")
+    done = run(lease, other, input="lines 3\n")
+    assert "`lines Lease 3-3`" in done.stderr
+
+
+def test_what_stands_side_by_side_is_shown_as_one_and_scraps_by_their_places(lease: Path) -> None:
+    filler = "\n\n".join(f"Clause {n} is about boats, and about nothing else." for n in range(60))
+    roof = "The roof is repaired by the Landlord, who pays for the roof."
+    lease.write_text(f"# Lease\n\n{roof}\n\n{filler}\n\nroof\n", encoding="utf-8")
+    done = run(lease, "-q", "Who repairs the roof?", "--words", "600")
+    places = [line for line in done.stdout.splitlines() if line.count("lease.md:") == 1]
+    assert len(places) == 1, done.stdout
+
+
+def test_a_row_too_wide_for_a_table_is_a_block(lease: Path) -> None:
+    done = run(lease, input="sql: SELECT * FROM documents LIMIT 2\n")
+    assert "is_section_start  True" in done.stdout
+
+
+def test_shares_are_shown_in_percent(lease: Path) -> None:
+    done = run(lease, input="lines 1-5\nstats\n")
+    assert done.stdout.splitlines()[-1].split() == ["Lease", "37%"]
 
 
 def test_a_file_that_is_not_there_is_an_error(lease: Path) -> None:

@@ -66,6 +66,13 @@ def test_a_document_that_the_memory_has_is_found_by_uri_title_file_name_or_label
     assert memory.reader("board minutes").lines(1).text == "All agreed."
 
 
+def test_a_whole_number_of_more_than_64_bits_is_kept_as_text(memory: Memory) -> None:
+    with memory.reader() as reader:
+        reader.open_rows([{"text": "a", "n": 2**70}, {"text": "b", "n": 3}], name="big")
+        rows = reader.sql("SELECT n FROM documents ORDER BY line_num").rows
+    assert rows == ((str(2**70),), ("3",))
+
+
 def test_what_is_not_there_is_an_error_that_names_the_nearest(memory: Memory, file: Path) -> None:
     memory.read(file)
     with pytest.raises(NotFoundError, match=r"did you mean 'Ferries'\?"):

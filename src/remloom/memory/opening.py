@@ -16,6 +16,7 @@ from .engine import Engine
 from .ingesting import Ingesting
 
 if TYPE_CHECKING:
+    from ..model import ReadReport
     from ..reader.events import Told
     from ..reader.kept_answer import AnswerKeeper
     from ..reader.strategy import Strategy
@@ -135,10 +136,12 @@ class Opening:
 
     def _refuse(self, name: str) -> list[str]:
         nearest = self._nearest(name)
-        hint = f"did you mean {' or '.join(map(repr, nearest))}?" if nearest else "check the path."
+        hint = f"did you mean {' or '.join(map(repr, nearest))}?" if nearest else "check the path"
+        if "\n" in name:
+            hint = "a text is opened with `open_text`"
         raise NotFoundError(
             f"there is neither a file nor a document {name!r:.200}",
-            remedy=f"{hint} To read a text, use `open_text`",
+            remedy=hint,
             document=name,
             nearest=nearest,
         )

@@ -482,7 +482,7 @@ class Profiles:
         if not extra.startswith(EXTRAS) or not beliefs.keys_in(found.id):
             raise NotFoundError(
                 f"nothing is known of an extra {extra!r}",
-                remedy="`candidates()` lists those that could be slots",
+                remedy="`candidates` lists those that could be slots",
                 id=extra,
             )
         slot = slot_for(found, {"id": id, "label": label, "kind": kind, **fields})

@@ -179,7 +179,12 @@ def find(beliefs: Sequence[Belief], slot: Slot, value: Value | None, scope: str)
         ]
     if len(matches) == 1:
         return matches[0]
-    known = ", ".join(repr(belief.value) for belief in beliefs if belief.slot == slot.id)
+    known = ", ".join(
+        repr(belief.value)
+        + ("" if belief.scope == scope else f" in {belief.scope or 'everywhere'}")
+        for belief in beliefs
+        if belief.slot == slot.id
+    )
     where = f" in {scope}" if scope else ""
     if matches:
         raise NotFoundError(

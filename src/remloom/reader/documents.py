@@ -127,7 +127,7 @@ class Documents:
             if len(self._opened) > 1:
                 raise InvalidInputError(
                     f"{len(self._opened)} documents are open",
-                    remedy=f"say which: document={self.names[0]!r}, …",
+                    remedy=f"say which, as in document={self.names[0]!r}: {', '.join(self.names)}",
                 )
             return next(iter(self))
         for lines in self:

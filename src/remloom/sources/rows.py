@@ -13,13 +13,14 @@ from .inline import check_uri
 __all__ = ["from_rows"]
 
 _TEXT = "text"
+_MAX_WHOLE = 2**63  # what is kept as a whole number is below
 
 
 def from_rows(rows: Iterable[Mapping[str, Any]], *, uri: str, name: str) -> Document:
     """Make a document of rows: the line of each is its `text`; its other values stand beside it.
 
-    Line ends in a text become blanks. Values that JSON does not have become texts; what is not a
-    number (NaN) is none.
+    Line ends in a text become blanks. Values that JSON does not have become texts, and so do whole
+    numbers of more than 64 bits; what is not a number (NaN) is none.
 
     >>> from_rows([{"text": "a\\nb", "year": 1999}], uri="rows:x", name="x").columns
     {'year': (1999,)}
@@ -77,6 +78,8 @@ def _value(value: Any) -> Any:
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return None
+    if isinstance(value, int) and not -_MAX_WHOLE <= value < _MAX_WHOLE:
+        return str(value)
     if value is None or isinstance(value, str | bool | int | float):
         return value
     return value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -43,7 +44,12 @@ _NO_MODEL = (
     "these are the lines to read: no language model is set that would answer from them "
     "(REMLOOM_LLM_MODEL, or --llm)"
 )
-_LINES = re.compile(r"lines\s+(?:(?P<document>.+?)\s+)?(?P<first>\d+)(?:\s*-\s*(?P<last>\d+))?")
+_LINES = re.compile(
+    r"lines\s+(?:(?P<document>.+?)\s+)?(?P<first>\d+)(?:\s*[-–]\s*(?P<last>\d+))?", re.IGNORECASE
+)
+# a command that lacks something, and no question
+_UNFINISHED = re.compile(r"(open|search|find|sql|lines|lines\s+\S+|lines\s+\d.*)", re.IGNORECASE)
+_LIKE = 0.8  # how much like a command a name before a colon must be to be taken for a slip
 
 
 @command("reader")
@@ -108,7 +114,8 @@ class _Telling:
     def event(self, event: ReadEvent) -> None:
         if self._events:
             # one event a line, as programs read them
-            echo(" ".join(to_json(event.as_dict()).split("\n")).strip())
+            lines = to_json(event.as_dict()).splitlines()
+            echo(" ".join(line.strip() for line in lines))
         elif self._picture is not None:
             self._picture.show(event)
 
@@ -177,8 +184,10 @@ class Desk:
             plain[text.casefold()]()
         elif match := _LINES.fullmatch(text):
             self._lines(match)
-        elif text.startswith("open "):
-            self._open(text.removeprefix("open ").strip())
+        elif _UNFINISHED.fullmatch(text):
+            raise _unfinished(text.split()[0].casefold())
+        elif text.casefold().startswith("open "):
+            self._open(text[len("open ") :].strip())
         else:
             self._run_prefixed(text)
 
@@ -186,12 +195,18 @@ class Desk:
         """Run `sql: …` and the like; all else is a question."""
         name, colon, argument = text.partition(":")
         prefixed = {"search": self._search, "find": self._find, "sql": self._sql}
-        act = prefixed.get(name.strip().casefold()) if colon else None
+        name = name.strip().casefold()
+        act = prefixed.get(name) if colon else None
         if act is None:
+            meant = get_close_matches(name, prefixed, 1, _LIKE) if colon else []
+            if meant:
+                raise InvalidInputError(
+                    f"there is no command `{name}:`", remedy=f"did you mean `{meant[0]}:`?"
+                )
             self._ask(text)
             return
         if not argument.strip():
-            raise InvalidInputError(f"{name}: needs something after it", remedy="help lists how")
+            raise _unfinished(name)
         act(argument.strip())
 
     def _ask(self, question: str) -> None:
@@ -209,10 +224,10 @@ class Desk:
         self.call.show(reading.as_dict(), lambda: draw_reading(reading))
 
     def _find(self, question: str) -> None:
-        from .reader_view import draw_passages
+        from .reader_view import draw_found
 
         passages = self.reader.find(question, words=self._words)
-        self.call.show(msgspec.to_builtins(passages), lambda: draw_passages(passages))
+        self.call.show(msgspec.to_builtins(passages), lambda: draw_found(passages))
 
     def _search(self, words: str) -> None:
         from .reader_view import draw_passages
@@ -231,6 +246,12 @@ class Desk:
 
         first = int(match["first"])
         last = int(match["last"] or first)
+        names = [stats.doc_name for stats in self.reader.documents]
+        if len(names) > 1 and not match["document"]:
+            raise InvalidInputError(
+                f"{len(names)} documents are open",
+                remedy=f"say which: `lines {names[0]} {first}-{last}`",
+            )
         passage = self.reader.lines(first, last, document=match["document"])
         self.call.show([msgspec.to_builtins(passage)], lambda: draw_passages([passage]))
 
@@ -253,10 +274,10 @@ class Desk:
         self.call.show(schema, lambda: draw_schema(schema))
 
     def _stats(self) -> None:
-        from .tables import draw_nested
+        from .reader_view import draw_stats
 
         stats = self.reader.stats()
-        self.call.show(stats, lambda: draw_nested(stats))
+        self.call.show(stats, lambda: draw_stats(stats))
 
     def _coverage(self) -> None:
         from .reader_view import draw_coverage
@@ -304,3 +325,9 @@ class Desk:
                 echo("interrupted", err=True)
             except EOFError:
                 return
+
+
+def _unfinished(name: str) -> InvalidInputError:
+    """The error for a command that lacks what it is to be done with."""
+    usage = next(usage for usage in COMMANDS if usage.startswith(name))
+    return InvalidInputError(f"{name} needs something after it", remedy=f"write `{usage}`")

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+import msgspec
 from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
 from ...reader import EventType
-from .tables import draw_pairs, draw_table
+from .tables import draw_nested, draw_pairs, draw_table
 from .terminal import console, visible
 from .text_formats import one_line, plural, short_source
 
@@ -25,15 +26,20 @@ __all__ = [
     "ReadingPicture",
     "draw_coverage",
     "draw_documents",
+    "draw_found",
     "draw_outline",
     "draw_passages",
     "draw_reading",
     "draw_rows",
     "draw_schema",
+    "draw_stats",
 ]
 
 _BAR = 60  # cells of a bar of coverage
 _SHADES = " ░▒▓█"  # of a cell: how much of its lines was read
+_FEW_WORDS = 8  # a passage of fewer, that is worth little, is a scrap
+_LITTLE = 0.6  # of the score of the best passage
+_WIDEST_CELL = 16  # cells of the screen: a table in which a value has fewer is hard to read
 
 
 def draw_documents(documents: Sequence[DocumentStats]) -> RenderableType:
@@ -60,6 +66,53 @@ def draw_passages(passages: Sequence[Passage]) -> RenderableType:
     return Group(*parts[:-1])
 
 
+def draw_found(passages: Sequence[Passage]) -> RenderableType:
+    """Draw what is to be read: what stands side by side as one, and scraps by their places alone.
+
+    A scrap is a few words, worth little, that filled the room that was left.
+    """
+    best = max((passage.score for passage in passages), default=0.0)
+    whole: list[Passage] = []
+    scraps: list[Passage] = []
+    for passage in _join_neighbours(passages):
+        is_scrap = passage.words < _FEW_WORDS and passage.score < _LITTLE * best
+        (scraps if is_scrap else whole).append(passage)
+    drawn = draw_passages(whole)
+    if not scraps:
+        return drawn
+    places = ", ".join(dict.fromkeys(short_source(scrap.source) for scrap in scraps))
+    return Group(drawn, Text(""), Text(f"and a few words in {places}", "dim"))
+
+
+def _join_neighbours(passages: Iterable[Passage]) -> list[Passage]:
+    """Join passages of which one begins where the other ends, at the place of the better one."""
+    joined: list[Passage] = []
+    for passage in passages:
+        beside = [other for other in joined if _touch(other, passage)]
+        if not beside:
+            joined.append(passage)
+            continue
+        at = joined.index(beside[0])
+        joined = [other for other in joined if other not in beside]
+        joined.insert(at, _join([*beside, passage]))
+    return joined
+
+
+def _touch(one: Passage, other: Passage) -> bool:
+    return one.uri == other.uri and (one.last + 1 == other.first or other.last + 1 == one.first)
+
+
+def _join(passages: Sequence[Passage]) -> Passage:
+    ordered = sorted(passages, key=lambda passage: passage.first)
+    return msgspec.structs.replace(
+        ordered[0],
+        last=ordered[-1].last,
+        text="\n".join(passage.text for passage in ordered),
+        words=sum(passage.words for passage in ordered),
+        score=max(passage.score for passage in ordered),
+    )
+
+
 def _numbered(text: str, first: int) -> Iterable[tuple[str, RenderableType]]:
     for number, line in enumerate(text.split("\n"), first):
         if line.strip():
@@ -79,11 +132,35 @@ def draw_schema(schema: Mapping[str, Any]) -> RenderableType:
 
 def draw_rows(rows: Rows) -> RenderableType:
     """Draw rows, and what was changed in the query."""
-    parts: list[RenderableType] = [draw_table(rows.columns, rows.rows)]
+    is_wide = _table_width(rows) > console().width
+    parts: list[RenderableType] = []
+    if is_wide:
+        # a table of slivers is no table: a row is a block of names and values
+        for row in rows.rows:
+            values = [Text("null", "dim") if one is None else Text(visible(one)) for one in row]
+            parts += [draw_pairs(zip(map(one_line, rows.columns), values, strict=True)), Text("")]
+    else:
+        parts.append(draw_table(rows.columns, rows.rows))
     parts += [Text(one_line(fix), "dim") for fix in rows.fixes]
     if rows.truncated:
         parts.append(Text("… and more rows", "dim"))
     return Group(*parts)
+
+
+def _table_width(rows: Rows) -> int:
+    """The cells of the screen that a table takes in which values can be read."""
+    width = 0
+    for at, column in enumerate(rows.columns):
+        longest = max((len(str(row[at])) for row in rows.rows), default=0)
+        width += max(len(column), min(longest, _WIDEST_CELL)) + 3
+    return width
+
+
+def draw_stats(stats: Mapping[str, Any]) -> RenderableType:
+    """Draw what was asked and read: averages with one decimal, shares of documents in percent."""
+    shown = {name: round(n, 1) if isinstance(n, float) else n for name, n in stats.items()}
+    shown["coverage"] = {name: f"{share:.0%}" for name, share in stats["coverage"].items()}
+    return draw_nested(shown)
 
 
 def draw_coverage(
