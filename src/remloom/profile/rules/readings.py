@@ -8,7 +8,7 @@ from functools import cache
 
 from ...ingest.names.word_lists import ENGLISH
 from .lexicon import lists, lookup, read_items
-from .passage import HIDDEN
+from .passage import HIDDEN, given_names
 from .phrases import alternatives, words
 
 __all__ = ["READINGS", "Pairs", "is_known_place"]
@@ -107,7 +107,7 @@ def _name(text: str) -> Pairs:
     plain = name.casefold()
     if plain in lists()["not_names"] or plain.split()[0] in lists()["not_names"]:
         return []
-    if name[0].islower() and plain not in _given_names():
+    if name[0].islower() and plain not in given_names():
         return []
     return [("", name)]
 
@@ -115,7 +115,7 @@ def _name(text: str) -> Pairs:
 def _known_name(text: str) -> Pairs:
     """A name behind "I'm", where any word may stand: one that begins with a given name."""
     first = text.split()[0].strip(".,!")
-    if first[0].islower() or first.casefold() not in _given_names():
+    if first[0].islower() or first.casefold() not in given_names():
         return []
     return _name(text)
 
@@ -321,11 +321,6 @@ def _animal(text: str) -> Pairs:
         return [("", one[plain])]
     single = plain if plain in known else plain.removesuffix("s")
     return [("", one.get(single, single))]
-
-
-@cache
-def _given_names() -> frozenset[str]:
-    return frozenset(name.casefold() for name in ENGLISH.given_names)
 
 
 @cache
