@@ -143,7 +143,7 @@ def test_a_document_is_known_by_its_name_however_it_is_written() -> None:
     assert "there is no document 'Oak'" in wrong.doubt
 
 
-@pytest.mark.parametrize("seed", [7, 11])
+@pytest.mark.parametrize("seed", [7, 13])
 def test_no_lie_passes_unflagged_and_few_truths_are_flagged(seed: int) -> None:
     rng = random.Random(seed)
     outcome = measure((contract(rng) for _ in range(10)), rng, 50)

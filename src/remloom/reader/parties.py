@@ -19,6 +19,7 @@ _PREPOSITIONS = frozenset((
     "of", "to", "with", "from", "for", "between", "against", "upon", "on", "in", "at", "under",
     "without", "behalf", "among", "through", "than",
 ))  # fmt: skip
+_OWNER = re.compile(r"['’]s?$")
 _MOST = 4  # words that say what somebody does
 _ENOUGH = 0.5  # of the weight of the first of them
 
@@ -68,7 +69,10 @@ def _mentions(text: str) -> list[_Mention]:
         if _is_agent(before):
             # a passive: what is done is said of whom it is done by
             said[number] = _stems(before)[::-1]
-        elif _is_subject(before, words[name[1] - 1], after) and not _is_agent(after):
+        elif _OWNER.search(words[name[1] - 1]):
+            # what somebody has is compared with what others have
+            said[number] = [f"’s {stem}" for stem in _stems(after)[:1]]
+        elif _is_subject(before, after) and not _is_agent(after):
             said[number] = _stems(after)
     _share(said, regions)
     return [
@@ -94,9 +98,9 @@ def _is_agent(before: Sequence[str]) -> bool:
     return _last_word(before) == "by"
 
 
-def _is_subject(before: Sequence[str], name: str, after: Sequence[str]) -> bool:
+def _is_subject(before: Sequence[str], after: Sequence[str]) -> bool:
     """Whether somebody is said to do something, and is not the one to whom it is done."""
-    if _last_word(before) in _PREPOSITIONS or re.search(r"['’]s?$", name) or not after:
+    if _last_word(before) in _PREPOSITIONS or not after:
         return False
     following = after[0].casefold()
     return following in wording().modals or (following.isalpha() and following not in STOP_WORDS)
@@ -119,7 +123,8 @@ def _share(said: list[list[str]], regions: Sequence[Sequence[str]]) -> None:
 
 def _stems(words: Sequence[str]) -> list[str]:
     passed_over = wording().modals | wording().generic
-    said = (word for word in words if word.casefold() not in passed_over)
+    # numbers are compared as such
+    said = (word for word in words if word.isalpha() and word.casefold() not in passed_over)
     return terms(" ".join(said))
 
 
@@ -139,7 +144,7 @@ def _is_same(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _folded(name: Sequence[str]) -> set[str]:
-    return {re.sub(r"['’]s?$", "", word.casefold()) for word in name}
+    return {_OWNER.sub("", word.casefold()) for word in name}
 
 
 def _agreement(one: _Mention, other: _Mention) -> float:

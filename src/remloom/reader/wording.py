@@ -26,6 +26,11 @@ class Wording(Struct, frozen=True):
     ignorable: frozenset[str]
     negators: frozenset[str]
     negative: frozenset[str]
+    exceptions: frozenset[str]
+    conditions: frozenset[str]
+    requirements: frozenset[str]
+    sole: frozenset[str]
+    several: frozenset[str]
     adjective_negators: frozenset[str]
     neutral: tuple[tuple[re.Pattern[str], str], ...]
     opposites: dict[str, frozenset[str]]
@@ -52,6 +57,11 @@ def wording() -> Wording:
         ignorable=words["ignorable"],
         negators=words["negators"],
         negative=words["negative"],
+        exceptions=words["exceptions"],
+        conditions=words["conditions"],
+        requirements=words["requirements"],
+        sole=words["sole"],
+        several=words["several"],
         adjective_negators=words["adjective_negators"],
         neutral=tuple(_neutral(lists["neutral"])),
         opposites=_opposites(lists["opposites"]),
