@@ -159,6 +159,7 @@ def test_a_model_answers_and_each_quote_is_checked(
     assert "The Landlord repairs the roof. [Lines 11-11]" in done.stdout
     assert "verbatim" in done.stdout
     assert "lease.md:11" in done.stdout
+    assert "11 lines read, 1 call" in done.stdout
 
 
 def test_events_are_lines_of_json(lease: Path, monkeypatch: pytest.MonkeyPatch) -> None:

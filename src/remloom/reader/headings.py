@@ -199,7 +199,8 @@ def _read_alone(text: str) -> Heading | None:
 
 
 def _read_capitals(text: str) -> Heading | None:
-    if not text.isupper() or text[-1] in ",;!?":
+    # what has an underscore is a name in a program: "MAX_SIZE"
+    if not text.isupper() or text[-1] in ",;!?" or "_" in text:
         return None
     if len(text.split()) > _MOST_CAPITALS or _FURNITURE.search(text) or _PAGE.match(text):
         return None

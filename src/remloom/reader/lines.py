@@ -102,7 +102,7 @@ class Lines:
     def _marked(self) -> Marked:
         if self._header or self.columns:
             return mark_table(len(self), self._header)
-        return mark_lines(self.texts)
+        return mark_lines(self.texts, printed=bool(self._pages))
 
     @cached_property
     def _section_firsts(self) -> list[int]:

@@ -82,11 +82,15 @@ class Marked:
         self.headings = headings
 
 
-def mark_lines(texts: Sequence[str]) -> Marked:
-    """Mark the lines of a text."""
+def mark_lines(texts: Sequence[str], *, printed: bool = False) -> Marked:
+    """Mark the lines of a text.
+
+    Args:
+        printed: it was taken from pages, where a number sign before words is no mark of Markdown.
+    """
     import numpy as np
 
-    reader = _Reader(texts)
+    reader = _Reader(texts, printed=printed)
     reader.read()
     return Marked(np.frombuffer(reader.marks, dtype=np.uint8), reader.headings)
 
@@ -107,7 +111,8 @@ def mark_table(count: int, headers: Sequence[int]) -> Marked:
 class _Reader:
     """Reads the lines of a text once, and what may be a heading a second time."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, texts: Sequence[str], *, printed: bool) -> None:
+        self._printed = printed
         self._texts = texts
         self.marks = bytearray(len(texts))
         self.headings: dict[int, Heading] = {}
@@ -166,7 +171,8 @@ class _Reader:
             self._candidates[position] = heading
 
     def _read_number_sign(self, position: int, text: str) -> None:
-        heading = read_atx(text) if len(text) < _LONGEST else None
+        may_be = len(text) < _LONGEST and not self._printed
+        heading = read_atx(text) if may_be else None
         if heading:
             self._candidates[position] = heading
         elif is_statement(text):

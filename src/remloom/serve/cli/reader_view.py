@@ -80,8 +80,17 @@ def draw_found(passages: Sequence[Passage]) -> RenderableType:
     drawn = draw_passages(whole)
     if not scraps:
         return drawn
-    places = ", ".join(dict.fromkeys(short_source(scrap.source) for scrap in scraps))
-    return Group(drawn, Text(""), Text(f"and a few words in {places}", "dim"))
+    return Group(drawn, Text(""), Text(f"and a few words in {_places(scraps)}", "dim"))
+
+
+def _places(passages: Sequence[Passage]) -> str:
+    """Cite passages, each document by its uri once: `lease.md:3, :7-9, notes.md:2`."""
+    places = []
+    before = ""
+    for source, uri in dict.fromkeys((passage.source, passage.uri) for passage in passages):
+        places.append(source.removeprefix(uri) if uri == before else short_source(source))
+        before = uri
+    return ", ".join(filter(None, places))
 
 
 def _join_neighbours(passages: Iterable[Passage]) -> list[Passage]:
@@ -158,7 +167,7 @@ def _table_width(rows: Rows) -> int:
 
 def draw_stats(stats: Mapping[str, Any]) -> RenderableType:
     """Draw what was asked and read: averages with one decimal, shares of documents in percent."""
-    shown = {name: round(n, 1) if isinstance(n, float) else n for name, n in stats.items()}
+    shown = {name: f"{n:,.1f}" if isinstance(n, float) else n for name, n in stats.items()}
     shown["coverage"] = {name: f"{share:.0%}" for name, share in stats["coverage"].items()}
     return draw_nested(shown)
 
@@ -205,8 +214,9 @@ def draw_reading(reading: Reading) -> RenderableType:
             line.append(f"  “{one_line(citation.quote)}”", "dim")
         parts.append(line)
     parts += [Text(one_line(doubt), "yellow") for doubt in reading.doubts]
+    turns = f" in {plural(reading.iterations, 'turn')}" if reading.iterations else ""
     cost = (
-        f"{plural(reading.unique_lines, 'line')} read in {plural(reading.iterations, 'turn')}, "
+        f"{plural(reading.unique_lines, 'line')} read{turns}, "
         f"{plural(reading.calls, 'call')}, {plural(reading.tokens, 'token')}, "
         f"{reading.elapsed_time:.1f} s"
     )
