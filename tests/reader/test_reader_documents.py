@@ -303,3 +303,34 @@ def test_what_cannot_be_read_does_not_open_what_was_read_under_its_name(memory: 
 def test_what_is_no_path_is_refused(memory: Memory, document: Any) -> None:
     with pytest.raises(InvalidInputError, match="is not a document"):
         memory.reader(document)
+
+
+@pytest.mark.parametrize("name", [3, b"note", "two\nlines", "\ud800", "x" * 201])
+def test_what_can_be_no_name_is_refused_before_anything_is_read(memory: Memory, name: Any) -> None:
+    memory.read_text(FERRIES, uri="ferries")
+    with memory.reader() as reader:
+        for refused in (
+            lambda: reader.open("ferries", name),
+            lambda: reader.open_text("A text.", name),
+            lambda: reader.open_rows([{"text": "A row."}], name),
+        ):
+            with pytest.raises(InvalidInputError, match="cannot be called"):
+                refused()
+        assert reader.documents == []
+
+
+def test_numbers_that_are_none_are_refused(memory: Memory) -> None:
+    memory.read_text(FERRIES, uri="ferries")
+    odd: Any
+    with memory.reader("ferries") as reader:
+        for odd in ("1", 1.5, True, None):
+            with pytest.raises(InvalidInputError, match="are not lines"):
+                reader.lines(odd)
+            with pytest.raises(InvalidInputError, match="is not a budget"):
+                reader.outline(budget_tokens=odd)
+        assert reader.lines(1, 10**30).last == 7
+    for odd in (None, 3):
+        with pytest.raises(InvalidInputError, match="what the table of lines is called"):
+            memory.reader(table=odd)
+        with pytest.raises(InvalidInputError, match="no list of rows"):
+            memory.reader().open_rows(odd)

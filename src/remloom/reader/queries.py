@@ -97,9 +97,10 @@ def checked_table(name: str) -> str:
     Raises:
         InvalidInputError: it has other signs than small letters, digits and underscores.
     """
-    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", name) or name in {"sections", "search", "block"}:
+    is_name = isinstance(name, str) and re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", name)
+    if not is_name or name in {"sections", "search", "block"}:
         raise InvalidInputError(
-            f"{name[:80]!r} cannot be what the table of lines is called",
+            f"{name!r:.80} cannot be what the table of lines is called",
             remedy="small letters, digits and underscores: 'documents'",
         )
     return name

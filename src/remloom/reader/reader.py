@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Reader"]
 
+_LONGEST_NAME = 200  # characters of the name that a document is given
 OUTLINE_TOKENS = 1_000  # of an outline that is shown, unless another number is given
 
 
@@ -119,9 +120,10 @@ class Reader:
         Raises:
             NotFoundError: there is no such file or document; the remedy names the nearest.
             SourceError: the file cannot be read, or has no text.
-            InvalidInputError: another document that is open has this name.
+            InvalidInputError: another document that is open has this name, or it can be no name.
         """
         self._check_open()
+        _check_name(name)
         uris = self._finder.find(path)
         if name is not None and len(uris) > 1:
             raise InvalidInputError(
@@ -141,6 +143,7 @@ class Reader:
             InvalidInputError: the text or the name is blank.
         """
         self._check_open()
+        _check_name(name)
         return self._open(self._finder.add_text(text, name), name)
 
     def open_rows(self, rows: Iterable[Mapping[str, Any]], name: str = "rows") -> DocumentStats:
@@ -157,6 +160,7 @@ class Reader:
             InvalidInputError: a row has no `text`, none has any words, or the name is blank.
         """
         self._check_open()
+        _check_name(name)
         return self._open(self._finder.add_rows(rows, name), name)
 
     def _open(self, uri: str, name: str) -> DocumentStats:
@@ -191,9 +195,9 @@ class Reader:
             UnknownNameError: no document that is open is called so.
             InvalidInputError: no document is open, or a budget below 1.
         """
-        if budget_tokens < 1:
+        if not _is_whole(budget_tokens) or budget_tokens < 1:
             raise InvalidInputError(
-                f"{budget_tokens} is not a budget", remedy="give a number of tokens of 1 or more"
+                f"{budget_tokens!r} is not a budget", remedy="give a number of tokens of 1 or more"
             )
         opened = self._current().all(document)
         sections = (section for lines in opened for section in lines.sections)
@@ -212,6 +216,10 @@ class Reader:
         """
         lines = self._current().get(document)
         end = first if last is None else last
+        if not (_is_whole(first) and _is_whole(end)):
+            raise InvalidInputError(
+                f"{first!r} and {end!r} are not lines", remedy="give whole numbers, from 1"
+            )
         passage = lines.passage(first, min(end, len(lines)) if first <= len(lines) else end)
         self._note_shown(passage)
         return passage
@@ -462,3 +470,17 @@ class Reader:
             raise StoreClosedError(
                 "this reader is closed", remedy="open another one with `memory.reader(…)`"
             )
+
+
+def _check_name(name: str | None) -> None:
+    """Refuse what a document cannot be called."""
+    is_name = isinstance(name, str) and name.isprintable() and len(name) <= _LONGEST_NAME
+    if name is not None and not is_name:
+        raise InvalidInputError(
+            f"a document cannot be called {name!r:.100}",
+            remedy=f"give it a name in one line, of at most {_LONGEST_NAME} characters",
+        )
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool)

@@ -59,7 +59,7 @@ def _mappings(rows: Any) -> Iterable[Any]:
         return list(rows.to_dicts())
     if hasattr(rows, "to_dict") and hasattr(rows, "columns"):
         return list(rows.to_dict("records"))
-    if isinstance(rows, Mapping | str):
+    if isinstance(rows, Mapping | str) or not isinstance(rows, Iterable):
         raise InvalidInputError(
             f"a {type(rows).__name__} is no list of rows", remedy='give [{"text": …}, …]'
         )
