@@ -241,3 +241,10 @@ def test_no_table_keeps_what_was_forgotten(memory: Memory) -> None:
         assert reader.documents == []
         gc.collect()
         assert known() is None
+
+
+@pytest.mark.parametrize("behind", [";", ";;", "; -- done", " -- done", "; /* done */"])
+def test_a_semicolon_and_a_comment_may_follow_a_query(memory: Memory, behind: str) -> None:
+    memory.read_text(FERRY, uri="ferry")
+    with memory.reader("ferry") as reader:
+        assert reader.sql(f"SELECT max(line_num) FROM documents{behind}").rows == ((14,),)

@@ -17,6 +17,8 @@ RENEWAL = "It shall automatically renew for one-year periods, unless the Company
 LATEST = "Notice is served at least 65 days prior to the end of the Initial Term."
 REFUND = "Acme's liability is limited to refunding that portion of the fee that was paid by Zeta."
 FEE = "The Principal shall pay the Company a fee of $1.00 per tonne, inclusive of VAT."
+ANNIVERSARY = "The term ends with the month of the fifth anniversary."
+VOID = "Any assignment to which nobody consented shall be void."
 TERM = "The term shall commence on July 19, 1999, and in no event run beyond the season."
 
 
@@ -38,6 +40,7 @@ def _doubts(sentence: str, scope: str) -> list[str]:
         ("The fee is one US dollar per tonne, VAT included.", FEE),
         ("The Company gets a fee of USD 1.00 per tonne.", FEE),
         ("The term starts on 19 July 1999.", TERM),
+        ("The term ends with the 5th anniversary.", ANNIVERSARY),
     ],
 )
 def test_what_is_said_in_other_words_is_not_doubted(sentence: str, scope: str) -> None:
@@ -59,6 +62,8 @@ def test_what_is_said_in_other_words_is_not_doubted(sentence: str, scope: str) -
         ("Acme's liability is limited to refunding twice the portion of the fee paid.", REFUND),
         ("Acme refunds all fees that were paid by Zeta.", REFUND),
         ("The fee is $1.00 per tonne, exclusive of VAT.", FEE),
+        ("The term ends with the fourth anniversary.", ANNIVERSARY),
+        ("An assignment without consent is valid.", VOID),
     ],
 )
 def test_what_is_turned_around_is_doubted(sentence: str, scope: str) -> None:

@@ -82,7 +82,7 @@ def parse_query(sql: str, table: str) -> exp.Query:
 
     _check_tokens(sql, table)
     try:
-        trees = [tree for tree in read_dialect().parse(sql) if tree is not None]
+        trees = [*filter(_is_statement, read_dialect().parse(sql))]
     except ParseError as error:
         _fail("this is not SQL as DuckDB reads it", sql, _error_position(error, sql), table)
     except RecursionError:
@@ -142,6 +142,13 @@ def _check_first(token: Any, sql: str, table: str) -> None:
         remedy = _REMEDIES.get(word, f"read the lines with a SELECT: {example}")
         refuse(f"{word} is not allowed", sql, token.start, remedy)
     _fail("there is no SELECT", sql, token.start, table)
+
+
+def _is_statement(tree: Any) -> bool:
+    """Whether it is more than a semicolon with a comment behind it."""
+    from sqlglot import exp
+
+    return tree is not None and not isinstance(tree, exp.Semicolon)
 
 
 def _check_sizes(tokens: list[Any], sql: str) -> None:
