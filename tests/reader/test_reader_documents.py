@@ -19,6 +19,7 @@ from remloom.errors import (
     UnknownNameError,
 )
 from remloom.reader import EventType, ReadEvent
+from remloom.reader.strategy import ReadingStrategy
 
 FERRIES = "# Ferries\n\nThey leave at noon.\n\n## Prices\n\nA ticket is nine euros.\n"
 
@@ -71,6 +72,16 @@ def test_a_whole_number_of_more_than_64_bits_is_kept_as_text(memory: Memory) -> 
         reader.open_rows([{"text": "a", "n": 2**70}, {"text": "b", "n": 3}], name="big")
         rows = reader.sql("SELECT n FROM documents ORDER BY line_num").rows
     assert rows == ((str(2**70),), ("3",))
+
+
+def test_no_callback_no_strategy_and_no_line_are_refused(memory: Memory, file: Path) -> None:
+    given: Any
+    for given in ({"told": 3}, {"strategy": "fast"}, {"strategy": ReadingStrategy}):
+        with pytest.raises(InvalidInputError, match=r"cannot be called|is no strategy"):
+            memory.reader(file, **given)
+    first: Any = "3"
+    with memory.reader(file) as reader, pytest.raises(InvalidInputError, match="are not lines"):
+        reader.lines(first)
 
 
 def test_what_is_not_there_is_an_error_that_names_the_nearest(memory: Memory, file: Path) -> None:

@@ -147,7 +147,7 @@ class Lines:
         if not 1 <= first <= last <= len(self):
             raise InvalidInputError(
                 f"{self.name!r} has no lines {first}-{last}",
-                remedy=f"it has lines 1-{len(self)}",
+                remedy=f"it has lines 1-{len(self)}, and a range begins with the smaller number",
             )
         return Passage(
             uri=self.uri,

@@ -68,6 +68,8 @@ class Reader:
         strategy: Strategy | None = None,
         table: str = TABLE,
     ) -> None:
+        from .strategy import checked_strategy
+
         self._store = store
         self._finder = finder
         self._embed = embed
@@ -78,7 +80,7 @@ class Reader:
         # what was shown, by uri
         self._coverage: dict[str, Coverage] = {}
         self._stats = SessionStats()
-        self._strategy = strategy
+        self._strategy = checked_strategy(strategy)
         self._table = checked_table(table)
         self._asker: DocumentAsker | None = None
         self._sessions = SessionStore(store)

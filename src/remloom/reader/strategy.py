@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 from msgspec import Meta, Struct
 
+from ..errors import InvalidInputError
 from .documents import Notice
 from .lines import Lines
 from .passage import Passage
@@ -30,6 +31,7 @@ __all__ = [
     "SqlQueries",
     "Step",
     "Strategy",
+    "checked_strategy",
 ]
 
 _FIRST_LINES = 30  # of each document, in the first look
@@ -130,6 +132,22 @@ class Strategy(Protocol):
             steps: the turns so far.
         """
         ...
+
+
+def checked_strategy(strategy: Strategy | None) -> Strategy | None:
+    """Return a strategy, or None, as it is.
+
+    Raises:
+        InvalidInputError: it has not the methods of one.
+    """
+    methods = ("look_first", "guide")
+    has_methods = all(callable(getattr(strategy, name, None)) for name in methods)
+    if strategy is None or (has_methods and not isinstance(strategy, type)):
+        return strategy
+    raise InvalidInputError(
+        f"strategy={strategy!r:.100} is no strategy for reading",
+        remedy="derive one from remloom.reader.strategy.ReadingStrategy, and give an object of it",
+    )
 
 
 class ReadingStrategy:

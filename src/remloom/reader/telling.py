@@ -7,7 +7,7 @@ from collections.abc import Generator
 from datetime import UTC, datetime
 from typing import Any, TypeAlias, TypeVar
 
-from ..errors import RemloomError
+from ..errors import InvalidInputError, RemloomError
 from .events import EventType, ReadEvent, Told
 
 __all__ = ["Listener", "Telling", "error_event", "event", "tell"]
@@ -47,9 +47,17 @@ class Listener:
     """A callback that is told events. An error in it breaks nothing.
 
     The first is warned of: by Python's warnings, and in an event.
+
+    Raises:
+        InvalidInputError: what is to be called cannot be.
     """
 
     def __init__(self, told: Told | None) -> None:
+        if told is not None and not callable(told):
+            raise InvalidInputError(
+                f"told={told!r:.100} cannot be called",
+                remedy="give a function of one event, for example told=print",
+            )
         self._told = told
         self._failed = False
 
