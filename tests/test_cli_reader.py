@@ -112,11 +112,26 @@ def test_a_slip_in_a_command_is_told_and_is_no_question(
     assert not done.stdout
 
 
+def test_where_nothing_is_found_no_lines_are_announced(lease: Path) -> None:
+    done = run(lease, "-q", "Xylophones?")
+    assert "nothing found" in done.stdout
+    assert "these are the lines" not in done.stderr
+
+
+def test_of_a_folder_each_document_is_shown(lease: Path) -> None:
+    folder = lease.with_name("notes")
+    folder.mkdir()
+    for name in ("One", "Two"):
+        (folder / f"{name}.md").write_text(f"# {name}\n\nText.\n", encoding="utf-8")
+    done = run(lease, input=f"open {folder}\n")
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["One", "Two"]
+
+
 def test_of_several_documents_the_one_with_the_lines_is_asked_for(lease: Path) -> None:
     other = lease.with_name("notes.md")
     other.write_text("# Notes\n\nThe key is with Ana.\n", encoding="utf-8")
     done = run(lease, other, input="lines 3\n")
-    assert "`lines Lease 3-3`" in done.stderr
+    assert "`lines Lease 3`" in done.stderr
 
 
 def test_what_stands_side_by_side_is_shown_as_one_and_scraps_by_their_places(lease: Path) -> None:

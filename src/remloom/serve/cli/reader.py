@@ -40,10 +40,7 @@ COMMANDS = {
     "quit": "leave (so do exit, q and Ctrl-D)",
 }
 _LEAVING = ("quit", "exit", "q")
-_NO_MODEL = (
-    "these are the lines to read: no language model is set that would answer from them "
-    "(REMLOOM_LLM_MODEL, or --llm)"
-)
+_NO_MODEL = "no language model is set that would answer from them (REMLOOM_LLM_MODEL, or --llm)"
 _LINES = re.compile(
     r"lines\s+(?:(?P<document>.+?)\s+)?(?P<first>\d+)(?:\s*[-–]\s*(?P<last>\d+))?", re.IGNORECASE
 )
@@ -194,7 +191,11 @@ class Desk:
     def _run_prefixed(self, text: str) -> None:
         """Run `sql: …` and the like; all else is a question."""
         name, colon, argument = text.partition(":")
-        prefixed = {"search": self._search, "find": self._find, "sql": self._sql}
+        prefixed: dict[str, Callable[[str], object]] = {
+            "search": self._search,
+            "find": self._find,
+            "sql": self._sql,
+        }
         name = name.strip().casefold()
         act = prefixed.get(name) if colon else None
         if act is None:
@@ -218,16 +219,18 @@ class Desk:
             )
         except ModelNotConfiguredError:
             # what it has found so far is what a person can go on with
-            self._find(question)
-            echo(_NO_MODEL, err=True)
+            found = self._find(question)
+            echo(f"these are the lines to read: {_NO_MODEL}" if found else _NO_MODEL, err=True)
             return
         self.call.show(reading.as_dict(), lambda: draw_reading(reading))
 
-    def _find(self, question: str) -> None:
+    def _find(self, question: str) -> bool:
+        """Show what to read for a question; whether there is something."""
         from .reader_view import draw_found
 
         passages = self.reader.find(question, words=self._words)
         self.call.show(msgspec.to_builtins(passages), lambda: draw_found(passages))
+        return bool(passages)
 
     def _search(self, words: str) -> None:
         from .reader_view import draw_passages
@@ -250,7 +253,7 @@ class Desk:
         if len(names) > 1 and not match["document"]:
             raise InvalidInputError(
                 f"{len(names)} documents are open",
-                remedy=f"say which: `lines {names[0]} {first}-{last}`",
+                remedy=f"say which: `lines {names[0]} {match['first']}`",
             )
         passage = self.reader.lines(first, last, document=match["document"])
         self.call.show([msgspec.to_builtins(passage)], lambda: draw_passages([passage]))
@@ -258,8 +261,11 @@ class Desk:
     def _open(self, path: str) -> None:
         from .reader_view import draw_documents
 
+        before = set(self.reader.documents)
         stats = self.reader.open(path)
-        self.call.show(msgspec.to_builtins(stats), lambda: draw_documents([stats]))
+        # a folder has several
+        opened = [one for one in self.reader.documents if one not in before] or [stats]
+        self.call.show(msgspec.to_builtins(stats), lambda: draw_documents(opened))
 
     def _outline(self) -> None:
         from .reader_view import draw_outline
