@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 from msgspec import Struct
@@ -36,15 +36,15 @@ def describe_absence(question: str, evidence: Evidence, searched: Iterable[str] 
         searched: words that were searched for, beside those of the question.
     """
     wanted = _words(" ".join((question, *searched)))
+    matching = _match(wanted, evidence)
     parts = ["What was read does not answer this."]
     if named := wanted[:_MOST_NAMED]:
-        matching = list(_match(named, evidence))
+        begins = {begin for word in named for begin in _begins(word)}
+        count = sum(not begins.isdisjoint(one.words) for one in matching)
         total = sum(len(lines.texts) for lines in evidence.documents.values())
         listed = ", ".join(f"“{word}”" for word in named)
-        parts.append(
-            f"Searched for {listed}: {len(matching):,} of {total:,} lines have one of them."
-        )
-    if best := matching_lines(question, evidence):
+        parts.append(f"Searched for {listed}: {count:,} of {total:,} lines have one of them.")
+    if best := _best(matching):
         several = len(evidence.documents) > 1
         places = ", ".join(describe_lines(*span, named=several) for span in best)
         parts.append(f"What fits the question best: {places}.")
@@ -63,7 +63,10 @@ def matching_lines(question: str, evidence: Evidence) -> list[tuple[str, int, in
 
     They are looked for in whole documents, whatever was read of them.
     """
-    matching = list(_match(_words(question), evidence))
+    return _best(_match(_words(question), evidence))
+
+
+def _best(matching: Sequence[_Matching]) -> list[tuple[str, int, int]]:
     counts = Counter(word for one in matching for word in one.words)
     weights = {word: 1 / math.log2(1 + count) for word, count in counts.items()}
     scored = [(sum(weights[word] for word in one.words), one) for one in matching]
@@ -80,16 +83,19 @@ def _words(text: str) -> list[str]:
     return list(dict.fromkeys(word for word in words if word not in STOP_WORDS))
 
 
-def _match(words: Iterable[str], evidence: Evidence) -> Iterator[_Matching]:
-    """Yield the lines with a form of one of these words."""
-    begins = sorted({begin for word in words for begin in _begins(word)}, key=len, reverse=True)
-    if not begins:
-        return
-    pattern = re.compile("|".join(map(_pattern, begins)), re.IGNORECASE)
+def _match(words: Iterable[str], evidence: Evidence) -> list[_Matching]:
+    """List the lines with a form of one of these words."""
+    starts = {begin: re.compile(_pattern(begin)) for word in words for begin in _begins(word)}
+    found = []
     for name, lines in evidence.documents.items():
         for number, text in enumerate(lines.texts, 1):
-            if found := pattern.findall(text):
-                yield _Matching(name, number, frozenset(word.casefold() for word in found))
+            folded = text.casefold()
+            # of a million lines few have one: patterns are for those
+            there = [begin for begin in starts if begin in folded]
+            there = [begin for begin in there if starts[begin].search(folded)]
+            if there:
+                found.append(_Matching(name, number, frozenset(there)))
+    return found
 
 
 def _begins(word: str) -> list[str]:

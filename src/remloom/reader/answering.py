@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from ..errors import BudgetError, CutOffError, ModelError, ReplyError
 from ..llm import Call, Quote
@@ -151,8 +152,11 @@ def write_answer(
         else:
             sentences, left_out = _replace_failed(sentences, mended, checker)
             doubts += left_out
+    written = _finish(reply, sentences, doubts, named=len(evidence.documents) > 1)
+    if written.found:
+        return written
     absence = describe_absence(question, evidence, searched)
-    return _finish(reply, sentences, doubts, absence, named=len(evidence.documents) > 1)
+    return replace(written, text=" ".join(filter(None, (absence, written.text))))
 
 
 def render(sentences: Iterable[Sentence], *, named: bool) -> str:
@@ -227,7 +231,6 @@ def _finish(
     reply: DraftAnswer,
     sentences: Sequence[Sentence],
     doubts: Sequence[str],
-    absence: str,
     *,
     named: bool,
 ) -> WrittenAnswer:
@@ -238,9 +241,7 @@ def _finish(
     if reply.found and not holds:
         all_doubts.append("nothing that the model answered was found in the lines")
     parts = [render(sentences, named=named)]
-    if not found:
-        parts.insert(0, absence)
-    elif missing := without_citations(reply.missing):
+    if found and (missing := without_citations(reply.missing)):
         parts.append(f"Not in what was read: {missing}")
         all_doubts.append(f"a part of the question was not answered: {missing}")
     return WrittenAnswer(
