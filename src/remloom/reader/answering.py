@@ -44,13 +44,21 @@ _T = TypeVar("_T")
 Asking: TypeAlias = Generator[Sequence[Call], list[Any], _T]
 
 
-# The limits are part of what the model is asked. A reply that goes beyond is taken all the same.
+# The limits are part of what the model is asked. A reply that goes beyond is taken all the same,
+# and so is one that leaves something out; but it is asked for all: a small model that is held to a
+# schema writes no more than it must.
 class DraftAnswer(Struct, frozen=True, kw_only=True):
     """An answer as a model wrote it."""
 
-    found: bool
     sentences: Annotated[list[Draft], Meta(extra_json_schema={"maxItems": 8})] = []
     missing: Annotated[str, Meta(extra_json_schema={"maxLength": 200})] = ""
+    # last: a small model that has to say it first says no before it has looked
+    found: bool
+
+
+AskedAnswer = Annotated[
+    DraftAnswer, Meta(extra_json_schema={"required": list(DraftAnswer.__struct_fields__)})
+]
 
 
 class Mended(Draft, frozen=True, kw_only=True):
@@ -135,7 +143,7 @@ def write_answer(
         "checked": (),
     }
     about = tuple(subjects)
-    (reply,) = yield [Call("read_answer", slots, DraftAnswer, about)]
+    (reply,) = yield [Call("read_answer", slots, AskedAnswer, about)]
     if isinstance(reply, ModelError):
         return _without_model(reply, question, evidence)
     drafts = [draft for draft in reply.sentences if without_citations(draft.text)]
