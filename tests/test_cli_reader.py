@@ -71,6 +71,18 @@ def test_each_command_shows_its_part(lease: Path) -> None:
         assert shown in done.stdout, command
 
 
+def test_sessions_are_listed_and_deleted(lease: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer_with(monkeypatch, quote="made by the Landlord")
+    run(lease, "--session", "moving", "--question", "Who repairs the roof?")
+    commands = "sessions\ndelete-session: moving\nsessions\ndelete-session: moving\n"
+    done = run(lease, input=commands)
+    before, after = done.stdout.split("deleted 'moving'")
+    assert "moving" in before
+    assert "moving" not in after
+    assert "there is no session 'moving'" in done.stderr
+    assert done.exit_code != 0
+
+
 def test_what_was_shown_is_darker_in_the_bar(lease: Path) -> None:
     done = run(lease, input="lines 1-5\ncoverage\n")
     assert done.stdout.splitlines()[-1] == "Lease  ▕█████      ▏ 45% of 11 lines"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from remloom import Memory
@@ -93,3 +95,11 @@ def test_what_a_changed_document_does_not_say_any_more_is_not_kept(memory: Memor
 def test_an_answer_that_was_not_found_cannot_be_kept(memory: Memory) -> None:
     with memory.reader("lease.md") as reader, pytest.raises(InvalidInputError):
         reader.keep(Reading(question=QUESTION, answer="What was read does not answer this."))
+
+
+def test_answers_kept_at_the_same_moment_wait_for_each_other(memory: Memory) -> None:
+    with memory.reader("lease.md") as reader, ThreadPoolExecutor(4) as pool:
+        readings = [msgspec.structs.replace(ask(memory), question=f"Question {n}") for n in "1234"]
+        ids = set(pool.map(reader.keep, readings))
+    names = {memory.get_resource(id).name for id in ids}
+    assert names == {f"Question {n}" for n in "1234"}

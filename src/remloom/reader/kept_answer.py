@@ -5,14 +5,15 @@ It is derived from the chunks that it cites: forgetting them, or their document,
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from ..errors import InvalidInputError
+from ..errors import ConflictError, InvalidInputError
 from ..model import Resource
 from ..runs.lifecycle import run_to_end
-from ..runs.run import begin_run
+from ..runs.run import Run, begin_run
 from ..runs.writer import Writer
 from ..store.contract import Store
 from .answering import render
@@ -27,6 +28,9 @@ __all__ = ["ANSWER", "RUN_KIND", "AnswerKeeper"]
 ANSWER = "answer"  # the kind of the records
 RUN_KIND = "reader"
 _NAME = 200  # characters of a question that name its answer
+# seconds: keeping takes milliseconds, so that whoever takes longer is not waited for
+_PATIENCE = 5.0
+_PAUSE = 0.02
 
 
 class AnswerKeeper:
@@ -61,7 +65,7 @@ class AnswerKeeper:
         Raises:
             InvalidInputError: nothing in it holds.
             GoneError: what it cites is forgotten while it is written.
-            ConflictError: another answer is being kept at this moment.
+            ConflictError: other answers were being kept for seconds.
         """
         documents = self._read_documents(reading)
         kept = [*_still_holding(reading, documents)]
@@ -71,13 +75,24 @@ class AnswerKeeper:
                 remedy="keep an answer that was found and has sentences without a doubt",
             )
         record = self._record(reading, kept, documents)
-        run = begin_run(self._store, RUN_KIND, {})
+        run = self._begin_run()
         writer = Writer(self._store, self._tenant, run, model=self._embedder())
         with run_to_end(self._store, writer):
             (id,) = writer.write([record])
             writer.count(answers=1)
         self._written()
         return id
+
+    def _begin_run(self) -> Run:
+        """Begin a run as soon as that of another answer is over."""
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                return begin_run(self._store, RUN_KIND, {})
+            except ConflictError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_PAUSE)
 
     def _read_documents(self, reading: Reading) -> dict[str, Lines]:
         names = {citation.document: citation.uri for citation in reading.citations}

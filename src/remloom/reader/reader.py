@@ -403,7 +403,7 @@ class Reader:
 
         Raises:
             InvalidInputError: nothing in the answer holds.
-            ConflictError: another answer is being kept at this moment.
+            ConflictError: other answers were being kept for seconds.
         """
         self._check_open()
         return self._keeper().keep(reading)

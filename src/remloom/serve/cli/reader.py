@@ -36,6 +36,8 @@ COMMANDS = {
     "coverage": "which lines have been read",
     "documents": "what is open",
     "open FILE": "read one more document",
+    "sessions": "the sessions that are kept; `--session NAME` goes on with one",
+    "delete-session: NAME": "delete a session, and what is kept of a question open in it",
     "help": "this list",
     "quit": "leave (so do exit, q and Ctrl-D)",
 }
@@ -45,7 +47,9 @@ _LINES = re.compile(
     r"lines\s+(?:(?P<document>.+?)\s+)?(?P<first>\d+)(?:\s*[-–]\s*(?P<last>\d+))?", re.IGNORECASE
 )
 # a command that lacks something, and no question
-_UNFINISHED = re.compile(r"(open|search|find|sql|lines|lines\s+\S+|lines\s+\d.*)", re.IGNORECASE)
+_UNFINISHED = re.compile(
+    r"(open|search|find|sql|delete-session|lines|lines\s+\S+|lines\s+\d.*)", re.IGNORECASE
+)
 _LIKE = 0.8  # how much like a command a name before a colon must be to be taken for a slip
 
 
@@ -172,6 +176,7 @@ class Desk:
             "stats": self._stats,
             "coverage": self._coverage,
             "documents": self._documents,
+            "sessions": self._sessions,
             "help": self._help,
             "?": self._help,
         }
@@ -195,6 +200,7 @@ class Desk:
             "search": self._search,
             "find": self._find,
             "sql": self._sql,
+            "delete-session": self._delete_session,
         }
         name = name.strip().casefold()
         act = prefixed.get(name) if colon else None
@@ -296,6 +302,16 @@ class Desk:
 
         documents = self.reader.documents
         self.call.show(msgspec.to_builtins(documents), lambda: draw_documents(documents))
+
+    def _sessions(self) -> None:
+        from .reader_view import draw_sessions
+
+        sessions = self.reader.sessions()
+        self.call.show(msgspec.to_builtins(sessions), lambda: draw_sessions(sessions))
+
+    def _delete_session(self, name: str) -> None:
+        self.reader.delete_session(name)
+        self.call.show({"deleted": name}, lambda: f"deleted {name!r}")
 
     def _help(self) -> None:
         from rich.text import Text

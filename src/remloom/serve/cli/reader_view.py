@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ...reader.documents import DocumentStats
     from ...reader.outline import Outline
     from ...reader.reader import Reader
+    from ...reader.session import Session
 
 __all__ = [
     "ReadingPicture",
@@ -32,6 +33,7 @@ __all__ = [
     "draw_reading",
     "draw_rows",
     "draw_schema",
+    "draw_sessions",
     "draw_stats",
 ]
 
@@ -170,6 +172,15 @@ def draw_stats(stats: Mapping[str, Any]) -> RenderableType:
     shown = {name: f"{n:,.1f}" if isinstance(n, float) else n for name, n in stats.items()}
     shown["coverage"] = {name: f"{share:.0%}" for name, share in stats["coverage"].items()}
     return draw_nested(shown)
+
+
+def draw_sessions(sessions: Sequence[Session]) -> RenderableType:
+    """Draw the sessions that are kept: how much was asked in each, and what is still open."""
+    rows = [
+        (session.name, len(session.asked), session.open.question if session.open else "")
+        for session in sessions
+    ]
+    return draw_table(("session", "answered", "open"), rows)
 
 
 def draw_coverage(
