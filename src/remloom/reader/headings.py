@@ -205,6 +205,9 @@ def _read_capitals(text: str) -> Heading | None:
     if len(text.split()) > _MOST_CAPITALS or _FURNITURE.search(text) or _PAGE.match(text):
         return None
     letters = len(_LETTER.findall(text))
+    # Chinese has no case: capitals of a Latin word in it make no heading of the line
+    if letters > sum(map(str.isupper, text)):
+        return None
     if letters < _LEAST_LETTERS or letters * 10 < 6 * len(text.replace(" ", "")):
         return None
     return Heading("capitals", 2, text.rstrip(".:"))
