@@ -202,10 +202,11 @@ def cited(uri: str, metadata: dict[str, Any]) -> str:
     ('q1.pdf#page=2', 'q1.pdf#page=2-3')
     """
     if lines := metadata.get("lines"):
-        first, last = lines
+        # whoever writes resources of their own may have put there what they like
+        first, last = lines[0], lines[1]
         return f"{uri}:{first}" if first == last else f"{uri}:{first}-{last}"
     if pages := metadata.get("pages"):
-        first, last = pages
+        first, last = pages[0], pages[1]
         return f"{uri}#page={first}" if first == last else f"{uri}#page={first}-{last}"
     return uri
 

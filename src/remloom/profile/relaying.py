@@ -63,7 +63,7 @@ def _is_relayed(sentence: str, known: Collection[str]) -> bool:
     # "guess what I like" has nobody else in it
     if not term_set(others) or first in STOP_WORDS or _is_read(before, known):
         return False
-    if talk().match(before) or sign("example", "words").match(before):
+    if talk().match(before) or sign("example", "words").match(_CALL.sub("", sentence)):
         return False
     # "find something by what I like" wishes, "file a report with what I eat" does not
     return not (_begins_as_read(before, known) and _BY_WHAT.search(before))
