@@ -9,10 +9,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from remloom import labels
 from remloom.errors import InvalidInputError, StoreFullError
-from remloom.ingest import documents, ingest
+from remloom.ingest import documents, ingest, pipeline
 from remloom.model import Edge, Entity, Hit, Message, Moment, ReadReport, Record, Resource
 from remloom.predicates import Query
 from remloom.sources import Document, Turn, from_messages, from_text, open_source
@@ -131,7 +134,7 @@ def test_a_document_that_is_the_same_is_not_cut_again(
         again = read(path)
         assert (again.items[0].status, again.ids) == ("unchanged", first.ids)
     # cut in another way, it is cut again to see, and here it is the same
-    monkeypatch.setattr(documents, "CUT", documents.CUT + 1)
+    monkeypatch.setattr(pipeline, "CUT", pipeline.CUT + 1)
     assert read(path).items[0].status == "unchanged"
     path.write_text(long_text(5))
     assert read(path).items[0].status == "read"
@@ -146,6 +149,39 @@ def test_a_chunk_that_is_gone_comes_back_when_its_document_is_read_again(
     store.write(validation.build([], tenant="t", model="", deleted=[first.ids[1]]))
     assert read(path).items[0].status == "read"
     assert read(path).ids == first.ids
+
+
+@given(
+    text=st.lists(
+        st.sampled_from(["One ship.", "Two.\n", "\n\n", "# A\n", "  x\n", "- b\n", "港。", "```\n"])
+    ).map("".join),
+    data=st.data(),
+)
+def test_only_the_text_that_was_cut_is_its_chunks(text: str, data: st.DataObject):
+    document = from_text(f"a\n{text}", uri="port.md")
+    chunks = documents.outline(document, tenant="t").resources
+    assert documents.is_cut_into(document, chunks)
+    at = data.draw(st.integers(0, len(document.text)))
+    other = data.draw(st.sampled_from(["", "q", "q\n"]))
+    changed = document.text[:at] + other + document.text[at + 1 :]
+    same = "".join(changed.split()) == "".join(document.text.split())
+    if not same:
+        assert not documents.is_cut_into(replace(document, text=changed), chunks)
+
+
+def test_what_is_kept_of_a_document_tells_nothing_of_a_part_that_was_forgotten(
+    read: Read, store: Store, tmp_path: Path
+):
+    kept = []
+    for pin in ("4711", "4712"):
+        path = tmp_path / "port.md"
+        path.write_text(long_text(4) + f"\n## Last\n\nThe pin is {pin}. " + "It is kept. " * 40)
+        first = read(path)
+        store.write(validation.build([], tenant="t", model="", deleted=[first.ids[-1]]))
+        entity = store.records.get("entities", documents.document_id(str(path)))
+        assert isinstance(entity, Entity)
+        kept.append(entity.properties)
+    assert kept[0] == kept[1]
 
 
 def test_every_chunk_can_be_traced_to_its_lines(read: Read, store: Store, tmp_path: Path):

@@ -30,6 +30,7 @@ __all__ = [
     "digest",
     "document_id",
     "identity",
+    "is_cut_into",
     "label",
     "outline",
     "prepare",
@@ -54,6 +55,7 @@ _GENERIC = frozenset(
         "main",
     )
 )
+_BLANKS = re.compile(r"\s*")
 _MOST_RELATED = 24  # names on one chunk's `related_entities`; its edges have them all
 _TOPICS = 5  # names that tag a document's moment
 _LONGEST_LABEL = 200  # characters
@@ -66,7 +68,6 @@ class Outline(Struct, frozen=True):
     chunks: tuple[Chunk, ...]
     resources: tuple[Resource, ...]  # in order, each with its id, but without name and names
     digest: str
-    text_digest: str
 
     @property
     def id(self) -> str:
@@ -99,13 +100,7 @@ def outline(document: Document, *, tenant: str, category: str | None = None) -> 
         )
         resources.append(replace(resource, id=resource_id(tenant, resource)))
         before = chunk
-    return Outline(
-        document,
-        tuple(chunks),
-        tuple(resources),
-        digest(document),
-        text_digest(document, category),
-    )
+    return Outline(document, tuple(chunks), tuple(resources), digest(document))
 
 
 def prepare(outline: Outline, *, extractor: Extractor, name: str = "") -> Prepared:
@@ -186,20 +181,32 @@ def digest(document: Document) -> str:
     return sha256(msgspec.json.encode(facts)).hexdigest()[:16]
 
 
-def text_digest(document: Document, category: str | None) -> str:
-    """A hash of what chunks are made of, and of how: while it is the same, so are they."""
-    shape: list[Any] = [
-        CUT,
-        category or document.category,
-        document.media_type,
-        document.body,
-        document.lined,
-        document.pages,
-        document.columns,
-    ]
-    hashed = sha256(msgspec.json.encode(shape))
-    hashed.update(document.text.encode("utf-8", "surrogatepass"))
-    return hashed.hexdigest()[:32]
+def is_cut_into(document: Document, chunks: Sequence[Resource]) -> bool:
+    """Whether a text is these stored chunks one after another, and but blanks between them.
+
+    It is compared, rather than a hash of it: that would tell of words that were forgotten. Of
+    tables, whose chunks repeat the header, it is never said.
+    """
+    if not chunks or document.category == "table":
+        return False
+    text = document.text
+    at, line = document.body, text.count("\n", 0, document.body) + 1
+    for chunk in chunks:
+        start = _next_place(text, chunk.content, at)
+        line += text.count("\n", at, start)
+        if start < 0 or (chunk.lines is not None and chunk.lines[0] != line):
+            return False
+        line += chunk.content.count("\n")
+        at = start + len(chunk.content)
+    return not text[at:].strip()
+
+
+def _next_place(text: str, content: str, at: int) -> int:
+    """Where a content begins behind nothing but blanks; -1: nowhere."""
+    blanks = _BLANKS.match(text, at)
+    end = blanks.end() if blanks else at
+    start = text.find(content, at, end + len(content))
+    return start if start <= end else -1
 
 
 def document_id(uri: str) -> str:
@@ -326,7 +333,7 @@ def _document_entity(outline: Outline, title: str) -> Entity:
         "media_type": document.media_type,
         "chunks": len(outline.chunks),
         "digest": outline.digest,
-        "text": outline.text_digest,
+        "cut": CUT,
     }
     if document.at:
         properties["date"] = document.at.date().isoformat()

@@ -33,6 +33,7 @@ from ..store.results import Written
 from ..store.specs import EdgeSpec
 from . import chats, documents
 from .chat_append import join_stored, prepare_new_turns
+from .chunker import CUT
 from .exported_chats import ExportedChats, is_known
 from .names.known import KnownNames
 from .names.name import Extractor
@@ -204,9 +205,8 @@ class _Reading:
         chunks = self._store.records.chunks(document.uri)
         category = self._category or self._category_of(document, chunks)
         same_kind = all(chunk.category == category for chunk in chunks)
-        ids = tuple(chunk.id for chunk in chunks)
-        if same_kind and self._is_same(document, category, ids):
-            self._add_unchanged(document.uri, ids)
+        if same_kind and self._is_same(document, chunks):
+            self._add_unchanged(document.uri, [chunk.id for chunk in chunks])
             return
         outline = documents.outline(document, tenant=self._tenant, category=category)
         if not outline.resources:
@@ -214,7 +214,7 @@ class _Reading:
             return
         stored = {chunk.id for chunk in chunks}
         ids = tuple(resource.id for resource in outline.resources)
-        if same_kind and stored.issuperset(ids) and self._is_stored(outline):
+        if same_kind and stored.issuperset(ids) and self._is_stored(document, ids):
             self._add_unchanged(document.uri, ids)
             return
 
@@ -230,33 +230,26 @@ class _Reading:
             return document.category
         return self._texts_as or next((chunk.category for chunk in chunks), "document")
 
-    def _is_same(self, document: Document, category: str, ids: Sequence[str]) -> bool:
-        """Whether a document is as it was, and all of these chunks of it are there.
+    def _is_same(self, document: Document, chunks: Sequence[Resource]) -> bool:
+        """Whether a document is as it was, and all that it is is stored: without cutting it.
 
-        Cutting a book takes seconds, and telling that it is the same is to take none. If it says no
-        it may be the same all the same.
+        Cutting a book takes seconds. If this says no, it may be the same all the same.
         """
+        entity = self._store.records.get("entities", documents.document_id(document.uri))
+        if not isinstance(entity, Entity) or entity.properties.get("cut") != CUT:
+            return False
+        ids = [chunk.id for chunk in chunks]
+        return self._is_stored(document, ids) and documents.is_cut_into(document, chunks)
+
+    def _is_stored(self, document: Document, ids: Sequence[str]) -> bool:
+        """Whether all that a document is, besides its chunks, is what is stored of it."""
         records = self._store.records
         entity = records.get("entities", documents.document_id(document.uri))
-        if not isinstance(entity, Entity):
-            return False
-        facts = entity.properties
-        if facts.get("text") != documents.text_digest(document, category):
-            return False
-        if facts.get("chunks") != len(ids) or facts.get("digest") != documents.digest(document):
+        digest = documents.digest(document)
+        if not isinstance(entity, Entity) or entity.properties.get("digest") != digest:
             return False
         moment = documents.moment_id(document, ids)
         return not moment or records.get("moments", moment) is not None
-
-    def _is_stored(self, outline: documents.Outline) -> bool:
-        """Whether all that a document is, besides its chunks, is what is stored of it."""
-        records = self._store.records
-        entity = records.get("entities", outline.id)
-        if not isinstance(entity, Entity) or entity.properties.get("digest") != outline.digest:
-            return False
-        if not outline.moment_id:
-            return True
-        return records.get("moments", outline.moment_id) is not None
 
     # -- chats ---------------------------------------------------------------------------------
 
