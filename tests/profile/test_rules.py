@@ -295,6 +295,21 @@ def test_who_no_longer_eats_something_is_not_to_be_given_it() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("text", "diets"),
+    [
+        ("I've gone fully vegetarian since last week, no fish any more", {"vegetarian"}),
+        ("I turned completely vegan in May", {"vegan"}),
+        ("I became a strict vegetarian", {"vegetarian"}),
+        ("I've gone fully vegan for January", set()),
+        ("I've never been fully vegetarian", set()),
+        ("He has gone fully vegan", set()),
+    ],
+)
+def test_a_change_of_diet_is_found_however_thorough_it_is(text: str, diets: set[str]) -> None:
+    assert {value for key, value, _ in claims(text) if key == DIET} == diets
+
+
 def test_that_somebody_is_not_allergic_is_a_claim_against() -> None:
     key = "food_and_dining.restrictions.allergies"
     assert claims("no i'm not allergic to peanuts") == {(key, "peanuts", "against")}
@@ -314,6 +329,8 @@ def test_that_somebody_is_not_allergic_is_a_claim_against() -> None:
         ("I have an allergy to latex.", "latex"),
         ("I developed an allergy to mango last year.", "mango"),
         ("We have a severe allergy to brazil nuts.", "brazil nuts"),
+        ("sesame makes my throat swell too, so no tahini", "sesame"),
+        ("peanuts give me hives", "peanuts"),
     ],
 )
 def test_an_allergy_is_found_in_the_ways_it_is_told(text: str, allergen: str) -> None:
