@@ -11,7 +11,7 @@ from ..text.tokens import approximate_token_ends
 from .coverage import Coverage
 from .lines import Lines
 
-__all__ = ["Evidence", "PackedEvidence", "number_lines"]
+__all__ = ["Evidence", "PackedEvidence", "fit_lines", "number_lines"]
 
 _MOST_PASSAGES = 4_000  # that are remembered; beyond, those of the least value are not
 _LONGEST_LINE = 6_000  # characters of a line that are shown
@@ -125,7 +125,7 @@ class Evidence:
             coverage = packed.setdefault(shown.document, Coverage())
             lines = self.documents[shown.document]
             for first, last in list(coverage.unread(shown.first, shown.last)):
-                end, used = _fitting(lines, first, last, left)
+                end, used = fit_lines(lines, first, last, left)
                 coverage.add(first, end)
                 left -= used
                 if end < last:
@@ -170,11 +170,13 @@ def _shown_text(text: str) -> str:
     return f"{text[:_LONGEST_LINE]}… ({len(text) - _LONGEST_LINE:,} more characters)"
 
 
-def _fitting(lines: Lines, first: int, last: int, tokens: int) -> tuple[int, int]:
-    """The last of these lines up to which they fit, and the tokens that they take."""
+def fit_lines(lines: Lines, first: int, last: int, tokens: int) -> tuple[int, int]:
+    """Return the last of these lines up to which they fit, and the tokens that they take.
+
+    Counted are the heading above them and the number before each, approximately.
+    """
     used = _HEADING_TOKENS
-    for number in range(first, last + 1):
-        text = lines.texts[number - 1]
+    for number, text in enumerate(lines.texts[first - 1 : last], first):
         size = 0
         if text.strip():
             size = len(approximate_token_ends(_shown_text(text))) + _NUMBER_TOKENS

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from ..llm import Quote
 from .calls import count_tokens
-from .evidence import number_lines
+from .evidence import fit_lines, number_lines
 from .lines import Lines
 from .rows import Rows
 
@@ -22,7 +22,6 @@ __all__ = ["Range", "Shown", "line_ranges", "show_lines", "show_rows"]
 # document, first and last line, from 1, both included
 Range: TypeAlias = tuple[str, int, int]
 
-_HEADING_TOKENS = 12  # of the line above a block
 _LONGEST_CELL = 200  # characters of a value in a table
 _LINE = "line_num"
 
@@ -47,7 +46,7 @@ def show_lines(documents: Mapping[str, Lines], ranges: Iterable[Range], tokens: 
     asked = list(ranges)
     for name, first, last in asked:
         lines = documents[name]
-        fitting, used = _fitting(lines, first, last, tokens)
+        fitting, used = fit_lines(lines, first, last, tokens)
         if fitting < first:
             break
         tokens -= used
@@ -123,17 +122,6 @@ def _documents_of(
         for name, lines in documents.items()
         if number <= len(lines) and lines.texts[number - 1] == row.get("text")
     ]
-
-
-def _fitting(lines: Lines, first: int, last: int, tokens: int) -> tuple[int, int]:
-    """The last of these lines up to which they fit, and the tokens that they take."""
-    used = _HEADING_TOKENS
-    for number in range(first, last + 1):
-        size = count_tokens(number_lines(lines, number, number))
-        if used + size > tokens:
-            return number - 1, used
-        used += size
-    return last, used
 
 
 def _count(ranges: Iterable[Range]) -> int:
