@@ -199,6 +199,18 @@ def test_rows_are_lines_with_columns_beside_them_and_stay_so(memory: Memory) -> 
     assert columns["at"][3] == at.isoformat()
 
 
+def test_rows_with_other_values_beside_them_are_read_anew(memory: Memory) -> None:
+    digests = set()
+    for author in ("Ana", "Bo"):
+        with memory.reader() as reader:
+            opened = reader.open_rows([{"text": "a row", "author": author}], name="rows")
+            assert reader.sql("SELECT author FROM documents").rows[0][0] == author
+        (entity,) = [one for one in memory.lookup("rows").records if one.schema == "entities"]
+        digests.add(entity.as_dict()["properties"]["digest"])
+    # a hash of the values, kept beside them, would tell of one that was forgotten
+    assert (len(digests), opened.total_lines) == (1, 1)
+
+
 def test_the_columns_beside_rows_are_those_of_sql(memory: Memory) -> None:
     pytest.importorskip("duckdb")
     with memory.reader() as reader:

@@ -162,7 +162,8 @@ def to_entity(name: Name) -> Entity:
 
 
 def digest(document: Document) -> str:
-    """A hash of what is known of a document besides its text, by which a change there is seen.
+    """A hash of what is known of a document besides its text and the values beside its lines, by
+    which a change there is seen.
 
     The time of a chat is that of its turns, and told by them, unlike the sessions that its source
     states.
@@ -173,8 +174,6 @@ def digest(document: Document) -> str:
         None if document.turns else document.at,
         document.metadata,
     ]
-    if document.columns:
-        facts.append(document.columns)
     sessions = [turn.session for turn in document.turns]
     if any(sessions):
         facts.append(sessions)
