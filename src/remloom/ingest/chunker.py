@@ -19,7 +19,7 @@ from .blocks import Block, blocks
 __all__ = ["CUT", "TARGET", "Chunk", "chunk_table", "chunk_text"]
 
 # to be raised when chunks of a text become others, or what is noted of them: a document that was
-# read before is then cut again, rather than taken for the same by the hash of its text
+# read before is then cut again, rather than taken for the same because its text is
 CUT = 1
 TARGET = 300  # words of a chunk
 MOST = 360  # words up to which a chunk is filled rather than a paragraph cut
