@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 __all__ = [
+    "AuthenticationError",
     "BudgetError",
     "ChangedError",
     "ConflictError",
@@ -18,10 +19,12 @@ __all__ = [
     "CutOffError",
     "EmbedderError",
     "EmbedderMismatchError",
+    "ForbiddenError",
     "GoneError",
     "InvalidInputError",
     "LabelError",
     "LeaseLostError",
+    "LimitError",
     "MissingExtraError",
     "ModelCallsForbiddenError",
     "ModelError",
@@ -210,6 +213,18 @@ class ConflictError(RemloomError):
     """Something to be made exists already. Nothing was changed."""
 
     exit_code = 4
+
+
+class AuthenticationError(RemloomError):
+    """A server was called without a key, or with one that it does not know, or that has ended."""
+
+
+class ForbiddenError(RemloomError):
+    """A key may not do this. Fields: `scope`, the one it lacks, where it is a scope."""
+
+
+class LimitError(RemloomError):
+    """A server was asked for too much at once. Fields: `retry_after`, in seconds."""
 
 
 class ChangedError(ConflictError):

@@ -702,6 +702,7 @@ class Memory:
         told: Told | None = None,
         strategy: ReadingStrategy | None = None,
         table: str = "documents",
+        files: bool = True,
     ) -> Reader:
         """Open long documents to look through, search and ask them. Source: seed 3.
 
@@ -711,6 +712,7 @@ class Memory:
             told: called with each `ReadEvent` as it happens.
             strategy: how a model goes about reading; see `remloom.reader.strategy`.
             table: what SQL calls the table of lines; it may say `documents` as well.
+            files: whether paths are opened; without, only documents that this memory has.
 
         Raises:
             NotFoundError: there is no such file or document; the remedy names the nearest.
@@ -719,7 +721,9 @@ class Memory:
         """
         from .opening import open_reader
 
-        return open_reader(self._engine, self._ingesting, documents, told, strategy, table)
+        return open_reader(
+            self._engine, self._ingesting, documents, told, strategy, table, files=files
+        )
 
     def embed_pending(self, progress: Progress | None = None) -> int:
         """Embed every queued text now; returns how many.

@@ -35,9 +35,11 @@ def open_reader(
     told: Told | None,
     strategy: Strategy | None,
     table: str,
+    *,
+    files: bool = True,
 ) -> Reader:
     """Open documents in a reader; see `Memory.reader`."""
-    opening = Opening(engine, ingesting)
+    opening = Opening(engine, ingesting, files=files)
     reader = Reader(
         engine.store,
         opening,
@@ -65,9 +67,14 @@ def _make_keeper(engine: Engine) -> AnswerKeeper:
 
 
 class Opening:
-    """Finds the documents of one tenant, and reads in those that are not there. See `Finder`."""
+    """Finds the documents of one tenant, and reads in those that are not there. See `Finder`.
 
-    def __init__(self, engine: Engine, ingesting: Ingesting) -> None:
+    Args:
+        files: whether a path is read in; without, only what the memory has can be opened.
+    """
+
+    def __init__(self, engine: Engine, ingesting: Ingesting, *, files: bool = True) -> None:
+        self._files = files
         self._engine = engine
         self._store = engine.store
         self._ingesting = ingesting
@@ -82,7 +89,7 @@ class Opening:
         path = Path(name).expanduser()
         is_known = self._has_text(name)
         # a uri that is no path of a file is what the memory has of it
-        if _exists(path) and (path.is_absolute() or not is_known):
+        if self._files and _exists(path) and (path.is_absolute() or not is_known):
             return self._read(path)
         return [name] if is_known else self._labelled(name)
 
@@ -136,11 +143,12 @@ class Opening:
 
     def _refuse(self, name: str) -> list[str]:
         nearest = self._nearest(name)
-        hint = f"did you mean {' or '.join(map(repr, nearest))}?" if nearest else "check the path"
+        unknown = "check the path" if self._files else "read it in first"
+        hint = f"did you mean {' or '.join(map(repr, nearest))}?" if nearest else unknown
         if "\n" in name:
             hint = "a text is opened with `open_text`"
         raise NotFoundError(
-            f"there is neither a file nor a document {name!r:.200}",
+            f"there is {'neither a file nor a' if self._files else 'no'} document {name!r:.200}",
             remedy=hint,
             document=name,
             nearest=nearest,

@@ -86,7 +86,7 @@ class Hit(Struct, frozen=True, gc=False, kw_only=True):
         return shown
 
 
-class LookupReport(Struct, frozen=True, gc=False, kw_only=True):
+class LookupReport(Struct, frozen=True, gc=False, kw_only=True, tag="lookup"):
     """Labels of a LOOKUP that are missing, or that were resolved."""
 
     missing: tuple[str, ...] = ()  # labels that mean nothing
@@ -102,7 +102,7 @@ class LookupReport(Struct, frozen=True, gc=False, kw_only=True):
         return shown
 
 
-class SearchReport(Struct, frozen=True, gc=False):
+class SearchReport(Struct, frozen=True, gc=False, tag="search"):
     """Texts that a SEARCH could not see."""
 
     waiting: int = 0  # texts without a vector; some more may not be counted
@@ -111,7 +111,7 @@ class SearchReport(Struct, frozen=True, gc=False):
         return {"waiting": self.waiting} if self.waiting else {}
 
 
-class SelectReport(Struct, frozen=True, gc=False):
+class SelectReport(Struct, frozen=True, gc=False, tag="select"):
     """The schema of a SELECT, and whether there was more of it."""
 
     schema: str

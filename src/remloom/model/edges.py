@@ -21,7 +21,7 @@ Order: TypeAlias = Literal["asc", "desc"]
 EdgeKey: TypeAlias = tuple[str, str, str]
 
 
-class Edge(Struct, frozen=True, gc=False, kw_only=True):
+class Edge(Struct, frozen=True, gc=False, kw_only=True, tag_field="schema", tag="edges"):
     """A directed, typed, weighted relation between two labels (the seeds' InlineEdge).
 
     There is one edge for each (src, rel_type, dst). Writing it again merges: the higher weight

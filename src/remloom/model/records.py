@@ -49,7 +49,15 @@ class Speaker(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     speaking_time: float = 0.0  # seconds
 
 
-class Resource(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+class Resource(
+    Struct,
+    frozen=True,
+    gc=False,
+    kw_only=True,
+    omit_defaults=True,
+    tag_field="schema",
+    tag="resources",
+):
     """A chunk of content: part of a document, a chat turn, a note, or a text derived from these."""
 
     schema: ClassVar[str] = "resources"
@@ -113,7 +121,15 @@ class Resource(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
         return tuple(self.metadata.get("message_ids") or ())
 
 
-class Entity(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+class Entity(
+    Struct,
+    frozen=True,
+    gc=False,
+    kw_only=True,
+    omit_defaults=True,
+    tag_field="schema",
+    tag="entities",
+):
     """A person, organization, project, place, concept, agent-let, … that is known by name."""
 
     schema: ClassVar[str] = "entities"
@@ -144,7 +160,15 @@ class Entity(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
         return bool(self.properties.get(EXTRACTED))
 
 
-class Moment(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+class Moment(
+    Struct,
+    frozen=True,
+    gc=False,
+    kw_only=True,
+    omit_defaults=True,
+    tag_field="schema",
+    tag="moments",
+):
     """A stretch of time and what it was about: the resources and entities in it. Moments nest."""
 
     schema: ClassVar[str] = "moments"

@@ -160,7 +160,7 @@ class ResolvedLabel(JsonValue, frozen=True, gc=False):
     how: str
 
 
-class TraverseReport(Struct, frozen=True, gc=False, kw_only=True):
+class TraverseReport(Struct, frozen=True, gc=False, kw_only=True, tag="traverse"):
     """How far a TRAVERSE went and how much it left out, with the options in force."""
 
     nodes: int

@@ -1,0 +1,4 @@
+"""Remloom as the memory of agent frameworks, each by its own contract and each an extra.
+
+A module here imports Remloom and its own framework, and nothing else of this package.
+"""

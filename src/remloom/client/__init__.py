@@ -1,0 +1,1 @@
+"""`Client`: `Memory`'s methods over REST."""

@@ -1,0 +1,56 @@
+"""How large an argument may be that comes from outside, by its name: one name, one bound."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+__all__ = ["bounded"]
+
+MOST_ITEMS = 1_000  # of a list
+LONGEST_LABEL = 1_000  # characters
+LONGEST_QUESTION = 8_000
+LONGEST_STATEMENT = 100_000
+LONGEST_TEXT = 2_000_000
+
+# what no store can hold: a NUL character
+_NO_NUL = r"^[^\x00]*$"
+
+_LABEL = Meta(max_length=LONGEST_LABEL, pattern=_NO_NUL)
+_QUESTION = Meta(max_length=LONGEST_QUESTION, pattern=_NO_NUL)
+_STATEMENT = Meta(max_length=LONGEST_STATEMENT, pattern=_NO_NUL)
+_TEXT = Meta(max_length=LONGEST_TEXT, pattern=_NO_NUL)
+_SHARE = Meta(ge=0, le=1)
+
+_TEXTS: dict[str, Meta] = {
+    "content": _TEXT,
+    "query": _QUESTION,
+    "question": _QUESTION,
+    "statement": _STATEMENT,
+    "text": _TEXT,
+    "where": _STATEMENT,
+}
+_NUMBERS: dict[str, Meta] = {
+    "budget_tokens": Meta(ge=1, le=200_000),
+    "half_life": Meta(gt=0, le=36_500),
+    "hops": Meta(ge=1, le=5),
+    "hours": Meta(gt=0, le=1_000_000),
+    "limit": Meta(ge=1, le=1_000),
+    "max_depth": Meta(ge=0, le=10),
+    "min_score": Meta(ge=-1, le=1),
+    "neighbours": Meta(ge=0, le=20),
+    "threshold": _SHARE,
+    "turns": Meta(ge=0, le=20),
+    "window": Meta(ge=1, le=256),
+    "words": Meta(ge=1, le=20_000),
+}
+
+
+def bounded(name: str, hint: Any) -> Any:
+    """Give the type of an argument with the bounds that its name has."""
+    if hint is str:
+        return Annotated[str, _TEXTS.get(name, _LABEL)]
+    if hint in (int, float):
+        return Annotated[hint, _NUMBERS[name]] if name in _NUMBERS else hint
+    return hint

@@ -1,0 +1,160 @@
+"""The operations that are methods of `Memory`, and the HTTP routes they have."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ..memory.admin import Admin
+from ..memory.dreams import Dreams
+from ..memory.home import Home
+from ..memory.jobs import Jobs
+from ..memory.profiles import Profiles
+from ..memory.runs import Runs
+from .operation import Operation
+from .signatures import derive
+
+__all__ = ["METHODS"]
+
+_profile = partial(derive, of=Profiles, noun="profile")
+_jobs = partial(derive, of=Jobs, noun="jobs")
+_runs = partial(derive, of=Runs, noun="runs")
+_dreams = partial(derive, of=Dreams, noun="dreams")
+_admin = partial(derive, of=Admin, noun="admin")
+_home = partial(derive, of=Home, needs="home")
+
+_WRITING = (
+    derive("write", "POST /v1/write", "write"),
+    derive("create_resource", "POST /v1/resources", "write"),
+    derive("create_entity", "POST /v1/entities", "write"),
+    derive("create_moment", "POST /v1/moments", "write"),
+    derive("create_edge", "POST /v1/edges", "write"),
+    derive("update_entity", "PATCH /v1/entities/{id}", "write", idempotent=True),
+    derive("read_text", "POST /v1/texts", "write", idempotent=True),
+    derive("read_chat", "POST /v1/chats", "write"),
+    derive("embed_pending", "POST /v1/embed", "write", is_long=True, idempotent=True),
+    derive("create_index", "POST /v1/indexes", "admin", idempotent=True),
+)
+_FORGETTING = (
+    derive("forget", "POST /v1/forget", "forget", destructive=True),
+    derive("delete_resource", "DELETE /v1/resources/{id}", "forget", destructive=True),
+    _admin("delete_edge", "DELETE /v1/edges", "forget", destructive=True),
+)
+_GETTING = (
+    derive("get_resource", "GET /v1/resources/{id}", "read"),
+    derive("get_entity", "GET /v1/entities/{id}", "read"),
+    derive("get_moment", "GET /v1/moments/{id}", "read"),
+    derive("get_edges", "GET /v1/edges", "read"),
+    derive("get_moments_by_time", "GET /v1/moments", "read"),
+    derive("get_moments_by_type", "GET /v1/moments/types/{type}", "read"),
+    derive("history", "GET /v1/records/{id}/history", "read"),
+    _admin("describe", "GET /v1/describe", "read"),
+    _admin("complete", "GET /v1/complete", "read"),
+)
+_ASKING = (
+    derive("recall", "POST /v1/recall", "read"),
+    derive("context", "POST /v1/context", "read"),
+    derive("ask", "POST /v1/ask", "read", is_long=True),
+    derive("query", "POST /v1/query", "read"),
+    derive("rem_query", "POST /v1/rem_query", "read"),
+    derive("lookup", "POST /v1/lookup", "read"),
+    derive("fuzzy", "POST /v1/fuzzy", "read"),
+    derive("search", "POST /v1/search", "read"),
+    derive("search_text", "POST /v1/search/text", "read"),
+    derive("search_resources", "POST /v1/search/resources", "read"),
+    derive("search_entities", "POST /v1/search/entities", "read"),
+    derive("traverse", "POST /v1/traverse", "read"),
+    derive("sql", "POST /v1/sql", "read"),
+)
+_DREAMING = (
+    derive("learn", "POST /v1/learn", "dream", is_long=True, skip=("source", "glob")),
+    derive("dream", "POST /v1/dream", "dream", is_long=True),
+    _dreams("moments", "POST /v1/dreams/moments", "dream", is_long=True),
+    _dreams("affinity", "POST /v1/dreams/affinity", "dream", is_long=True),
+    _dreams("consolidate", "POST /v1/dreams/consolidate", "dream", is_long=True),
+    _dreams("metrics", "GET /v1/dreams/metrics", "read", skip=("held_out",)),
+    _runs("list_runs", "GET /v1/runs", "read", method="list"),
+    _runs("run_records", "GET /v1/runs/{run}/records", "read", method="records"),
+    _runs("failed_items", "GET /v1/failed", "read", method="failed"),
+    _runs("rollback", "POST /v1/runs/{run}/rollback", "dream", destructive=True),
+)
+_JOBS = (
+    _jobs("list_jobs", "GET /v1/jobs", "read", method="list"),
+    _jobs("retry_job", "POST /v1/jobs/{id}/retry", "write", method="retry", idempotent=True),
+    _jobs("remove_job", "DELETE /v1/jobs/{id}", "write", method="remove", destructive=True),
+)
+_PROFILE = (
+    _profile("profile_show", "GET /v1/profile", "read", method="show"),
+    _profile("profile_beliefs", "GET /v1/profile/beliefs", "read", method="beliefs"),
+    _profile("profile_get", "GET /v1/profile/beliefs/{slot}", "read", method="get"),
+    _profile("profile_history", "GET /v1/profile/history/{slot}", "read", method="history"),
+    _profile("profile_context", "POST /v1/profile/context", "read", method="context"),
+    _profile("get_remme_context", "POST /v1/profile/remme_context", "read"),
+    _profile("profile_subjects", "GET /v1/profile/subjects", "read", method="subjects"),
+    _profile("profile_slots", "GET /v1/profile/slots", "read", method="slots"),
+    _profile("profile_slot", "GET /v1/profile/slots/{name}", "read", method="slot"),
+    _profile("profile_why", "POST /v1/profile/why", "read", method="why"),
+    _profile("profile_changes", "GET /v1/profile/changes", "read", method="changes"),
+    _profile("profile_candidates", "GET /v1/profile/candidates", "read", method="candidates"),
+    _profile("profile_staged", "GET /v1/profile/staged", "read", method="staged"),
+    _profile("profile_learned", "GET /v1/profile/learned", "read", method="learned"),
+    _profile("profile_set", "POST /v1/profile/set", "write", method="set", idempotent=True),
+    _profile("profile_confirm", "POST /v1/profile/confirm", "write", method="confirm"),
+    _profile("profile_reject", "POST /v1/profile/reject", "write", method="reject"),
+    _profile("profile_correct", "POST /v1/profile/correct", "write", method="correct"),
+    _profile("profile_retire", "POST /v1/profile/retire", "write", method="retire"),
+    _profile("profile_pin", "POST /v1/profile/pin", "write", method="pin", idempotent=True),
+    _profile("profile_hide", "POST /v1/profile/hide", "write", method="hide", idempotent=True),
+    _profile(
+        "profile_forget", "POST /v1/profile/forget", "forget", method="forget", destructive=True
+    ),
+    _profile("profile_define_slot", "POST /v1/profile/slots", "admin", method="define_slot"),
+    _profile(
+        "profile_remove_slot",
+        "DELETE /v1/profile/slots/{id}",
+        "admin",
+        method="remove_slot",
+        destructive=True,
+    ),
+    _profile("profile_promote", "POST /v1/profile/promote", "admin", method="promote"),
+    _profile("profile_export", "GET /v1/profile/export", "read", method="export", skip=("path",)),
+    _profile(
+        "profile_observe",
+        "POST /v1/profile/observe",
+        "dream",
+        method="observe",
+        is_long=True,
+        skip=("source", "category"),
+    ),
+    _profile(
+        "profile_bootstrap", "POST /v1/profile/bootstrap", "dream", method="bootstrap", is_long=True
+    ),
+    _profile(
+        "profile_normalise", "POST /v1/profile/normalise", "dream", method="normalise", is_long=True
+    ),
+)
+_CHORES = (
+    _admin("stats", "GET /v1/stats", "read"),
+    _admin("usage", "GET /v1/usage", "read"),
+    _admin("check", "POST /v1/check", "admin", is_long=True, idempotent=True),
+    _admin("optimize", "POST /v1/optimize", "admin", is_long=True, idempotent=True),
+    _admin("reembed", "POST /v1/reembed", "admin", is_long=True, idempotent=True),
+)
+_HOME = (
+    _home("list_tenants", "GET /v1/tenants", "admin", method="tenants"),
+    _home("create_tenant", "POST /v1/tenants", "admin", method="create"),
+    _home(
+        "delete_tenant", "DELETE /v1/tenants/{tenant}", "admin", method="delete", destructive=True
+    ),
+)
+
+METHODS: tuple[Operation, ...] = (
+    *_WRITING,
+    *_FORGETTING,
+    *_GETTING,
+    *_ASKING,
+    *_DREAMING,
+    *_JOBS,
+    *_PROFILE,
+    *_CHORES,
+    *_HOME,
+)

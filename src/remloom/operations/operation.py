@@ -1,0 +1,74 @@
+"""An operation: what a door of the server lets in, as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+__all__ = ["Hints", "Needs", "Operation", "Progress", "Route", "Scope"]
+
+Scope: TypeAlias = Literal["read", "write", "forget", "dream", "admin"]
+# what `does` is given first: an opened `Memory`, or the `Home` of all tenants
+Needs: TypeAlias = Literal["memory", "home"]
+# called with what a long operation reports on its way: counts, or a value of its own
+Progress: TypeAlias = Callable[..., None]
+
+
+class Route(Struct, frozen=True):
+    """The HTTP method and path of an operation."""
+
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+    path: str  # with {parameters}, which are fields of `takes`
+
+    @classmethod
+    def parse(cls, text: str) -> Route:
+        """Read "POST /v1/recall".
+
+        >>> Route.parse("GET /v1/runs/{run}")
+        Route(method='GET', path='/v1/runs/{run}')
+        """
+        method, _, path = text.partition(" ")
+        return cls(method, path)  # type: ignore[arg-type]  # a test reads the whole table
+
+
+class Hints(Struct, frozen=True, kw_only=True):
+    """How careful a caller should be, as MCP's annotations name it."""
+
+    read_only: bool = False
+    destructive: bool = False
+    idempotent: bool = False
+
+
+class Operation(Struct, frozen=True, kw_only=True):
+    """One thing that can be asked of a memory from outside: values in, a value out.
+
+    Attributes:
+        name: unique: the name of its tool, and the `operationId` of OpenAPI.
+        takes: a struct of what it takes, with bounds; unknown fields are refused.
+        gives: the type of what it returns; `None` for nothing.
+        does: called as `does(memory, values, progress)`; `progress` may be None.
+        scope: what a key must have to call it.
+        route: over HTTP; None for what has a door of its own there.
+        method: of `Memory` ("recall", "profile.set") whose arguments and value these are; empty for
+            what is made for agents.
+        is_default: whether agents see it unless they ask for all tools.
+        is_long: whether it may take minutes: then it can be streamed, or done as a job.
+        aliases: other names of arguments that models give, and the right ones.
+        description: a line or a paragraph for those who call it: a constant.
+    """
+
+    name: str
+    takes: type[Struct]
+    gives: Any
+    does: Callable[[Any, Any, Progress | None], Any]
+    scope: Scope
+    hints: Hints
+    description: str
+    route: Route | None = None
+    needs: Needs = "memory"
+    method: str = ""
+    is_default: bool = False
+    is_long: bool = False
+    aliases: Mapping[str, str] = {}

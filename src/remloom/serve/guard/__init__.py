@@ -1,0 +1,1 @@
+"""The guard before every door: keys, hosts and origins, limits, audit."""

@@ -1,0 +1,1 @@
+"""The HTTP server: REST, streams, OpenAPI, health, and the pages."""
