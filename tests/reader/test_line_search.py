@@ -182,3 +182,19 @@ def test_the_places_of_a_term_are_where_it_stands(texts: list[str]):
     assert index.starts[-1] == len(stream)
     for term in set(stream):
         assert [stream[place] for place in index.places(term)] == [term] * stream.count(term)
+
+
+def test_a_phrase_of_a_frequent_word_and_stop_words_is_found_wherever_it_is():
+    texts = ["a lease"] * 2_000 + ["here is what is said of the lease in the end"]
+    lines = Lines("many", "many", texts, ())
+    search = LineSearch(None, lambda text: None)  # type: ignore[arg-type]
+    assert lines_of(search.search('"of the lease"', [lines])) == [(2_001, 2_001)]
+    assert lines_of(search.search("of the lease", [lines], limit=1)) == [(2_001, 2_001)]
+
+
+def test_of_lines_that_have_the_same_words_the_first_are_found():
+    texts = ["other", "mothers, the", "of the and", "and of the", "the of"] * 3_000
+    lines = Lines("many", "many", texts, ())
+    search = LineSearch(None, lambda text: None)  # type: ignore[arg-type]
+    assert lines_of(search.search("the", [lines], limit=3)) == [(2, 2), (3, 3), (4, 4)]
+    assert lines_of(search.search("of the", [lines], limit=3)) == [(3, 3), (4, 4), (8, 8)]

@@ -8,8 +8,9 @@ from unicodedata import normalize
 
 from ..text.analysis import IS_CJK, terms
 
-__all__ = ["Phrase"]
+__all__ = ["EXACT", "Phrase"]
 
+EXACT = 2  # the exactness of a line that has the words in a row
 _LINES = 3  # over which a phrase may go
 _BATCH = 5_000  # lines read at a time
 
@@ -29,13 +30,13 @@ class Phrase:
         self.terms = terms(text)
         self._words = [_pattern(word) for word in folded.split()]
         self._row = _pattern(folded)
-        self._anywhere = re.compile(re.escape(folded).replace(r"\ ", r"\s+"))
+        self._anywhere = _pattern_in_lines(folded)
 
     def exactness(self, line: str) -> int:
-        """2 if a line has the words in a row, 1 if it has all of them, else 0."""
+        """`EXACT` if a line has the words in a row, 1 if it has all of them, else 0."""
         line = _fold(line)
         if self._row.search(line):
-            return 2
+            return EXACT
         return int(all(word.search(line) for word in self._words))
 
     def last_line(self, lines: Sequence[str], first: int) -> int:
@@ -51,7 +52,8 @@ class Phrase:
         return 0
 
     def first_lines(self, lines: Sequence[str]) -> Iterator[int]:
-        """Yield the lines in which it may begin, from 1; quick with many lines."""
+        """Yield the lines in which it may begin, each once, from 1; quick with many lines."""
+        last = 0
         for start in range(0, len(lines), _BATCH):
             text = "\n".join(lines[start : start + _BATCH + _LINES - 1]).casefold()
             line = start
@@ -59,8 +61,9 @@ class Phrase:
             for match in self._anywhere.finditer(text):
                 line += text.count("\n", counted, match.start())
                 counted = match.start()
-                if line < start + _BATCH:
-                    yield line + 1
+                if last <= line < start + _BATCH:
+                    last = line + 1
+                    yield last
 
 
 def _fold(text: str) -> str:
@@ -74,6 +77,16 @@ def _pattern(text: str) -> re.Pattern[str]:
     before = r"(?<!\w)" if _is_spaced(text[:1]) else ""
     after = r"(?!\w)" if _is_spaced(text[-1:]) else ""
     return re.compile(before + re.escape(text) + after)
+
+
+def _pattern_in_lines(text: str) -> re.Pattern[str]:
+    """As `_pattern`, with any blanks and line ends between words."""
+    first, *others = map(re.escape, text.split())
+    # a search is quick where a pattern begins with a letter: what must not stand before the first
+    # word is looked at behind it
+    before = rf"(?<!\w{first})" if _is_spaced(text[:1]) else ""
+    after = r"(?!\w)" if _is_spaced(text[-1:]) else ""
+    return re.compile(r"\s+".join([first + before, *others]) + after)
 
 
 def _is_spaced(char: str) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 from msgspec.structs import replace
@@ -18,7 +19,7 @@ from .joined import JoinedLines
 from .line_index import LineIndex
 from .lines import Lines
 from .passage import Passage
-from .phrase import Phrase
+from .phrase import EXACT, Phrase
 from .question_terms import QuestionTerms, quoted, read_question
 from .relevance import score_paragraphs
 from .selection import best_first, select
@@ -64,6 +65,8 @@ class LineSearch:
             QuestionTerms(dict.fromkeys(terms(words), 1.0), {}), joined.lines.starts
         )
         most = float(scores.max(initial=0.0)) or 1.0
+        left = limit
+        highest = float(scores.max(initial=0.0)) + most * EXACT
         found: list[tuple[float, int, int]] = []
         for at in _candidates(joined, scores, [written, *phrases]):
             texts = joined.documents[int(joined.lines.documents[at])].texts
@@ -72,6 +75,10 @@ class LineSearch:
             score = float(scores[at]) + most * written.exactness(texts[line - 1])
             if all(lasts) and score > 0:
                 found.append((score, at, max(lasts)))
+                # no other score is higher, and of equal ones the first comes first
+                left -= score >= highest
+                if not left:
+                    break
         found.sort(key=lambda one: (-one[0], one[1]))
         return [
             joined.documents[int(joined.lines.documents[at])].passage(
@@ -138,31 +145,34 @@ class LineSearch:
         return joined
 
 
-def _candidates(joined: JoinedLines, scores: Scores, phrases: Sequence[Phrase]) -> list[int]:
-    """List the lines that may be among the best, by their numbers."""
+def _candidates(joined: JoinedLines, scores: Scores, phrases: Sequence[Phrase]) -> Iterable[int]:
+    """Return the lines that may be among the best, by their numbers, ascending."""
     if not any(phrase.terms for phrase in phrases):
         # no index has stop words
         return _read_for(joined, phrases[-1])
     best = best_first(scores, _CANDIDATES)
     found = set(best[scores[best] > 0].tolist())
     for phrase in phrases:
-        if len(phrase.terms) > 1:
-            places = joined.terms.places_in_a_row(phrase.terms)[:_CANDIDATES]
+        if not phrase.terms:
+            continue
+        places = joined.terms.places_in_a_row(phrase.terms)
+        if len(places) > _CANDIDATES:
+            # most may have other words between these terms, or other forms of them
+            found.update(islice(_read_for(joined, phrase), _CANDIDATES))
+        else:
             at = np.searchsorted(joined.lines.starts, places, "right") - 1
             found.update(at.tolist())
     return sorted(found)
 
 
-def _read_for(joined: JoinedLines, phrase: Phrase) -> list[int]:
-    """List the lines in which a phrase begins, by their numbers, by reading them all."""
+def _read_for(joined: JoinedLines, phrase: Phrase) -> Iterator[int]:
+    """Yield the lines in which a phrase begins, by their numbers, by reading them all."""
     spans = joined.lines
-    found: list[int] = []
     for number, lines in enumerate(joined.documents):
         own = spans.of(number)
-        begins = list(dict.fromkeys(phrase.first_lines(lines.texts)))
-        at = np.searchsorted(spans.firsts[own], begins)
-        found += (at + own.start).tolist()
-    return found
+        firsts = spans.firsts[own]
+        for line in phrase.first_lines(lines.texts):
+            yield int(np.searchsorted(firsts, line)) + own.start
 
 
 def _cut(joined: JoinedLines, paragraph: int, score: float, question: str, words: int) -> Passage:
