@@ -209,7 +209,12 @@ class Memory:
 
     # -- writing -----------------------------------------------------------------------------------
 
-    def write(self, records: Iterable[Record | Edge]) -> list[str]:
+    def write(
+        self,
+        records: Iterable[Record | Edge],
+        *,
+        expected: Mapping[str, datetime | None] | None = None,
+    ) -> list[str]:
         """Write any mix of records and edges as one atomic batch; on disk when it returns.
 
         An edge goes from label to label; the id of a stored record at either end stands for its
@@ -217,14 +222,20 @@ class Memory:
         an entity that of its namesake of the same type (the two are merged), anything else a new
         one. Texts without an `embedding` are queued for the embedder.
 
+        Args:
+            expected: ids of records, each with the `updated_at` that it must have still, or None
+                if there must be none: what was read before can be changed without losing what
+                others wrote meanwhile.
+
         Returns: the ids, in the order of the records; edges have none.
 
         Raises:
+            ChangedError: a record is not as `expected`, and nothing was written.
             InvalidInputError, LabelError, VectorError: an item cannot be stored; the message says
                 which and why, and nothing was written.
             EmbedderMismatchError: this memory's vectors were made by another embedder.
         """
-        return self._writing.write(records)
+        return self._writing.write(records, expected)
 
     def create_resource(self, resource: Resource) -> str:
         """Remember a resource; returns its id. Source: seed 2."""

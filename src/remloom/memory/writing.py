@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ from ..store.contract import Reads
 from ..store.indexed_text import said
 from ..store.results import Written
 from ..store.specs import EdgeSpec
+from .arguments import check_aware, check_text
 from .engine import Engine
 from .fetching import fetch, label_of, may_be_id
 
@@ -29,18 +31,24 @@ class Writing:
         self._engine = engine
         self._store = engine.store
 
-    def write(self, records: Iterable[Record | Edge]) -> list[str]:
+    def write(
+        self,
+        records: Iterable[Record | Edge],
+        expected: Mapping[str, datetime | None] | None = None,
+    ) -> list[str]:
         """Write a batch; see `Memory.write`."""
+        preconditions = _preconditions(expected)
         if isinstance(records, msgspec.Struct):
             # one record in place of a list: the validation of the batch refuses it
             return list(self.write_batch(records).ids)
         items = list(records)
         if not any(map(_rests_on_stored, items)):
-            return list(self.write_batch(items).ids)
+            return list(self.write_batch(items, expected=preconditions).ids)
 
         # what an id stands for is read inside the transaction that writes
         def build_resolved(reads: Reads) -> Batch:
-            batch = self.build(_resolve_labels(reads, items), reads=reads)
+            resolved = _resolve_labels(reads, items)
+            batch = self.build(resolved, expected=preconditions, reads=reads)
             _check_parents(reads, batch)
             return batch
 
@@ -207,6 +215,17 @@ def _aliases_after(entity: Entity, name: str) -> tuple[str, ...]:
     key = labels.key(name)
     names = dict.fromkeys((*entity.aliases, entity.name))
     return tuple(alias for alias in names if labels.key(alias) != key)
+
+
+def _preconditions(expected: Mapping[str, datetime | None] | None) -> Preconditions | None:
+    """Say as preconditions of a batch how records are expected to be."""
+    if expected is None:
+        return None
+    for id, at in expected.items():
+        check_text(id, "an id")
+        if at is not None:
+            check_aware(at)
+    return Preconditions(records=dict(expected))
 
 
 def _rests_on_stored(item: Record | Edge) -> bool:
