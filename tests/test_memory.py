@@ -12,9 +12,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from remloom import Edge, Entity, Memory, Message, Moment, Resource
 from remloom.errors import (
+    ChangedError,
     ConflictError,
     EmbedderError,
     InvalidInputError,
@@ -603,3 +605,20 @@ def test_many_labels_that_nothing_has_cost_a_few_suggestions(tmp_path: Path) -> 
         answer = memory.lookup(*(f"Xyq {number % 40}" for number in range(2_000)))
         assert len(answer.metadata["missing"]) == 2_000
         assert len(asked) < 60
+
+
+def test_what_was_read_is_written_only_if_nobody_else_wrote_it_meanwhile(memory: Memory) -> None:
+    note = Resource(id="4b1cbb1e-0c5f-5c2c-9e4e-000000000001", name="Note", content="one")
+    memory.write([note], expected={note.id: None})
+    with pytest.raises(ChangedError):
+        memory.write([note], expected={note.id: None})
+    stored = memory.get_resource(note.id)
+    memory.write([replace(stored, content="two")], expected={note.id: stored.updated_at})
+    other = Resource(name="Other", content="not written either")
+    late = [other, replace(stored, content="three")]
+    with pytest.raises(ChangedError):
+        memory.write(late, expected={note.id: stored.updated_at})
+    assert memory.get_resource(note.id).content == "two"
+    assert not memory.lookup("Other").records
+    with pytest.raises(InvalidInputError, match="time zone"):
+        memory.write([note], expected={note.id: datetime(2026, 1, 1)})
