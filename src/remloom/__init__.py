@@ -27,6 +27,7 @@ from .settings import Settings
 if TYPE_CHECKING:
     from .aio import AsyncHome, AsyncMemory
     from .ask.result import AskResult
+    from .client import AsyncClient, Client
     from .llm import Budget
     from .memory import Home, Lineage, Memory, RecordView
     from .retrieve.options import RecallOptions
@@ -34,9 +35,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer",
     "AskResult",
+    "AsyncClient",
     "AsyncHome",
     "AsyncMemory",
     "Budget",
+    "Client",
     "Edge",
     "Entity",
     "Hit",
@@ -63,9 +66,11 @@ __all__ = [
 # Loaded when first asked for: importing the names alone stays quick.
 _LAZY = {
     "AskResult": ".ask.result",
+    "AsyncClient": ".client",
     "AsyncHome": ".aio",
     "AsyncMemory": ".aio",
     "Budget": ".llm",
+    "Client": ".client",
     "Home": ".memory",
     "Lineage": ".memory",
     "Memory": ".memory",

@@ -39,6 +39,7 @@ __all__ = [
     "ReplyError",
     "RerankerError",
     "SchemaVersionError",
+    "ServerError",
     "SettingsError",
     "SourceError",
     "SqlGuardError",
@@ -225,6 +226,10 @@ class ForbiddenError(RemloomError):
 
 class LimitError(RemloomError):
     """A server was asked for too much at once. Fields: `retry_after`, in seconds."""
+
+
+class ServerError(RemloomError):
+    """A server does not answer, or not as Remloom's does. Fields: `url`, or `status`."""
 
 
 class ChangedError(ConflictError):

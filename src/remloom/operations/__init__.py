@@ -9,4 +9,6 @@ arguments and documentation they have; `tools` has those that are made for agent
 from .methods import METHODS
 from .operation import Hints, Operation, Progress, Route, Scope
 
-__all__ = ["METHODS", "Hints", "Operation", "Progress", "Route", "Scope"]
+OPERATIONS: tuple[Operation, ...] = METHODS
+
+__all__ = ["METHODS", "OPERATIONS", "Hints", "Operation", "Progress", "Route", "Scope"]

@@ -1,0 +1,252 @@
+"""Connections to a server: one that waits, one for asyncio. They send the same requests."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import msgspec
+import stamina
+from httpx_sse import ServerSentEvent, aconnect_sse, connect_sse
+
+from ..errors import AuthenticationError, InvalidInputError, ServerError
+from .call import Call, Request
+from .failures import raise_problem, unreachable
+
+__all__ = ["AsyncConnection", "Connection"]
+
+TIMEOUT = 60.0  # seconds for a reply; what may take minutes has no limit
+ATTEMPTS = 4
+# replies after which the same request may succeed
+_BUSY = (429, 502, 503, 504)
+_STREAM = "text/event-stream"
+
+
+class _Target:
+    """Where a server is, and what every request to it carries."""
+
+    def __init__(self, url: str, key: str | None, tenant: str | None, timeout: float) -> None:
+        self.url = url.rstrip("/")
+        key = key or os.environ.get("REMLOOM_API_KEY", "")
+        if not key:
+            raise AuthenticationError(
+                "a server wants a key",
+                remedy="give key=…, or set REMLOOM_API_KEY; `remloom keys create` makes one",
+            )
+        if not self.url.startswith(("http://", "https://")):
+            raise InvalidInputError(
+                f"{url!r} is not the address of a server", remedy='give "http://127.0.0.1:8765"'
+            )
+        self.headers = {"authorization": f"Bearer {key}"}
+        if tenant is not None:
+            self.headers["x-remloom-tenant"] = tenant
+        self.timeout = httpx.Timeout(timeout)
+
+    def arguments(self, request: Request) -> dict[str, Any]:
+        """Give httpx's arguments of a request.
+
+        What writes has a key, so that sending it again after a lost reply writes nothing twice.
+        """
+        headers = dict(self.headers)
+        if request.body is not None:
+            headers["content-type"] = "application/json"
+        if request.writes:
+            headers["idempotency-key"] = str(uuid4())
+        wanted: dict[str, Any] = {
+            "method": request.method,
+            "url": self.url + request.path,
+            "params": request.query or None,
+            "content": request.body,
+            "headers": headers,
+            "timeout": None if request.is_long else self.timeout,
+        }
+        return wanted
+
+
+class _Unanswered(Exception):
+    """No reply, or one that says to try again."""
+
+    def __init__(self, cause: httpx.TransportError | httpx.Response) -> None:
+        self.cause = cause
+
+    def give_up(self, url: str) -> httpx.Response:
+        if isinstance(self.cause, httpx.Response):
+            return self.cause
+        raise unreachable(url, self.cause) from self.cause
+
+
+def _checked(response: httpx.Response) -> httpx.Response:
+    if response.status_code in _BUSY:
+        raise _Unanswered(response)
+    return response
+
+
+def _wait(error: Exception) -> bool | float:
+    """How long to wait before trying again: as long as the server says, if it does."""
+    if not isinstance(error, _Unanswered):
+        return False
+    if isinstance(error.cause, httpx.Response):
+        said = error.cause.headers.get("retry-after", "")
+        return float(said) if said.isdecimal() else True
+    return True
+
+
+class Connection:
+    """Sends requests, one after another or from many threads."""
+
+    def __init__(
+        self,
+        url: str,
+        key: str | None,
+        tenant: str | None,
+        timeout: float,
+        http: httpx.Client | None,
+    ) -> None:
+        self.target = _Target(url, key, tenant, timeout)
+        self._http = http or httpx.Client()
+
+    def send(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call a method; see `Call.value` for the errors.
+
+        Raises:
+            ServerError: there is no reply, though it was asked for several times.
+        """
+        request = call.request(args, kwargs)
+        if request.callback is not None:
+            return self._follow(call, request)
+        response = self.exchange(self.target.arguments(request))
+        return call.value(response.status_code, response.content)
+
+    def exchange(self, arguments: dict[str, Any]) -> httpx.Response:
+        """Send one request until there is a reply."""
+        try:
+            for attempt in stamina.retry_context(on=_wait, attempts=ATTEMPTS, wait_max=8):
+                with attempt:
+                    try:
+                        return _checked(self._http.request(**arguments))
+                    except httpx.TransportError as error:
+                        raise _Unanswered(error) from error
+        except _Unanswered as error:
+            return error.give_up(self.target.url)
+        raise AssertionError("stamina ends with a reply or an error")
+
+    def _follow(self, call: Call, request: Request) -> Any:
+        """Call what is long, and report its progress as it comes."""
+        arguments = self.target.arguments(request)
+        arguments["headers"]["accept"] = _STREAM
+        try:
+            with connect_sse(self._http, **arguments) as source:
+                if source.response.status_code >= 400:
+                    raise_problem(source.response.status_code, source.response.read())
+                return _result(call, request, source.iter_sse())
+        except httpx.TransportError as error:
+            raise unreachable(self.target.url, error) from error
+
+    @contextmanager
+    def streamed(self, arguments: dict[str, Any]) -> Iterator[httpx.Response]:
+        """Give a reply whose body is read piece by piece."""
+        try:
+            with self._http.stream(**arguments) as response:
+                if response.status_code >= 400:
+                    raise_problem(response.status_code, response.read())
+                yield response
+        except httpx.TransportError as error:
+            raise unreachable(self.target.url, error) from error
+
+    def close(self) -> None:
+        self._http.close()
+
+
+class AsyncConnection:
+    """Sends requests for asyncio."""
+
+    def __init__(
+        self,
+        url: str,
+        key: str | None,
+        tenant: str | None,
+        timeout: float,
+        http: httpx.AsyncClient | None,
+    ) -> None:
+        self.target = _Target(url, key, tenant, timeout)
+        self._http = http or httpx.AsyncClient()
+
+    async def send(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call a method; see `Connection.send`."""
+        request = call.request(args, kwargs)
+        if request.callback is not None:
+            return await self._follow(call, request)
+        response = await self.exchange(self.target.arguments(request))
+        return call.value(response.status_code, response.content)
+
+    async def exchange(self, arguments: dict[str, Any]) -> httpx.Response:
+        """Send one request until there is a reply."""
+        try:
+            async for attempt in stamina.retry_context(on=_wait, attempts=ATTEMPTS, wait_max=8):
+                with attempt:
+                    try:
+                        return _checked(await self._http.request(**arguments))
+                    except httpx.TransportError as error:
+                        raise _Unanswered(error) from error
+        except _Unanswered as error:
+            return error.give_up(self.target.url)
+        raise AssertionError("stamina ends with a reply or an error")
+
+    async def _follow(self, call: Call, request: Request) -> Any:
+        arguments = self.target.arguments(request)
+        arguments["headers"]["accept"] = _STREAM
+        try:
+            async with aconnect_sse(self._http, **arguments) as source:
+                if source.response.status_code >= 400:
+                    raise_problem(source.response.status_code, await source.response.aread())
+                async for event in source.aiter_sse():
+                    if _is_last(request, event):
+                        return call.value(200, event.data.encode())
+        except httpx.TransportError as error:
+            raise unreachable(self.target.url, error) from error
+        raise _cut_off(call)
+
+    @asynccontextmanager
+    async def streamed(self, arguments: dict[str, Any]) -> AsyncIterator[httpx.Response]:
+        """Give a reply whose body is read piece by piece."""
+        try:
+            async with self._http.stream(**arguments) as response:
+                if response.status_code >= 400:
+                    raise_problem(response.status_code, await response.aread())
+                yield response
+        except httpx.TransportError as error:
+            raise unreachable(self.target.url, error) from error
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+
+def _result(call: Call, request: Request, events: Iterator[ServerSentEvent]) -> Any:
+    for event in events:
+        if _is_last(request, event):
+            return call.value(200, event.data.encode())
+    raise _cut_off(call)
+
+
+def _is_last(request: Request, event: ServerSentEvent) -> bool:
+    """Report progress; tell whether the event is the result.
+
+    Raises:
+        RemloomError: the event is the error that ended the call.
+    """
+    if event.event == "progress" and request.callback is not None:
+        request.callback(*msgspec.json.decode(event.data))
+    if event.event == "error":
+        raise_problem(500, event.data.encode())
+    return event.event == "result"
+
+
+def _cut_off(call: Call) -> ServerError:
+    return ServerError(
+        f"the stream of {call.operation.name} ended before its result",
+        remedy="see the jobs and runs for what became of it",
+    )

@@ -1,0 +1,54 @@
+"""What a server refuses, as the errors that `Memory` would raise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import msgspec
+
+from .. import errors
+from ..errors import RemloomError, ServerError
+
+__all__ = ["raise_problem", "unreachable"]
+
+
+class _Problem(msgspec.Struct, kw_only=True):
+    """A problem of RFC 9457, with our members."""
+
+    title: str = ""
+    detail: str = ""
+    error: str = ""
+    remedy: str = ""
+    fields: dict[str, Any] = {}
+
+
+def raise_problem(status: int, body: bytes) -> None:
+    """Raise the error that a reply tells of.
+
+    Raises:
+        RemloomError: of the class that was raised in the server; `ServerError` for a reply that is
+            none of ours.
+    """
+    try:
+        problem = msgspec.json.decode(body, type=_Problem)
+    except msgspec.DecodeError:
+        problem = _Problem()
+    kind = getattr(errors, problem.error, None)
+    if not (isinstance(kind, type) and issubclass(kind, RemloomError)):
+        shown = problem.detail or problem.title or body[:200].decode(errors="replace")
+        raise ServerError(f"the server answered {status}: {shown}", status=status)
+    # constructors of subclasses take other arguments than what is known here
+    error = kind.__new__(kind)
+    RemloomError.__init__(error, problem.detail, remedy=problem.remedy, **problem.fields)
+    raise error
+
+
+def unreachable(url: str, error: httpx.TransportError) -> ServerError:
+    """Make our error of a request that had no reply."""
+    reason = str(error) or type(error).__name__
+    return ServerError(
+        f"no reply from {url}: {reason}",
+        remedy="see that `remloom serve` runs there, and that the address is right",
+        url=url,
+    )

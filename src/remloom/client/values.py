@@ -1,0 +1,134 @@
+"""Arguments of `Memory`'s methods as the JSON that a server takes."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date, datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from ..errors import InvalidInputError, unencodable
+from ..operations import Operation
+
+__all__ = ["Arguments"]
+
+_CALLBACKS = ("progress", "on_turn", "told")
+
+
+class Arguments:
+    """The arguments of one call, parted into what is sent and what stays here.
+
+    Attributes:
+        fields: of the operation's `takes`, as JSON-ready values.
+        callback: what is to be called with the progress; None for nothing.
+
+    Raises:
+        InvalidInputError: an argument means something only in the process that holds the memory, or
+            cannot be written as JSON.
+    """
+
+    def __init__(self, operation: Operation, bound: inspect.BoundArguments) -> None:
+        self.fields: dict[str, Any] = {}
+        self.callback: Callable[..., None] | None = None
+        self._operation = operation
+        parameters = bound.signature.parameters
+        for name, value in list(bound.arguments.items())[1:]:
+            if parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+                self._add_keywords(name, value)
+            elif name == "options":
+                self._add_options(value)
+            elif name in _CALLBACKS:
+                self.callback = value
+            else:
+                self._add(name, value, parameters[name].default)
+
+    def _add(self, name: str, value: Any, default: Any = inspect.Parameter.empty) -> None:
+        if name in self._operation.takes.__struct_fields__:
+            self.fields[name] = _plain(value)
+        elif value is not default:
+            raise InvalidInputError(
+                f"{name} cannot be given to a server",
+                remedy="leave it out; it works where the memory is opened",
+            )
+
+    def _add_keywords(self, name: str, values: Mapping[str, Any]) -> None:
+        if name in self._operation.takes.__struct_fields__:
+            self.fields[name] = _plain(values)
+            return
+        for key, value in values.items():
+            self._add(key, value)
+
+    def _add_options(self, options: Any) -> None:
+        """Send of a value of options what is not as it is anyway; keywords go over it."""
+        if options is None:
+            return
+        defaults = type(options)()
+        for name in options.__struct_fields__:
+            value = getattr(options, name)
+            if value != getattr(defaults, name):
+                self._add(name, value)
+
+
+def _plain(value: Any) -> Any:
+    """Give a value as JSON has it: conditions and statements as their texts."""
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, float):
+        return _finite(value)
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, Struct):
+        return _struct(value)
+    if isinstance(value, Mapping):
+        return {_text(str(name)): _plain(item) for name, item in value.items()}
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, Iterable):
+        return [_plain(item) for item in value]
+    raise InvalidInputError(
+        f"a {type(value).__name__} cannot be sent to a server", remedy="give values of JSON"
+    )
+
+
+def _text(value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise unencodable(error) from None
+    return value
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise InvalidInputError(f"{value} is no number of JSON", remedy="give a finite number")
+    return value
+
+
+def _struct(value: Struct) -> Any:
+    module = type(value).__module__
+    if module == "remloom.predicates":
+        from ..query.render import render_condition
+
+        return render_condition(value)  # type: ignore[arg-type]
+    if module == "remloom.query.statements":
+        from ..query.render import render
+
+        return render(value)  # type: ignore[arg-type]
+    config = value.__struct_config__
+    shown = {
+        name: _plain(item)
+        for name in value.__struct_fields__
+        if (item := getattr(value, name)) is not msgspec.UNSET
+    }
+    if config.tag_field is not None:
+        shown[config.tag_field] = config.tag
+    return shown
