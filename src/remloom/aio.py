@@ -71,7 +71,9 @@ def _in_thread(
 
     @wraps(method)
     async def call(self: AsyncMemory, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await self._run(partial(method, self._opened(), *args, **kwargs))
+        # found by its name, so that what wraps or overrides it counts here too
+        own: Callable[..., R] = getattr(self._opened(), method.__name__)
+        return await self._run(partial(own, *args, **kwargs))
 
     return call
 
@@ -83,7 +85,8 @@ def _noun_in_thread(
 
     @wraps(method)
     async def call(self: _AsyncNoun[Noun], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await self._memory._run(partial(method, self._noun(), *args, **kwargs))
+        own: Callable[..., R] = getattr(self._noun(), method.__name__)
+        return await self._memory._run(partial(own, *args, **kwargs))
 
     return call
 

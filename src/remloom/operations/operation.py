@@ -9,7 +9,7 @@ from msgspec import Struct
 
 __all__ = ["Hints", "Needs", "Operation", "Progress", "Route", "Scope"]
 
-Scope: TypeAlias = Literal["read", "write", "forget", "dream", "admin"]
+Scope: TypeAlias = Literal["read", "write", "forget", "dream", "admin", "metrics"]
 # what `does` is given first: an opened `Memory`, or the `Home` of all tenants
 Needs: TypeAlias = Literal["memory", "home"]
 # called with what a long operation reports on its way: counts, or a value of its own

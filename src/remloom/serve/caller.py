@@ -9,7 +9,7 @@ from ..operations import Operation, Scope
 
 __all__ = ["SCOPES", "Caller"]
 
-SCOPES: tuple[Scope, ...] = ("read", "write", "forget", "dream", "admin")
+SCOPES: tuple[Scope, ...] = ("read", "write", "forget", "dream", "admin", "metrics")
 
 
 class Caller(Struct, frozen=True, kw_only=True):

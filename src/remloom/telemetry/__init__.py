@@ -1,0 +1,11 @@
+"""OpenTelemetry spans of what is done with a memory, as the GenAI conventions name them.
+
+`instrument()` makes every `Memory` of this process tell its tracer; the server does so by itself.
+Nothing is told of what is remembered or asked. Needs the package `opentelemetry-api` (extra
+`telemetry`); without an SDK that a program sets up, spans go nowhere.
+"""
+
+from .instrument import instrument, uninstrument
+from .span import memory_span
+
+__all__ = ["instrument", "memory_span", "uninstrument"]
