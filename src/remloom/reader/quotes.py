@@ -7,8 +7,6 @@ Markdown and hyphens at line ends make no difference.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from unicodedata import normalize
@@ -18,6 +16,7 @@ from msgspec import Struct
 from ..text.scripts import UNSPACED
 from .evidence import Evidence
 from .result import Found
+from .shown_words import ShownWords, WordRun, WordSpan
 from .wording import wording
 
 __all__ = ["Match", "QuoteFinder", "folded", "plain_words", "quote_words"]
@@ -26,9 +25,7 @@ CLOSE = 90  # of 100: how like the lines a quote is that counts as close
 _SPELLED = 80  # of 100: how like a word is that may be the same, written wrongly
 _FARTHEST = 120  # words that an ellipsis stands for at most
 _MOST_CITED = 400  # lines of a citation that are searched before all others
-_CANDIDATES = 4  # places where a quote that is nowhere else word for word is compared
 _MARGIN = 3  # words around such a place that are compared, too
-_RARE = 8  # words of a quote by which these are found
 
 _LETTER = rf"(?:[^\W\d_{UNSPACED}]|[\u0300-\u036f])"
 _HYPHEN = "-\u2010\u2011\u00ad"
@@ -55,43 +52,13 @@ class Match(Struct, frozen=True, gc=False, kw_only=True):
     problem: str = ""  # why it was not found
 
 
-class _Words(Struct, frozen=True):
-    """The words of consecutive lines."""
-
-    document: str
-    first: int  # line
-    words: tuple[str, ...]
-    ends: tuple[int, ...]  # of each line: how many words there are up to its end
-    joined: str  # " w1 w2 … "
-
-    def line(self, word: int) -> int:
-        return self.first + bisect_right(self.ends, word)
-
-    def word(self, offset: int) -> int:
-        """The word at an offset of `joined`."""
-        return self.joined.count(" ", 0, offset + 1) - 1
-
-    def match(self, found: Found, start: int, count: int) -> Match:
-        first = self.line(start)
-        before = self.ends[first - self.first - 1] if first > self.first else 0
-        return Match(
-            found=found,
-            document=self.document,
-            first=first,
-            last=self.line(start + count - 1),
-            start=start - before,
-            words=count,
-        )
-
-
 class QuoteFinder:
     """Looks for quotes in what was shown of documents; it reads each line once."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
         self._lines: dict[tuple[str, int], tuple[str, ...]] = {}
-        self._places: dict[tuple[str, int, int], _Words] = {}
-        self._index: dict[str, list[tuple[_Words, int]]] | None = None
+        self._shown: ShownWords | None = None
 
     def find(self, quote: str, document: str, first: int, last: int) -> Match:
         """Look for a quote in these lines, then in all others that were shown.
@@ -105,63 +72,40 @@ class QuoteFinder:
         cited = [*self._cited(document, first, last)]
         for place in cited:
             if span := _find_verbatim(place, parts):
-                return place.match("verbatim", *span)
+                return _match("verbatim", place.span(*span))
         for place in cited:
             span, problem = _find_close(place, parts)
             if span:
-                return place.match("close", *span)
+                return _match("close", place.span(*span))
         return self._find_elsewhere(parts, document, first) or Match(
             found="unfounded", problem=problem or "the quote is in no line that was shown"
         )
 
-    def _cited(self, document: str, first: int, last: int) -> Iterator[_Words]:
+    def _cited(self, document: str, first: int, last: int) -> Iterator[WordRun]:
         """The lines that are cited, as far as they were shown."""
         if document not in self._evidence.documents or first > last:
             return
         last = min(last, first + _MOST_CITED)
         for begin, end in self._evidence.coverage(document):
             if begin <= last and first <= end:
-                yield self._place(document, max(begin, first), min(end, last))
+                yield self._run(document, max(begin, first), min(end, last))
 
     def _find_elsewhere(
         self, parts: Sequence[Sequence[str]], document: str, line: int
     ) -> Match | None:
         """The nearest place among all lines that were shown."""
-        places = [self._place(*shown) for shown in self._evidence.ranges()]
-        places.sort(key=lambda place: (place.document != document, abs(place.first - line)))
-        for place in places:
-            if span := _find_verbatim(place, parts):
-                return place.match("moved", *span)
-        for place in self._likely(places, parts):
-            span, _ = _find_close(place, parts)
-            if span:
-                return place.match("moved", *span)
+        if self._shown is None:
+            self._shown = ShownWords([self._run(*shown) for shown in self._evidence.ranges()])
+        if span := self._shown.find(parts, document, line, farthest=_FARTHEST):
+            return _match("moved", span)
+        for run in self._shown.likely(parts):
+            words, _ = _find_close(run, parts)
+            if words:
+                return _match("moved", run.span(*words))
         return None
 
-    def _likely(self, places: Sequence[_Words], parts: Sequence[Sequence[str]]) -> Iterator[_Words]:
-        """Lines that have several of the rarest words of a quote, with those around them."""
-        if self._index is None:
-            self._index = {}
-            for place in places:
-                for at, word in enumerate(place.words):
-                    self._index.setdefault(word, []).append((place, place.line(at)))
-        index = self._index
-        distinct = {word for part in parts for word in part if word in index}
-        votes: Counter[tuple[str, int]] = Counter()
-        for word in sorted(distinct, key=lambda word: len(index[word]))[:_RARE]:
-            votes.update({(place.document, line) for place, line in index[word][:1000]})
-        # a quote of many words goes over several lines
-        length = 1 + sum(map(len, parts)) // 8
-        for (document, line), _ in votes.most_common(_CANDIDATES):
-            yield from self._cited(document, max(line - length, 1), line + length)
-
-    def _place(self, document: str, first: int, last: int) -> _Words:
-        key = (document, first, last)
-        if key not in self._places:
-            self._places[key] = self._read_place(document, first, last)
-        return self._places[key]
-
-    def _read_place(self, document: str, first: int, last: int) -> _Words:
+    def _run(self, document: str, first: int, last: int) -> WordRun:
+        """The words of lines, both included; one that is parted at a line end is of the first."""
         texts = self._evidence.documents[document].texts
         words: list[str] = []
         ends = []
@@ -176,7 +120,7 @@ class QuoteFinder:
             ends.append(len(words))
             # the line's own last word goes on in the next
             is_broken = bool(_BROKEN.search(text[-40:]))
-        return _Words(document, first, tuple(words), tuple(ends), f" {' '.join(words)} ")
+        return WordRun(document, first, words, ends)
 
     def _words_of_line(self, document: str, line: int, text: str) -> tuple[str, ...]:
         key = (document, line)
@@ -208,43 +152,61 @@ def plain_words(text: str) -> list[str]:
     return " ".join(WORD.findall(folded(text).casefold())).translate(_INNER).split()
 
 
-def _find_verbatim(place: _Words, parts: Sequence[Sequence[str]]) -> tuple[int, int] | None:
+def _find_verbatim(place: WordRun, parts: Sequence[Sequence[str]]) -> tuple[int, int] | None:
     """The first word and the number of words of the place where all parts follow each other."""
     first, *others = (f" {' '.join(part)} " for part in parts)
-    at = place.joined.find(first)
+    joined = place.joined
+    at = joined.find(first)
     while at >= 0:
-        start = place.word(at)
+        start = _word_at(joined, at)
         end = start + len(parts[0])
         offset = at + len(first) - 1
         for part, text in zip(parts[1:], others, strict=True):
-            offset = place.joined.find(text, offset)
-            begin = place.word(offset) if offset >= 0 else -1
+            offset = joined.find(text, offset)
+            begin = _word_at(joined, offset) if offset >= 0 else -1
             if begin < 0 or begin - end > _FARTHEST:
                 break
             end = begin + len(part)
             offset += len(text) - 1
         else:
             return start, end - start
-        at = place.joined.find(first, at + 1)
+        at = joined.find(first, at + 1)
     return None
 
 
+def _word_at(joined: str, offset: int) -> int:
+    """The number of the word, from 0, that begins or is at an offset of joined words."""
+    return joined.count(" ", 0, offset + 1) - 1
+
+
+def _match(found: Found, span: WordSpan) -> Match:
+    return Match(
+        found=found,
+        document=span.document,
+        first=span.first,
+        last=span.last,
+        start=span.start,
+        words=span.words,
+    )
+
+
 def _find_close(
-    place: _Words, parts: Sequence[Sequence[str]]
+    place: WordRun, parts: Sequence[Sequence[str]]
 ) -> tuple[tuple[int, int] | None, str]:
     """Where a place has nearly these words; or else what it says in place of some of them."""
     from rapidfuzz import fuzz
 
     spans = []
+    joined = place.joined
     for part in parts:
         text = f" {' '.join(part)} "
-        if len(text) > len(place.joined) * 1.1:
+        if len(text) > len(joined) * 1.1:
             return None, ""
-        best = fuzz.partial_ratio_alignment(text, place.joined, score_cutoff=CLOSE)
+        best = fuzz.partial_ratio_alignment(text, joined, score_cutoff=CLOSE)
         if best is None or len(part) > 1.2 * len(place.words):
             return None, ""
-        start = place.word(min(best.dest_start, len(place.joined) - 2))
-        end = place.word(max(best.dest_end - 2, 0)) + 1
+        start = _word_at(joined, min(best.dest_start, len(joined) - 2))
+        end = _word_at(joined, max(best.dest_end - 2, 0)) + 1
         # words that one side has too many move the ends
         problems = []
         for margin in (0, 1, _MARGIN):
