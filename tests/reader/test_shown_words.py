@@ -51,10 +51,11 @@ def test_of_several_places_the_one_nearest_to_a_line_is_found():
 
 
 def test_parts_follow_each_other_within_one_run():
-    line = "a b c d e f a x".split()
+    line = ["a", "b", "c", "d", "e", "f", "a", "x"]
     shown = ShownWords([run([line]), run([line], 20)])
     found = shown.find([["a", "b"], ["e"], ["x"]], "book", 1, farthest=5)
-    assert found is not None and (found.start, found.words) == (0, 8)
+    assert found is not None
+    assert (found.start, found.words) == (0, 8)
     assert shown.find([["a", "b"], ["e"]], "book", 1, farthest=1) is None
     assert shown.find([["f"], ["b"]], "book", 1, farthest=90) is None
     assert ShownWords([]).find([["a"]], "book", 1, farthest=9) is None
