@@ -81,7 +81,13 @@ class Ingesting:
         return self._ingest([from_rows(rows, uri=uri, name=name)], wait=False)
 
     def read_chat(
-        self, messages: Iterable[Message], uri: str, name: str | None, append: bool
+        self,
+        messages: Iterable[Message],
+        uri: str,
+        name: str | None,
+        append: bool,
+        *,
+        wait: bool = True,
     ) -> ReadReport:
         """Read a chat; see `Memory.read_chat`."""
         from ..ingest.chats import check_appendable
@@ -98,7 +104,7 @@ class Ingesting:
             # refuses an empty list: a chat begins with a message
             from_messages(messages, uri=uri)
         document = from_messages(messages, uri=uri, name=name, follows=append)
-        return self._ingest([document])
+        return self._ingest([document], wait=wait)
 
     def embed_pending(self, progress: Progress | None = None) -> int:
         """Embed every queued text; see `Memory.embed_pending`."""

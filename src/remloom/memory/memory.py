@@ -670,17 +670,19 @@ class Memory:
         name: str | None = None,
         category: str = "note",
         at: datetime | None = None,
+        wait: bool = True,
     ) -> ReadReport:
         """Read a text that is at hand.
 
         Args:
             uri: says where it is from; reading another text under it replaces this one.
             at: when it was written.
+            wait: embed before returning; see `read`.
 
         Raises:
             InvalidInputError: the uri is empty, or `at` has no time zone.
         """
-        return self._ingesting.read_text(text, uri, name, category, at)
+        return self._ingesting.read_text(text, uri, name, category, at, wait=wait)
 
     def read_chat(
         self,
@@ -689,6 +691,7 @@ class Memory:
         uri: str,
         name: str | None = None,
         append: bool = False,
+        wait: bool = True,
     ) -> ReadReport:
         """Read the turns of a chat: a resource each, a moment for each session, and the people.
 
@@ -700,12 +703,13 @@ class Memory:
             append: the messages follow those that were read from this uri before, of which none is
                 forgotten. One whose `id` was read before takes that one's place, so repeating an
                 append changes nothing.
+            wait: embed before returning; see `read`.
 
         Raises:
             InvalidInputError: the uri is empty, or a message has a time without zone; or, to
                 append, what was read from this uri is not a chat, or was read from a file.
         """
-        return self._ingesting.read_chat(messages, uri, name, append)
+        return self._ingesting.read_chat(messages, uri, name, append, wait=wait)
 
     def reader(
         self,

@@ -6,9 +6,35 @@ must have, and how careful a caller should be. Most are derived from the methods
 arguments and documentation they have; `tools` has those that are made for agents.
 """
 
-from .methods import METHODS
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from .operation import Hints, Operation, Progress, Route, Scope
+from .tools import TOOLS, Toolset, choose_tools
 
-OPERATIONS: tuple[Operation, ...] = METHODS
+if TYPE_CHECKING:
+    from .methods import METHODS
+    from .table import OPERATIONS
 
-__all__ = ["METHODS", "OPERATIONS", "Hints", "Operation", "Progress", "Route", "Scope"]
+__all__ = [
+    "METHODS",
+    "OPERATIONS",
+    "TOOLS",
+    "Hints",
+    "Operation",
+    "Progress",
+    "Route",
+    "Scope",
+    "Toolset",
+    "choose_tools",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # made when they are first asked for: a server of tools alone answers sooner without
+    if name in ("METHODS", "OPERATIONS"):
+        from . import table
+
+        return getattr(table, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,7 +6,14 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-__all__ = ["bounded"]
+__all__ = [
+    "LONGEST_LABEL",
+    "LONGEST_QUESTION",
+    "LONGEST_STATEMENT",
+    "LONGEST_TEXT",
+    "NO_NUL",
+    "bounded",
+]
 
 MOST_ITEMS = 1_000  # of a list
 LONGEST_LABEL = 1_000  # characters
@@ -15,12 +22,12 @@ LONGEST_STATEMENT = 100_000
 LONGEST_TEXT = 2_000_000
 
 # what no store can hold: a NUL character
-_NO_NUL = r"^[^\x00]*$"
+NO_NUL = r"^[^\x00]*$"
 
-_LABEL = Meta(max_length=LONGEST_LABEL, pattern=_NO_NUL)
-_QUESTION = Meta(max_length=LONGEST_QUESTION, pattern=_NO_NUL)
-_STATEMENT = Meta(max_length=LONGEST_STATEMENT, pattern=_NO_NUL)
-_TEXT = Meta(max_length=LONGEST_TEXT, pattern=_NO_NUL)
+_LABEL = Meta(max_length=LONGEST_LABEL, pattern=NO_NUL)
+_QUESTION = Meta(max_length=LONGEST_QUESTION, pattern=NO_NUL)
+_STATEMENT = Meta(max_length=LONGEST_STATEMENT, pattern=NO_NUL)
+_TEXT = Meta(max_length=LONGEST_TEXT, pattern=NO_NUL)
 _SHARE = Meta(ge=0, le=1)
 
 _TEXTS: dict[str, Meta] = {

@@ -55,8 +55,10 @@ class Operation(Struct, frozen=True, kw_only=True):
             what is made for agents.
         is_default: whether agents see it unless they ask for all tools.
         is_long: whether it may take minutes: then it can be streamed, or done as a job.
-        aliases: other names of arguments that models give, and the right ones.
+        aliases: other names of arguments that models give, and the right ones; of a field of the
+            items of a list, "messages.role" and "speaker".
         description: a line or a paragraph for those who call it: a constant.
+        text: writes its value as a language model reads it; without, that is JSON.
     """
 
     name: str
@@ -72,3 +74,4 @@ class Operation(Struct, frozen=True, kw_only=True):
     is_default: bool = False
     is_long: bool = False
     aliases: Mapping[str, str] = {}
+    text: Callable[[Any], str] | None = None

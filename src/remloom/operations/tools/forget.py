@@ -1,0 +1,87 @@
+"""The tool `forget`: what is remembered, and all that was made of it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from ...memory.memory import Memory
+from ..operation import Hints, Operation, Progress, Route
+from .arguments import Labels
+from .passage import one_line
+
+__all__ = ["FORGET"]
+
+_MOST_NAMES = 20  # of what goes, that are told
+
+
+class ForgetTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The arguments of `forget`."""
+
+    what: Annotated[Labels, Meta(description="ids, names or sources")]
+    dry_run: Annotated[bool, Meta(description="only tells what would go")] = True
+
+
+class Forgotten(Struct, frozen=True, kw_only=True):
+    """A receipt of what went, or would go; see `remloom.Receipt`."""
+
+    dry_run: bool
+    names: list[str]
+    ids: list[str]
+    records: int
+    vectors: int
+    keys: int
+    edges: int
+    derived: int
+    verified: bool
+    remaining: list[str]
+    pending: list[str]
+
+
+def _forget(memory: Memory, values: ForgetTakes, progress: Progress | None) -> Forgotten:
+    would_go = memory.forget(*values.what, dry_run=True)
+    names = [memory.history(id).entries[0].name for id in would_go.ids[:_MOST_NAMES]]
+    receipt = would_go if values.dry_run else memory.forget(*values.what)
+    return Forgotten(
+        dry_run=values.dry_run,
+        names=names,
+        ids=list(receipt.ids),
+        records=receipt.records,
+        vectors=receipt.vectors,
+        keys=receipt.keys,
+        edges=receipt.edges,
+        derived=receipt.derived,
+        verified=receipt.verified,
+        remaining=list(receipt.remaining),
+        pending=list(receipt.pending),
+    )
+
+
+def _text(value: Forgotten) -> str:
+    counts = f"{value.records} records ({value.derived} of them derived), {value.edges} edges"
+    names = f"\n> {', '.join(map(one_line, value.names))}" if value.names else ""
+    if value.dry_run:
+        remedy = "Nothing is forgotten yet: call again with dry_run=false to forget them."
+        return f"Would go: {counts}.{names}\n{remedy}"
+    checked = "Nothing of it remains." if value.verified else "Some of it remains:"
+    remaining = f"\n> {', '.join(map(one_line, value.remaining))}" if value.remaining else ""
+    return f"Forgotten: {counts}.{names}\n{checked}{remaining}"
+
+
+FORGET = Operation(
+    name="forget",
+    takes=ForgetTakes,
+    gives=Forgotten,
+    does=_forget,
+    scope="forget",
+    hints=Hints(destructive=True, idempotent=True),
+    description=(
+        "Forget ids, names or sources, and all that was made of them, for good. dry_run is true "
+        "by default: look at what would go, ask the user, then call with dry_run=false."
+    ),
+    route=Route("POST", "/v1/tools/forget"),
+    is_default=True,
+    aliases={"id": "what", "ids": "what", "targets": "what", "label": "what", "name": "what"},
+    text=_text,
+)

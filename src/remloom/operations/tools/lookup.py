@@ -1,0 +1,62 @@
+"""The tool `lookup`: what has a name."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ...memory.memory import Memory
+from ..operation import Hints, Operation, Progress, Route
+from .arguments import Labels
+from .passage import Passage, one_line, quote_all
+
+__all__ = ["LOOKUP"]
+
+
+class LookupTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The arguments of `lookup`."""
+
+    labels: Labels
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """The records of these names, names that mean nothing, and for those the nearest."""
+
+    records: list[Passage]
+    missing: list[str]
+    suggestions: list[str]
+
+
+def _lookup(memory: Memory, values: LookupTakes, progress: Progress | None) -> Found:
+    answer = memory.lookup(*values.labels)
+    return Found(
+        records=[Passage.of_hit(hit) for hit in answer.records],
+        missing=list(answer.metadata.get("missing", ())),
+        suggestions=list(dict.fromkeys(hit.name for hit in answer.suggestions)),
+    )
+
+
+def _text(value: Found) -> str:
+    lines = [quote_all(value.records)]
+    if value.missing:
+        lines.append(f"Not known: {', '.join(map(one_line, value.missing))}")
+    if value.suggestions:
+        lines.append(f"Names like it:\n> {', '.join(map(one_line, value.suggestions))}")
+    return "\n".join(line for line in lines if line) or "Nothing has this name."
+
+
+LOOKUP = Operation(
+    name="lookup",
+    takes=LookupTakes,
+    gives=Found,
+    does=_lookup,
+    scope="read",
+    hints=Hints(read_only=True, idempotent=True),
+    description=(
+        "Look up people, projects, places, documents by name or id. When a name is not known, "
+        "gives the nearest."
+    ),
+    route=Route("POST", "/v1/tools/lookup"),
+    is_default=True,
+    aliases={"label": "labels", "name": "labels", "names": "labels", "key": "labels"},
+    text=_text,
+)

@@ -1,0 +1,109 @@
+"""The tool `query`: a statement of the dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from ...memory.memory import Memory
+from ..bounds import LONGEST_STATEMENT, NO_NUL
+from ..operation import Hints, Operation, Progress, Route
+from .passage import QUOTED, Passage, one_line, quote_all
+
+__all__ = ["QUERY"]
+
+_MOST_EDGES = 100  # that are told
+
+
+class QueryTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The arguments of `query`."""
+
+    statement: Annotated[str, Meta(max_length=LONGEST_STATEMENT, pattern=NO_NUL)]
+
+
+class Queried(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The answer to a statement as seed 5's JSON; its kind decides which fields it has.
+
+    Every record and node has its `trust` and `source` besides.
+    """
+
+    records: list[dict[str, Any]] | UnsetType = UNSET
+    suggestions: list[dict[str, Any]] | UnsetType = UNSET
+    nodes: list[dict[str, Any]] | UnsetType = UNSET
+    stages: list[dict[str, Any]] | UnsetType = UNSET
+    source_nodes: list[str] | UnsetType = UNSET
+    edge_summary: list[list[str]] | UnsetType = UNSET
+    columns: list[str] | UnsetType = UNSET
+    rows: list[list[Any]] | UnsetType = UNSET
+    metadata: dict[str, Any] | UnsetType = UNSET
+
+
+def _query(memory: Memory, values: QueryTakes, progress: Progress | None) -> Queried:
+    shown = memory.query(values.statement).as_dict()
+    for part in ("records", "suggestions", "nodes"):
+        if part in shown:
+            shown[part] = [_with_source(fields) for fields in shown[part]]
+    return Queried(**shown)
+
+
+def _with_source(fields: Mapping[str, Any]) -> dict[str, Any]:
+    passage = Passage.of_fields(fields)
+    return {**fields, "source": passage.source, "trust": passage.trust}
+
+
+def _text(value: Queried) -> str:
+    if value.columns is not UNSET:
+        return _rows_text(value)
+    parts = [quote_all(map(Passage.of_fields, _given(value.records) or _given(value.nodes)))]
+    edges = _given(value.edge_summary)
+    parts += ["edges:", *(f"> {_line(edge)}" for edge in edges[:_MOST_EDGES])] if edges else []
+    if len(edges) > _MOST_EDGES:
+        parts.append(f"and {len(edges) - _MOST_EDGES} more edges")
+    metadata = value.metadata or {}
+    parts += [f"{name}: {_line(metadata[name])}" for name in _TOLD if metadata.get(name)]
+    if suggestions := _given(value.suggestions):
+        parts.append(f"Names like it:\n> {_line(hit['name'] for hit in suggestions)}")
+    return "\n".join(part for part in parts if part) or "Nothing found."
+
+
+# of the report of an answer
+_TOLD = ("missing", "edge_counts", "nodes_omitted", "waiting")
+
+
+def _rows_text(value: Queried) -> str:
+    rows = [_given(value.columns), *_given(value.rows)]
+    truncated = (value.metadata or {}).get("truncated")
+    more = "\nThere are more rows." if truncated else ""
+    return QUOTED + "\n".join(f"> {_line(row, ' | ')}" for row in rows) + more
+
+
+def _line(values: Any, between: str = ", ") -> str:
+    if isinstance(values, str | int) or not isinstance(values, Iterable):
+        return one_line(values)
+    return between.join(map(one_line, values))
+
+
+def _given(value: Any) -> list[Any]:
+    return [] if value is UNSET else value
+
+
+QUERY = Operation(
+    name="query",
+    takes=QueryTakes,
+    gives=Queried,
+    does=_query,
+    scope="read",
+    hints=Hints(read_only=True, idempotent=True),
+    description=(
+        'Run a statement: LOOKUP "Sarah Chen"; FUZZY "sara"; SEARCH "coffee" LIMIT 5; '
+        'TRAVERSE manages WITH LOOKUP "Sarah Chen" DEPTH 2 (DEPTH 0 PLAN counts edges; MEMO "…" is '
+        "echoed); SELECT name, type FROM entities WHERE type = 'person' LIMIT 10. The resource "
+        "memory://dialect has it all. Errors show where and a right example."
+    ),
+    route=Route("POST", "/v1/tools/query"),
+    is_default=True,
+    aliases={"query": "statement", "q": "statement", "sql": "statement"},
+    text=_text,
+)

@@ -1,0 +1,117 @@
+"""The tool `recall`: what answers a question."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from ...memory.memory import Memory
+from ...model import Reason, Recall, Resource
+from ..bounds import LONGEST_QUESTION, LONGEST_STATEMENT, NO_NUL
+from ..operation import Hints, Operation, Progress, Route
+from .arguments import Limit, Text, Time, parse_time
+from .passage import Passage, one_line, quote_all
+
+__all__ = ["RECALL"]
+
+_REASONS = 3  # of a hit that are told
+
+
+class RecallTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The arguments of `recall`."""
+
+    question: Annotated[str, Meta(max_length=LONGEST_QUESTION, pattern=NO_NUL)]
+    budget_tokens: Annotated[int, Meta(ge=1, le=200_000, description="of all hits")] = 2000
+    limit: Limit = 10
+    history: Annotated[
+        list[Text | dict[str, Text]],
+        Meta(max_length=50, description="turns so far, oldest first: text or {role, content}"),
+    ] = []
+    now: Annotated[Time, Meta(description="what 'yesterday' counts from")] = ""
+    where: Annotated[
+        str,
+        Meta(max_length=LONGEST_STATEMENT, pattern=NO_NUL, description="e.g. category = 'note'"),
+    ] = ""
+    explain: bool = False
+
+
+class Recalled(Struct, frozen=True, kw_only=True):
+    """What was recalled; if nothing answers, that it abstained, and the reason."""
+
+    hits: list[Passage]
+    abstained: bool
+    reason: str = ""
+    window: list[str] = []
+    tokens: int = 0
+    explained: dict[str, Any] = {}
+
+
+def _recall(memory: Memory, values: RecallTakes, progress: Progress | None) -> Recalled:
+    found = memory.recall(
+        values.question,
+        limit=values.limit,
+        budget_tokens=values.budget_tokens,
+        history=values.history,
+        now=parse_time(values.now, "now"),
+        where=values.where or None,
+        explain=values.explain,
+    )
+    return Recalled(
+        hits=_passages(found),
+        abstained=found.abstained,
+        reason=found.reason,
+        window=[at.isoformat() for at in found.window] if found.window else [],
+        tokens=found.tokens,
+        explained=found.explained,
+    )
+
+
+def _passages(found: Recall) -> list[Passage]:
+    """Make the passages of a recall; a text beside several hits is shown beside the first."""
+    shown = {hit.record.id for hit in found.hits}
+    return [
+        Passage.of_hit(
+            hit,
+            before=_join(hit.before, shown),
+            after=_join(hit.after, shown),
+            why=[_why(reason) for reason in hit.reasons[:_REASONS]],
+        )
+        for hit in found.hits
+    ]
+
+
+def _join(records: tuple[Resource, ...], shown: set[str]) -> str:
+    new = [record for record in records if record.id not in shown]
+    shown.update(record.id for record in new)
+    return "\n".join(Passage.of(record).text for record in new)
+
+
+def _why(reason: Reason) -> str:
+    note = f": {one_line(reason.note)}" if reason.note else ""
+    return f"{reason.part} {reason.share:.2f}{note}"
+
+
+def _text(value: Recalled) -> str:
+    if not value.hits:
+        return f"Nothing remembered answers this ({value.reason})."
+    return quote_all(value.hits)
+
+
+RECALL = Operation(
+    name="recall",
+    takes=RecallTakes,
+    gives=Recalled,
+    does=_recall,
+    scope="read",
+    hints=Hints(read_only=True, idempotent=True),
+    description=(
+        "Recall what is remembered that answers a question, best first, with source, trust and "
+        "why. Ask before answering about the user, their people, projects or past. When it "
+        "abstains, nothing remembered answers."
+    ),
+    route=Route("POST", "/v1/tools/recall"),
+    is_default=True,
+    aliases={"query": "question", "q": "question", "top_k": "limit", "k": "limit"},
+    text=_text,
+)

@@ -1,0 +1,185 @@
+"""The tool `remember`: a text, or the turns of a chat."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+
+from ... import labels
+from ...errors import InvalidInputError
+from ...memory.memory import Memory
+from ...model import Edge, Message, ReadReport, Resource, edge_types
+from ...predicates import Contains, Eq, Query
+from ..operation import Hints, Operation, Progress, Route
+from .arguments import Label, Text, Time, parse_time
+
+__all__ = ["REMEMBER"]
+
+_SHORT = 60  # characters of a text that are its name, when it has none
+
+
+class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A turn of a chat."""
+
+    speaker: Label
+    text: Text
+    at: Time = ""
+
+
+class RememberTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The arguments of `remember`: a text or messages."""
+
+    text: Text = ""
+    messages: Annotated[list[Turn], Meta(max_length=1000)] = []
+    name: Annotated[str, Meta(max_length=200, description="a short title")] = ""
+    at: Annotated[Time, Meta(description="when it was said or written; default now")] = ""
+    source: Annotated[
+        str, Meta(max_length=1000, description="where it is from: a page, or the id of a chat")
+    ] = ""
+    about: Annotated[
+        list[Label], Meta(max_length=50, description="names of whom and what it is about")
+    ] = []
+
+
+class Remembered(Struct, frozen=True, kw_only=True):
+    """What was remembered, and how it is found.
+
+    Attributes:
+        ids: of the texts, those that were there before too.
+        added: how many of them are new.
+        entities: whom and what they name.
+        found_by_text: on disk, and found by words and names.
+        vectors_waiting: texts of this memory that are not found by their meaning yet.
+    """
+
+    ids: list[str]
+    added: int
+    entities: list[str]
+    found_by_text: bool
+    vectors_waiting: int
+    problem: str = ""
+
+
+def _remember(memory: Memory, values: RememberTakes, progress: Progress | None) -> Remembered:
+    if bool(values.text.strip()) == bool(values.messages):
+        raise InvalidInputError(
+            "remember takes a text, or messages", remedy='give one of them: {"text": "…"}'
+        )
+    # what cannot be a label is refused before anything is written
+    about = [label for label in values.about if labels.key(label)]
+    read = _read_messages if values.messages else _read_text
+    report = read(memory, values, parse_time(values.at, "at"))
+    memory.write(
+        Edge(
+            src=id,
+            rel_type=edge_types.ABOUT.name,
+            dst=label,
+            weight=edge_types.ABOUT.weight,
+            properties={"dst_name": label},
+        )
+        for id in report.ids
+        for label in about
+    )
+    named = (name for id in report.ids for name in memory.get_resource(id).related_entities)
+    return Remembered(
+        ids=list(report.ids),
+        added=report.resources,
+        entities=list(dict.fromkeys((*named, *about))),
+        found_by_text=True,
+        vectors_waiting=report.pending,
+        problem=report.embedding_error,
+    )
+
+
+def _read_text(memory: Memory, values: RememberTakes, at: datetime | None) -> ReadReport:
+    """Read a text; one that is remembered from this source is left as it is."""
+    # Another text from the same source stands beside it: reading it under the same uri would
+    # replace this one.
+    uri = f"{values.source or 'remembered'}/{_digest(values.text)}"
+    known = memory.query_resources(Query(where=Eq("uri", uri), order=(("ordinal", "asc"),)))
+    if known:
+        return ReadReport(ids=tuple(record.id for record in known))
+    name = values.name or _name_of(values.text)
+    report = memory.read_text(
+        values.text, uri=uri, name=name, at=at or datetime.now(UTC), wait=False
+    )
+    for item in report.skipped:
+        raise InvalidInputError(f"this text was not remembered: {item.reason}")
+    return report
+
+
+def _read_messages(memory: Memory, values: RememberTakes, at: datetime | None) -> ReadReport:
+    """Append turns to the chat of that source; a call that is repeated appends nothing."""
+    digest = _digest(msgspec.json.encode(values.messages).decode())
+    uri = values.source or f"remembered/{digest}"
+    known = _find_turn(memory, uri, f"{digest}-0")
+    at = at or (known.starts_at if known else datetime.now(UTC))
+    messages = [
+        Message(
+            speaker=turn.speaker,
+            text=turn.text,
+            id=f"{digest}-{number}",
+            at=parse_time(turn.at, "at") or at,
+        )
+        for number, turn in enumerate(values.messages)
+    ]
+    return memory.read_chat(messages, uri=uri, name=values.name or None, append=True, wait=False)
+
+
+def _find_turn(memory: Memory, uri: str, id: str) -> Resource | None:
+    query = Query().filter(Eq("uri", uri)).filter(Contains("metadata.message_ids", id))
+    return next(iter(memory.query_resources(query.limit(1))), None)
+
+
+def _digest(text: str) -> str:
+    return sha256(text.strip().encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _name_of(text: str) -> str:
+    """Name a text by the words that it begins with."""
+    line = " ".join(text.strip().splitlines()[0].strip("# ").split())
+    if len(line) <= _SHORT:
+        return line
+    return line[:_SHORT].rpartition(" ")[0] or line[:_SHORT]
+
+
+def _text(value: Remembered) -> str:
+    added = "Remembered" if value.added else "It was remembered before"
+    lines = [f"{added}: on disk, and found by words and names."]
+    if value.vectors_waiting:
+        lines.append(f"Not found by meaning yet: {value.vectors_waiting} texts wait for a vector.")
+    if value.problem:
+        lines.append(f"They wait because: {value.problem}")
+    lines.append(f"ids: {', '.join(value.ids)}")
+    return "\n".join(lines)
+
+
+REMEMBER = Operation(
+    name="remember",
+    takes=RememberTakes,
+    gives=Remembered,
+    does=_remember,
+    scope="write",
+    hints=Hints(idempotent=True),
+    description=(
+        "Remember a text, or the turns of a chat. Returns when it is on disk and found by words. "
+        "The same from the same source is remembered once. Write whole sentences with names "
+        "and dates; no secrets."
+    ),
+    route=Route("POST", "/v1/tools/remember"),
+    is_default=True,
+    aliases={
+        "content": "text",
+        "memory": "text",
+        "title": "name",
+        "uri": "source",
+        "timestamp": "at",
+        "messages.role": "speaker",
+        "messages.content": "text",
+    },
+    text=_text,
+)

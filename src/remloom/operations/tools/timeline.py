@@ -1,0 +1,107 @@
+"""The tool `timeline`: what happened, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from ... import labels
+from ...memory.memory import Memory
+from ...model import Moment
+from ...predicates import Exists, Gte, Lt, Query
+from ..operation import Hints, Operation, Progress, Route
+from .arguments import Limit, Time, parse_time
+from .passage import Passage, quote_all
+
+__all__ = ["TIMELINE"]
+
+_PAGE = 200  # moments read at once
+
+
+class TimelineTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The arguments of `timeline`."""
+
+    start: Time = ""
+    end: Annotated[Time, Meta(description="before this")] = ""
+    about: Annotated[str, Meta(max_length=1000, description="a name")] = ""
+    limit: Limit = 20
+
+
+class Timeline(Struct, frozen=True, kw_only=True):
+    """The newest moments of a period, oldest first, and whether there are `more` before them."""
+
+    moments: list[Passage]
+    more: bool
+
+
+def _timeline(memory: Memory, values: TimelineTakes, progress: Progress | None) -> Timeline:
+    query = Query().filter(Exists("starts_at")).order_by("starts_at", "desc")
+    if start := parse_time(values.start, "start"):
+        query = query.filter(Gte("starts_at", start))
+    if end := parse_time(values.end, "end"):
+        query = query.filter(Lt("starts_at", end))
+    key = labels.key(values.about) if values.about.strip() else ""
+    moments = []
+    for moment in _read(memory, query):
+        if not key or key in _keys_of(moment):
+            moments.append(moment)
+        if len(moments) > values.limit:
+            break
+    newest = moments[: values.limit][::-1]
+    return Timeline(
+        moments=[_passage(memory, moment) for moment in newest], more=len(moments) > values.limit
+    )
+
+
+def _read(memory: Memory, query: Query) -> Iterator[Moment]:
+    """Read moments page by page."""
+    skip = 0
+    while True:
+        page = memory.query_moments(query.limit(_PAGE).offset(skip))
+        yield from page
+        if len(page) < _PAGE:
+            return
+        skip += _PAGE
+
+
+def _keys_of(moment: Moment) -> set[str]:
+    """The keys of what a moment is about: itself, persons, topics, entities."""
+    persons = (person.name for person in moment.present_persons)
+    names: tuple[Any, ...] = (moment.name, *persons, *moment.topic_tags, *moment.entity_refs)
+    return {labels.key(name) for name in names if name.strip(" \"'")}
+
+
+def _passage(memory: Memory, moment: Moment) -> Passage:
+    """A moment; where it has no summary, what its first text says."""
+    passage = Passage.of(moment)
+    if passage.text or not moment.resource_refs:
+        return passage
+    first = memory.get_resource(moment.resource_refs[0])
+    return Passage.of(moment, before=Passage.of(first).text)
+
+
+def _text(value: Timeline) -> str:
+    if not value.moments:
+        return "Nothing is remembered of that time."
+    earlier = "There is more before this: give an earlier end.\n" if value.more else ""
+    return earlier + quote_all(value.moments)
+
+
+TIMELINE = Operation(
+    name="timeline",
+    takes=TimelineTakes,
+    gives=Timeline,
+    does=_timeline,
+    scope="read",
+    hints=Hints(read_only=True, idempotent=True),
+    description=(
+        "List what happened, in order: conversations, meetings, events, of a period or of "
+        "somebody; the newest when there are more than the limit."
+    ),
+    route=Route("POST", "/v1/tools/timeline"),
+    is_default=True,
+    aliases={"since": "start", "from": "start", "until": "end", "to": "end", "label": "about"},
+    text=_text,
+)

@@ -1,0 +1,44 @@
+"""Toolsets: which tools an agent is shown."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from ..operation import Operation
+from .ask import ASK
+from .connector import FETCH, SEARCH
+from .forget import FORGET
+from .lookup import LOOKUP
+from .query import QUERY
+from .recall import RECALL
+from .relate import RELATE
+from .remember import REMEMBER
+from .show import SHOW
+from .timeline import TIMELINE
+
+__all__ = ["TOOLS", "Toolset", "choose_tools"]
+
+# chatgpt: the two tools that its connectors know
+Toolset: TypeAlias = Literal["default", "all", "chatgpt"]
+
+TOOLS: tuple[Operation, ...] = (
+    RECALL, REMEMBER, LOOKUP, QUERY, SHOW, RELATE, FORGET, TIMELINE, ASK, SEARCH, FETCH,
+)  # fmt: skip
+
+
+def choose_tools(toolset: Toolset = "default", *, has_model: bool = False) -> dict[str, Operation]:
+    """Choose the tools of a set, by their names.
+
+    "all" has the methods of `Memory` too, where no tool has their name; what has to be asked of a
+    language model is in no set but where there is one.
+    """
+    if toolset == "chatgpt":
+        return {tool.name: tool for tool in (SEARCH, FETCH)}
+    chosen = {tool.name: tool for tool in TOOLS if tool.is_default}
+    if toolset == "all":
+        from ..methods import METHODS  # made when it is imported, which takes a while
+
+        chosen = {method.name: method for method in METHODS} | chosen
+    if not has_model:
+        chosen.pop(ASK.name, None)
+    return chosen
