@@ -300,6 +300,10 @@ CALLS: dict[str, Call] = {
     ),
     "query_entities": _one(lambda w: w.memory.query_entities(Query().filter(Eq("id", w.entity)))),
     "query_moments": _one(lambda w: w.memory.query_moments(Query().filter(Eq("type", "rare")))),
+    "admin.set_expiry": _one(
+        lambda w: w.memory.admin.set_expiry([w.entity], datetime.now(UTC) + timedelta(days=999)),
+    ),
+    "admin.sweep": _one(lambda w: w.memory.admin.sweep()),
     "admin.complete": _one(
         lambda w: w.memory.admin.complete(w.name()),
         grows="up to its limit, as more names begin alike",

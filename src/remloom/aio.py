@@ -257,6 +257,8 @@ class AsyncAdmin(_AsyncNoun[Admin]):
     describe = _noun_in_thread(Admin.describe)
     complete = _noun_in_thread(Admin.complete)
     delete_edge = _noun_in_thread(Admin.delete_edge)
+    set_expiry = _noun_in_thread(Admin.set_expiry)
+    sweep = _noun_in_thread(Admin.sweep)
     check = _noun_in_thread(Admin.check)
     optimize = _noun_in_thread(Admin.optimize)
     reembed = _noun_in_thread(Admin.reembed)
@@ -432,7 +434,7 @@ class AsyncMemory:
 
     @property
     def admin(self) -> AsyncAdmin:
-        """Chores: `stats`, `check`, `export`, `backup`, `reembed`, `usage`, …; and the settings."""
+        """Chores: `stats`, `check`, `export`, `backup`, `sweep`, `usage`, …; and the settings."""
         return AsyncAdmin(self, lambda memory: memory.admin)
 
     async def close(self) -> None:

@@ -83,6 +83,7 @@ WHOLE_TABLES = {
     "edges_to_nothing": {"edges"},
     "edges_without_type": {"edges"},
     "miscounted_keys": {"edges", "degrees"},
+    "expiry_not_indexed": {"records"},
     "records_without_name": {"records"},
     "names_without_record": {"names"},
     "vectors_without_record": {"vectors"},

@@ -25,6 +25,7 @@ KINDS = (
     "normalise",
     "embed_pending",
     "reembed",
+    "sweep",
 )
 LONGEST_TEXT = 1_000  # characters of a text kept as part of a result
 _LIMITS = ("tokens", "calls", "cost")  # of a budget

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -12,10 +12,10 @@ from msgspec.structs import asdict
 
 from .. import labels
 from ..errors import InvalidInputError
-from ..model import Exported, Imported, Record
+from ..model import Exported, Imported, Receipt, Record
 from ..store.backends import backend_for
 from . import lineage
-from .arguments import Progress, check_aware, check_limit
+from .arguments import Progress, check_aware, check_ids, check_limit
 from .engine import Engine
 from .private_files import create_private
 from .stats import MemoryStats
@@ -127,6 +127,32 @@ class Admin:
         """
         self._writing.delete_edge(src, rel_type, dst)
 
+    # -- expiry ------------------------------------------------------------------------------------
+
+    def set_expiry(self, ids: Iterable[str], at: datetime | None) -> int:
+        """Let records expire at a time, or never (None); nothing else of them changes.
+
+        Returns: how many of the ids are those of records, without what has expired already.
+
+        Raises:
+            InvalidInputError: `at` has no time zone, or `ids` are not texts.
+        """
+        if at is not None:
+            check_aware(at)
+            at = at.astimezone(UTC)
+        return self.store.set_expiry(check_ids(ids), at)
+
+    def sweep(self, *, limit: int | None = None) -> Receipt:
+        """Forget the records that have expired, with all that was made of them.
+
+        It does what `Memory.forget` does, some hundred records at a time. What was swept stays
+        swept if it is broken off, and the next call goes on.
+
+        Args:
+            limit: records that expired, at most; None: all.
+        """
+        return self._writing.sweep(None if limit is None else check_limit(limit))
+
     # -- health ------------------------------------------------------------------------------------
 
     def check(self) -> list[str]:
@@ -187,6 +213,8 @@ class Admin:
     def export(self, path: str | os.PathLike[str] | IO[bytes], *, vectors: bool = True) -> Exported:
         """Write everything as JSON lines into a new file, or into an open stream; returns counts.
 
+        What has expired is swept first, unless the memory cannot be written.
+
         Raises:
             ConflictError: the file exists already.
         """
@@ -198,6 +226,8 @@ class Admin:
             "vectors": vectors,
             "namespaces": NAMESPACES,
         }
+        if self.store.capabilities.writable:
+            self.sweep()
         if not isinstance(path, str | os.PathLike):
             return export(self.store, path, **options)
         with create_private(path) as stream:

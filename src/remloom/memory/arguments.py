@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -17,6 +17,7 @@ __all__ = [
     "Progress",
     "check_aware",
     "check_budget",
+    "check_ids",
     "check_kind",
     "check_limit",
     "check_query",
@@ -110,6 +111,15 @@ def check_text(value: Any, name: str) -> str:
             f"{value[:80]!r} is not {name}", remedy="decode it as UTF-8, without NUL characters"
         )
     return value
+
+
+def check_ids(ids: Any) -> list[str]:
+    """Refuse what is not a list of ids; one text is none."""
+    is_list = isinstance(ids, Iterable) and not isinstance(ids, str | bytes | Mapping)
+    listed = list(ids) if is_list else []
+    if not is_list or not all(isinstance(id, str) for id in listed):
+        raise InvalidInputError(f"ids are a list of texts, not {ids!r}"[:200], remedy='["…"]')
+    return listed
 
 
 def check_limit(limit: int) -> int:

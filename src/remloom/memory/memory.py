@@ -191,7 +191,7 @@ class Memory:
 
     @property
     def admin(self) -> Admin:
-        """Chores: `stats`, `check`, `export`, `backup`, `reembed`, `usage`, …; and the settings."""
+        """Chores: `stats`, `check`, `export`, `backup`, `sweep`, `usage`, …; and the settings."""
         return Admin(self._engine, self._writing)
 
     def _job_method(self, kind: str) -> Callable[..., Any]:
@@ -200,7 +200,7 @@ class Memory:
             owner: object = self.dreams
         elif kind in ("observe", "normalise"):
             owner = self.profile
-        elif kind == "reembed":
+        elif kind in ("reembed", "sweep"):
             owner = self.admin
         else:
             owner = self
@@ -220,7 +220,9 @@ class Memory:
         An edge goes from label to label; the id of a stored record at either end stands for its
         name. What has no id gets one: a resource the same id for the same text from the same place,
         an entity that of its namesake of the same type (the two are merged), anything else a new
-        one. Texts without an `embedding` are queued for the embedder.
+        one. Texts without an `embedding` are queued for the embedder. What has an `expires_at` is
+        returned until then; one written by its id again has the time that is written, one merged
+        with its namesake keeps the time it had unless it is given another.
 
         Args:
             expected: ids of records, each with the `updated_at` that it must have still, or None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,11 +17,16 @@ from ..store.contract import Reads
 from ..store.indexed_text import said
 from ..store.results import Written
 from ..store.specs import EdgeSpec
-from .arguments import check_aware, check_text
+from .arguments import MAX_COUNT, check_aware, check_text
 from .engine import Engine
 from .fetching import fetch, label_of, may_be_id
 
+if TYPE_CHECKING:
+    from ..store.forget import Remake
+
 __all__ = ["Writing"]
+
+_SWEPT = 500  # expired records that one transaction forgets
 
 
 class Writing:
@@ -179,20 +184,44 @@ class Writing:
 
     def forget(self, targets: Sequence[str], *, dry_run: bool = False) -> Receipt:
         """Forget records; see `Memory.forget`."""
-        from ..dream import remake as dreamt
-        from ..ingest import remake as read
         from ..store.forget import forget
-
-        def build(reads: Reads, items: Sequence[Record | Edge]) -> Batch:
-            return self.build(items, reads=reads)
 
         self._engine.load_embedder()
         receipt = forget(
-            self._store, targets, build=build, remakes=(read.remake, dreamt.remake), dry_run=dry_run
+            self._store, targets, build=self._rebuild, remakes=_remakes(), dry_run=dry_run
         )
         if not dry_run:
             self._engine.embed_in_background()
         return receipt
+
+    def sweep(self, limit: int | None) -> Receipt:
+        """Forget what has expired; see `Admin.sweep`."""
+        from ..store.forget import forget_expired
+
+        self._engine.load_embedder()
+        receipt = Receipt(verified=True, at=datetime.now(UTC))
+        left = MAX_COUNT if limit is None else limit
+        while left > 0 and self._store.records.expired(1):
+            swept = forget_expired(
+                self._store, min(left, _SWEPT), build=self._rebuild, remakes=_remakes()
+            )
+            receipt = receipt.plus(swept)
+            left -= _SWEPT
+        if receipt.records:
+            self._engine.embed_in_background()
+        return receipt
+
+    def _rebuild(self, reads: Reads, items: Sequence[Record | Edge]) -> Batch:
+        """Build the batch of what is remade, from what a transaction reads."""
+        return self.build(items, reads=reads)
+
+
+def _remakes() -> tuple[Remake, ...]:
+    """Give what remakes texts that were made of records which go."""
+    from ..dream import remake as dreamt
+    from ..ingest import remake as read
+
+    return read.remake, dreamt.remake
 
 
 def _check_name_is_free(reads: Reads, entity: Entity) -> None:

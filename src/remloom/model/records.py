@@ -83,6 +83,7 @@ class Resource(
     metadata: dict[str, Any] = {}
     graph_paths: tuple[Edge, ...] = ()  # outgoing edges
     embedding: Sequence[float] | None = None  # taken on write, not returned on read
+    expires_at: datetime | None = None  # from then on nothing returns it; `admin.sweep` erases it
     created_at: datetime | None = None
     updated_at: datetime | None = None
 
@@ -145,6 +146,7 @@ class Entity(
     embedding: Sequence[float] | None = None
     # made only because an edge pointed at its label; the first real write replaces it
     thin: bool = False
+    expires_at: datetime | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
 
@@ -190,6 +192,7 @@ class Moment(
     metadata: dict[str, Any] = {}
     graph_paths: tuple[Edge, ...] = ()
     embedding: Sequence[float] | None = None
+    expires_at: datetime | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
 

@@ -36,6 +36,22 @@ class Receipt(Struct, frozen=True, kw_only=True):
     pending: tuple[str, ...] = ()
     at: datetime | None = None
 
+    def plus(self, other: Receipt) -> Receipt:
+        """Add what was removed after this."""
+        return Receipt(
+            records=self.records + other.records,
+            vectors=self.vectors + other.vectors,
+            keys=self.keys + other.keys,
+            edges=self.edges + other.edges,
+            derived=self.derived + other.derived,
+            ids=self.ids + other.ids,
+            verified=self.verified and other.verified,
+            remaining=self.remaining + other.remaining,
+            # each says what is pending of all
+            pending=other.pending,
+            at=other.at,
+        )
+
 
 class ReadItem(Struct, frozen=True, kw_only=True):
     """The outcome of reading one document, with its reason."""

@@ -27,7 +27,7 @@ LISTS = frozenset({
     "resource_refs", "entity_refs", "present_persons", "speakers",
 })  # fmt: skip
 OBJECTS = frozenset({"metadata", "properties"})
-TIMES = frozenset({"created_at", "updated_at", "starts_at", "ends_at"})
+TIMES = frozenset({"created_at", "updated_at", "starts_at", "ends_at", "expires_at"})
 # The stored body of a record leaves out what has its default.
 DEFAULTS: dict[str, Any] = {
     "ordinal": 0,

@@ -81,6 +81,11 @@ class RecordReads(Protocol):
         """List the moments that overlap [start, end), in order of their start. Time index."""
         ...
 
+    def expired(self, limit: int) -> list[Record]:
+        """List the records that have expired and are not erased yet, those of the earliest time
+        first. One range of an index."""
+        ...
+
 
 class Records(RecordReads, Protocol):
     """The records of a store."""
@@ -104,10 +109,10 @@ class Records(RecordReads, Protocol):
         records come without `parents`."""
         ...
 
-    def all(self, schema: str | None = None) -> Iterator[Record]:
+    def all(self, schema: str | None = None, *, expired: bool = False) -> Iterator[Record]:
         """Yield every record, with `parents`; a consistent snapshot. In the order written, and
         behind them the thin entities, which go and come back with their edges, in the order of
-        their ids."""
+        their ids. With `expired` also those that have expired and are not erased yet."""
         ...
 
 

@@ -13,6 +13,10 @@ Guarantees every provider gives:
 * **Nothing lost between.** What is written because of what was read is written by `update`, or by a
   `write` whose `expected` says what was read: nowhere is something read, changed, and then written
   over what others wrote meanwhile.
+* **Expired is gone.** A record whose `expires_at` has come is returned by nothing, but for
+  `records.expired`, `records.all` when it is asked to, and reads inside `erase`. It and what hangs
+  on it stay stored, and are counted, until somebody erases them; a write that meets it, by its id
+  or by one of its keys, deletes it first, as `delete(derived=True, erase=False)` does.
 * **Indexed.** No operation may scan, but for those that are asked for everything: `sql.select`,
   `records.all`, `graph.all_edges` and what `admin` counts and checks. Costs are stated for each.
 * **Thread-safe.** Any method may be called from any thread.
@@ -24,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from datetime import datetime
 from typing import Protocol
 
 from ..kv import EntryReads, KeyValue
@@ -132,7 +137,14 @@ class Store(Reads, Protocol):
 
     def erase(self, work: Callable[[Reads], Batch]) -> Deletion:
         """Do what `update` does, and with what the batch has `deleted` what `delete` with `erase`
-        does: what is looked up, what is deleted and what is written without it are of one state."""
+        does: what is looked up, what is deleted and what is written without it are of one state.
+        `work` sees what has expired as well."""
+        ...
+
+    def set_expiry(self, ids: Iterable[str], at: datetime | None) -> int:
+        """Let records expire at a time, or never (None), and change nothing else of them, not even
+        `updated_at`. Returns how many there are: ids that are not stored, or that have expired
+        already, are passed over. One transaction; a few index entries a record."""
         ...
 
     def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:

@@ -274,7 +274,7 @@ def _parents_first(records: Iterable[Record]) -> Iterator[Record]:
 def _with_vectors(
     store: Store, included: bool, ordered: Callable[[Iterable[Record]], Iterator[Record]] = iter
 ) -> Iterator[tuple[Record, list[Vector]]]:
-    for records in _batches(ordered(store.records.all()), _AT_ONCE) if included else ():
+    for records in _batches(ordered(store.records.all(expired=True)), _AT_ONCE) if included else ():
         windows = store.vectors.of([record.id for record in records])
         yield from ((record, windows.get(record.id, [])) for record in records)
 

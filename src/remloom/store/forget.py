@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -35,6 +36,7 @@ __all__ = [
     "RemovedRecords",
     "add_derived",
     "forget",
+    "forget_expired",
     "label_ref",
     "orphans",
     "targets",
@@ -132,7 +134,7 @@ def forget(
     given = targets(store, names)
     if dry_run:
         with store.snapshot():
-            plan = _plan(store, given, remakes)
+            plan = _plan(store, chain.from_iterable(given.values()), remakes)
         ids = tuple(plan.removed)
         return Receipt(
             records=len(ids),
@@ -142,11 +144,33 @@ def forget(
             derived=len(ids) - len(plan.given),
             ids=ids,
         )
+
+    def find(reads: Reads) -> list[Record]:
+        return [record for name in names for record in _records(reads, name)]
+
+    return _erase(store, find, build, remakes)
+
+
+def forget_expired(
+    store: Store, limit: int, *, build: Build, remakes: Sequence[Remake] = ()
+) -> Receipt:
+    """Remove up to `limit` records that have expired, those of the earliest time first, as `forget`
+    removes what is named."""
+    return _erase(store, lambda reads: reads.records.expired(limit), build, remakes)
+
+
+def _erase(
+    store: Store,
+    find: Callable[[Reads], Sequence[Record]],
+    build: Build,
+    remakes: Sequence[Remake],
+) -> Receipt:
+    """Remove what is found, and what goes with it; afterwards look for its words."""
     plan = _Plan({}, {}, frozenset(), (), (), ())
 
     def work(reads: Reads) -> Batch:
         nonlocal plan
-        plan = _plan(reads, {name: _records(reads, name) for name in names}, remakes)
+        plan = _plan(reads, find(reads), remakes)
         return _batch(reads, plan, build)
 
     deletion = store.erase(work)
@@ -179,10 +203,8 @@ def label_ref(key: str) -> str:
 # -- what goes -------------------------------------------------------------------------------------
 
 
-def _plan(
-    reads: Reads, by_name: Mapping[str, Sequence[Record]], remakes: Sequence[Remake]
-) -> _Plan:
-    given = {record.id: record for records in by_name.values() for record in records}
+def _plan(reads: Reads, records: Iterable[Record], remakes: Sequence[Remake]) -> _Plan:
+    given = {record.id: record for record in records}
     removed = dict(given)
     while True:
         before = len(removed)

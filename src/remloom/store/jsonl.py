@@ -106,7 +106,7 @@ def export(
         stream.write(data)
 
     write(_Header(FORMAT, tenant, name, dims))
-    records = store.records.all()
+    records = store.records.all(expired=True)
     while page := list(islice(records, _BATCH)):
         stored = store.vectors.of([record.id for record in page]) if vectors else {}
         for record in page:

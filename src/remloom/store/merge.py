@@ -175,6 +175,7 @@ def merge_entity(stored: Entity, new: Entity) -> Entity:
         ),
         summary=new.summary or stored.summary,
         properties=properties,
+        expires_at=new.expires_at or stored.expires_at,
         created_at=stored.created_at,
     )
 

@@ -89,6 +89,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "export": "records",
         "backup": "records",
         "reembed": "reading",
+        "sweep": "records",
     },
 }
 

@@ -54,8 +54,8 @@ def list_jobs(call: Call, state: Any) -> None:
 def add(call: Call, kind: str, arguments: tuple[str, ...], key: str, at: datetime | None) -> None:
     """Have a method called by a worker, once.
 
-    KIND is the method: read, learn, dream, moments, affinity, consolidate, embed_pending or
-    reembed. For example: remloom jobs add read source=notes/
+    KIND is the method: read, learn, dream, moments, affinity, consolidate, embed_pending,
+    reembed or sweep. For example: remloom jobs add read source=notes/
     """
     with call.open(create=True) as memory:
         job = memory.jobs.add(kind, parse_payload(arguments), key=key, not_before=at)

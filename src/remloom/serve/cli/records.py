@@ -1,4 +1,4 @@
-"""Records and whole memories: `show`, `stats`, `forget`, `export`, `import`, `backup`."""
+"""Records and whole memories: `show`, `stats`, `forget`, `sweep`, `export`, `import`, `backup`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
-from click import argument, option
+from click import IntRange, argument, option
 from click.exceptions import Exit
 
 from ...errors import InvalidInputError, NotFoundError
@@ -95,6 +95,28 @@ def forget(call: Call, what: tuple[str, ...], dry_run: bool, yes: bool) -> None:
         from .render import draw_receipt
 
         return draw_receipt(receipt, dry_run=dry_run)
+
+    call.show(msgspec.to_builtins(receipt), view)
+    if receipt.remaining:
+        raise Exit(1)
+
+
+@command("sweep")
+@option(
+    "--limit", type=IntRange(min=1), metavar="N", help="Expired records at most. [default: all]"
+)
+def sweep(call: Call, limit: int | None) -> None:
+    """Forget what has expired, and what was derived from it.
+
+    Nothing returns it any more; this erases it, and verifies that nothing of it is left.
+    """
+    with call.open() as memory:
+        receipt = memory.admin.sweep(limit=limit)
+
+    def view() -> RenderableType:
+        from .render import draw_receipt
+
+        return draw_receipt(receipt) if receipt.records else "nothing has expired"
 
     call.show(msgspec.to_builtins(receipt), view)
     if receipt.remaining:

@@ -10,12 +10,17 @@ has an edge; every text is in the index once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from ... import labels
 from ...model import Entity, Moment
 from .. import history
 from ..batch import Batch, BatchRecord, Vector
+from ..encoding import micros
+from ..expiry import now
 from ..indexed_text import origin, searchable_text
 from ..references import referred_ids
 from ..results import Written
@@ -50,8 +55,10 @@ class BatchWriter(EdgeWriter):
         """Make a batch true. See `contract.Store.write`."""
         if batch.expected:
             check(self, batch.expected)
-        if batch.deleted:
-            delete(self, batch.deleted, derived=True)
+        # A copy is what was there, and what has expired there is erased in it as well.
+        expired = [] if batch.exact or not self.has_expired else self._expired_among(batch)
+        if batch.deleted or expired:
+            delete(self, (*batch.deleted, *expired), derived=True)
         model = 0
         if batch.dims or any(record.embed for record in batch.records):
             model = register_model(self, batch.model, batch.dims)
@@ -74,6 +81,28 @@ class BatchWriter(EdgeWriter):
             edges=edges,
             thin=self.thin,
         )
+
+    def set_expiry(self, ids: Sequence[str], at: datetime | None) -> int:
+        """Let records expire at a time. See `contract.Store.set_expiry`."""
+        return self.run(
+            SQL.set_expiry,
+            ids=Column("t", [id for id in ids if "\0" not in id]),
+            expires=micros(at),
+            shown=None if at is None else msgspec.to_builtins(at),
+            now=now(),
+        )
+
+    def _expired_among(self, batch: Batch) -> list[str]:
+        """The ids of the expired records that have an id or a key of what the batch writes."""
+        keys = {key for item in batch.records for key in item.keys}
+        keys.update(key for edge in batch.edges for key in (edge.src, edge.dst))
+        rows = self.rows(
+            SQL.expired_among,
+            ids=Column("t", [item.record.id for item in batch.records]),
+            keys=Column("t", list(map(short, keys))),
+            now=now(),
+        )
+        return [id for (id,) in rows]
 
     def _store(self, plan: Plan, batch: Batch, model: int) -> None:
         """Store the records of a plan, and everything that hangs on them."""

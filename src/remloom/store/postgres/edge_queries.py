@@ -10,7 +10,6 @@ All of them take the tenant from `t.tenant` (see `Database.call`), and of the pa
 
 from __future__ import annotations
 
-import time
 from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 from ...errors import UnknownNameError
 from ...model import Direction
 from ..encoding import micros
+from ..expiry import now
 from ..specs import EdgeOrder
 from .statements import SQL
 
@@ -90,7 +90,7 @@ def walk(order: EdgeOrder, direction: Direction, *, typed: bool, aliased: bool) 
 def at_time(as_of: datetime | None) -> dict[str, Any]:
     """The parameters `at`, in microseconds since 1970 (now when there is no time), and `past`."""
     if as_of is None:
-        return {"at": time.time_ns() // 1000, "past": False}
+        return {"at": now(), "past": False}
     return {"at": micros(as_of) or 0, "past": True}
 
 

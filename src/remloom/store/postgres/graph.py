@@ -9,6 +9,7 @@ from typing import Any
 
 from ...errors import UnknownNameError
 from ...model import Direction, Edge, EdgeKey, TypeCount
+from ..expiry import now
 from ..results import Walk
 from ..specs import EdgeSpec, WalkSpec
 from . import edge_queries
@@ -112,6 +113,7 @@ class PostgresGraph:
             "shown": spec.limit,
             "rels": self._known(spec.rel_types),
             "side": SIDES[spec.direction][0],
+            "now": now(),
         }
         sql = edge_queries.walk(spec.order, spec.direction, typed=typed, aliased=self._aliased)
         row = WalkRow(*self._call(sql, values | at_time(spec.as_of))[0])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ..batch import Preconditions
+from ..expiry import now
 from ..preconditions import changed, check_records, record_ids
 from .binary_arrays import Column, columns
 from .rows import edge_of
@@ -28,7 +29,7 @@ def check(transaction: Transaction, expected: Preconditions) -> None:
     """
     ids = record_ids(expected)
     if ids:
-        updated = dict(transaction.rows(SQL.update_times, ids=Column("t", ids)))
+        updated = dict(transaction.rows(SQL.update_times, ids=Column("t", ids), now=now()))
         check_records(expected, updated)
     if expected.edges:
         _check_edges(transaction, expected)

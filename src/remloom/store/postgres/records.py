@@ -14,6 +14,7 @@ from ...model import Moment, Record, Resource
 from ...predicates import Query
 from ...sql.writer import requires_value
 from ..encoding import TOP, micros
+from ..expiry import BEFORE_ALL, has_expired, now
 from ..predicate_sql import VectorSearch, asks_regex, order_direction, search_similar
 from ..specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange
 from .compilers import Compilers
@@ -36,6 +37,7 @@ class PostgresRecords:
 
     Args:
         search: searches by vector, for queries that have a VectorSimilar.
+        expired: give what has expired too.
     """
 
     def __init__(
@@ -45,12 +47,15 @@ class PostgresRecords:
         graph: PostgresGraph,
         compilers: Compilers,
         search: VectorSearch,
+        *,
+        expired: bool = False,
     ) -> None:
         self._server = server
         self._tenant = tenant
         self._graph = graph
         self._compilers = compilers
         self._search = search
+        self._expired = expired
 
     # -- by id and key -----------------------------------------------------------------------------
 
@@ -62,7 +67,8 @@ class PostgresRecords:
         rows = self._server.call(self._tenant, SQL.get_record, {"id": id})
         if not rows or (schema is not None and rows[0][0] != schema):
             return None
-        return decode(*rows[0])
+        record: Record = decode(*rows[0])
+        return record if self._is_there(record) else None
 
     def lookup(
         self, keys: Sequence[str], *, edges: int = LOOKUP_EDGES, as_of: datetime | None = None
@@ -72,6 +78,8 @@ class PostgresRecords:
         rows = self._graph.lookup(list(by_short_key), edges, as_of)
         for key, schema, body, content, paths, _ in rows:
             record = decode(schema, body, content)
+            if not self._is_there(record):
+                continue
             if paths is not None:
                 force_setattr(record, "graph_paths", paths_of(paths))
             records[by_short_key[key]].append(record)
@@ -80,7 +88,11 @@ class PostgresRecords:
     def complete(self, prefix: str, limit: int) -> list[str]:
         first = short(prefix)
         rows = self._fetch(
-            SQL.keys_from, first=first, end=first + TOP, limit=limit * _KEYS_PER_NAME
+            SQL.keys_from,
+            first=first,
+            end=first + TOP,
+            now=self._now,
+            limit=limit * _KEYS_PER_NAME,
         )
         names = (
             _name(decode(schema, body, content), key if rank else None)
@@ -101,18 +113,19 @@ class PostgresRecords:
             uri=uri,
             after=within.after,
             before=_LAST_ORDINAL if within.before is None else within.before,
+            now=self._now,
             limit=within.limit,
         )
-        chunks = _decode_all(rows)
+        chunks = self._decode_all(rows)
         return chunks[::-1] if within.last else chunks
 
     def messages(self, uri: str, ids: Sequence[str]) -> list[Resource]:
         storable = _storable(ids)
         hashes = [_digest(f"{uri}\n{id}") for id in storable]
-        return _decode_all(self._fetch(SQL.messages, uri=uri, ids=storable, hashes=hashes))
+        return self._decode_all(self._fetch(SQL.messages, uri=uri, ids=storable, hashes=hashes))
 
     def referring(self, ids: Sequence[str]) -> list[Moment]:
-        return _decode_all(self._fetch(SQL.referring_moments, ids=_storable(ids)))
+        return self._decode_all(self._fetch(SQL.referring_moments, ids=_storable(ids)))
 
     def children(self, id: str) -> list[str]:
         return [child for (child,) in self._fetch(SQL.children, id=id)]
@@ -132,6 +145,8 @@ class PostgresRecords:
         if matches is not None:
             condition = f"({condition}) AND r.id = ANY (%s)"
             values.append([match.record.id for match in matches])
+        condition = f"({condition}) AND (r.expires IS NULL OR r.expires > %s)"
+        values.append(self._now)
         # What has a key of its own is not looked for along the index of schemas, which would give
         # half of all rows.
         by_key = requires_value(compiler.read(where), "id", "name", "uri", "kind")
@@ -141,7 +156,7 @@ class PostgresRecords:
             for field, way in query.order
         ]
         pieces = {
-            "condition": f"{of_schema} AND ({condition})",
+            "condition": f"{of_schema} AND {condition}",
             "order": ", ".join([*terms, "r.seq"]),
         }
         # Even a limit of NULL would be planned for as a limit.
@@ -151,27 +166,32 @@ class PostgresRecords:
             statement = SQL.fill("query_some_records", **pieces)
             values += [query.count, query.skip]
         if not asks_regex(where):
-            return _decode_all(self._server.fetch(self._tenant, statement, values))
+            return self._decode_all(self._server.fetch(self._tenant, statement, values))
         with self._server.filtering(self._tenant, where) as cursor:
-            return _decode_all(cursor.execute(statement, values).fetchall())
+            return self._decode_all(cursor.execute(statement, values).fetchall())
 
     def moments_between(self, start: datetime, end: datetime) -> list[Moment]:
         rows = self._fetch(SQL.moments_between, first=micros(start), last=micros(end))
-        return _decode_all(rows)
+        return self._decode_all(rows)
+
+    def expired(self, limit: int) -> list[Record]:
+        return [decode(*row) for row in self._fetch(SQL.expired, now=now(), limit=limit)]
 
     def texts_after(self, number: int, limit: int) -> list[tuple[int, Record]]:
-        rows = self._fetch(SQL.texts_after, number=number, limit=limit)
+        rows = self._fetch(SQL.texts_after, number=number, now=self._now, limit=limit)
         return [(text_no, decode(*record)) for text_no, *record in rows]
 
     # -- all of them -------------------------------------------------------------------------------
 
-    def all(self, schema: str | None = None) -> Iterator[Record]:
+    def all(self, schema: str | None = None, *, expired: bool = False) -> Iterator[Record]:
         with self._server.stream(self._tenant) as cursor:
             values = {"tenant": self._tenant, "schema": schema}
             for sql in (SQL.all_records, SQL.all_thin):
                 cursor.execute(sql, values)
                 for *row, parents in cursor:
                     record = decode(*row)
+                    if not expired and has_expired(record):
+                        continue
                     if parents and isinstance(record, Resource):
                         force_setattr(record, "parents", tuple(parents))
                     yield record
@@ -182,9 +202,19 @@ class PostgresRecords:
         """Fetch the rows of a statement, which knows the tenant as `tenant`."""
         return self._server.fetch(self._tenant, sql, {"tenant": self._tenant, **values})
 
+    def _decode_all(self, rows: Iterable[Any]) -> list[Any]:
+        records = [decode(*row) for row in rows]
+        return [record for record in records if self._is_there(record)]
 
-def _decode_all(rows: Iterable[Any]) -> list[Any]:
-    return [decode(*row) for row in rows]
+    # -- what has expired --------------------------------------------------------------------------
+
+    @property
+    def _now(self) -> int:
+        """The time at which what expires is left out."""
+        return BEFORE_ALL if self._expired else now()
+
+    def _is_there(self, record: Record) -> bool:
+        return record.expires_at is None or self._expired or not has_expired(record)
 
 
 def _storable(ids: Iterable[str]) -> list[str]:

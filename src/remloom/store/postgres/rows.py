@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import force_setattr, replace
 
 from ...model import Edge, Entity, Record, Resource
-from ..encoding import moment_of, times_of, type_of
+from ..encoding import micros, moment_of, times_of, type_of
 from ..json_values import encode_free
 from ..schemas import SCHEMAS
 
@@ -29,6 +29,7 @@ RECORD_COLUMNS = {
     "uri": "t",
     "body": "t",
     "content": "t",
+    "expires": "q",
 }
 
 _decoders = {name: msgspec.json.Decoder(kind).decode for name, kind in SCHEMAS.items()}
@@ -71,6 +72,7 @@ def row_of(record: Record, seq: int, text_no: int | None) -> tuple[Any, ...]:
         uri,
         body,
         content,
+        micros(record.expires_at),
     )
 
 

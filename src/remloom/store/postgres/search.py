@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from ... import labels
 from ...errors import LabelError, VectorError
 from ...predicates import All, And, Predicate
+from ..expiry import has_expired, now
 from ..indexes.name_similarity import GOOD_SCORE, NameMatches, split_name
 from ..results import Match
 from ..schemas import check_schema
@@ -54,6 +57,17 @@ class PostgresSearch:
             key = labels.key(text)
         except LabelError:
             return []
+        limit, found = spec.limit, -1
+        while True:
+            matches = self._named(key, replace(spec, limit=limit))
+            there = [match for match in matches if not has_expired(match.record)]
+            if len(there) >= min(len(matches), spec.limit) or len(matches) == found:
+                return there[: spec.limit]
+            # What expired took the places of others.
+            found, limit = len(matches), limit * _OVERFETCH
+
+    def _named(self, key: str, spec: NameSpec) -> list[Match]:
+        """Find the records that are called like a key, those that have expired too."""
         top = NameMatches(spec.limit, None)
         numbers = _Numbers()
         words = split_name(key, query=True)
@@ -107,8 +121,11 @@ class PostgresSearch:
                 rows = cursor.execute(sql, (self._tenant, batch, *values)).fetchall()
                 records = {text_no: row for text_no, *row in rows}
                 for text_no, score in zip(batch, scores[start : start + count], strict=True):
-                    if text_no in records:
-                        matches.append(Match(decode(*records[text_no]), float(score)))
+                    if text_no not in records:
+                        continue
+                    record = decode(*records[text_no])
+                    if not has_expired(record):
+                        matches.append(Match(record, float(score)))
                 start += count
                 count *= _OVERFETCH
         return matches[: spec.limit]
@@ -124,13 +141,14 @@ class PostgresSearch:
         nearest = self._at_once(query, dims, spec.limit)
         if nearest is None:
             nearest = self._in_transaction(query, dims, spec)
-        matches = []
-        for window in nearest.values():
-            score = 1.0 - window.distance
-            if spec.min_score is None or score >= spec.min_score:
-                record = decode(window.schema, window.body, window.content)
-                matches.append(Match(record, score, f"{window.first}:{window.last}"))
-        return matches[: spec.limit]
+        matches = _matches(nearest.values(), spec.min_score)
+        if any(has_expired(match.record) for match in matches):
+            # What expired took the places of others.
+            condition += " AND (r.expires IS NULL OR r.expires > %s)"
+            query = query._replace(condition=condition, values=[*values, now()])
+            nearest = self._in_transaction(query, dims, spec)
+            matches = _matches(nearest.values(), spec.min_score)
+        return [match for match in matches if not has_expired(match.record)][: spec.limit]
 
     def _at_once(self, query: VectorQuery, dims: int, limit: int) -> dict[str, Window] | None:
         """Fetch the nearest window of each record in one round trip; None if that is not enough:
@@ -183,6 +201,17 @@ class PostgresSearch:
             condition += f" AND ({sql})"
             values += compared
         return condition, values
+
+
+def _matches(windows: Iterable[Window], min_score: float | None) -> list[Match]:
+    """What the windows are of, as far as they are like enough."""
+    matches = []
+    for window in windows:
+        score = 1.0 - window.distance
+        if min_score is None or score >= min_score:
+            record = decode(window.schema, window.body, window.content)
+            matches.append(Match(record, score, f"{window.first}:{window.last}"))
+    return matches
 
 
 def _first_windows(windows: Iterable[Window]) -> dict[str, Window]:

@@ -28,6 +28,7 @@ from ...sql.columns import columns
 from ...sql.values import Select
 from ...sql.writer import is_plain_step
 from ..contract import INDEXES
+from ..expiry import now
 from ..schemas import check_schema
 from .compilers import Compilers
 from .database import Database
@@ -59,7 +60,7 @@ class PostgresSql:
 
     def select(self, select: Select, *, limit: int, timeout: float) -> ResultSet:
         writer = PostgresWriter(select.schema)
-        sql, kinds = writer.select(select, limit + 1)
+        sql, kinds = writer.select(select, limit + 1, self._not_expired())
         values = {"sql": sql, "values": _texts(writer), "bytes": MAX_FETCHED}
         lines = self.run(SQL.answer, values, timeout)
         rows = [tuple(map(display_value, msgspec.json.decode(line), kinds)) for (line,) in lines]
@@ -68,9 +69,15 @@ class PostgresSql:
 
     def explain(self, select: Select, *, limit: int) -> list[str]:
         writer = PostgresWriter(select.schema)
-        sql, _ = writer.select(select, limit + 1)
+        sql, _ = writer.select(select, limit + 1, self._not_expired())
         values = {"sql": sql, "values": _texts(writer)}
         return [line for (line,) in self.run(SQL.explain, values, _EXPLAIN_TIMEOUT)]
+
+    def _not_expired(self) -> str:
+        """Return the condition that a row `r` has not expired; empty where none has."""
+        values = {"tenant": self._tenant, "now": now()}
+        ((last,),) = self._server.call(self._tenant, SQL.last_expired, values)
+        return "" if last is None else f"(r.expires IS NULL OR r.expires > {last})"
 
     def columns(self, schema: str) -> list[str]:
         return list(columns(check_schema(schema)))

@@ -45,6 +45,7 @@ _TIMES = {
     "created_at": "r.created",
     "updated_at": "r.updated",
     "starts_at": "r.starts",
+    "expires_at": "r.expires",
     "ends_at": "CASE WHEN r.body ->> 'ends_at' IS NOT NULL THEN r.ends END",
 }
 _OWN = {"id": "r.id", "schema": "r.schema", "uri": "r.uri"}  # columns whose collation is "C"
@@ -464,14 +465,16 @@ class PostgresWriter(Writer):
 
     # -- a SELECT ----------------------------------------------------------------------------------
 
-    def select(self, select: Select, limit: int) -> tuple[str, list[Type]]:
+    def select(self, select: Select, limit: int, filter: str = "") -> tuple[str, list[Type]]:
         """The SQL of a SELECT of at most `limit` rows, and the type of each of its columns.
 
-        Each row is one JSON list.
+        Each row is one JSON list. `filter` is another condition on the rows.
         """
         grouped = select.aggregated or select.distinct
         columns, kinds = self._select_columns(select, grouped=grouped)
         where = self._select_where(select)
+        if filter:
+            where += f" AND {filter}"
         order = self._order_distinct(select) if select.distinct else self._order(select, grouped)
         clauses = [f"WHERE {where}"]
         if select.groups:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -138,7 +139,7 @@ class PostgresStore:
 
     def erase(self, work: Callable[[Reads], Batch]) -> Deletion:
         def run(writer: BatchWriter) -> Deletion:
-            batch = self._read(writer, work)
+            batch = self._read(writer, work, expired=True)
             if batch.expected:
                 check(writer, batch.expected)
             deletion = delete(writer, batch.deleted, derived=True)
@@ -147,10 +148,16 @@ class PostgresStore:
 
         return self._with_remaining(write(self._server, self._tenant, run))
 
-    def _read(self, writer: BatchWriter, work: Callable[[Reads], Batch]) -> Batch:
+    def set_expiry(self, ids: Iterable[str], at: datetime | None) -> int:
+        given = list(ids)
+        return write(self._server, self._tenant, lambda writer: writer.set_expiry(given, at))
+
+    def _read(
+        self, writer: BatchWriter, work: Callable[[Reads], Batch], *, expired: bool = False
+    ) -> Batch:
         """Let `work` read inside the transaction."""
         with self._server.within(self._tenant, writer.cursor):
-            return work(_TransactionReads(self._server, self._tenant))
+            return work(_TransactionReads(self._server, self._tenant, expired=expired))
 
     def _with_remaining(self, deletion: Deletion) -> Deletion:
         """Add to a deletion what can still be found of it, in any table."""
@@ -182,10 +189,12 @@ class _TransactionReads:
     """What a transaction that writes sees, on the thread that is in it. It remembers nothing that
     outlives it."""
 
-    def __init__(self, server: Database, tenant: str) -> None:
+    def __init__(self, server: Database, tenant: str, *, expired: bool) -> None:
         compilers = Compilers(server, tenant)
         self.graph = PostgresGraph(server, tenant)
-        self.records = PostgresRecords(server, tenant, self.graph, compilers, refuse_search)
+        self.records = PostgresRecords(
+            server, tenant, self.graph, compilers, refuse_search, expired=expired
+        )
         self.vectors = PostgresVectors(server, tenant, _refuse_to_count)
         self.kv = PostgresKeyValue(server, tenant)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..expiry import now
 from . import trigram_index
 from .statements import SQL
 
@@ -28,15 +29,17 @@ class Transaction:
         name_no: the highest number of a name.
         sealed_no: the highest number of a name that is in a run of the index.
         removed_names: names removed since the runs were begun.
+        has_expired: whether some record has expired and is not erased yet.
     """
 
     def __init__(self, server: Database, cursor: Cursor[Any], tenant: str) -> None:
         self.cursor = cursor
         self.tenant = tenant
-        rows = self.rows(SQL.lock_tenant)
+        rows = self.rows(SQL.lock_tenant, now=now())
         server.check_made(rows[0][0] if rows else None)
+        self.has_expired: bool = bool(rows and rows[0][1])
         # Where the store keeps to no tenant, one that is not there has given out no numbers.
-        numbers: tuple[int, ...] = rows[0][1:] if rows else (0, 0, 0, 0, 0)
+        numbers: tuple[int, ...] = rows[0][2:] if rows else (0, 0, 0, 0, 0)
         self.seq, self.text_no, self.name_no, self.sealed_no, self.removed_names = numbers
 
     def close(self) -> None:

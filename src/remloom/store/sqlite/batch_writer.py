@@ -24,6 +24,7 @@ from ..results import Deletion, Written
 from . import kv, preconditions
 from .deletion import delete, delete_snapshots
 from .edge_writer import EdgeWriter
+from .expiry import expired_among
 from .label_writer import LabelWriter
 from .rows import decode, row_of
 from .statements import SQL
@@ -43,8 +44,10 @@ def apply(cursor: apsw.Cursor, batch: Batch) -> Written:
     """Make a batch true. See `contract.Store.write`."""
     if batch.expected:
         preconditions.check(cursor, batch.expected)
-    if batch.deleted:
-        delete(cursor, batch.deleted, derived=True, erase=False)
+    # A copy is what was there, and what has expired there is erased in it as well.
+    expired = () if batch.exact else expired_among(cursor, batch)
+    if batch.deleted or expired:
+        delete(cursor, (*batch.deleted, *expired), derived=True, erase=False)
     model_no = 0
     if batch.dims or any(record.embed for record in batch.records):
         model_no = register_model(cursor, batch.model, batch.dims)

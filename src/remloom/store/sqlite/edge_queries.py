@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 from ...errors import UnknownNameError
 from ...model import Direction
 from ..encoding import micros
+from ..expiry import now
 from ..specs import EdgeOrder
 from .statements import SQL
 
@@ -168,4 +168,4 @@ def in_force(now: bool) -> str:
 
 def microseconds_at(as_of: datetime | None) -> int:
     """Microseconds since 1970, of now when there is no time."""
-    return time.time_ns() // 1000 if as_of is None else micros(as_of) or 0
+    return now() if as_of is None else micros(as_of) or 0

@@ -1,5 +1,5 @@
-"""What each thread has read of the graph: right until something is written, or an edge begins or
-ends."""
+"""What each thread has read of the graph: right until something is written, an edge begins or
+ends, or a record expires."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ class GraphCache(threading.local):
         self._is_reading = False
         self.has_dated = True  # some edge does not hold for ever
         self.has_aliases = True  # some record has several labels
+        self.expired: Sequence[int] = ()  # labels that only expired records have
         self.clear()
 
     def clear(self) -> None:
@@ -72,7 +73,8 @@ class GraphCache(threading.local):
                 self._is_reading = False
 
     def refresh(self, cursor: apsw.Cursor) -> None:
-        """Forget everything if something was written since, or an edge began or ended."""
+        """Forget everything if something was written since, an edge began or ended, or a record
+        expired."""
         if self._is_reading:
             return
         version, now = cursor.execute("PRAGMA data_version").get, microseconds_at(None)
@@ -82,3 +84,4 @@ class GraphCache(threading.local):
             self._until = cursor.execute(SQL.next_change, (now,)).get or sys.maxsize
             self.has_dated = bool(cursor.execute(SQL.has_dated_edges).get)
             self.has_aliases = bool(cursor.execute(SQL.has_aliases).get)
+            self.expired = [label_no for (label_no,) in cursor.execute(SQL.expired_labels, (now,))]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
+from ..expiry import BEFORE_ALL
 from ..indexed_text import searchable_text
 from .index_snapshots import last_pruned, read_snapshot
 from .rows import decode
@@ -140,7 +141,12 @@ def _add_names(loaded: LoadedIndex, cursor: apsw.Cursor) -> None:
 
 
 def _add_terms(loaded: LoadedIndex, cursor: apsw.Cursor) -> None:
-    while rows := cursor.execute(SQL.texts_after, (loaded.last_number, _FETCH)).fetchall():
+    def fetch() -> list[Any]:
+        values = (loaded.last_number, BEFORE_ALL, _FETCH)
+        rows: list[Any] = cursor.execute(SQL.texts_after, values).fetchall()
+        return rows
+
+    while rows := fetch():
         numbers = [text_no for text_no, *_ in rows]
         records = [decode(schema, body, content) for _, _, schema, body, content in rows]
         loaded.index.add(numbers, [searchable_text(record) for record in records])

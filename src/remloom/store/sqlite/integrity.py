@@ -29,6 +29,7 @@ _VIOLATIONS = {
     "pending_without_record": "queue entry {0} belongs to no record",
     "children_without_record": "the derived record {0} is gone",
     "parents_without_record": "the parent {0} is gone",
+    "expiry_not_indexed": "record {0!r} would not expire when it is to",
     "refs_without_entry": "the entry that refers to {0} is gone",
     "entries_without_refs": "the entry {0} {1!r} would not be found by its refs",
     "record_number_not_given": "record {0} was never given out",

@@ -10,6 +10,7 @@ import msgspec
 from ...model import Direction, Edge
 from ..batch import Preconditions
 from ..encoding import moment_of
+from ..expiry import now
 from ..preconditions import changed, check_records, record_ids
 from .edge_queries import ends_of
 from .statements import SQL
@@ -37,8 +38,8 @@ def check(cursor: apsw.Cursor, expected: Preconditions) -> None:
         GoneError, ChangedError: it is not.
     """
     if ids := record_ids(expected):
-        sql = "SELECT r.id, r.updated FROM json_each(?) v CROSS JOIN records r ON r.id = v.value"
-        check_records(expected, dict(cursor.execute(sql, (_json(ids),)).fetchall()))
+        rows = cursor.execute(SQL.update_times, (_json(ids), now())).fetchall()
+        check_records(expected, dict(rows))
     for triple, edge in expected.edges.items():
         row = cursor.execute(SQL.stored_edge, triple).fetchone()
         if (_edge(row) if row else None) != edge:

@@ -16,11 +16,13 @@ from ...model import Moment, Record, Resource
 from ...predicates import Query
 from ...sql.writer import requires_value
 from ..encoding import TOP, micros
+from ..expiry import BEFORE_ALL, has_expired, now
 from ..predicate_sql import VectorSearch, order_direction, search_similar
 from ..specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange
 from .compilers import Compilers
 from .database import Database
 from .error_translation import translate
+from .expiry import not_expired
 from .graph import SqliteGraph
 from .rows import COLUMNS, decode
 from .sql_functions import bounded
@@ -41,15 +43,23 @@ class SqliteRecords:
 
     Args:
         search: searches by vector, for queries that have a VectorSimilar.
+        expired: give what has expired too.
     """
 
     def __init__(
-        self, database: Database, graph: SqliteGraph, compilers: Compilers, search: VectorSearch
+        self,
+        database: Database,
+        graph: SqliteGraph,
+        compilers: Compilers,
+        search: VectorSearch,
+        *,
+        expired: bool = False,
     ) -> None:
         self._database = database
         self._graph = graph
         self._compilers = compilers
         self._search = search
+        self._expired = expired
         self._translate = translate(database.path)
 
     # -- by id and key -----------------------------------------------------------------------------
@@ -59,7 +69,8 @@ class SqliteRecords:
             row = self._database.reader.execute(SQL.get_record, (id,)).get
         if row is None or (schema is not None and row[1] != schema):
             return None
-        return decode(row[1], row[2], row[3])
+        record = decode(row[1], row[2], row[3])
+        return record if self._is_there(record) else None
 
     def lookup(
         self, keys: Sequence[str], *, edges: int = LOOKUP_EDGES, as_of: datetime | None = None
@@ -90,6 +101,8 @@ class SqliteRecords:
             rows.sort(key=_RANK)
         for key, _, record_no, schema, body, content, label_no, linked, total in rows:
             record = decode(schema, body, content)
+            if not self._is_there(record):
+                continue
             if edges and (linked or total > 1):
                 label_nos: Sequence[int] = (label_no,)
                 if total > 1:
@@ -102,7 +115,7 @@ class SqliteRecords:
 
     def complete(self, prefix: str, limit: int) -> list[str]:
         with self._translate:
-            bounds = (prefix, prefix + TOP, limit * 4)
+            bounds = (prefix, prefix + TOP, self._now, limit * 4)
             rows = self._database.reader.execute(SQL.complete, bounds).fetchall()
         names = (
             name if rank == 0 else _alias(decode(schema, body, content), key)
@@ -119,7 +132,7 @@ class SqliteRecords:
 
     def chunks(self, uri: str, within: ChunkRange = ALL_CHUNKS) -> list[Resource]:
         sql = SQL.fill("chunks", way="DESC" if within.last else "ASC")
-        chunks = self._records(sql, uri, within.after, within.before, within.limit)
+        chunks = self._records(sql, uri, within.after, within.before, self._now, within.limit)
         return chunks[::-1] if within.last else chunks
 
     def messages(self, uri: str, ids: Sequence[str]) -> list[Resource]:
@@ -149,6 +162,8 @@ class SqliteRecords:
             marks = ", ".join("?" * len(matches))
             condition = f"({condition}) AND r.id IN ({marks})"
             values = [*values, *(match.record.id for match in matches)]
+        if not_expired := self._not_expired():
+            condition = f"({condition}) AND {not_expired}"
         terms = [
             f"{stored_value(schema, compiler.field(field))} {order_direction(order)}"
             for field, order in query.order
@@ -164,16 +179,22 @@ class SqliteRecords:
     def moments_between(self, start: datetime, end: datetime) -> list[Moment]:
         return self._records(SQL.moments_between, micros(start), micros(end))
 
-    def texts_after(self, number: int, limit: int) -> list[tuple[int, Record]]:
+    def expired(self, limit: int) -> list[Record]:
         with self._translate:
-            rows = self._database.reader.execute(SQL.texts_after, (number, limit)).fetchall()
+            rows = self._database.reader.execute(SQL.expired, (now(), limit)).fetchall()
+        return [decode(schema, body, content) for _, schema, body, content in rows]
+
+    def texts_after(self, number: int, limit: int) -> list[tuple[int, Record]]:
+        values = (number, self._now, limit)
+        with self._translate:
+            rows = self._database.reader.execute(SQL.texts_after, values).fetchall()
         return [
             (text_no, decode(schema, body, content)) for text_no, _, schema, body, content in rows
         ]
 
     # -- all of them -------------------------------------------------------------------------------
 
-    def all(self, schema: str | None = None) -> Iterator[Record]:
+    def all(self, schema: str | None = None, *, expired: bool = False) -> Iterator[Record]:
         connecting = self._database.connections.open(_STREAM_CACHE, query_only=True)
         with closing(connecting) as connection, self._translate:
             connection.execute("BEGIN")
@@ -181,6 +202,8 @@ class SqliteRecords:
             for sql in (SQL.all_written, SQL.all_thin):
                 for record_no, kind, body, content in connection.execute(sql, (schema,)):
                     record = decode(kind, body, content)
+                    if not expired and has_expired(record):
+                        continue
                     if isinstance(record, Resource):
                         ids = parents.execute(SQL.parents_of, (record_no,)).fetchall()
                         if ids:
@@ -193,11 +216,27 @@ class SqliteRecords:
         """Decode the records of a statement whose rows begin with `COLUMNS`."""
         with self._translate:
             rows = self._database.reader.execute(sql, values).fetchall()
-        return [decode(schema, body, content) for _, schema, body, content, *_ in rows]
+        records = [decode(schema, body, content) for _, schema, body, content, *_ in rows]
+        return [record for record in records if self._is_there(record)]
 
     def _ids(self, sql: str, id: str) -> list[str]:
         with self._translate:
             return [related for (related,) in self._database.reader.execute(sql, (id,))]
+
+    # -- what has expired --------------------------------------------------------------------------
+
+    @property
+    def _now(self) -> int:
+        """The time at which what expires is left out."""
+        return BEFORE_ALL if self._expired else now()
+
+    def _is_there(self, record: Record) -> bool:
+        return record.expires_at is None or self._expired or not has_expired(record)
+
+    def _not_expired(self) -> str:
+        """Return the condition that a row `r` has not expired; empty where nothing has."""
+        with self._translate:
+            return "" if self._expired else not_expired(self._database.reader)
 
 
 def _json_once(ids: Iterable[str]) -> str:

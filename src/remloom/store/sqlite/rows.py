@@ -10,7 +10,7 @@ from msgspec.structs import force_setattr
 
 from ...errors import CorruptStoreError
 from ...model import Entity, Record, Resource
-from ..encoding import times_of, type_of
+from ..encoding import micros, times_of, type_of
 from ..schemas import SCHEMAS
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def row_of(record: Record, record_no: int, text_no: int | None) -> tuple[Any, ..
         text_no,
         body,
         content,
+        micros(record.expires_at),
     )
 
 

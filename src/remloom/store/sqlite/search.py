@@ -12,7 +12,9 @@ from msgspec import Struct
 
 from ... import labels as label_keys
 from ...errors import LabelError, VectorError
+from ...model import Record
 from ...predicates import All
+from ..expiry import has_expired, now
 from ..results import Match
 from ..schemas import check_schema
 from ..specs import NameSpec, SearchSpec
@@ -92,27 +94,38 @@ class SqliteSearch:
         index = self._indexes.names()
         with self._database.snapshot() as cursor:
 
-            def has_type(label_no: int) -> bool:
-                return bool(cursor.execute(SQL.label_has_type, (label_no, spec.type)).get)
+            def has_record(label_no: int) -> bool:
+                values = (label_no, now(), spec.type)
+                return bool(cursor.execute(SQL.label_has_record, values).get)
 
-            accept = None if spec.type is None else has_type
-            hits = index.search(key, threshold=spec.threshold, limit=spec.limit, accept=accept)
-            label_nos = str([label_no for label_no, _ in hits])
-            if spec.type is None:
-                rows = cursor.execute(SQL.records_of_labels, (label_nos,)).fetchall()
-            else:
-                rows = cursor.execute(
-                    SQL.records_of_labels_and_type, (label_nos, spec.type)
-                ).fetchall()
-            if len(rows) > 1:
-                rows.sort(key=_HIT_ORDER)
+            def find(accept: Callable[[int], bool] | None) -> list[tuple[int, float]]:
+                return index.search(key, threshold=spec.threshold, limit=spec.limit, accept=accept)
+
+            hits = find(has_record if spec.type else None)
+            rows = self._rows_of_labels(cursor, hits, spec.type)
+            # What expired took the places of others.
+            if spec.type is None and any(has_expired(record) for *_, record in rows):
+                hits = find(has_record)
+                rows = self._rows_of_labels(cursor, hits, spec.type)
             best: dict[int, Match] = {}
-            for position, _, record_no, *row in rows:
-                if record_no not in best:
+            for position, _, record_no, record in rows:
+                if record_no not in best and not has_expired(record):
                     label_no, score = hits[position]
-                    matched = self._labels.key(cursor, label_no)
-                    best[record_no] = Match(decode(*row), score, matched)
+                    best[record_no] = Match(record, score, self._labels.key(cursor, label_no))
             return list(best.values())[: spec.limit]
+
+    def _rows_of_labels(
+        self, cursor: apsw.Cursor, hits: _Hits, type: str | None
+    ) -> list[tuple[int, int, int, Record]]:
+        """The records of labels that were hit: position of the hit, rank of the label, number."""
+        label_nos = str([label_no for label_no, _ in hits])
+        if type is None:
+            rows = cursor.execute(SQL.records_of_labels, (label_nos,)).fetchall()
+        else:
+            rows = cursor.execute(SQL.records_of_labels_and_type, (label_nos, type)).fetchall()
+        if len(rows) > 1:
+            rows.sort(key=_HIT_ORDER)
+        return [(position, rank, number, decode(*row)) for position, rank, number, *row in rows]
 
     # -- texts -------------------------------------------------------------------------------------
 
@@ -190,7 +203,8 @@ class SqliteSearch:
                     allow = self._list_allowed(cursor, filter)
                 else:
                     count *= _OVERFETCH
-            # All hits are allowed from here on: only windows of one record leave too few.
+            # All hits are allowed from here on: only windows of one record, and what has expired,
+            # leave too few.
             unfiltered = _Filter(filter.numbering)
             while True:
                 matches, is_final = _records(cursor, ask(count, allow), count, unfiltered, limit)
@@ -222,8 +236,11 @@ def _records(
     best: dict[int, Match] = {}
     for position, first, last, record_no, *row in cursor.execute(sql, (numbers, *filter.values)):
         if record_no not in best:
+            record = decode(*row)
+            if has_expired(record):
+                continue
             window = f"{first}:{last}" if filter.numbering.has_windows else ""
-            best[record_no] = Match(decode(*row), hits[position][1], window)
+            best[record_no] = Match(record, hits[position][1], window)
             if len(best) == limit:
                 break
     return list(best.values()), len(best) == limit or len(hits) < requested

@@ -27,6 +27,7 @@ from . import kv
 from .compilers import Compilers
 from .database import Database
 from .error_translation import translated
+from .expiry import not_expired
 from .sql_functions import bounded
 from .sql_writer import SqliteWriter, stored_value
 
@@ -65,10 +66,10 @@ class SqliteSql:
 
     def select(self, select: Select, *, limit: int, timeout: float) -> ResultSet:
         writer = SqliteWriter(select.schema)
-        sql, kinds = writer.select(select, limit + 1)
         budget = FetchBudget()
         rows: list[tuple[Any, ...]] = []
         with self._connection(timeout) as cursor:
+            sql, kinds = writer.select(select, limit + 1, not_expired(cursor))
             for row in self._run(cursor, sql, writer.values, timeout):
                 budget.spend(sum(len(cell) for cell in row if isinstance(cell, str)))
                 rows.append(tuple(map(_shown, row, kinds)))
@@ -77,8 +78,8 @@ class SqliteSql:
 
     def explain(self, select: Select, *, limit: int) -> list[str]:
         writer = SqliteWriter(select.schema)
-        sql, _ = writer.select(select, limit + 1)
         with self._connection(5.0) as cursor:
+            sql, _ = writer.select(select, limit + 1, not_expired(cursor))
             # A plan that was kept knows no index that was made since, nor does a connection without
             # a read since.
             cursor.execute("SELECT 1 FROM records LIMIT 1").fetchall()

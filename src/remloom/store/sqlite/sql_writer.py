@@ -44,6 +44,7 @@ _TIMES = {
     "created_at": "r.created",
     "updated_at": "r.updated",
     "starts_at": "r.starts",
+    "expires_at": "r.expires",
     "ends_at": "CASE WHEN r.body ->> '$.ends_at' IS NOT NULL THEN r.ends END",
 }
 # Columns that are put together from other tables.
@@ -427,15 +428,18 @@ class SqliteWriter(Writer):
 
     # -- a SELECT ----------------------------------------------------------------------------------
 
-    def select(self, select: Select, limit: int) -> tuple[str, list[Type]]:
+    def select(self, select: Select, limit: int, filter: str = "") -> tuple[str, list[Type]]:
         """The SQL of a SELECT of at most `limit` rows, and the type of each of its columns.
 
+        `filter` is another condition on its rows.
         What is ordered is not the rows but their numbers, with what they are ordered by: rows may
         be long, and what is sorted is held in memory.
         """
         grouped = select.aggregated or select.distinct
         columns, kinds = self._select_columns(select, grouped=grouped)
         where = self._select_where(select)
+        if filter:
+            where += f" AND {filter}"
         rows = limit if select.limit is None else min(limit, select.limit)
         window = f"LIMIT {rows} OFFSET {select.offset}"
         if not grouped and select.order:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from .deletion import delete
 from .deletion_check import find_remaining
 from .embedding_queue import SqliteVectors
 from .erasure import Erasures
+from .expiry import set_expiry
 from .graph import SqliteGraph
 from .index_manager import IndexManager
 from .kv import SqliteKeyValue
@@ -120,9 +122,15 @@ class SqliteStore:
         return self._erase(work) if erase else self._database.write(work)[0]
 
     def erase(self, work: Callable[[Reads], Batch]) -> Deletion:
-        return self._erase(
-            lambda cursor: batch_writer.erase(cursor, work(_TransactionReads(self.path, cursor)))
-        )
+        def run(cursor: apsw.Cursor) -> tuple[Deletion, Tombstones]:
+            reads = _TransactionReads(self.path, cursor, expired=True)
+            return batch_writer.erase(cursor, work(reads))
+
+        return self._erase(run)
+
+    def set_expiry(self, ids: Iterable[str], at: datetime | None) -> int:
+        given = tuple(ids)
+        return self._database.write(lambda cursor: set_expiry(cursor, given, at))
 
     def _erase(self, work: Callable[[apsw.Cursor], tuple[Deletion, Tombstones]]) -> Deletion:
         """Delete, empty the log of what was deleted, and look for what is left of it."""
@@ -154,9 +162,12 @@ class _TransactionReads:
     """What a transaction that writes sees. It remembers nothing that outlives it, as it may be
     rolled back."""
 
-    def __init__(self, path: Path, cursor: apsw.Cursor) -> None:
+    def __init__(self, path: Path, cursor: apsw.Cursor, *, expired: bool = False) -> None:
         database = TransactionDatabase(path, cursor)
+        compilers = Compilers(database)
         self.graph = SqliteGraph(database, LabelNumbers(database))
-        self.records = SqliteRecords(database, self.graph, Compilers(database), refuse_search)
+        self.records = SqliteRecords(
+            database, self.graph, compilers, refuse_search, expired=expired
+        )
         self.vectors = SqliteVectors(database)
         self.kv = SqliteKeyValue(database)

@@ -28,8 +28,8 @@ def walk(labels: LabelNumbers, cursor: apsw.Cursor, spec: WalkSpec) -> Walk:
     neighbourhood = _Neighbourhood(labels, cursor, spec)
     aliases, neighbours = labels.cache.aliases, neighbourhood.neighbours
     frontier: list[int] = []
-    # every label met -> the one it was reached from; 0 for a start
-    origin: dict[int, int] = {}
+    # every label met -> the one it was reached from; 0 for a start, and for what nothing may reach
+    origin = dict.fromkeys(labels.cache.expired, 0)
     starts = labels.find(cursor, spec.starts)
     labels.load_aliases(cursor, starts)
     for node in starts:

@@ -15,6 +15,7 @@ from .closing import Closing
 from .deletion import Deletion
 from .edges import Edges
 from .entries import Entries
+from .expiry import Expiry
 from .fields import Fields
 from .finding import Finding
 from .merging import Merging
@@ -39,6 +40,7 @@ class StoreConformance(
     Fields,
     Deletion,
     Entries,
+    Expiry,
     Renaming,
     ThinEntities,
     Past,

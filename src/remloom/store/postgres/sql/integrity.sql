@@ -35,6 +35,11 @@ FROM counted c FULL JOIN (SELECT * FROM remloom.degrees WHERE tenant_id = %(tena
   ON d.key = c.key AND d.side = c.side AND d.rel = c.rel
 WHERE d.edges IS DISTINCT FROM c.edges LIMIT %(limit)s;
 
+-- name: expiry_not_indexed
+-- Records that expire at another time than the column says.
+SELECT r.id FROM remloom.records r
+WHERE r.tenant_id = %(tenant)s AND (r.expires IS NULL) <> (r.body ->> 'expires_at' IS NULL) LIMIT %(limit)s;
+
 -- name: records_without_name
 -- Records that have no name.
 SELECT r.id FROM remloom.records r

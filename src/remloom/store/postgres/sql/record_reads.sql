@@ -6,7 +6,8 @@ SELECT r.schema, r.body, r.content FROM remloom.records r WHERE r.tenant_id = t.
 -- The keys in a range, in their order, each with its record.
 SELECT coalesce(n.label, n.key), n.rank, r.schema, r.body, r.content
 FROM remloom.names n JOIN remloom.records r ON r.tenant_id = n.tenant_id AND r.id = n.id
-WHERE n.tenant_id = %(tenant)s AND n.key >= %(first)s AND n.key < %(end)s ORDER BY n.key LIMIT %(limit)s;
+WHERE n.tenant_id = %(tenant)s AND n.key >= %(first)s AND n.key < %(end)s
+  AND (r.expires IS NULL OR r.expires > %(now)s) ORDER BY n.key LIMIT %(limit)s;
 
 -- name: first_words
 -- Of some words, those that a key is or begins with before its first hyphen, and a few more.
@@ -22,7 +23,7 @@ WHERE n.key < v.word || '.';
 SELECT r.schema, r.body, r.content FROM remloom.own_records r
 WHERE r.tenant_id = %(tenant)s AND r.schema = 'resources' AND md5(r.uri) = md5(%(uri)s) AND r.uri = %(uri)s
   AND coalesce((r.body ->> 'ordinal')::bigint, 0) > %(after)s
-  AND coalesce((r.body ->> 'ordinal')::bigint, 0) < %(before)s
+  AND coalesce((r.body ->> 'ordinal')::bigint, 0) < %(before)s AND (r.expires IS NULL OR r.expires > %(now)s)
 ORDER BY coalesce((r.body ->> 'ordinal')::bigint, 0), r.seq LIMIT %(limit)s;
 
 -- name: last_chunks
@@ -30,7 +31,7 @@ ORDER BY coalesce((r.body ->> 'ordinal')::bigint, 0), r.seq LIMIT %(limit)s;
 SELECT r.schema, r.body, r.content FROM remloom.own_records r
 WHERE r.tenant_id = %(tenant)s AND r.schema = 'resources' AND md5(r.uri) = md5(%(uri)s) AND r.uri = %(uri)s
   AND coalesce((r.body ->> 'ordinal')::bigint, 0) > %(after)s
-  AND coalesce((r.body ->> 'ordinal')::bigint, 0) < %(before)s
+  AND coalesce((r.body ->> 'ordinal')::bigint, 0) < %(before)s AND (r.expires IS NULL OR r.expires > %(now)s)
 ORDER BY coalesce((r.body ->> 'ordinal')::bigint, 0) DESC, r.seq DESC LIMIT %(limit)s;
 
 -- name: messages
@@ -81,6 +82,15 @@ FROM (
 ) r
 ORDER BY r.starts, r.seq;
 
+-- name: expired
+-- The records that have expired, those of the earliest time first.
+SELECT r.schema, r.body, r.content FROM remloom.records r
+WHERE r.tenant_id = %(tenant)s AND r.expires <= %(now)s ORDER BY r.expires, r.seq LIMIT %(limit)s;
+
+-- name: last_expired
+-- When the last record expired that has; NULL when none has.
+SELECT max(r.expires) FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.expires <= %(now)s;
+
 -- name: all_records
 -- Every record but for thin entities, with what it derives from, in the order of writing.
 SELECT r.schema, r.body, r.content, (
@@ -94,7 +104,7 @@ WHERE r.tenant_id = %(tenant)s AND (%(schema)s::text IS NULL OR r.schema = %(sch
 -- name: texts_after
 -- The records whose texts have a number above one, by that number.
 SELECT r.doc, r.schema, r.body, r.content FROM remloom.records r
-WHERE r.tenant_id = %(tenant)s AND r.doc > %(number)s ORDER BY r.doc LIMIT %(limit)s;
+WHERE r.tenant_id = %(tenant)s AND r.doc > %(number)s AND (r.expires IS NULL OR r.expires > %(now)s) ORDER BY r.doc LIMIT %(limit)s;
 
 -- name: all_thin
 -- Every thin entity, in the order of the ids; the last column is as in `all_records`.

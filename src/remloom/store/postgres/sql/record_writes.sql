@@ -1,26 +1,26 @@
 -- name: insert_records
 -- Store new records.
 INSERT INTO remloom.records
-SELECT %(tenant)s, id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body::jsonb, content
+SELECT %(tenant)s, id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body::jsonb, content, expires
 FROM unnest(
   %(id)b::text[], %(seq)b::bigint[], %(schema)b::text[], %(type)b::text[], %(thin)b::boolean[], %(starts)b::bigint[],
   %(ends)b::bigint[], %(created)b::bigint[], %(updated)b::bigint[], %(doc)b::bigint[], %(uri)b::text[], %(body)b::text[],
-  %(content)b::text[]
-) r (id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body, content);
+  %(content)b::text[], %(expires)b::bigint[]
+) r (id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body, content, expires);
 
 -- name: replace_records
 -- Store records over the old ones of their ids, which keep their `seq` and schema.
 INSERT INTO remloom.records
-SELECT %(tenant)s, id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body::jsonb, content
+SELECT %(tenant)s, id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body::jsonb, content, expires
 FROM unnest(
   %(id)b::text[], %(seq)b::bigint[], %(schema)b::text[], %(type)b::text[], %(thin)b::boolean[], %(starts)b::bigint[],
   %(ends)b::bigint[], %(created)b::bigint[], %(updated)b::bigint[], %(doc)b::bigint[], %(uri)b::text[], %(body)b::text[],
-  %(content)b::text[]
-) r (id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body, content)
+  %(content)b::text[], %(expires)b::bigint[]
+) r (id, seq, schema, type, thin, starts, ends, created, updated, doc, uri, body, content, expires)
 ON CONFLICT (tenant_id, id) DO UPDATE SET
   type = excluded.type, thin = excluded.thin, starts = excluded.starts, ends = excluded.ends,
   created = excluded.created, updated = excluded.updated, doc = excluded.doc,
-  uri = excluded.uri, body = excluded.body, content = excluded.content;
+  uri = excluded.uri, body = excluded.body, content = excluded.content, expires = excluded.expires;
 
 -- name: stored_records
 -- The records of some ids, with their numbers.
@@ -28,8 +28,9 @@ SELECT r.id, r.seq, r.doc, r.schema, r.body, r.content
 FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.id = ANY (%(ids)b::text[]);
 
 -- name: update_times
--- When records were last updated.
-SELECT id, updated FROM remloom.records WHERE tenant_id = %(tenant)s AND id = ANY (%(ids)b::text[]);
+-- When records were last updated, of those that have not expired.
+SELECT id, updated FROM remloom.records
+WHERE tenant_id = %(tenant)s AND id = ANY (%(ids)b::text[]) AND (expires IS NULL OR expires > %(now)s);
 
 -- name: text_numbers
 -- The numbers of the texts of records.
@@ -42,6 +43,26 @@ DELETE FROM remloom.records WHERE tenant_id = %(tenant)s AND id = ANY (%(ids)b::
 -- name: update_body
 -- Store the JSON of a record anew.
 UPDATE remloom.records SET body = %(body)s::text::jsonb WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
+-- name: set_expiry
+-- Store when records expire, of those that have not expired.
+UPDATE remloom.records SET expires = %(expires)s,
+  body = CASE WHEN %(shown)s::text IS NULL THEN body - 'expires_at'
+              ELSE body || jsonb_build_object('expires_at', %(shown)s::text) END
+WHERE tenant_id = %(tenant)s AND id = ANY (%(ids)b::text[]) AND (expires IS NULL OR expires > %(now)s);
+
+-- name: expired_among
+-- The records that have expired and have one of some ids, or one of some keys.
+SELECT r.id FROM remloom.records r
+WHERE r.tenant_id = %(tenant)s AND r.id = ANY (%(ids)b::text[]) AND r.expires <= %(now)s
+UNION
+SELECT r.id FROM unnest(%(keys)b::text[]) k (key)
+CROSS JOIN LATERAL (
+  SELECT n.id FROM remloom.names n WHERE n.tenant_id = %(tenant)s AND n.key = k.key OFFSET 0
+) n
+CROSS JOIN LATERAL (
+  SELECT r.id FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.id = n.id AND r.expires <= %(now)s OFFSET 0
+) r;
 
 -- name: insert_parents
 -- Store what records derive from (kind 0) or refer to (kind 1), as far as that is there.

@@ -1,6 +1,9 @@
 -- name: lock_tenant
--- Lock a tenant for the one writer it may have, and read its highest numbers.
-SELECT made, seq, doc, names, sealed, unnamed FROM remloom.tenants WHERE tenant_id = %(tenant)s FOR UPDATE;
+-- Lock a tenant for the one writer it may have, and read whether a record has expired, and its highest numbers.
+SELECT made, EXISTS (
+  SELECT FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.expires <= %(now)s
+), seq, doc, names, sealed, unnamed
+FROM remloom.tenants WHERE tenant_id = %(tenant)s FOR UPDATE;
 
 -- name: store_numbers
 -- Store the highest numbers that a tenant has given out.

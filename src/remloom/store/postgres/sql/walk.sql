@@ -4,13 +4,21 @@
 -- edge that reached it; how many keys it `reached`, though the last level keeps only as many as may
 -- be shown; and the keys `seen` by then. Nothing is walked where a record of several keys exists:
 -- then `aliased` is true, and `walk_aliased` does it.
-WITH RECURSIVE level AS (
+WITH RECURSIVE gone AS MATERIALIZED (
+  -- The keys that only records have which have expired.
+  SELECT n.key FROM remloom.records r JOIN remloom.names n ON n.tenant_id = t.tenant AND n.id = r.id
+  WHERE r.tenant_id = t.tenant AND r.expires <= %(now)s AND NOT EXISTS (
+    SELECT FROM remloom.names o JOIN remloom.records p ON p.tenant_id = t.tenant AND p.id = o.id
+    WHERE o.tenant_id = t.tenant AND o.key = n.key AND (p.expires IS NULL OR p.expires > %(now)s)
+  )
+), level AS (
   SELECT 0 AS depth, s.keys, s.keys AS paths, NULL::{type} AS vals, 0::bigint AS reached, s.keys AS seen
   FROM (
     SELECT array_agg(s.key COLLATE "C" ORDER BY s.position) AS keys
     FROM unnest(%(starts)b::text[]) WITH ORDINALITY s (key, position)
     -- OFFSET 0: a probe for each key, whatever the planner thinks.
     WHERE EXISTS (SELECT FROM remloom.names n WHERE n.tenant_id = t.tenant AND n.key = s.key OFFSET 0)
+      AND s.key NOT IN (SELECT g.key FROM gone g)
       AND NOT EXISTS (SELECT FROM remloom.names n WHERE n.tenant_id = t.tenant AND n.kin)
   ) s
   UNION ALL
@@ -25,7 +33,7 @@ WITH RECURSIVE level AS (
         WHERE e.tenant_id = t.tenant AND e.own = p.key AND remloom.in_force(e, %(at)s, %(past)s){types}
         ORDER BY value {way}, e.created DESC, e.other, e.rel LIMIT %(limit)s
       ) e
-      WHERE e.other NOT IN (SELECT unnest(l.seen))
+      WHERE e.other NOT IN (SELECT unnest(l.seen)) AND e.other NOT IN (SELECT g.key FROM gone g)
       ORDER BY e.other, p.position, e.value {way}, e.created DESC, e.rel
     )
     SELECT array_agg(k.other) AS keys, array_agg(k.path || chr(30) || k.other) AS paths,
@@ -75,13 +83,21 @@ FROM level l;
 -- name: walk_both_ways
 -- Walk breadth first along the edges that leave keys, and those that enter them.
 -- See `walk`; the first edges of a key are the first of both kinds together.
-WITH RECURSIVE level AS (
+WITH RECURSIVE gone AS MATERIALIZED (
+  -- The keys that only records have which have expired.
+  SELECT n.key FROM remloom.records r JOIN remloom.names n ON n.tenant_id = t.tenant AND n.id = r.id
+  WHERE r.tenant_id = t.tenant AND r.expires <= %(now)s AND NOT EXISTS (
+    SELECT FROM remloom.names o JOIN remloom.records p ON p.tenant_id = t.tenant AND p.id = o.id
+    WHERE o.tenant_id = t.tenant AND o.key = n.key AND (p.expires IS NULL OR p.expires > %(now)s)
+  )
+), level AS (
   SELECT 0 AS depth, s.keys, s.keys AS paths, NULL::{type} AS vals, 0::bigint AS reached, s.keys AS seen
   FROM (
     SELECT array_agg(s.key COLLATE "C" ORDER BY s.position) AS keys
     FROM unnest(%(starts)b::text[]) WITH ORDINALITY s (key, position)
     -- OFFSET 0: a probe for each key, whatever the planner thinks.
     WHERE EXISTS (SELECT FROM remloom.names n WHERE n.tenant_id = t.tenant AND n.key = s.key OFFSET 0)
+      AND s.key NOT IN (SELECT g.key FROM gone g)
       AND NOT EXISTS (SELECT FROM remloom.names n WHERE n.tenant_id = t.tenant AND n.kin)
   ) s
   UNION ALL
@@ -103,7 +119,7 @@ WITH RECURSIVE level AS (
         )
         ORDER BY value {way}, created DESC, other, rel LIMIT %(limit)s
       ) e
-      WHERE e.other NOT IN (SELECT unnest(l.seen))
+      WHERE e.other NOT IN (SELECT unnest(l.seen)) AND e.other NOT IN (SELECT g.key FROM gone g)
       ORDER BY e.other, p.position, e.value {way}, e.created DESC, e.rel
     )
     SELECT array_agg(k.other) AS keys, array_agg(k.path || chr(30) || k.other) AS paths,

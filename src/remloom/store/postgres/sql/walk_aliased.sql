@@ -3,7 +3,14 @@
 -- As `walk`, but a record is one node, by the first of its keys that is reached. A level knows which
 -- of its keys are of such records (`aliased`); and for each key `seen`, in `nodes`, the one by which
 -- its record was reached.
-WITH RECURSIVE level AS (
+WITH RECURSIVE gone AS MATERIALIZED (
+  -- The keys that only records have which have expired.
+  SELECT n.key FROM remloom.records r JOIN remloom.names n ON n.tenant_id = t.tenant AND n.id = r.id
+  WHERE r.tenant_id = t.tenant AND r.expires <= %(now)s AND NOT EXISTS (
+    SELECT FROM remloom.names o JOIN remloom.records p ON p.tenant_id = t.tenant AND p.id = o.id
+    WHERE o.tenant_id = t.tenant AND o.key = n.key AND (p.expires IS NULL OR p.expires > %(now)s)
+  )
+), level AS (
   SELECT 0 AS depth, s.keys, s.keys AS paths, NULL::{type} AS vals, 0::bigint AS reached,
          (
            SELECT array_agg(EXISTS (
@@ -38,6 +45,7 @@ WITH RECURSIVE level AS (
     FROM unnest(%(starts)b::text[]) WITH ORDINALITY s (key, position)
     -- OFFSET 0: a probe for each key, whatever the planner thinks.
     WHERE EXISTS (SELECT FROM remloom.names n WHERE n.tenant_id = t.tenant AND n.key = s.key OFFSET 0)
+      AND s.key NOT IN (SELECT g.key FROM gone g)
       -- Of several keys of one record the walk starts from the first.
       AND NOT EXISTS (
         SELECT FROM unnest(%(starts)b::text[]) WITH ORDINALITY o (key, position) CROSS JOIN LATERAL (
@@ -86,7 +94,7 @@ WITH RECURSIVE level AS (
         -- would then go by the rows of an earlier level.
         OFFSET 0
       ) e
-      WHERE e.other NOT IN (SELECT unnest(l.seen))
+      WHERE e.other NOT IN (SELECT unnest(l.seen)) AND e.other NOT IN (SELECT g.key FROM gone g)
       ORDER BY e.other, p.position, e.value {way}, e.created DESC, e.rel
     ), numbered AS MATERIALIZED (
       SELECT f.*, row_number() OVER (ORDER BY position, value {way}, created DESC, other, rel) AS number
@@ -162,7 +170,14 @@ FROM level l;
 -- name: walk_aliased_both_ways
 -- Walk breadth first along the edges that leave keys, and enter them, where records have several keys.
 -- See `walk_aliased` and `walk_both_ways`.
-WITH RECURSIVE level AS (
+WITH RECURSIVE gone AS MATERIALIZED (
+  -- The keys that only records have which have expired.
+  SELECT n.key FROM remloom.records r JOIN remloom.names n ON n.tenant_id = t.tenant AND n.id = r.id
+  WHERE r.tenant_id = t.tenant AND r.expires <= %(now)s AND NOT EXISTS (
+    SELECT FROM remloom.names o JOIN remloom.records p ON p.tenant_id = t.tenant AND p.id = o.id
+    WHERE o.tenant_id = t.tenant AND o.key = n.key AND (p.expires IS NULL OR p.expires > %(now)s)
+  )
+), level AS (
   SELECT 0 AS depth, s.keys, s.keys AS paths, NULL::{type} AS vals, 0::bigint AS reached,
          (
            SELECT array_agg(EXISTS (
@@ -197,6 +212,7 @@ WITH RECURSIVE level AS (
     FROM unnest(%(starts)b::text[]) WITH ORDINALITY s (key, position)
     -- OFFSET 0: a probe for each key, whatever the planner thinks.
     WHERE EXISTS (SELECT FROM remloom.names n WHERE n.tenant_id = t.tenant AND n.key = s.key OFFSET 0)
+      AND s.key NOT IN (SELECT g.key FROM gone g)
       -- Of several keys of one record the walk starts from the first.
       AND NOT EXISTS (
         SELECT FROM unnest(%(starts)b::text[]) WITH ORDINALITY o (key, position) CROSS JOIN LATERAL (
@@ -259,7 +275,7 @@ WITH RECURSIVE level AS (
         -- would then go by the rows of an earlier level.
         OFFSET 0
       ) e
-      WHERE e.other NOT IN (SELECT unnest(l.seen))
+      WHERE e.other NOT IN (SELECT unnest(l.seen)) AND e.other NOT IN (SELECT g.key FROM gone g)
       ORDER BY e.other, p.position, e.value {way}, e.created DESC, e.rel
     ), numbered AS MATERIALIZED (
       SELECT f.*, row_number() OVER (ORDER BY position, value {way}, created DESC, other, rel) AS number

@@ -118,10 +118,19 @@ SELECT EXISTS (SELECT 1 FROM edges INDEXED BY edges_until WHERE valid_to IS NOT 
   OR EXISTS (SELECT 1 FROM edges INDEXED BY edges_since WHERE valid_from IS NOT NULL);
 
 -- name: next_change
--- When the next edge begins or ends.
+-- When the next edge begins or ends, or the next record expires.
 SELECT min(at) FROM (
   SELECT min(valid_to) AS at FROM edges INDEXED BY edges_until WHERE valid_to > :now
   UNION ALL SELECT min(valid_from) FROM edges INDEXED BY edges_since WHERE valid_from > :now
+  UNION ALL SELECT min(expires) FROM records WHERE expires > :now
+);
+
+-- name: expired_labels
+-- The labels that only records have which have expired.
+SELECT n.lid FROM records r CROSS JOIN names n ON n.rid = r.rid
+WHERE r.expires <= :now AND NOT EXISTS (
+  SELECT 1 FROM names o CROSS JOIN records p ON p.rid = o.rid
+  WHERE o.lid = n.lid AND (p.expires IS NULL OR p.expires > :now)
 );
 
 -- name: has_aliases

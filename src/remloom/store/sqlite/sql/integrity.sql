@@ -100,3 +100,7 @@ SELECT doc FROM records WHERE doc IS NOT NULL;
 -- name: vector_numbers
 -- The number of every vector of the current model. Full scan.
 SELECT vid FROM vectors WHERE model = (SELECT model FROM models WHERE current = 1);
+
+-- name: expiry_not_indexed
+-- Records that expire at another time than the column says. Full scan.
+SELECT id FROM records WHERE (expires IS NULL) <> (body ->> '$.expires_at' IS NULL) LIMIT :limit;

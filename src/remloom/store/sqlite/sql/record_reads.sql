@@ -18,7 +18,7 @@ CROSS JOIN names n ON n.lid = l.lid CROSS JOIN records r ON r.rid = n.rid;
 -- The records whose keys are in a range, in the order of the keys.
 SELECT r.body ->> '$.name', n.rank, l.key, r.schema, r.body, r.content
 FROM labels l CROSS JOIN names n ON n.lid = l.lid CROSS JOIN records r ON r.rid = n.rid
-WHERE l.key >= :first AND l.key < :last ORDER BY l.key LIMIT :limit;
+WHERE l.key >= :first AND l.key < :last AND (r.expires IS NULL OR r.expires > :now) ORDER BY l.key LIMIT :limit;
 
 -- name: first_words
 -- Of some words, those that a key is or begins with.
@@ -32,6 +32,7 @@ SELECT r.rid, r.schema, r.body, r.content FROM records r
 WHERE r.schema = 'resources' AND r.body ->> '$.uri' = :uri
   AND coalesce(r.body ->> '$.ordinal', 0) > :after
   AND coalesce(r.body ->> '$.ordinal', 0) < coalesce(:before, 9223372036854775807)
+  AND (r.expires IS NULL OR r.expires > :now)
 ORDER BY coalesce(r.body ->> '$.ordinal', 0) {way}, r.rid {way} LIMIT coalesce(:limit, -1);
 
 -- name: messages
@@ -86,3 +87,12 @@ WHERE r.thin IS NOT 1 AND (:schema IS NULL OR r.schema = :schema) ORDER BY r.rid
 -- The thin entities, if they are of the schema that is asked for.
 SELECT r.rid, r.schema, r.body, r.content FROM records r
 WHERE r.thin = 1 AND r.schema = 'entities' AND coalesce(:schema, 'entities') = 'entities' ORDER BY r.id;
+
+-- name: expired
+-- The records that have expired, those of the earliest time first.
+SELECT r.rid, r.schema, r.body, r.content FROM records r
+WHERE r.expires <= :now ORDER BY r.expires, r.rid LIMIT :limit;
+
+-- name: last_expired
+-- When the last record expired that has; NULL when none has.
+SELECT max(expires) FROM records WHERE expires <= :now;

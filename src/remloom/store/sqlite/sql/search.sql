@@ -9,12 +9,12 @@ SELECT h.key, n.rank, r.rid, r.schema, r.body, r.content
 FROM json_each(:label_nos) h CROSS JOIN names n ON n.lid = h.value CROSS JOIN records r ON r.rid = n.rid
 WHERE r.type = :type OR r.schema = :type OR substr(r.type, 1, length(:type) + 1) = :type || '/';
 
--- name: label_has_type
--- Whether a label is that of a record of one type or one below it, or of one schema.
+-- name: label_has_record
+-- Whether a label is that of a record that has not expired, of one type or one below it, or of one schema.
 SELECT EXISTS (
   SELECT 1 FROM names n CROSS JOIN records r ON r.rid = n.rid
-  WHERE n.lid = :label_no
-    AND (r.type = :type OR r.schema = :type OR substr(r.type, 1, length(:type) + 1) = :type || '/')
+  WHERE n.lid = :label_no AND (r.expires IS NULL OR r.expires > :now)
+    AND (:type IS NULL OR r.type = :type OR r.schema = :type OR substr(r.type, 1, length(:type) + 1) = :type || '/')
 );
 
 -- name: records_of_texts

@@ -36,7 +36,8 @@ SELECT lid, vid, doc, dead, (SELECT model FROM models WHERE current = 1) FROM se
 
 -- name: texts_after
 -- The texts above a number, as many as are read at a time.
-SELECT r.doc, r.rid, r.schema, r.body, r.content FROM records r WHERE r.doc > :after ORDER BY r.doc LIMIT :limit;
+SELECT r.doc, r.rid, r.schema, r.body, r.content FROM records r WHERE r.doc > :after
+  AND (r.expires IS NULL OR r.expires > :now) ORDER BY r.doc LIMIT :limit;
 
 -- name: vectors_after
 -- The vectors of a model above a number, as many as are read at a time.

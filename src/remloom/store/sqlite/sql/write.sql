@@ -10,6 +10,11 @@ UPDATE sequence SET rid = :record_no, lid = :label_no, vid = :vector_no, doc = :
 -- A record by its id, with the number of its text.
 SELECT r.rid, r.schema, r.body, r.content, r.doc FROM records r WHERE r.id = :id;
 
+-- name: update_times
+-- When records were last updated, of those that have not expired.
+SELECT r.id, r.updated FROM json_each(:ids) i CROSS JOIN records r ON r.id = i.value
+WHERE r.expires IS NULL OR r.expires > :now;
+
 -- name: namesakes
 -- The entities that a label names, or that are thin and have it: id, type, whether thin, whether it is their own.
 SELECT r.id, r.type, r.thin, n.rank > 0 OR n.total = 1 FROM names n CROSS JOIN records r ON r.rid = n.rid
@@ -22,8 +27,24 @@ WHERE n.lid = :label_no AND n.rank = 0 AND n.rid <> :record_no AND n.rid <= :las
 
 -- name: add_record
 -- Stores a record.
-INSERT INTO records (rid, id, schema, type, thin, starts, ends, created, updated, doc, body, content)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO records (rid, id, schema, type, thin, starts, ends, created, updated, doc, body, content, expires)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: expired_among
+-- The records that have expired and have one of some ids, or one of some keys.
+SELECT r.id FROM json_each(:ids) i CROSS JOIN records r ON r.id = i.value WHERE r.expires <= :now
+UNION
+SELECT r.id FROM json_each(:keys) k CROSS JOIN labels l ON l.key = k.value
+CROSS JOIN names n ON n.lid = l.lid CROSS JOIN records r ON r.rid = n.rid WHERE r.expires <= :at;
+
+-- name: expiring
+-- The records of some ids that have not expired.
+SELECT r.rid, r.schema, r.body FROM json_each(:ids) i CROSS JOIN records r ON r.id = i.value
+WHERE r.expires IS NULL OR r.expires > :now;
+
+-- name: set_expiry
+-- Stores when a record expires.
+UPDATE records SET expires = :expires, body = :body WHERE rid = :record_no;
 
 -- name: add_label
 -- Stores a label that no edge leaves yet.

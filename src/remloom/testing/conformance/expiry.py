@@ -1,0 +1,343 @@
+"""The store contract as tests: records that expire."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from ...model import Edge, Entity, Moment, Record, Resource
+from ...predicates import Query
+from ...store.batch import Batch
+from ...store.contract import Reads, Store
+from ...store.encoding import micros
+from ...store.specs import ChunkRange, NameSpec, SearchSpec, WalkSpec
+from .opening import DAY, T0, Opened, Opening, edges_at, lookup, names, put, selected
+
+__all__ = ["Expiry"]
+
+HOUR = timedelta(hours=1)
+_NEAR = [1.0, 0.0]
+
+
+class Clock:
+    """The time by which records expire, set by hand."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.at = datetime.now(UTC)
+        patch.setattr("remloom.store.expiry.time_ns", lambda: (micros(self.at) or 0) * 1000)
+
+    def after(self, hours: int) -> datetime:
+        """The time so many hours from the one it shows."""
+        return self.at + hours * HOUR
+
+    def advance(self, hours: int) -> None:
+        self.at = self.after(hours)
+
+
+class Expiry(Opened):
+    """Records that expire."""
+
+    @pytest.fixture
+    def clock(self, monkeypatch: pytest.MonkeyPatch) -> Clock:
+        return Clock(monkeypatch)
+
+    def test_when_a_record_expires_is_read_back_and_selected(
+        self, store: Store, clock: Clock, reopen: Opening
+    ) -> None:
+        at = clock.after(2)
+        ids = put(
+            store,
+            Resource(name="note", content="tea", expires_at=at),
+            Entity(name="Ann", expires_at=at),
+            Moment(name="lunch", expires_at=at),
+            Entity(name="Bob"),
+        ).ids
+        again = reopen()
+        found = [again.records.get(None, id) for id in ids]
+        assert [record and record.expires_at for record in found] == [at, at, at, None]
+        sql = "SELECT name FROM entities WHERE expires_at IS {} NULL"
+        assert selected(again, sql.format("NOT")).rows == [("Ann",)]
+        assert selected(again, sql.format("")).rows == [("Bob",)]
+
+    def test_nothing_returns_a_record_from_the_moment_it_expires(
+        self, store: Store, clock: Clock
+    ) -> None:
+        put(store, *_two_of_each(clock.after(2)))
+        assert _seen(store) == {read: {"brief", "lasting"} for read in READS}
+        clock.advance(1)
+        assert _seen(store) == {read: {"brief", "lasting"} for read in READS}
+        clock.advance(1)
+        assert _seen(store) == {read: {"lasting"} for read in READS}
+        assert store.admin.check() == []
+
+    def test_what_has_expired_takes_nobody_s_place_within_a_limit(
+        self, store: Store, clock: Clock
+    ) -> None:
+        for number in range(30):
+            at = clock.after(1) if number % 10 else None
+            content = f"tea {'and more ' * (number % 10 == 0)}"
+            near = [1.0, 0.1 + 0.01 * number if at is None else 0.0]
+            put(
+                store,
+                Resource(
+                    name=f"note {number}", uri="a.md", ordinal=number, content=content,
+                    embedding=near, expires_at=at,
+                ),
+            )  # fmt: skip
+        clock.advance(1)
+        lasting = {"note 0", "note 10", "note 20"}
+        searching = SearchSpec(schema="resources", limit=3)
+        assert set(names(store.search.text("tea", searching))) == lasting
+        assert set(names(store.search.vector(_NEAR, searching))) == lasting
+        spec = NameSpec(threshold=0.3, limit=3)
+        assert set(names(store.search.names("note 1", spec))) == lasting
+        assert set(store.records.complete("note", 3)) == lasting
+        in_order = ["note 0", "note 10", "note 20"]
+        assert names(store.records.chunks("a.md", ChunkRange(limit=2))) == in_order[:2]
+        assert names(store.records.chunks("a.md", ChunkRange(limit=2, last=True))) == in_order[1:]
+        query = Query().order_by("ordinal").limit(1).offset(1)
+        assert names(store.records.query("resources", query)) == ["note 10"]
+        sql = "SELECT name FROM resources ORDER BY ordinal LIMIT 1 OFFSET 2"
+        assert selected(store, sql).rows == [("note 20",)]
+        texts = store.records.texts_after(0, 2)
+        assert [record.name for _, record in texts] == in_order[:2]
+
+    def test_no_walk_goes_through_what_has_expired(self, store: Store, clock: Clock) -> None:
+        put(store, *(Entity(name=name) for name in ("a", "c", "d")))
+        put(store, Entity(name="b", aliases=("bee",), expires_at=clock.after(1)))
+        put(
+            store,
+            Edge(src="a", rel_type="r", dst="bee"),
+            Edge(src="b", rel_type="r", dst="c"),
+            Edge(src="a", rel_type="r", dst="d"),
+        )
+        assert _walked(store, "a") == {"bee", "c", "d"}
+        clock.advance(1)
+        assert _walked(store, "a") == {"d"}
+        assert _walked(store, "b") == set()
+        # a label that somebody else has too is that one's
+        put(store, Resource(name="Bee", content="A bee."))
+        put(store, Edge(src="a", rel_type="r", dst="bee"))
+        assert _walked(store, "a") == {"bee", "d"}
+
+    def test_when_a_record_expires_is_set_without_writing_it(
+        self, store: Store, clock: Clock
+    ) -> None:
+        long = "long " * 2_000
+        entity, note = put(store, Entity(name="Ann"), Resource(name="note", content=long)).ids
+        before = store.records.get(None, note)
+        at = clock.after(1)
+        assert store.set_expiry([entity, note, note, "nobody"], at) == 2
+        assert before is not None
+        assert store.records.get(None, note) == replace(before, expires_at=at)
+        assert store.set_expiry([note], clock.after(3)) == 1
+        clock.advance(1)
+        assert lookup(store, "ann") == []
+        assert names(lookup(store, "note")) == ["note"]
+        assert store.set_expiry([entity, note], None) == 1
+        clock.advance(99)
+        assert store.records.get(None, note) == before
+        assert names(store.records.expired(9)) == ["Ann"]
+        assert store.admin.check() == []
+
+    def test_what_expired_is_listed_by_its_time_until_it_is_erased(
+        self, store: Store, clock: Clock
+    ) -> None:
+        for name, hours in (("c", 3), ("a", 1), ("b", 2), ("d", 4)):
+            put(store, Entity(name=name, expires_at=clock.after(hours)))
+        assert store.records.expired(9) == []
+        clock.advance(3)
+        assert names(store.records.expired(9)) == ["a", "b", "c"]
+        assert names(store.records.expired(2)) == ["a", "b"]
+        assert names(list(store.records.all())) == ["d"]
+        assert names(list(store.records.all(expired=True))) == ["c", "a", "b", "d"]
+        seen: list[str] = []
+
+        def work(reads: Reads) -> Batch:
+            expired = reads.records.expired(2)
+            seen.extend(names([reads.records.get(None, record.id) for record in expired]))
+            return Batch(deleted=tuple(record.id for record in expired))
+
+        assert len(store.erase(work).ids) == 2
+        assert seen == ["a", "b"]
+        assert names(store.records.expired(9)) == ["c"]
+
+    def test_an_update_does_not_see_what_has_expired(self, store: Store, clock: Clock) -> None:
+        (id,) = put(store, Entity(name="Ann", expires_at=clock.after(1))).ids
+        clock.advance(1)
+        seen: list[Any] = []
+
+        def work(reads: Reads) -> Batch:
+            seen.extend((reads.records.get(None, id), reads.records.lookup(["ann"])["ann"]))
+            return Batch()
+
+        store.update(work)
+        assert seen == [None, []]
+
+    def test_what_is_written_over_something_expired_is_new(
+        self, store: Store, clock: Clock
+    ) -> None:
+        put(
+            store,
+            Resource(id="r", name="note", content="old words", expires_at=clock.after(1)),
+            Resource(id="child", name="child", content="of it", parents=("r",)),
+            Entity(name="Ann", type="person", summary="old", expires_at=clock.after(1)),
+            Edge(src="Ann", rel_type="likes", dst="tea"),
+        )
+        clock.advance(1)
+        written = put(
+            store,
+            Resource(id="r", name="note", content="new words"),
+            Entity(name="Ann", type="person"),
+            Edge(src="Ann", rel_type="likes", dst="coffee"),
+        )
+        assert written.created == 2
+        (ann,) = lookup(store, "ann")
+        assert isinstance(ann, Entity)
+        assert ann.summary == ""
+        assert edges_at(store, "ann") == {("ann", "likes", "coffee")}
+        assert store.records.get(None, "child") is None
+        assert names(store.search.text("words", SearchSpec(limit=9))) == ["note"]
+        assert store.search.text("old", SearchSpec(limit=9)) == []
+        assert store.records.expired(9) == []
+        assert store.admin.check() == []
+
+    def test_an_edge_to_the_label_of_something_expired_stays(
+        self, store: Store, clock: Clock
+    ) -> None:
+        put(store, Entity(name="Ann", summary="old", expires_at=clock.after(1)))
+        clock.advance(1)
+        put(store, Edge(src="Bob", rel_type="knows", dst="Ann"))
+        (ann,) = lookup(store, "ann")
+        assert isinstance(ann, Entity)
+        assert (ann.thin, ann.summary) == (True, "")
+        store.delete([record.id for record in store.records.expired(9)])
+        assert edges_at(store, "ann") == {("bob", "knows", "ann")}
+
+    def test_an_entity_that_is_written_of_again_keeps_its_time_unless_it_gets_another(
+        self, store: Store, clock: Clock
+    ) -> None:
+        at, later = clock.after(1), clock.after(2)
+        put(store, Entity(name="Ann", expires_at=at))
+        put(store, Entity(name="Ann", summary="A baker."))
+        assert [record.expires_at for record in lookup(store, "ann")] == [at]
+        put(store, Entity(name="Ann", expires_at=later))
+        (ann,) = lookup(store, "ann")
+        assert ann.expires_at == later
+        # by its id, a record is replaced by what is written
+        put(store, Entity(id=ann.id, name="Ann"))
+        assert [record.expires_at for record in lookup(store, "ann")] == [None]
+
+    def test_whatever_expires_when_exactly_what_has_not_is_found(
+        self, store: Store, clock: Clock
+    ) -> None:
+        chance = random.Random(7)
+        expires: dict[str, datetime | None] = {}
+        ids: dict[str, str] = {}
+        for _ in range(60):
+            name = f"note {chance.randrange(12)}"
+            at = chance.choice([None, clock.after(chance.randrange(-1, 5))])
+            match chance.randrange(4):
+                case 0:
+                    clock.advance(chance.randrange(3))
+                case 1 if name in ids:
+                    if _is_due(expires[name], clock.at):
+                        assert store.set_expiry([ids[name]], at) == 0
+                    else:
+                        assert store.set_expiry([ids[name]], at) == 1
+                        expires[name] = at
+                case _:
+                    record = Resource(id=f"id of {name}", name=name, content="tea", expires_at=at)
+                    (ids[name],) = put(store, record).ids
+                    expires[name] = at
+            there = {name for name, at in expires.items() if not _is_due(at, clock.at)}
+            found = names(store.search.text("tea", SearchSpec(limit=20)))
+            assert set(found) == there
+            assert set(names(store.records.query("resources", Query()))) == there
+            assert {name for (name,) in selected(store, "SELECT name FROM resources").rows} == there
+            assert {name for name in expires if lookup(store, name.replace(" ", "-"))} == there
+            assert set(names(store.records.expired(20))) == expires.keys() - there
+        assert store.admin.check() == []
+
+
+def _is_due(at: datetime | None, now: datetime) -> bool:
+    return at is not None and at <= now
+
+
+def _walked(store: Store, start: str) -> set[str]:
+    walk = store.graph.walk(WalkSpec([start], direction="out", depth=3))
+    return {step.key for step in walk.steps}
+
+
+def _two_of_each(at: datetime) -> list[Record]:
+    """Of each schema a record that expires, and one that does not."""
+    records: list[Record] = []
+    for name, expires_at in (("brief", at), ("lasting", None)):
+        records += [
+            Entity(id=f"e {name}", name=name, aliases=("two words",), expires_at=expires_at),
+            Resource(
+                id=f"r {name}", name=name, uri="a.md", content="tea", embedding=_NEAR,
+                metadata={"message_ids": ["1"]}, expires_at=expires_at,
+            ),
+            Moment(
+                id=f"m {name}", name=name, starts_at=T0, ends_at=T0 + HOUR,
+                resource_refs=("r lasting",), expires_at=expires_at,
+            ),
+        ]  # fmt: skip
+    return records
+
+
+def _got(store: Store) -> list[Record]:
+    ids = [f"{schema} {name}" for schema in "erm" for name in ("brief", "lasting")]
+    return [record for id in ids if (record := store.records.get(None, id)) is not None]
+
+
+_FOUND = SearchSpec(schema="resources", limit=9)
+READS: dict[str, Callable[[Store], Iterable[Any]]] = {
+    "get": _got,
+    "lookup": lambda store: lookup(store, "brief") + lookup(store, "lasting"),
+    "lookup of several": lambda store: [
+        record
+        for records in store.records.lookup(["brief", "lasting"]).values()
+        for record in records
+    ],
+    "lookup of an alias": lambda store: lookup(store, "two-words"),
+    "chunks": lambda store: store.records.chunks("a.md"),
+    "messages": lambda store: store.records.messages("a.md", ["1"]),
+    "referring": lambda store: store.records.referring(["r lasting"]),
+    "query": lambda store: store.records.query("entities", Query()),
+    "moments_between": lambda store: store.records.moments_between(T0 - DAY, T0 + DAY),
+    "texts_after": lambda store: [record for _, record in store.records.texts_after(0, 99)],
+    "all": lambda store: store.records.all(),
+    "names": lambda store: [
+        match
+        for name in ("brief", "lasting")
+        for match in store.search.names(name, NameSpec(threshold=0.9, limit=9))
+    ],
+    "names of a type": lambda store: [
+        match
+        for name in ("brief", "lasting")
+        for match in store.search.names(name, NameSpec(threshold=0.9, limit=9, type="moments"))
+    ],
+    "text": lambda store: store.search.text("tea", _FOUND),
+    "vector": lambda store: store.search.vector(_NEAR, _FOUND),
+}
+
+
+def _seen(store: Store) -> dict[str, set[str]]:
+    """What each way of reading returns, by name."""
+    seen = {read: set(names(list(call(store)))) for read, call in READS.items()}
+    for schema in ("entities", "resources", "moments"):
+        rows = selected(store, f"SELECT name FROM {schema}").rows
+        assert {name for (name,) in rows} == seen["lookup"]
+        ((count,),) = selected(store, f"SELECT count(*) FROM {schema}").rows
+        assert count == len(seen["lookup"])
+    assert {name for name in ("brief", "lasting") if name in store.records.complete("", 9)} == (
+        seen["lookup"]
+    )
+    return seen
