@@ -38,6 +38,8 @@ _FORGETTING = (
     derive("forget", "POST /v1/forget", "forget", destructive=True),
     derive("delete_resource", "DELETE /v1/resources/{id}", "forget", destructive=True),
     _admin("delete_edge", "DELETE /v1/edges", "forget", destructive=True),
+    _admin("set_expiry", "POST /v1/expiry", "forget", idempotent=True, destructive=True),
+    _admin("sweep", "POST /v1/sweep", "forget", is_long=True, idempotent=True, destructive=True),
 )
 _GETTING = (
     derive("get_resource", "GET /v1/resources/{id}", "read"),
