@@ -82,6 +82,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     cache_mb: int = 256  # page cache of the database for reading; half as much again while writing
     busy_timeout: float = 30.0  # seconds to wait for another process's write
     pool_size: int = 8  # connections to PostgreSQL at most
+    serve_bind: str = "127.0.0.1:8765"  # where `remloom serve` listens
     hnsw_m: int = 16
     hnsw_ef_construction: int = 200
     hnsw_ef: int = 50

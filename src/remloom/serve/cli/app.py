@@ -77,6 +77,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "metrics": "metrics",
     },
     "Know the user": {"profile": "profile"},
+    "Serve": {"serve": "serving"},
     "Care": {
         "stats": "records",
         "usage": "usage",

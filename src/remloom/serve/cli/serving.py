@@ -1,0 +1,84 @@
+"""`serve`: the memory over HTTP."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ...errors import InvalidInputError, MissingExtraError, SettingsError
+from .app import Call, command
+from .terminal import echo
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+    from ...settings import Settings
+
+__all__: list[str] = []
+
+DRAINING = 20  # seconds that calls have to end in, after SIGTERM
+AT_ONCE = 2_000  # connections with a request in them; more are told to come again
+KEPT_ALIVE = 30  # seconds that a silent connection is kept
+
+
+@command("serve")
+@click.option("--bind", metavar="HOST:PORT", help="Where to listen. [default: 127.0.0.1:8765]")
+def serve(call: Call, bind: str | None) -> None:
+    """Serve the memories of a home over HTTP: REST, tools, and pages.
+
+    SIGTERM and Ctrl-C let the calls that have begun end first.
+    """
+    from msgspec.structs import replace
+
+    settings = call.settings()
+    if bind is not None:
+        settings = replace(settings, serve_bind=bind)
+    host, port = parse_bind(settings.serve_bind)
+    app = _app(settings)
+    import uvicorn
+
+    shown = f"[{host}]" if ":" in host else host
+    echo(f"serving {settings.shown_home} at http://{shown}:{port}", err=True)
+    echo(f"what it offers: http://{shown}:{port}/openapi.json", err=True)
+    uvicorn.run(
+        app,
+        host=host,
+        port=port,
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        # who calls is told by the key; what a proxy says of it is taken from this machine alone
+        proxy_headers=False,
+        timeout_graceful_shutdown=DRAINING,
+        timeout_keep_alive=KEPT_ALIVE,
+        limit_concurrency=AT_ONCE,
+    )
+
+
+def _app(settings: Settings) -> Starlette:
+    try:
+        from ..http.app import create_app
+    except ImportError as error:
+        raise MissingExtraError("remloom serve", "serve") from error
+    try:
+        return create_app(settings)
+    except ModuleNotFoundError as error:
+        raise SettingsError("this server has no guard, and does not start without one") from error
+
+
+def parse_bind(text: str) -> tuple[str, int]:
+    """Take an address apart.
+
+    Raises:
+        InvalidInputError: it is no host and port.
+
+    >>> parse_bind("127.0.0.1:8765"), parse_bind("[::1]:80")
+    (('127.0.0.1', 8765), ('::1', 80))
+    """
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65_535:
+        raise InvalidInputError(
+            f"{text!r} is no address to listen at", remedy="give host and port: 127.0.0.1:8765"
+        )
+    return host.removeprefix("[").removesuffix("]"), int(port)

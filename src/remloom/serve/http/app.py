@@ -1,0 +1,127 @@
+"""The server's application: every door of it, behind the guard."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TypeAlias
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ...operations import METHODS, Operation
+from ...settings import Settings
+from ..service import Service
+from . import health
+from .endpoint import Endpoint
+from .problems import refusal, unexpected
+from .request_ids import RequestIds
+
+__all__ = ["MakeGuard", "create_app"]
+
+LEAST_ZIPPED = 1_000  # bytes of an answer that is compressed
+ZIP_LEVEL = 4  # beyond it, time grows faster than answers shrink
+
+# modules whose `mount(service)` makes routes beside those of REST
+DOORS: tuple[str, ...] = ()
+
+# puts the guard before an application
+MakeGuard: TypeAlias = Callable[[ASGIApp, Service], ASGIApp]
+
+
+def create_app(
+    settings: Settings, *, service: Service | None = None, guard: MakeGuard | None = None
+) -> Starlette:
+    """Make the application that `remloom serve` runs; `app.state.service` does its work.
+
+    Args:
+        service: default one of these settings, which is closed when the application ends.
+        guard: stands before all routes; default that of `remloom.serve.guard`.
+    """
+    working = service or Service(settings)
+    make_guard = guard or _guard()
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            if service is None:
+                working.close()
+
+    app = Starlette(
+        routes=[*health.routes(working), *_operation_routes(working, METHODS), *_mounted(working)],
+        middleware=[
+            Middleware(RequestIds),
+            Middleware(make_guard, working),
+            Middleware(GZipMiddleware, minimum_size=LEAST_ZIPPED, compresslevel=ZIP_LEVEL),
+            Middleware(_EncodedPaths),
+        ],
+        exception_handlers={HTTPException: _refuse, Exception: _fail},
+        lifespan=lifespan,
+    )
+    app.state.service = working
+    return app
+
+
+def _guard() -> MakeGuard:
+    # never a server without its guard
+    module = import_module("remloom.serve.guard.middleware")
+    make: MakeGuard = module.Guard
+    return make
+
+
+def _mounted(service: Service) -> list[BaseRoute]:
+    """The doors that are optional: tools over MCP, and the pages."""
+    routes: list[BaseRoute] = []
+    for door in DOORS:
+        # one that is there and does not work is an error
+        if find_spec(door) is not None:
+            routes += import_module(door).mount(service)
+    return routes
+
+
+def _operation_routes(service: Service, operations: Iterable[Operation]) -> list[Route]:
+    """Make a route for each path; those without parameters first, as they say more exactly."""
+    paths: dict[str, dict[str, Operation]] = {}
+    for operation in operations:
+        if operation.route is not None:
+            paths.setdefault(operation.route.path, {})[operation.route.method] = operation
+    ordered = sorted(paths, key=lambda path: "{" in path)
+    return [Route(path, Endpoint(service, paths[path])) for path in ordered]
+
+
+def _refuse(request: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        raise TypeError(type(error))
+    if error.status_code == 404:
+        error = HTTPException(
+            404, f"there is no {request.url.path}\n/openapi.json has what there is"
+        )
+    return refusal(error, request.scope["state"].get("request_id", ""))
+
+
+def _fail(request: Request, error: Exception) -> Response:
+    # the traceback is logged by whoever serves the application
+    return unexpected(request.scope["state"].get("request_id", ""))
+
+
+class _EncodedPaths:
+    """Keeps paths below /v1 as they were sent: a label may have a slash in it, as `%2F`."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope.get("raw_path") or b""
+        if path.startswith(b"/v1/"):
+            scope["path"] = path.decode("latin-1")
+        await self._app(scope, receive, send)

@@ -1,0 +1,166 @@
+"""The arguments of a request: of its path, its query, and its body."""
+
+from __future__ import annotations
+
+import re
+import types
+import typing
+from collections.abc import Iterable
+from typing import Annotated, Any, Union
+from urllib.parse import unquote
+
+import msgspec
+from msgspec import Struct
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from ...errors import InvalidInputError, UnknownNameError
+from ...operations import Operation
+
+__all__ = ["Arguments", "explained"]
+
+_UNKNOWN = re.compile(r"unknown field `([^`]*)`")
+_MISSING = re.compile(r"missing required field `([^`]*)`")
+_PLACE = re.compile(r" - at `\$\.?(.*)`$")
+
+# how msgspec says that a text has a NUL in it
+_PATTERN = r"matching regex '^[^\\x00]*$'"
+
+
+class Arguments:
+    """Reads what an operation takes out of requests.
+
+    Raises (each of its methods):
+        InvalidInputError: a value is not what the operation takes; names the argument and its
+            bound.
+        UnknownNameError: an argument that it does not take; names the nearest.
+        HTTPException: the body is no JSON.
+    """
+
+    def __init__(self, operation: Operation) -> None:
+        self._takes = operation.takes
+        # numbers may come as text, as they always do in a query
+        self._decoder = msgspec.json.Decoder(operation.takes, strict=False)
+        fields = msgspec.structs.fields(operation.takes)
+        self._lists = {field.name for field in fields if _is_list(field.type)}
+        self._in_query = bool(
+            operation.route is not None and operation.route.method in ("GET", "DELETE")
+        )
+
+    async def read(self, request: Request) -> Struct:
+        """Read the arguments of a request: from its path, and its query or its body."""
+        path = {name: _decoded(name, value) for name, value in request.path_params.items()}
+        query = request.query_params.multi_items()
+        if self._in_query:
+            return self.of_query(query, path)
+        if query:
+            raise InvalidInputError(
+                f"{query[0][0]!r} stands in the query",
+                remedy="give the arguments as a JSON object in the body",
+            )
+        return self.of_body(await _json(request), path)
+
+    def of_query(self, query: Iterable[tuple[str, str]], path: dict[str, Any]) -> Struct:
+        """Make the arguments of a query; one that is a list is given once for each item."""
+        values = dict(path)
+        for name, text in query:
+            if name in path:
+                raise _twice(name)
+            if name in self._lists:
+                values.setdefault(name, []).append(text)
+            elif name in values:
+                raise _twice(name)
+            else:
+                values[name] = text
+        with explained(self._takes):
+            return msgspec.convert(values, self._takes, strict=False)
+
+    def of_body(self, body: bytes, path: dict[str, Any]) -> Struct:
+        """Make the arguments of a JSON object; no body is an empty one."""
+        with explained(self._takes):
+            if not path:
+                return self._decoder.decode(body or b"{}")
+            values = msgspec.json.decode(body or b"{}", type=dict[str, Any])
+            for name in path:
+                if name in values:
+                    raise _twice(name)
+            return msgspec.convert({**values, **path}, self._takes, strict=False)
+
+
+class explained:
+    """Turn what msgspec says of a wrong value into an error with the argument and the remedy."""
+
+    def __init__(self, takes: type[Struct]) -> None:
+        self._takes = takes
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, msgspec.ValidationError):
+            raise _wrong(error, self._takes) from None
+        if isinstance(error, msgspec.DecodeError | UnicodeDecodeError | RecursionError):
+            reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+            raise HTTPException(
+                400, f"the body is not JSON: {reason}\ngive a JSON object in UTF-8"
+            ) from None
+
+
+async def _json(request: Request) -> bytes:
+    body = await request.body()
+    form = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if body and form != "application/json" and not form.endswith("+json"):
+        raise HTTPException(
+            415,
+            f"the body is {form or 'of no stated type'}, not JSON"
+            "\nsend Content-Type: application/json",
+        )
+    return body
+
+
+def _decoded(name: str, value: str) -> str:
+    try:
+        return unquote(value, errors="strict")
+    except UnicodeDecodeError:
+        raise InvalidInputError(
+            f"{name} of the path is not UTF-8", remedy="percent-encode it as UTF-8"
+        ) from None
+
+
+def _wrong(error: msgspec.ValidationError, takes: type[Struct]) -> InvalidInputError:
+    """Say which argument is wrong, and what would be right."""
+    text = str(error)
+    place = _PLACE.search(text)
+    # `labels[0]` is of the argument labels
+    where = place.group(1) if place else ""
+    problem = _PLACE.sub("", text)
+    unknown = _UNKNOWN.search(problem)
+    known = takes.__struct_fields__
+    if unknown and not where:
+        return UnknownNameError("argument", unknown.group(1), known)
+    missing = _MISSING.search(problem)
+    argument = (missing.group(1) if missing else "") or re.split(r"[.\[]", where)[0]
+    if missing and not where:
+        return InvalidInputError(
+            f"{argument} is missing",
+            remedy=f"the arguments are {', '.join(known)}",
+            argument=argument,
+        )
+    problem = problem[0].lower() + problem[1:].replace(_PATTERN, "without NUL")
+    return InvalidInputError(
+        f"{where or 'the body'}: {problem}",
+        remedy="see /openapi.json for what it takes",
+        argument=argument,
+    )
+
+
+def _twice(name: str) -> InvalidInputError:
+    return InvalidInputError(f"{name} is given twice", remedy="give it once", argument=name)
+
+
+def _is_list(hint: Any) -> bool:
+    if typing.get_origin(hint) is Annotated:
+        return _is_list(typing.get_args(hint)[0])
+    if typing.get_origin(hint) in (Union, types.UnionType):
+        return any(_is_list(part) for part in typing.get_args(hint))
+    return typing.get_origin(hint) in (list, tuple, set, frozenset)
