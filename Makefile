@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test attack lint format docs bench flat turns clean
+.PHONY: help demo test attack lint format docs bench flat turns conformance clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -48,6 +48,9 @@ flat: $(VENV)/.dev ## Call every method of a memory among 10³ to 10⁵ records,
 
 turns: $(VENV)/.dev ## Compare hot paths with another commit, in turns: make turns COMMIT=HEAD~1
 	@$(BIN)/python -m bench.turns $(or $(COMMIT),HEAD~1)
+
+conformance: $(VENV)/.dev ## Run the test suites of others against Remloom, and write docs/conformance.md
+	@$(BIN)/python -m bench.conformance --report
 
 clean: ## Remove everything that was built or installed here
 	rm -rf $(VENV) site build dist .coverage* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

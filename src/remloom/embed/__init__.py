@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from ..errors import UnknownNameError
 from .contract import Embedder
+from .function import FunctionEmbedder
 
 if TYPE_CHECKING:
     from ..settings import Settings
 
-__all__ = ["Embedder", "check_name", "load"]
+__all__ = ["Embedder", "FunctionEmbedder", "check_name", "load"]
 
 _KNOWN = ("minilm", "openai:<model>", "fastembed:<model>", "none")
 

@@ -82,7 +82,8 @@ class Resource(
     # reading sets what the properties below show
     metadata: dict[str, Any] = {}
     graph_paths: tuple[Edge, ...] = ()  # outgoing edges
-    embedding: Sequence[float] | None = None  # taken on write, not returned on read
+    # a vector, or several, of which the best counts; taken on write, not returned on read
+    embedding: Sequence[float | Sequence[float]] | None = None
     expires_at: datetime | None = None  # from then on nothing returns it; `admin.sweep` erases it
     created_at: datetime | None = None
     updated_at: datetime | None = None

@@ -24,7 +24,7 @@ from .json_values import NOT_STORABLE_REMEDY, check_json, encode_strict
 from .merge import free_values, keys_of, merge_namesakes
 from .record_ids import content_hash, new_id, resource_id
 from .time_validation import WRITABLE, times_in_utc
-from .vector_validation import to_vector
+from .vector_validation import to_vectors
 
 __all__ = ["build", "check_record"]
 
@@ -52,7 +52,7 @@ def build(
         InvalidInputError: something that is not a record or edge, a naive datetime, an end before
             its start, a weight outside 0..1, metadata that is not JSON.
         LabelError: a name, alias or edge end without a key.
-        VectorError: see `to_vector`; also vectors of different dimensions in one batch.
+        VectorError: see `to_vectors`; also vectors of different dimensions in one batch.
         ConflictError: two schemas under one id.
     """
     if isinstance(items, Struct):
@@ -173,9 +173,9 @@ class _BatchBuilder:
         vectors: tuple[Vector, ...] = ()
         embedded = embedded_text(record)
         if item.embedding is not None:
-            data, dims = to_vector(item.embedding, what=f"embedding of {record.name[:60]!r}")
+            rows, dims = to_vectors(item.embedding, what=f"embedding of {record.name[:60]!r}")
             self._check_dims(dims)
-            vectors = (Vector(0, len(embedded), data),)
+            vectors = tuple(Vector(0, len(embedded), data) for data in rows)
         return BatchRecord(
             record=record,
             keys=keys_of(record),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ..errors import VectorError
 
-__all__ = ["to_vector"]
+__all__ = ["to_vector", "to_vectors"]
 
 
 def to_vector(values: Sequence[float], *, what: str) -> tuple[bytes, int]:
@@ -39,3 +39,20 @@ def to_vector(values: Sequence[float], *, what: str) -> tuple[bytes, int]:
             f"{what}: a vector of zeros has no direction", remedy="leave `embedding` out"
         )
     return (vector / np.float32(length)).tobytes(), vector.size
+
+
+def to_vectors(values: Sequence[float | Sequence[float]], *, what: str) -> tuple[list[bytes], int]:
+    """Return the unit-length float32 bytes of one vector or several, and their dimension.
+
+    Raises:
+        VectorError: see `to_vector`; also none at all, or several dimensions.
+    """
+    # a row of an array is no Sequence, but has a length as a list has
+    if not len(values) or not hasattr(values[0], "__len__"):
+        data, dims = to_vector(values, what=what)  # type: ignore[arg-type]  # one vector
+        return [data], dims
+    checked = [to_vector(row, what=what) for row in values]  # type: ignore[arg-type]  # several
+    lengths = {dims for _, dims in checked}
+    if len(lengths) > 1:
+        raise VectorError(f"{what}: vectors of {' and of '.join(map(str, sorted(lengths)))}")
+    return [data for data, _ in checked], lengths.pop()

@@ -16,6 +16,7 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from hypothesis import strategies as st
@@ -158,9 +159,9 @@ class StoreMachine(RuleBasedStateMachine):
             return
         # the latest two: they are the ones that an index may not have yet
         for resource in list(self.resources.values())[-2:]:
-            query = list(resource.embedding or ())
+            query = _vector_of(resource)
             (best,) = self.store.search.vector(query, SearchSpec(schema="resources", limit=1))
-            cosines = [_cosine(query, other.embedding or ()) for other in self.resources.values()]
+            cosines = [_cosine(query, _vector_of(other)) for other in self.resources.values()]
             assert abs(best.score - max(cosines)) < 2e-3, "vectors are kept in 16 bits"
 
     @invariant()
@@ -189,6 +190,11 @@ class StoreMachine(RuleBasedStateMachine):
 
     def _write(self, item: Resource | Entity | Edge) -> tuple[str, ...]:
         return self.store.write(validation.build([item], tenant="stateful", model="")).ids
+
+
+def _vector_of(resource: Resource) -> list[float]:
+    """The one vector that a resource was given."""
+    return cast("list[float]", list(resource.embedding or ()))
 
 
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:

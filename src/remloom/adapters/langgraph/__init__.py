@@ -1,0 +1,18 @@
+"""LangGraph's long-term memory: `RemloomStore`, a `BaseStore` over a tenant's memory.
+
+It needs the extra `langgraph`. See docs/langgraph.md.
+"""
+
+from __future__ import annotations
+
+from ...errors import MissingExtraError
+
+try:
+    import langgraph.store.base  # noqa: F401 - whether it is there
+except ImportError as error:
+    raise MissingExtraError("the store for LangGraph", "langgraph") from error
+
+from .opening import open_memory
+from .store import RemloomStore
+
+__all__ = ["RemloomStore", "open_memory"]

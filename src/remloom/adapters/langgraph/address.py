@@ -1,0 +1,67 @@
+"""Addresses of items: namespace and key as one text, from which the id of the record comes.
+
+An address is a path: `/users/123//prefs` is the item "prefs" of the namespace ("users", "123").
+A slash or percent sign inside a label or key is escaped, so no two items have one address, and the
+items of a namespace and of all below it are one range of addresses in the order of code points.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...errors import InvalidInputError
+from ...labels import join_path, storable
+from ...predicates import And, Gte, Lt, Predicate
+from ..ids import record_id
+
+__all__ = ["AddressRange", "Namespace", "address_of", "id_of", "namespace_range"]
+
+Namespace = tuple[str, ...]
+
+_END = "0"  # follows the slash in the order of code points
+
+
+class AddressRange(NamedTuple):
+    """All addresses from `first` up to, but without, `end`."""
+
+    first: str
+    end: str
+
+    @property
+    def predicate(self) -> Predicate:
+        """The condition that a record's name is in it: one range of an index."""
+        return And((Gte("name", self.first), Lt("name", self.end)))
+
+    def after(self, namespace: Namespace) -> AddressRange:
+        """What of it follows the items of a namespace, and those alone."""
+        return AddressRange(f"{join_path(*namespace)}/{_END}", self.end)
+
+
+def address_of(namespace: Namespace, key: str) -> str:
+    """The address of an item.
+
+    Raises:
+        InvalidInputError: the key or a label cannot be stored.
+
+    >>> address_of(("users", "a/b"), "prefs"), address_of(("users",), "a/b/prefs")
+    ('/users/a%2Fb//prefs', '/users//a%2Fb%2Fprefs')
+    """
+    for text in (*namespace, key):
+        if not isinstance(text, str) or not storable(text):
+            raise InvalidInputError(
+                f"{text!r:.80} is no key of an item",
+                remedy="keys and labels of namespaces are text, without NUL characters and halves "
+                "of characters",
+            )
+    return f"{join_path(*namespace)}/{join_path(key)}"
+
+
+def id_of(address: str) -> str:
+    """The id of the record at an address: the same in every memory, and exact to the letter."""
+    return record_id("langgraph", address)
+
+
+def namespace_range(prefix: Namespace) -> AddressRange:
+    """The addresses of all items whose namespace begins so."""
+    path = join_path(*prefix)
+    return AddressRange(f"{path}/", f"{path}{_END}")

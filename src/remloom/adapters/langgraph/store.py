@@ -1,0 +1,207 @@
+"""`RemloomStore`: LangGraph's `BaseStore` over a tenant's memory."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any, Self, cast
+
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    IndexConfig,
+    Item,
+    ListNamespacesOp,
+    Op,
+    PutOp,
+    Result,
+    SearchOp,
+    validate_op_namespace,
+)
+
+from ...embed import Embedder
+from ...errors import InvalidInputError, NotFoundError
+from ...memory import Memory
+from .address import address_of, id_of
+from .filters import Filter
+from .indexing import Indexing, Vectors
+from .items import item_of, resource_of
+from .namespaces import list_namespaces
+from .opening import open_memory
+from .searching import Searcher
+
+__all__ = ["RemloomStore"]
+
+
+class RemloomStore(BaseStore):
+    """LangGraph's long-term memory, kept in a tenant's memory. See docs/langgraph.md.
+
+    Each item is a resource of the memory: `recall` finds it, `forget` forgets it, `export` has it.
+    Its id comes from namespace and key, which are exact to the letter.
+
+    Args:
+        memory: stays open when the store is closed.
+        index: LangGraph's configuration of a search by meaning: `dims`, `embed`, `fields`. The
+            memory needs an embedder of the same dimensions, as `RemloomStore.open` gives it, or
+            none. Without, a search with a query is a `recall`: words and meaning, by the memory's
+            own embedder.
+
+    Raises:
+        InvalidInputError: an index without embedder or dimensions.
+    """
+
+    def __init__(self, memory: Memory, *, index: IndexConfig | None = None) -> None:
+        self.memory = memory
+        self.index_config = index
+        self._indexing = Indexing(index)
+        self.embeddings = self._indexing.embeddings
+        self._searcher = Searcher(memory)
+        self._is_owner = False
+        self._has_index = False
+
+    @classmethod
+    def open(
+        cls,
+        home_or_url: str | os.PathLike[str] | None = None,
+        *,
+        tenant: str | None = None,
+        key: str | None = None,
+        embedder: Embedder | str | None = None,
+        index: IndexConfig | None = None,
+    ) -> Self:
+        """Open a tenant's memory as a store, which closes it; use it as a context manager.
+
+        Args:
+            index: see the class; the memory's embedder is its, unless `embedder` is given.
+            home_or_url, tenant, key, embedder: as for `Memory.open`, which says what is raised.
+        """
+        memory = open_memory(home_or_url, tenant=tenant, key=key, index=index, embedder=embedder)
+        try:
+            store = cls(memory, index=index)
+        except BaseException:
+            memory.close()
+            raise
+        store._is_owner = True
+        return store
+
+    def close(self) -> None:
+        """Close the memory, if the store opened it."""
+        if self._is_owner:
+            self.memory.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -- operations --------------------------------------------------------------------------------
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do several operations: what reads sees what was there before; of the writes to one item
+        the last counts.
+
+        What is put is written as a whole or not at all; then what is deleted is forgotten, with all
+        that was made of it.
+
+        Raises:
+            InvalidNamespaceError: a label is empty, no text, or has a period in it.
+            InvalidInputError: a value is not JSON, or a key or filter cannot be taken. Nothing was
+                written.
+        """
+        batch = _Batch(ops)
+        vectors, asked = self._indexing.embed(*self._to_embed(batch))
+        return self._do(batch, vectors, asked)
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do several operations, in a thread. See `batch`."""
+        batch = _Batch(ops)
+        vectors, asked = await self._indexing.aembed(*self._to_embed(batch))
+        return await asyncio.to_thread(self._do, batch, vectors, asked)
+
+    def _to_embed(self, batch: _Batch) -> tuple[list[str], list[str]]:
+        texts = [text for op in batch.puts for text in self._indexing.texts(op)]
+        return texts, [op.query for op in batch.searches if op.query]
+
+    def _do(self, batch: _Batch, vectors: Vectors, asked: Vectors) -> list[Result]:
+        results = [self._read(op, asked) for op in batch.ops]
+        self._write([op for op in batch.puts if op.value is not None], vectors)
+        self._forget([op for op in batch.puts if op.value is None])
+        return results
+
+    def _read(self, op: Op, asked: Vectors) -> Result:
+        if isinstance(op, GetOp):
+            return self._get(op.namespace, op.key)
+        if isinstance(op, SearchOp):
+            return self._search(op, asked)
+        if isinstance(op, ListNamespacesOp):
+            return list_namespaces(self.memory, op)
+        return None
+
+    def _get(self, namespace: tuple[str, ...], key: str) -> Item | None:
+        try:
+            return item_of(self.memory.get_resource(id_of(address_of(namespace, key))))
+        except NotFoundError:
+            return None
+
+    def _search(self, op: SearchOp, asked: Vectors) -> Result:
+        if not op.query or not op.query.strip():
+            return cast("Result", self._searcher.newest(op))
+        if self.embeddings is None:
+            return cast("Result", self._searcher.by_question(op))
+        return cast("Result", self._searcher.by_vector(op, asked[op.query]))
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    def _write(self, puts: list[PutOp], vectors: Vectors) -> None:
+        if not puts:
+            return
+        if not self._has_index:
+            self.memory.create_index("resources", "name")
+            self._has_index = True
+        records = []
+        for op in puts:
+            embedding: list[Any] = [vectors[text] for text in self._indexing.texts(op)]
+            content = self._indexing.content(op)
+            value = cast("dict[str, Any]", op.value)
+            records.append(
+                resource_of(op.namespace, op.key, value, content=content, embedding=embedding)
+            )
+        self.memory.write(records)
+
+    def _forget(self, deletes: list[PutOp]) -> None:
+        ids = [id_of(address_of(op.namespace, op.key)) for op in deletes]
+        for op, id in zip(deletes, ids, strict=True):
+            if self._get(op.namespace, op.key) is None:
+                continue
+            try:
+                self.memory.forget(id)
+            except NotFoundError:
+                # somebody else was quicker
+                continue
+
+
+class _Batch:
+    """Operations that were checked, and what of them writes: the last to each item."""
+
+    def __init__(self, ops: Iterable[Op]) -> None:
+        self.ops = list(ops)
+        self.searches = []
+        puts: dict[tuple[tuple[str, ...], str], PutOp] = {}
+        for op in self.ops:
+            validate_op_namespace(op)
+            if isinstance(op, PutOp):
+                puts[op.namespace, op.key] = op
+            elif isinstance(op, SearchOp):
+                Filter(op.filter)
+                self.searches.append(op)
+            elif not isinstance(op, GetOp | ListNamespacesOp):
+                raise InvalidInputError(f"a {type(op).__name__} is no operation of a store")
+        self.puts = list(puts.values())

@@ -1,0 +1,89 @@
+"""An embedder made of functions that a framework or a user has already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..errors import EmbedderError, InvalidInputError
+from ..text.tokens import approximate_token_ends
+from .vectors import unit_rows
+from .windows import split
+
+if TYPE_CHECKING:
+    from .contract import Floats
+
+__all__ = ["FunctionEmbedder"]
+
+
+class FunctionEmbedder:
+    """An embedder of two functions. See `contract.Embedder`.
+
+    Args:
+        name: the identity of the vectors: another name is another model.
+        documents: gives a vector for each text, in their order.
+        query: gives the vector of a question; default that of `documents`.
+        dims: length of each vector; default that of the first answer.
+        max_tokens: of a window, by an estimate that errs towards too many.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        documents: Callable[[list[str]], Sequence[Any]],
+        query: Callable[[str], Any] | None = None,
+        *,
+        dims: int | None = None,
+        max_tokens: int = 512,
+    ) -> None:
+        if not name:
+            raise InvalidInputError("an embedder needs a name", remedy="name its model")
+        self.name = name
+        self.max_tokens = max_tokens
+        self._documents = documents
+        self._query = query
+        self._dims = dims
+
+    @property
+    def dims(self) -> int:
+        """Length of each vector; the first time, the functions may be asked."""
+        if self._dims is None:
+            self._dims = len(self.embed_query("dimension"))
+        return self._dims
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """One row for each text: float32, shape (len(texts), dims), unit length."""
+        import numpy as np
+
+        if not texts:
+            return np.empty((0, self.dims), np.float32)
+        return self._rows(self._documents, list(texts), len(texts))
+
+    def embed_query(self, text: str) -> Floats:
+        """The vector of a question: float32, shape (dims,), unit length."""
+        query = self._query
+        if query is None:
+            first: Floats = self.embed_documents([text])[0]
+            return first
+        row: Floats = self._rows(lambda texts: [query(texts[0])], [text], 1)[0]
+        return row
+
+    def windows(self, text: str) -> list[tuple[int, int]]:
+        """Character spans that each fit `max_tokens` by estimate."""
+        return split(text, approximate_token_ends(text), self.max_tokens)
+
+    def _rows(
+        self, embed: Callable[[list[str]], Sequence[Any]], texts: list[str], count: int
+    ) -> Floats:
+        try:
+            values = embed(texts)
+        except EmbedderError:
+            raise
+        except Exception as error:
+            # whatever the function of somebody else raises
+            raise EmbedderError(
+                f"{self.name} did not embed: {type(error).__name__}: {error}", model=self.name
+            ) from error
+        rows = unit_rows(values, count=count, dims=self._dims, model=self.name)
+        self._dims = rows.shape[1]
+        return rows
