@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-from msgspec.structs import replace
+import msgspec
 
 from ..errors import ChangedError, InvalidInputError, NotFoundError
 from ..memory import Memory
@@ -67,6 +67,12 @@ class Conversation:
                 # somebody else has these positions: that much went on, so this ends
                 continue
             return
+
+    def replace(self, items: Iterable[Any]) -> None:
+        """Put items in the place of those that are there; these go last, so nothing is lost."""
+        before = self._stored(None)
+        self.add(items)
+        self._forget(before)
 
     def pop(self) -> Any:
         """Take the last item away and return it; None when there is none."""
@@ -145,7 +151,7 @@ class Conversation:
         if not words:
             return resource
         before = previous.content[-_BESIDE:] if previous else ""
-        return replace(
+        return msgspec.structs.replace(
             resource,
             content=words.replace("\0", "").encode(errors="replace").decode(),
             context=f"{speaker}\n{before}",

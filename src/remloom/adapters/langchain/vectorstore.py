@@ -1,0 +1,238 @@
+"""LangChain's vector store over a memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+from uuid import uuid4
+
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.vectorstores import VectorStore
+
+from ...embed import FunctionEmbedder
+from ...errors import InvalidInputError, NotFoundError
+from ...memory import Memory
+from ...model import Resource
+from ...predicates import And, In, Predicate, Query, StartsWith
+from .documents import GIVEN, collection_uri, document_id, document_of, resource_of
+from .filters import predicate_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+__all__ = ["RemloomVectorStore"]
+
+
+class RemloomVectorStore(VectorStore):
+    """Documents of LangChain in a memory, found by meaning.
+
+    Each is a resource, which `recall`, `search_text` and `RemloomRetriever` find as well, and which
+    `forget` forgets. Documents with the same text are found once.
+
+    Args:
+        memory: where the documents go; its embedder makes the vectors. It is not closed here.
+        collection: documents of one are not found in another.
+    """
+
+    def __init__(self, memory: Memory, *, collection: str = "documents") -> None:
+        self._memory = memory
+        self._collection = collection
+        self._embeddings: Embeddings | None = None
+        self._owns_memory = False
+
+    @classmethod
+    def open(
+        cls,
+        home_or_url: str | os.PathLike[str] | None = None,
+        embedding: Embeddings | None = None,
+        *,
+        collection: str = "documents",
+        tenant: str | None = None,
+        key: str | None = None,
+    ) -> Self:
+        """Open a memory with LangChain's embeddings as its embedder, and a store over it.
+
+        Use it as a context manager, or call `close`.
+
+        Args:
+            embedding: default the embedder of the settings.
+            home_or_url, tenant, key: as for `Memory.open`, which says what is raised.
+        """
+        embedder = None if embedding is None else _embedder_of(embedding)
+        memory = Memory.open(home_or_url, tenant=tenant, key=key, embedder=embedder)
+        store = cls(memory, collection=collection)
+        store._embeddings = embedding
+        store._owns_memory = True
+        return store
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: list[str],
+        embedding: Embeddings,
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        **opening: Any,
+    ) -> Self:
+        """Open a store and add texts to it.
+
+        Args:
+            opening: `home_or_url`, `collection`, `tenant`, `key`, as for `open`.
+        """
+        store = cls.open(opening.pop("home_or_url", None), embedding, **opening)
+        try:
+            store.add_texts(texts, metadatas, ids=ids)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the memory, if it was opened by `open` or `from_texts`."""
+        if self._owns_memory:
+            self._memory.close()
+
+    @property
+    def memory(self) -> Memory:
+        """The memory that the documents are in."""
+        return self._memory
+
+    @property
+    def embeddings(self) -> Embeddings | None:
+        """LangChain's embeddings, if the store was opened with them."""
+        return self._embeddings
+
+    def add_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: Sequence[str | None] | None = None,
+        **_: Any,
+    ) -> list[str]:
+        """Add texts, all or none; found by meaning when it returns.
+
+        A text whose id is there takes the place of that one. If the embedder fails, the texts are
+        kept, found by words, and embedded later.
+
+        Raises:
+            InvalidInputError: lists of different lengths; metadata that is not JSON.
+            EmbedderError: the embedder does not work.
+        """
+        texts = list(texts)
+        metadatas = metadatas or [{} for _ in texts]
+        given = ids or [None] * len(texts)
+        if not len(texts) == len(metadatas) == len(given):
+            counts = f"{len(texts)} texts, {len(metadatas)} metadatas and {len(given)} ids"
+            raise InvalidInputError(f"there are {counts}", remedy="give one of each for a text")
+        known = [id or str(uuid4()) for id in given]
+        resources = [
+            resource_of(self._collection, id, text, metadata)
+            for id, text, metadata in zip(known, texts, metadatas, strict=True)
+        ]
+        if resources:
+            self._memory.write(resources)
+            self._memory.embed_pending()
+        return known
+
+    def delete(self, ids: list[str] | None = None, **_: Any) -> bool:
+        """Forget documents; without ids, all of the collection. Ids that are not there are passed
+        over."""
+        stored = self._stored(ids)
+        while stored:
+            try:
+                self._memory.forget(*(resource.id for resource in stored))
+            except NotFoundError:
+                # somebody else forgot some of them
+                stored = self._stored(ids)
+                continue
+            break
+        return True
+
+    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """Get the documents that are there, in the order of the ids."""
+        documents = {resource.metadata["id"]: resource for resource in self._stored(ids)}
+        return [document_of(documents[id]) for id in dict.fromkeys(ids) if id in documents]
+
+    def similarity_search(
+        self, query: str, k: int = 4, filter: Mapping[str, Any] | None = None, **_: Any
+    ) -> list[Document]:
+        """Find the documents that are most like a text, best first.
+
+        Args:
+            filter: over their metadata: `{"year": {"$gte": 2020}}`; operators: `$eq $ne $gt $gte
+                $lt $lte $in $nin $exists $and $or $not`. A dot leads into an object.
+
+        Raises:
+            InvalidInputError: a filter that is none.
+            EmbedderError: there is no embedder, or it does not work.
+        """
+        return [document for document, _ in self.similarity_search_with_score(query, k, filter)]
+
+    def similarity_search_with_score(
+        self, query: str, k: int = 4, filter: Mapping[str, Any] | None = None, **_: Any
+    ) -> list[tuple[Document, float]]:
+        """Find documents, each with the cosine of its vector and the text's: higher is better."""
+        found = self._memory.search(query, where=self._where(filter), limit=k)
+        return list(_scored(found.records))
+
+    def similarity_search_by_vector(
+        self,
+        embedding: list[float],
+        k: int = 4,
+        filter: Mapping[str, Any] | None = None,
+        **_: Any,
+    ) -> list[Document]:
+        """Find the documents that are most like a vector of the memory's embedder, best first."""
+        found = self._memory.search(vector=embedding, where=self._where(filter), limit=k)
+        return [document for document, _ in _scored(found.records)]
+
+    def _select_relevance_score_fn(self) -> Callable[[float], float]:
+        # a cosine below 0 is not relevant at all
+        return lambda cosine: min(max(cosine, 0.0), 1.0)
+
+    def _where(self, wanted: Mapping[str, Any] | None) -> Predicate:
+        in_collection = StartsWith("uri", collection_uri(self._collection))
+        if not wanted:
+            return in_collection
+        return And((in_collection, predicate_of(wanted, GIVEN)))
+
+    def _stored(self, ids: Sequence[str] | None) -> list[Resource]:
+        if ids is None:
+            return self._memory.query_resources(Query().filter(self._where(None)))
+        wanted = [document_id(self._collection, id) for id in ids]
+        return self._memory.query_resources(Query().filter(In("id", wanted)))
+
+
+def _scored(hits: Iterable[Any]) -> Iterator[tuple[Document, float]]:
+    for hit in hits:
+        yield document_of(hit.record), hit.score
+
+
+def _embedder_of(embedding: Embeddings) -> FunctionEmbedder:
+    """The embedder of a memory that LangChain's embeddings make; it asks them once for the length
+    of their vectors."""
+    dims = len(embedding.embed_query("dimensions"))
+    names = (getattr(embedding, name, None) for name in ("model", "model_name"))
+    model = next((name for name in names if isinstance(name, str) and name), None)
+    return FunctionEmbedder(
+        f"langchain:{model or type(embedding).__qualname__}:{dims}",
+        embedding.embed_documents,
+        embedding.embed_query,
+        dims=dims,
+    )
