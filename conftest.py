@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from remloom import Edge, Entity, Memory, Resource
+from remloom import Edge, Entity, Home, Memory, Resource
+from remloom.settings import Settings
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +37,8 @@ def examples(request: pytest.FixtureRequest) -> Iterator[None]:
             "memory": memory,
             "Edge": Edge,
             "Entity": Entity,
+            "Home": Home,
             "Memory": Memory,
+            "Settings": Settings,
         }
         yield

@@ -13,6 +13,7 @@ from typing import Any, cast
 __all__ = [
     "AuthenticationError",
     "BudgetError",
+    "BusyError",
     "ChangedError",
     "ConflictError",
     "CorruptStoreError",
@@ -25,6 +26,7 @@ __all__ = [
     "LabelError",
     "LeaseLostError",
     "LimitError",
+    "MisdirectedError",
     "MissingExtraError",
     "ModelCallsForbiddenError",
     "ModelError",
@@ -48,6 +50,8 @@ __all__ = [
     "StoreError",
     "StoreFullError",
     "TenantNotFoundError",
+    "TimeLimitError",
+    "TooLargeError",
     "UnknownNameError",
     "VectorError",
     "WrongKeyError",
@@ -148,6 +152,10 @@ class UnknownNameError(InvalidInputError):
         )
 
 
+class TooLargeError(InvalidInputError):
+    """A request to a server is larger than it takes."""
+
+
 class QuerySyntaxError(InvalidInputError):
     """A statement that is not in the dialect, shown with a caret, what was expected, an example.
 
@@ -224,12 +232,24 @@ class ForbiddenError(RemloomError):
     """A key may not do this. Fields: `scope`, the one it lacks, where it is a scope."""
 
 
+class MisdirectedError(ForbiddenError):
+    """A request names a host that this server is not known by."""
+
+
 class LimitError(RemloomError):
     """A server was asked for too much at once. Fields: `retry_after`, in seconds."""
 
 
 class ServerError(RemloomError):
     """A server does not answer, or not as Remloom's does. Fields: `url`, or `status`."""
+
+
+class BusyError(LimitError):
+    """A server has as much to do as it takes on; the same call may succeed later."""
+
+
+class TimeLimitError(LimitError):
+    """A call took longer than a server waits. A write that had begun is finished all the same."""
 
 
 class ChangedError(ConflictError):

@@ -83,6 +83,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     busy_timeout: float = 30.0  # seconds to wait for another process's write
     pool_size: int = 8  # connections to PostgreSQL at most
     serve_bind: str = "127.0.0.1:8765"  # where `remloom serve` listens
+    # of a server; hosts and origins are parted by commas
+    serve_allowed_hosts: str = ""  # that requests may name, beside those of loopback
+    serve_allowed_origins: str = ""  # of pages elsewhere that may call it, as https://chat.example
+    serve_rate: float = 600.0  # requests a second of one key; 0: no limit
+    serve_timeout: float = 60.0  # seconds for a call, unless it is one that may take minutes
+    serve_heavy: int = 2  # calls that may take minutes, at once
+    serve_open_tenants: int = 64  # memories that a server keeps open
+    serve_upload_mb: int = 100  # of one uploaded file or import
+    serve_audit_days: int = 365  # that the audit log is kept; 0: for ever
     hnsw_m: int = 16
     hnsw_ef_construction: int = 200
     hnsw_ef: int = 50

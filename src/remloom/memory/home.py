@@ -10,6 +10,7 @@ from ..model import Copied, Migrated, TenantInfo
 from ..settings import Settings
 from ..store.backends import backend_for
 from ..store.encryption import new_key
+from .api_keys import ApiKeys
 from .arguments import Progress
 
 __all__ = ["Home"]
@@ -54,7 +55,7 @@ class Home:
         backend_for(settings).create(tenant, settings.key)
 
     def delete(self, tenant: str) -> None:
-        """Destroy a tenant: its name, its key, then what is in its folder.
+        """Destroy a tenant: its API keys, its name, its key, then what is in its folder.
 
         Whoever has it open gets StoreClosedError. A deletion that is killed is finished by the next
         who opens or lists a tenant of this home.
@@ -63,7 +64,11 @@ class Home:
             TenantNotFoundError: there is no such tenant.
             StoreError: its folder is a link to elsewhere, where nothing is touched.
         """
-        backend_for(self._settings()).delete(tenant)
+        settings = self._settings()
+        # first: a tenant of this name that is made later is another
+        with ApiKeys(settings) as keys:
+            keys.revoke_all(tenant)
+        backend_for(settings).delete(tenant)
 
     def adopt(self, tenant: str) -> None:
         """Make what stands in the folder of this name the tenant of this name.

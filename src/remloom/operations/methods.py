@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ..memory.admin import Admin
+from ..memory.api_keys import ApiKeys
 from ..memory.dreams import Dreams
 from ..memory.home import Home
 from ..memory.jobs import Jobs
@@ -21,6 +22,7 @@ _runs = partial(derive, of=Runs, noun="runs")
 _dreams = partial(derive, of=Dreams, noun="dreams")
 _admin = partial(derive, of=Admin, noun="admin")
 _home = partial(derive, of=Home, needs="home")
+_keys = partial(derive, of=ApiKeys, needs="keys")
 
 _WRITING = (
     derive("write", "POST /v1/write", "write"),
@@ -148,6 +150,11 @@ _HOME = (
         "delete_tenant", "DELETE /v1/tenants/{tenant}", "admin", method="delete", destructive=True
     ),
 )
+_KEYS = (
+    _keys("create_key", "POST /v1/keys", "admin", method="create"),
+    _keys("list_keys", "GET /v1/keys", "admin", method="list"),
+    _keys("revoke_key", "DELETE /v1/keys/{id}", "admin", method="revoke", destructive=True),
+)
 
 METHODS: tuple[Operation, ...] = (
     *_WRITING,
@@ -159,4 +166,5 @@ METHODS: tuple[Operation, ...] = (
     *_PROFILE,
     *_CHORES,
     *_HOME,
+    *_KEYS,
 )

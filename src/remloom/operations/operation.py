@@ -7,11 +7,13 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from ..memory.api_keys import Scope
+
 __all__ = ["Hints", "Needs", "Operation", "Progress", "Route", "Scope"]
 
-Scope: TypeAlias = Literal["read", "write", "forget", "dream", "admin", "metrics"]
-# what `does` is given first: an opened `Memory`, or the `Home` of all tenants
-Needs: TypeAlias = Literal["memory", "home"]
+# what `does` is given first: an opened `Memory`, the `Home` of all tenants, or the `ApiKeys` that
+# whoever calls may see
+Needs: TypeAlias = Literal["memory", "home", "keys"]
 # called with what a long operation reports on its way: counts, or a value of its own
 Progress: TypeAlias = Callable[..., None]
 

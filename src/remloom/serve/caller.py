@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ..errors import ForbiddenError
-from ..operations import Operation, Scope
+from ..errors import ForbiddenError, InvalidInputError
+from ..memory.api_keys import SCOPES, Scope
+from ..operations import Operation
 
 __all__ = ["SCOPES", "Caller"]
-
-SCOPES: tuple[Scope, ...] = ("read", "write", "forget", "dream", "admin", "metrics")
 
 
 class Caller(Struct, frozen=True, kw_only=True):
@@ -18,27 +17,42 @@ class Caller(Struct, frozen=True, kw_only=True):
     Attributes:
         key_id: the public part of the key, as audit and logs name it.
         tenant: whose memory is opened. No argument, header or path can name another, except that a
-            key with scope `admin` and no tenant of its own names one with each call.
+            key with scope `admin` and no tenant of its own names one with each call; empty: it
+            named none.
         scopes: what it may do.
+        of_home: whether the key belongs to no tenant, and so may do what concerns all of them.
     """
 
     key_id: str
     tenant: str
     scopes: frozenset[Scope]
+    of_home: bool = False
 
     def may(self, operation: Operation) -> bool:
         """Whether it may call an operation; what it may not is not shown to it either."""
-        return operation.scope in self.scopes
+        concerns_all = operation.needs == "home"
+        return operation.scope in self.scopes and (self.of_home or not concerns_all)
 
     def check(self, operation: Operation) -> None:
         """Refuse an operation that it may not call.
 
         Raises:
-            ForbiddenError: its key lacks the scope.
+            ForbiddenError: its key lacks the scope, or is a tenant's and this concerns all of them.
+            InvalidInputError: it names no tenant.
         """
-        if not self.may(operation):
+        if operation.scope not in self.scopes:
             raise ForbiddenError(
                 f"this key may not {operation.name}: it has no scope {operation.scope!r}",
                 remedy=f"ask for a key with it: remloom keys create --scopes {operation.scope}",
                 scope=operation.scope,
+            )
+        if not self.may(operation):
+            raise ForbiddenError(
+                f"this key may not {operation.name}: it is of tenant {self.tenant!r} alone",
+                remedy="use a key of all tenants: remloom keys create --all-tenants",
+            )
+        if operation.needs == "memory" and not self.tenant:
+            raise InvalidInputError(
+                "this key is of no tenant, and the call names none",
+                remedy="name one in the header X-Remloom-Tenant",
             )

@@ -2,29 +2,48 @@
 
 from __future__ import annotations
 
+import asyncio
+from threading import Lock
 from typing import Any
 
+import anyio
 from anyio import CapacityLimiter, to_thread
 from msgspec import Struct
 
+from ..errors import BusyError, TimeLimitError
+from ..memory.api_keys import SCOPES, ApiKeys
 from ..memory.home import Home
 from ..operations import Operation, Progress
 from ..settings import Settings
 from .caller import Caller
+from .guard.authentication import Authentication
 from .tenants import Tenants
 
 __all__ = ["Service"]
 
 AT_ONCE = 8  # calls that run at the same time, of all tenants together
+WAITING = 1_000  # calls that wait for their turn at most
+LONG = 6 * 3600.0  # seconds for a call that may take minutes
+HEAVY_RETRY = 10  # seconds after which a heavy call may try again
 
 
 class Service:
-    """Calls operations for whoever may. REST, MCP and the pages go through it, and nothing else."""
+    """Calls operations for whoever may. REST, MCP and the pages go through it, and nothing else.
+
+    Attributes:
+        keys: the API keys of the home.
+        authentication: finds who calls.
+    """
 
     def __init__(self, settings: Settings, tenants: Tenants | None = None) -> None:
         self.settings = settings
         self.tenants = tenants or Tenants(settings)
-        self._limiter = CapacityLimiter(AT_ONCE)
+        self.keys = ApiKeys(settings)
+        self.authentication = Authentication(self.keys, is_local="://" not in settings.home)
+        self._places = CapacityLimiter(AT_ONCE)
+        self._heavy = CapacityLimiter(max(1, settings.serve_heavy))
+        # of the places above; a thread that nobody waits for any more still has its own
+        self._threads = CapacityLimiter(float("inf"))
 
     async def call(
         self,
@@ -43,21 +62,75 @@ class Service:
 
         Raises:
             ForbiddenError: the caller may not; nothing was opened.
+            BusyError: too much is being done; nothing was begun.
+            TimeLimitError: it takes longer than the setting `serve_timeout`.
             RemloomError: whatever the operation raises.
         """
         caller.check(operation)
+        limiter = self._heavy if operation.is_long else self._places
+        seconds = LONG if operation.is_long else self.settings.serve_timeout
+        place = await self._take_place(limiter, seconds)
+        loop = asyncio.get_running_loop()
+        # taken by the thread that begins, or by whoever no longer waits for it to begin
+        begun = Lock()
 
         def work() -> Any:
-            if operation.needs == "home":
-                return operation.does(self._home(), values, progress)
-            with self.tenants.opened(caller.tenant) as memory:
-                return operation.does(memory, values, progress)
+            if not begun.acquire(blocking=False):
+                return None
+            try:
+                return self._do(caller, operation, values, progress)
+            finally:
+                loop.call_soon_threadsafe(limiter.release_on_behalf_of, place)
 
-        return await to_thread.run_sync(work, limiter=self._limiter, abandon_on_cancel=True)
+        try:
+            with anyio.move_on_after(seconds):
+                return await to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=True)
+        finally:
+            if begun.acquire(blocking=False):
+                limiter.release_on_behalf_of(place)
+        raise TimeLimitError(
+            f"{operation.name} takes longer than {seconds:g} s",
+            remedy="ask for less; what it had begun to write is finished all the same "
+            "(the setting serve_timeout is the limit)",
+        )
 
     def close(self) -> None:
         """Close every memory that is open."""
         self.tenants.close()
+        self.keys.close()
+
+    async def _take_place(self, limiter: CapacityLimiter, seconds: float) -> object:
+        """Wait for a place among those that work; one that may take minutes does not wait."""
+        place = object()
+        if limiter is self._heavy:
+            try:
+                limiter.acquire_on_behalf_of_nowait(place)
+            except anyio.WouldBlock:
+                raise _busy("calls that take long are being done", HEAVY_RETRY) from None
+            return place
+        if limiter.statistics().tasks_waiting >= WAITING:
+            raise _busy("calls wait for their turn", 1)
+        with anyio.move_on_after(seconds):
+            await limiter.acquire_on_behalf_of(place)
+            return place
+        raise _busy("calls are being done", 1)
+
+    def _do(
+        self, caller: Caller, operation: Operation, values: Struct, progress: Progress | None
+    ) -> Any:
+        if operation.needs == "keys":
+            # a key of all tenants that names one sees that one's
+            scopes = SCOPES if caller.of_home else caller.scopes
+            with ApiKeys(self.settings, tenant=caller.tenant, scopes=scopes) as keys:
+                return operation.does(keys, values, progress)
+        if operation.needs == "home":
+            return operation.does(self._home(), values, progress)
+        with self.tenants.opened(caller.tenant) as memory:
+            return operation.does(memory, values, progress)
 
     def _home(self) -> Home:
         return Home(self.settings.home, key=self.settings.key or None)
+
+
+def _busy(what: str, seconds: int) -> BusyError:
+    return BusyError(f"too many {what}", remedy=f"try again in {seconds} s", retry_after=seconds)

@@ -6,10 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec.structs import replace
+
 from ..errors import InvalidInputError, MissingExtraError, StoreBusyError, StoreError
 from ..model import Migrated, TenantInfo
 from .contract import Store
-from .home import HomeFolder, backup
+from .home import HIDDEN, OWN, HomeFolder, backup, tenant_name
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Backend", "backend_for"]
 
 _TRIES = 20  # to open a tenant that others delete
+_OWN_CACHE = 4  # MB: what a home keeps about itself is small
 
 
 class Backend(Protocol):
@@ -24,6 +27,11 @@ class Backend(Protocol):
 
     def open(self, settings: Settings, *, create: bool) -> Store:
         """The store of the tenant that the settings name, made if it is not there and `create`."""
+        ...
+
+    def open_own(self, settings: Settings, *, create: bool) -> Store:
+        """The store of what the home keeps about itself: a tenant that nobody can name, made if it
+        is not there and `create`. Raises TenantNotFoundError."""
         ...
 
     def migrate(self, *, citus: bool) -> Migrated:
@@ -120,6 +128,13 @@ class _Folder:
                 return store
             store.close()
 
+    def open_own(self, settings: Settings, *, create: bool) -> Store:
+        # in a folder of its own, where no tenant can be
+        folder = str(self._home.folder / OWN)
+        return _Folder(folder).open(
+            replace(settings, tenant=OWN, cache_mb=_OWN_CACHE), create=create
+        )
+
     def migrate(self, *, citus: bool) -> Migrated:
         raise InvalidInputError(
             "memories in a folder are brought up to date when they are opened",
@@ -169,11 +184,18 @@ class _Database:
         self._settings = settings
 
     def open(self, settings: Settings, *, create: bool) -> Store:
+        tenant_name(settings.tenant)
+        return self._open(settings, settings.tenant, create=create)
+
+    def open_own(self, settings: Settings, *, create: bool) -> Store:
+        return self._open(settings, HIDDEN, create=create)
+
+    def _open(self, settings: Settings, tenant: str, *, create: bool) -> Store:
         from .postgres import PostgresStore
 
         return PostgresStore(
             settings.home,
-            settings.tenant,
+            tenant,
             create=create,
             pool_size=settings.pool_size,
             timeout=settings.busy_timeout,

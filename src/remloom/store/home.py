@@ -32,7 +32,12 @@ from ..model import TenantInfo
 from . import encryption, folders, tenant_file
 from .contract import Store
 
-__all__ = ["HomeFolder", "backup", "tenant_name"]
+__all__ = ["HIDDEN", "OWN", "HomeFolder", "backup", "tenant_name"]
+
+# Where a home keeps what concerns it and none of its tenants: a folder beside theirs, or in a
+# database a name that no tenant can have.
+OWN = "server"
+HIDDEN = f".{OWN}"
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._@+-]{0,126}[A-Za-z0-9_@+-])?")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)

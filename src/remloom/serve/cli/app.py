@@ -77,7 +77,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "metrics": "metrics",
     },
     "Know the user": {"profile": "profile"},
-    "Serve": {"serve": "serving"},
+    "Serve": {"serve": "serving", "keys": "keys"},
     "Care": {
         "stats": "records",
         "usage": "usage",

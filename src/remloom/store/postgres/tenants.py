@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ConflictError, TenantNotFoundError
 from ...model import Migrated, TenantInfo
-from ..home import tenant_name
+from ..home import HIDDEN, tenant_name
 from . import migrations
 from .citus import distribute
 from .database import Database
@@ -72,7 +72,8 @@ class Tenants:
         Raises:
             TenantNotFoundError: there is none; the remedy names those like it.
         """
-        tenant_name(tenant)
+        if tenant != HIDDEN:
+            tenant_name(tenant)
         made = self._made(tenant)
         # A loop, because others may delete what was just inserted.
         while made is None:
@@ -108,7 +109,11 @@ class Tenants:
         """List every tenant, by name; only the owner of the tables may."""
         with self._server.connect() as connection, translate_errors(self._server.description):
             names = [name for (name,) in connection.execute(SQL.tenant_names).fetchall()]
-        return [TenantInfo(name=name, encrypted=False, bytes=self._size(name)) for name in names]
+        return [
+            TenantInfo(name=name, encrypted=False, bytes=self._size(name))
+            for name in names
+            if name != HIDDEN
+        ]
 
     def _size(self, tenant: str) -> int:
         ((size,),) = self._server.fetch(tenant, SQL.tenant_bytes, {"tenant": tenant})
