@@ -83,6 +83,30 @@ def test_sessions_are_listed_and_deleted(lease: Path, monkeypatch: pytest.Monkey
     assert done.exit_code != 0
 
 
+def test_without_a_file_sessions_are_listed_and_gone_on_with(
+    lease: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer_with(monkeypatch, quote="made by the Landlord")
+    run(lease, "--session", "moving", "--question", "Who repairs the roof?")
+    listed = run()
+    assert listed.exit_code == 0, listed.output
+    assert "moving" in listed.stdout
+    again = run("--session", "moving", input="documents\nsessions\n")
+    assert again.exit_code == 0, again.output
+    assert "Lease  11 lines" in again.stdout
+    unknown = run("--session", "moved", input="documents\n")
+    assert "there is no session 'moved'" in unknown.stderr
+    assert "there are: moving" in unknown.stderr
+    assert "give a FILE" in run("--question", "Who repairs the roof?").stderr
+
+
+def test_where_no_session_is_kept_it_says_so(lease: Path) -> None:
+    run(lease, input="outline\n")
+    done = run()
+    assert done.exit_code == 0, done.output
+    assert "no session is kept" in done.stdout
+
+
 def test_what_was_shown_is_darker_in_the_bar(lease: Path) -> None:
     done = run(lease, input="lines 1-5\ncoverage\n")
     assert done.stdout.splitlines()[-1] == "Lease  ▕█████      ▏ 45% of 11 lines"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +54,7 @@ _LIKE = 0.8  # how much like a command a name before a colon must be to be taken
 
 
 @command("reader")
-@argument("files", metavar="FILE...", nargs=-1, required=True)
+@argument("files", metavar="[FILE...]", nargs=-1)
 @option("--question", "-q", "questions", metavar="TEXT", multiple=True, help="Ask, and leave.")
 @option("--turns", "-i", default=6, type=click.IntRange(1), help="Turns of the model at most.")
 @option(
@@ -85,21 +85,28 @@ def reader(
     questions and commands until `quit`; what is piped in is read a line at a time. Without a model
     a question shows the lines to read.
 
+    Without FILE it lists the sessions; with --session it goes on with the documents of that one.
+
     The exit code is that of the first line that failed.
     """
-    with call.open(create=True) as memory:
+    session = asking["session"]
+    if questions and not (files or session):
+        raise InvalidInputError(
+            "there is no document to ask", remedy="give a FILE, or `--session NAME`"
+        )
+    with call.open(create=bool(files)) as memory:
         asking["budget_tokens"] = asking.pop("budget")
         told = _Telling(call, events=events, quiet=quiet)
         with memory.reader(*files, told=told.event) as opened:
             desk = Desk(call, opened, told, words=words, asking=asking)
+            if not files and not session:
+                desk.run("sessions")
+                return
+            if not files:
+                for uri in opened.session(session).documents:
+                    opened.open(uri)
             desk.greet()
-            if questions:
-                for question in questions:
-                    desk.run(question)
-            elif sys.stdin.isatty() and sys.stdout.isatty():
-                desk.from_terminal()
-            else:
-                desk.from_stdin()
+            desk.serve(questions)
     if desk.exit_code:
         raise Exit(desk.exit_code)
 
@@ -322,6 +329,16 @@ class Desk:
         self.call.show(COMMANDS, lambda: view)
 
     # -- where lines come from ---------------------------------------------------------------------
+
+    def serve(self, questions: Sequence[str] = ()) -> None:
+        """Answer these questions; without any, run lines from the terminal or what is piped in."""
+        if questions:
+            for question in questions:
+                self.run(question)
+        elif sys.stdin.isatty() and sys.stdout.isatty():
+            self.from_terminal()
+        else:
+            self.from_stdin()
 
     def from_stdin(self) -> None:
         """Run what is piped in, a line at a time."""

@@ -176,6 +176,8 @@ def draw_stats(stats: Mapping[str, Any]) -> RenderableType:
 
 def draw_sessions(sessions: Sequence[Session]) -> RenderableType:
     """Draw the sessions that are kept: how much was asked in each, and what is still open."""
+    if not sessions:
+        return Text("no session is kept: `--session NAME` keeps one", "yellow")
     rows = [
         (session.name, len(session.asked), session.open.question if session.open else "")
         for session in sessions
