@@ -31,7 +31,7 @@ LEAST_ZIPPED = 1_000  # bytes of an answer that is compressed
 ZIP_LEVEL = 4  # beyond it, time grows faster than answers shrink
 
 # modules whose `mount(service)` makes routes beside those of REST
-DOORS: tuple[str, ...] = ()
+DOORS: tuple[str, ...] = ("remloom.serve.ui",)
 
 # puts the guard before an application
 MakeGuard: TypeAlias = Callable[[ASGIApp, Service], ASGIApp]

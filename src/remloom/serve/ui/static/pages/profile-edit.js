@@ -1,0 +1,56 @@
+// The dialog that corrects a belief, or says something new.
+
+import { get, post } from "../lib/api.js";
+import { Dialog, Failure, Field } from "../lib/parts.js";
+import { html, plain, title, useAction, useLoad, useState } from "../lib/view.js";
+
+export function Edit({ belief, subject, close, done }) {
+  const slots = useLoad(() => get("/v1/profile/slots"), []);
+  const [slot, setSlot] = useState(belief?.slot || "");
+  const [value, setValue] = useState(belief ? String(belief.value) : "");
+  const [note, setNote] = useState("");
+  const spec = (slots.value || []).find((one) => one.id === slot);
+  const save = useAction(async () => {
+    const values = { slot, value: typed(value, spec?.kind), subject, note };
+    if (belief) await post("/v1/profile/correct", { ...values, was: belief.value, scope: belief.scope });
+    else await post("/v1/profile/set", values);
+    done(`${belief ? "Corrected" : "Noted"}: ${spec?.label || slot}: ${value}`);
+  });
+  const submit = (event) => {
+    event.preventDefault();
+    save.run();
+  };
+  return html`<${Dialog} heading=${belief ? `Correct: ${plain(belief.label)}` : "Say something"} close=${close}>
+    <form class="stack" onSubmit=${submit}>
+      ${!belief && html`<${Field} label="What it is about">${(given) => html`<select ...${given} required value=${slot} onChange=${(event) => setSlot(event.target.value)}>
+        <option value="">Choose</option>
+        ${Object.entries(Object.groupBy(slots.value || [], (one) => one.hub)).map(([hub, ones]) => html`<optgroup label=${title(hub)}>
+          ${ones.map((one) => html`<option value=${one.id}>${plain(one.label)}</option>`)}</optgroup>`)}
+      </select>`}</${Field}>`}
+      <${Field} label="Value" hint=${spec?.question ? plain(spec.question) : undefined}>${(given) => html`<${Value} given=${given} spec=${spec} value=${value} change=${setValue} />`}</${Field}>
+      <${Field} label="Note, for yourself">${(given) => html`<input ...${given} value=${note} onInput=${(event) => setNote(event.target.value)} />`}</${Field}>
+      ${save.error && html`<${Failure} error=${save.error} />`}
+      <div class="row"><button class="primary" disabled=${save.busy}>Save</button><button type="button" onClick=${close}>Cancel</button></div>
+    </form>
+  </${Dialog}>`;
+}
+
+function Value({ given, spec, value, change }) {
+  const changed = (event) => change(event.target.value);
+  if (spec?.kind === "flag") {
+    return html`<select ...${given} required value=${value} onChange=${changed}>
+      <option value="">Choose</option><option value="true">yes</option><option value="false">no</option></select>`;
+  }
+  if (spec?.values?.length && !spec.open) {
+    return html`<select ...${given} required value=${value} onChange=${changed}>
+      <option value="">Choose</option>${spec.values.map((one) => html`<option value=${String(one)} selected=${String(one) === value}>${plain(one)}</option>`)}</select>`;
+  }
+  const list = spec?.values?.length ? `${given.id}-values` : undefined;
+  return html`<input ...${given} required list=${list} value=${value} onInput=${changed} />
+    ${list && html`<datalist id=${list}>${spec.values.map((one) => html`<option value=${String(one)}></option>`)}</datalist>`}`;
+}
+
+function typed(value, kind) {
+  if (kind === "flag") return value === "true";
+  return kind === "number" ? Number(value) : value;
+}

@@ -1,0 +1,172 @@
+// Profile: what is believed of a person, hub by hub, each belief with the words that say it.
+
+import { get, post } from "../lib/api.js";
+import { Badge, Busy, Empty, Failure, Field, Forget, Loaded, Page, Quote, Table, Tabs, When } from "../lib/parts.js";
+import { Edit } from "./profile-edit.js";
+import { count, dateText, go, html, plain, plural, share, title, useAction, useLoad, useState } from "../lib/view.js";
+
+const VIEWS = [["beliefs", "Beliefs"], ["agents", "What agents get"], ["changes", "Changes"], ["staged", "Waiting"]];
+const HUBS = { preferences: "Preferences", operating_context: "How you work", soft_identity: "Who you are" };
+const LEVELS = { tentative: "", established: "good", confident: "good" };
+
+export default function Profile({ values, session }) {
+  const view = values.view || "beliefs";
+  const subject = values.of || "";
+  const subjects = useLoad(() => get("/v1/profile/subjects"), []);
+  const others = (subjects.value || []).filter((name) => name !== "me");
+  const show = (changes) => go("profile", [], { view, of: subject, ...changes });
+  return html`<${Page} heading="Profile" lead="What is believed, since when, how surely, and whose words say so. What you change here holds against anything that is read.">
+    ${others.length > 0 && html`<div class="row"><${Field} label="Of">${(given) => html`<select ...${given} value=${subject} onChange=${(event) => show({ of: event.target.value })}>
+      <option value="">Me</option>${others.map((name) => html`<option value=${name} selected=${name === subject}>${plain(name)}</option>`)}
+    </select>`}</${Field}></div>`}
+    <${Tabs} label="Views" tabs=${VIEWS} chosen=${view} choose=${(name) => show({ view: name })} />
+    ${view === "beliefs" && html`<${Beliefs} key=${subject} subject=${subject} session=${session} />`}
+    ${view === "agents" && html`<${Agents} subject=${subject} />`}
+    ${view === "changes" && html`<${Changes} subject=${subject} />`}
+    ${view === "staged" && html`<${Staged} />`}
+  </${Page}>`;
+}
+
+// -- beliefs ---------------------------------------------------------------------------------------
+
+function Beliefs({ subject, session }) {
+  const state = useLoad(() => get("/v1/profile", { subject }), [subject]);
+  const [said, setSaid] = useState("");
+  const [adding, setAdding] = useState(false);
+  const changed = (text) => {
+    setSaid(text);
+    state.again();
+  };
+  return html`<${Loaded} state=${state}>${({ beliefs, waiting }) => html`<div class="stack">
+    <div class="row apart">
+      <p class="muted small" role="status">${said || `${plural(beliefs.length, "belief")}${waiting ? `, ${plural(waiting, "claim")} waiting` : ""}`}</p>
+      ${session.scopes.includes("write") && html`<button class="small" onClick=${() => setAdding(true)}>Say something</button>`}
+    </div>
+    ${beliefs.length === 0 && html`<${Empty} heading="Nothing is believed yet">Chats and notes are looked at for what they say of people; or say something yourself.</${Empty}>`}
+    ${Object.entries(Object.groupBy(beliefs, (belief) => belief.hub)).map(([hub, ones]) => html`<section class="card" key=${hub}>
+      <h2>${HUBS[hub] || title(hub)}</h2>
+      <div>${ones.map((belief) => html`<${Belief} key=${belief.id} belief=${belief} session=${session} changed=${changed} />`)}</div>
+    </section>`)}
+    ${adding && html`<${Edit} subject=${subject} close=${() => setAdding(false)} done=${(text) => { setAdding(false); changed(text); }} />`}
+  </div>`}</${Loaded}>`;
+}
+
+const valueText = (value) => (value === true ? "yes" : value === false ? "no" : plain(value));
+const whichOf = ({ slot, value, subject, scope }) => ({ slot, value, subject: subject === "me" ? "" : subject, scope });
+
+function Belief({ belief, session, changed }) {
+  const [isOpen, setOpen] = useState(false);
+  const [doing, setDoing] = useState("");
+  const which = whichOf(belief);
+  const act = useAction(async (path, values, said) => {
+    await post(`/v1/profile/${path}`, { ...which, ...values });
+    changed(said);
+  });
+  const name = `${belief.label}: ${valueText(belief.value)}`;
+  const may = (scope) => session.scopes.includes(scope);
+  return html`<article class="belief">
+    <div class="belief-head">
+      <h3>${plain(belief.label)}</h3>
+      <span class="value">${valueText(belief.value)} <${Marks} belief=${belief} /></span>
+      <${Sureness} belief=${belief} />
+      <button class="quiet" aria-expanded=${String(isOpen)} onClick=${() => setOpen(!isOpen)}>${isOpen ? "Close" : "Why"}<span class="visually-hidden">: ${name}</span></button>
+    </div>
+    ${isOpen && html`<div class="stack">
+      <${Why} which=${which} belief=${belief} />
+      <div class="row">
+        ${may("write") && html`
+          <button class="small" disabled=${act.busy} onClick=${() => act.run("confirm", {}, `Confirmed: ${name}`)}>Confirm</button>
+          <button class="small" onClick=${() => setDoing("edit")}>Edit</button>
+          <button class="small" disabled=${act.busy} onClick=${() => act.run("reject", {}, `Rejected: ${name}`)}>Not so</button>
+          <button class="small" disabled=${act.busy} onClick=${() => act.run("pin", { pinned: !belief.pinned }, belief.pinned ? `No longer pinned: ${name}` : `Pinned: ${name}`)}>${belief.pinned ? "Unpin" : "Pin"}</button>
+          <button class="small" disabled=${act.busy} onClick=${() => act.run("hide", { hidden: !belief.hidden }, belief.hidden ? `Shown to agents again: ${name}` : `Hidden from agents: ${name}`)}>${belief.hidden ? "Show to agents" : "Hide from agents"}</button>`}
+        ${may("forget") && html`<button class="small danger" onClick=${() => setDoing("forget")}>Forget</button>`}
+      </div>
+      ${act.error && html`<${Failure} error=${act.error} />`}
+    </div>`}
+    ${doing === "edit" && html`<${Edit} belief=${belief} subject=${which.subject} close=${() => setDoing("")} done=${changed} />`}
+    ${doing === "forget" && html`<${Forget} what=${name} path="/v1/profile/forget" values=${which}
+      close=${() => setDoing("")} done=${() => changed(`Forgotten: ${name}`)} />`}
+  </article>`;
+}
+
+const Marks = ({ belief }) => html`<span class="row small">
+  ${belief.state !== "current" && html`<${Badge} kind="careful">${title(belief.state)}</${Badge}>`}
+  ${belief.pinned && html`<${Badge} kind="good">Pinned</${Badge}>`}
+  ${belief.hidden && html`<${Badge} kind="bad">Hidden</${Badge}>`}
+  ${belief.hard && html`<${Badge}>Hard</${Badge}>`}
+  ${belief.scope && html`<${Badge}>${plain(belief.scope)}</${Badge}>`}
+</span>`;
+
+const Sureness = ({ belief }) => html`<div class="stack tight small">
+  <span class="row"><${Badge} kind=${LEVELS[belief.level]}>${title(belief.level)}</${Badge}><span class="number">${share(belief.confidence)}</span></span>
+  <span class="muted">since <${When} at=${belief.since} /></span>
+</div>`;
+
+function Why({ which, belief }) {
+  const state = useLoad(() => post("/v1/profile/why", which), [belief.id, belief.checked_at]);
+  return html`<${Loaded} state=${state}>${({ evidence }) => html`<div class="stack">
+    ${evidence.map((one) => html`<${Evidence} key=${one.id} one=${one} />`)}
+    ${belief.history.length > 0 && html`<div class="stack tight small">
+      <h4 class="muted">Before</h4>
+      <ul class="stack tight">${belief.history.map((held) => html`<li>${valueText(held.value)}${" "}
+        <span class="muted">${dateText(held.since)} to ${dateText(held.until)}${held.ended_by ? `, ended by ${plain(held.ended_by)}` : ""}</span></li>`)}</ul>
+    </div>`}
+  </div>`}</${Loaded}>`;
+}
+
+const SIDES = { against: "against", retire: "ends it" };
+
+function Evidence({ one }) {
+  const about = [title(one.authority || "statement"), dateText(one.at), plain(one.citation)].filter(Boolean).join(" · ");
+  return html`<div class="stack tight">
+    ${one.quote
+      ? html`<${Quote} text=${`“${one.quote}”`} />`
+      : html`<p class="muted">${one.note ? plain(one.note) : "Said here, by hand."}</p>`}
+    <span class="small muted">${about} ${SIDES[one.polarity] && html`<${Badge} kind="careful">${SIDES[one.polarity]}</${Badge}>`}</span>
+  </div>`;
+}
+
+// -- the other views -------------------------------------------------------------------------------
+
+function Agents({ subject }) {
+  const [query, setQuery] = useState("");
+  const [asked, setAsked] = useState("");
+  const state = useLoad(() => post("/v1/profile/context", { query: asked || null, subject }), [asked, subject]);
+  return html`<div class="stack">
+    <form class="row ends" onSubmit=${(event) => { event.preventDefault(); setAsked(query); }}>
+      <${Field} label="What an agent is asked" grow>${(given) => html`<input ...${given} data-search value=${query} placeholder="What should I order for lunch?"
+        onInput=${(event) => setQuery(event.target.value)} />`}</${Field}>
+      <button class="primary">Show what it gets</button>
+    </form>
+    <${Loaded} state=${state}>${(context) => html`<div class="stack tight">
+      ${context.text ? html`<pre class="box" tabindex="0">${plain(context.text)}</pre>` : html`<${Empty} heading="Nothing">For this an agent is told nothing of you.</${Empty}>`}
+      <p class="small muted">${count(context.tokens)} tokens${context.left_out ? `, ${count(context.left_out)} left out for the budget` : ""}${context.withheld ? `, ${count(context.withheld)} withheld` : ""}</p>
+    </div>`}</${Loaded}>
+  </div>`;
+}
+
+function Changes({ subject }) {
+  const state = useLoad(() => get("/v1/profile/changes", { subject }), [subject]);
+  const columns = [
+    { name: "When", of: (change) => html`<${When} at=${change.at} />` },
+    { name: "What", of: (change) => plain(change.label) },
+    { name: "Before", of: (change) => (change.before === null ? html`<span class="muted">not known</span>` : valueText(change.before)) },
+    { name: "After", of: (change) => (change.after === null ? html`<span class="muted">no longer</span>` : valueText(change.after)) },
+    { name: "Said in", of: (change) => plain(change.citation) },
+  ];
+  return html`<${Loaded} state=${state}>${(changes) => html`<${Table} caption="Changes, the newest first" columns=${columns} rows=${changes} none="Nothing has changed." />`}</${Loaded}>`;
+}
+
+function Staged() {
+  const state = useLoad(() => get("/v1/profile/staged"), []);
+  const columns = [
+    { name: "Said", of: (claim) => html`<${Quote} text=${claim.quote || ""} citation=${claim.citation} />` },
+    { name: "As", of: (claim) => plain(claim.key || claim.slot) },
+    { name: "Value", of: (claim) => valueText(claim.value) },
+    { name: "When", of: (claim) => html`<${When} at=${claim.at} />` },
+  ];
+  return html`<${Loaded} state=${state}>${(claims) => claims.length
+    ? html`<${Table} caption="Claims that wait for their place" columns=${columns} rows=${claims} />`
+    : html`<${Empty} heading="Nothing waits">A claim waits here until it is known which part of the profile it belongs to.</${Empty}>`}</${Loaded}>`;
+}

@@ -1,0 +1,77 @@
+// Timeline: what happened when, by day, with a bar for each month to choose from.
+
+import { get } from "../lib/api.js";
+import { Badge, Empty, Loaded, Memory, Page, RecordLink } from "../lib/parts.js";
+import { count, dateText, go, html, nameOf, plain, plural, title, useLoad, useState } from "../lib/view.js";
+
+const EVER = { start: "0001-01-01T00:00:00Z", end: "9999-12-31T00:00:00Z" };
+const SHOWN = 60; // moments at once
+const PEOPLE = 6; // of a moment, at most
+
+export default function Timeline({ values }) {
+  const state = useLoad(() => get("/v1/moments", EVER), []);
+  return html`<${Page} heading="Timeline" lead="Meetings, conversations and documents in the order they happened.">
+    <${Loaded} state=${state}>${(moments) => moments.length
+      ? html`<${Days} moments=${moments.filter((moment) => moment.starts_at)} chosen=${values.month} about=${values.about} />`
+      : html`<${Empty} heading="No moments yet">Documents and chats with a date make some; so do dreams.</${Empty}>`}
+    </${Loaded}>
+  </${Page}>`;
+}
+
+const monthOf = (moment) => moment.starts_at.slice(0, 7);
+const dayOf = (moment) => moment.starts_at.slice(0, 10);
+
+function Days({ moments, chosen, about = "" }) {
+  const [most, setMost] = useState(SHOWN);
+  const words = about.trim().toLowerCase();
+  const found = moments.filter((moment) => !words || JSON.stringify(moment).toLowerCase().includes(words));
+  const kept = found.filter((moment) => !chosen || monthOf(moment) === chosen);
+  // the newest first
+  const shown = kept.toReversed().slice(0, most);
+  return html`<div class="stack">
+    <div class="field">
+      <label for="about">About</label>
+      <input id="about" data-search value=${about} placeholder="A person, a place, a topic"
+        onInput=${(event) => go("timeline", [], { month: chosen, about: event.target.value })} />
+    </div>
+    <${Months} moments=${found} chosen=${chosen} about=${about} />
+    <p class="row muted small" role="status">${plural(kept.length, "moment")}${chosen ? ` in ${monthText(chosen)}` : ""}
+      ${chosen && html`<button class="quiet" onClick=${() => go("timeline", [], { about })}>Show all months</button>`}</p>
+    ${Object.entries(Object.groupBy(shown, dayOf)).map(([day, ones]) => html`<section class="day" key=${day}>
+      <h2><time datetime=${day}>${dateText(`${day}T12:00:00Z`)}</time></h2>
+      <div class="stack">${ones.map((moment) => html`<${Moment} key=${moment.id} moment=${moment} />`)}</div>
+    </section>`)}
+    ${kept.length > most && html`<div><button onClick=${() => setMost(most + SHOWN)}>Show earlier ones</button></div>`}
+  </div>`;
+}
+
+function Months({ moments, chosen, about }) {
+  const counts = Object.entries(Object.groupBy(moments, monthOf)).map(([month, ones]) => [month, ones.length]);
+  if (counts.length < 2) return null;
+  const most = Math.max(...counts.map(([, number]) => number));
+  return html`<ul class="months" aria-label="Moments by month">${counts.sort().map(([month, number]) => html`<li>
+    <button aria-pressed=${String(month === chosen)} title=${`${monthText(month)}: ${count(number)}`}
+      aria-label=${`${monthText(month)}: ${plural(number, "moment")}`}
+      onClick=${() => go("timeline", [], { month: month === chosen ? "" : month, about })}>
+      <span style=${{ height: `${(100 * number) / most}%` }}></span>
+    </button>
+  </li>`)}</ul>`;
+}
+
+const MONTH = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric", timeZone: "UTC" });
+const monthText = (month) => MONTH.format(new Date(`${month}-15T00:00:00Z`));
+
+function Moment({ moment }) {
+  const people = [...(moment.present_persons || []), ...(moment.speakers || [])].map((person) => person.name);
+  const names = [...new Set([...people, ...(moment.entity_refs || [])])];
+  return html`<article class="stack tight">
+    <div class="row">
+      <h3><${RecordLink} to=${moment.id}>${nameOf(moment)}</${RecordLink}></h3>
+      <${Badge}>${title(moment.type || "moment")}</${Badge}>
+    </div>
+    ${moment.summary && html`<${Memory} text=${moment.summary} />`}
+    ${names.length > 0 && html`<p class="small muted">With ${names.slice(0, PEOPLE).map((name, index) => html`${index > 0 && ", "}<${RecordLink} to=${name} />`)}
+      ${names.length > PEOPLE && ` and ${names.length - PEOPLE} more`}</p>`}
+    ${moment.topic_tags?.length > 0 && !names.length && html`<p class="small muted">${plain(moment.topic_tags.join(", "))}</p>`}
+  </article>`;
+}
