@@ -24,20 +24,45 @@ KEPT_ALIVE = 30  # seconds that a silent connection is kept
 
 @command("serve")
 @click.option("--bind", metavar="HOST:PORT", help="Where to listen. [default: 127.0.0.1:8765]")
-def serve(call: Call, bind: str | None) -> None:
+@click.option(
+    "--allow-host",
+    multiple=True,
+    metavar="NAME",
+    help="A host that requests may name, such as that of a proxy.",
+)
+@click.option(
+    "--allow-origin",
+    multiple=True,
+    metavar="URL",
+    help="Where web pages may come from that call it, such as https://chat.example.",
+)
+def serve(
+    call: Call, bind: str | None, allow_host: tuple[str, ...], allow_origin: tuple[str, ...]
+) -> None:
     """Serve the memories of a home over HTTP: REST, tools, and pages.
 
-    SIGTERM and Ctrl-C let the calls that have begun end first.
+    The first start makes an API key, and prints it once; on another address than loopback there
+    has to be one. SIGTERM and Ctrl-C let the calls that have begun end first.
     """
     from msgspec.structs import replace
 
     settings = call.settings()
     if bind is not None:
         settings = replace(settings, serve_bind=bind)
+    settings = replace(
+        settings,
+        serve_allowed_hosts=_joined(settings.serve_allowed_hosts, allow_host),
+        serve_allowed_origins=_joined(settings.serve_allowed_origins, allow_origin),
+    )
     host, port = parse_bind(settings.serve_bind)
     app = _app(settings)
     import uvicorn
 
+    from ..guard.first_key import first_key
+
+    made = first_key(app.state.service.keys, settings)
+    if made is not None:
+        echo(f"API key, shown this once, for tenant {made.tenant}: {made.key}", err=True)
     shown = f"[{host}]" if ":" in host else host
     echo(f"serving {settings.shown_home} at http://{shown}:{port}", err=True)
     echo(f"what it offers: http://{shown}:{port}/openapi.json", err=True)
@@ -54,6 +79,10 @@ def serve(call: Call, bind: str | None) -> None:
         timeout_keep_alive=KEPT_ALIVE,
         limit_concurrency=AT_ONCE,
     )
+
+
+def _joined(listed: str, given: tuple[str, ...]) -> str:
+    return ", ".join(part for part in (listed, *given) if part)
 
 
 def _app(settings: Settings) -> Starlette:

@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...operations import METHODS, Operation
 from ...settings import Settings
+from ..guard import session_routes
 from ..service import Service
 from . import health
 from .endpoint import Endpoint
@@ -58,7 +59,12 @@ def create_app(
                 working.close()
 
     app = Starlette(
-        routes=[*health.routes(working), *_operation_routes(working, METHODS), *_mounted(working)],
+        routes=[
+            *health.routes(working),
+            *session_routes.routes(working.authentication),
+            *_operation_routes(working, METHODS),
+            *_mounted(working),
+        ],
         middleware=[
             Middleware(RequestIds),
             Middleware(make_guard, working),

@@ -23,12 +23,16 @@ RETRY_AFTER = 1  # seconds, where the error does not say
 # The status of an error, or else that of the nearest class above it.
 STATUSES: dict[type[RemloomError], int] = {
     errors.InvalidInputError: 422,
+    errors.TooLargeError: 413,
     errors.AuthenticationError: 401,
     errors.ForbiddenError: 403,
+    errors.MisdirectedError: 421,
     errors.NotFoundError: 404,
     errors.ConflictError: 409,
     errors.GoneError: 410,
     errors.LimitError: 429,
+    errors.BusyError: 503,
+    errors.TimeLimitError: 504,
     # what the server was not set up for is no fault of the request, and none of the server either
     errors.ModelNotConfiguredError: 409,
     errors.ModelCallsForbiddenError: 409,

@@ -1,0 +1,109 @@
+"""The body of a request: how large it may be, and how long it may take to arrive."""
+
+from __future__ import annotations
+
+import time
+
+from anyio import move_on_after
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from ...errors import RemloomError, TimeLimitError, TooLargeError
+from ...operations import METHODS
+from ...settings import Settings
+from ..http.problems import problem
+
+__all__ = ["LimitedBody", "limit_of"]
+
+KIB, MIB = 1024, 1024 * 1024
+LARGEST = 4 * MIB
+LARGEST_READ = 64 * KIB  # of a question
+UPLOADS = ("/v1/documents", "/v1/import")
+UPLOAD_TIME = 10  # times as long as another body may take
+_QUESTIONS = frozenset(
+    one.route.path
+    for one in METHODS
+    if one.route is not None and one.route.method == "POST" and one.scope == "read"
+)
+
+
+def limit_of(path: str, settings: Settings) -> int:
+    """Give how many bytes the body of a request to a path may have."""
+    if path in UPLOADS:
+        return settings.serve_upload_mb * MIB
+    return LARGEST_READ if path in _QUESTIONS else LARGEST
+
+
+class LimitedBody:
+    """Passes a body on as it arrives, until it is too large or takes too long.
+
+    Then whoever sent it is answered at once, whatever the application makes of the rest: it is told
+    that nobody is there any more.
+    """
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, settings: Settings) -> None:
+        self._scope, self._receive, self._send = scope, receive, send
+        self._limit = limit_of(scope["path"], settings)
+        seconds = settings.serve_timeout
+        self._seconds = seconds * UPLOAD_TIME if scope["path"] in UPLOADS else seconds
+        self._deadline = time.monotonic() + self._seconds
+        self._bytes = 0
+        self._is_whole = False
+        self._has_begun = False  # the answer
+        self._is_refused = False
+
+    def check_length(self) -> None:
+        """Refuse a body that says that it is too large, before any of it is read.
+
+        Raises:
+            TooLargeError: it is.
+        """
+        length = Headers(scope=self._scope).get("Content-Length", "0")
+        if not length.isdigit() or int(length) > self._limit:
+            raise self._too_large()
+
+    async def receive(self) -> Message:
+        """Give the next part of the body; once it is whole, whatever comes."""
+        if self._is_refused:
+            return {"type": "http.disconnect"}
+        if self._is_whole:
+            return await self._receive()
+        message: Message | None = None
+        with move_on_after(max(0.0, self._deadline - time.monotonic())):
+            message = await self._receive()
+        if message is None:
+            slow = TimeLimitError(
+                f"the body did not arrive within {self._seconds:g} s", remedy="send it faster"
+            )
+            return await self._refuse(slow, 408)
+        self._bytes += len(message.get("body", b""))
+        if self._bytes > self._limit:
+            return await self._refuse(self._too_large(), 413)
+        self._is_whole = not message.get("more_body", False)
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Pass an answer on, unless the body was refused."""
+        if not self._is_refused:
+            self._has_begun = True
+            await self._send(message)
+
+    async def _refuse(self, error: RemloomError, status: int) -> Message:
+        self._is_refused = True
+        if not self._has_begun:
+            await self._answer(error, status)(self._scope, self._receive, self._send)
+        return {"type": "http.disconnect"}
+
+    def _answer(self, error: RemloomError, status: int) -> Response:
+        # what is still under way of the body must not be taken for the next request
+        close = {"Connection": "close"}
+        return problem(error, self._scope["state"]["request_id"], status=status, headers=close)
+
+    def _too_large(self) -> TooLargeError:
+        size = f"{self._limit // MIB} MiB" if self._limit >= MIB else f"{self._limit // KIB} KiB"
+        return TooLargeError(
+            f"the body is larger than {size}",
+            remedy="send less at once; files go to /v1/documents "
+            "(the setting serve_upload_mb is their limit)",
+        )
