@@ -233,6 +233,44 @@ def test_an_error_comes_whole_from_another_process(memory: Memory, statement: st
     )
 
 
+class _FailingEmbedder(WordEmbedder):
+    """An embedder that cannot take some texts."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        if any("poison" in text for text in texts):
+            raise EmbedderError("this text is too much")
+        return super().embed_documents(texts)
+
+
+def test_what_is_written_and_waited_for_has_its_vectors_though_others_wait(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.write([Resource(name=f"old {n}", content=f"pear {n}") for n in range(3)])
+    with Memory.open(tmp_path, embedder=_FailingEmbedder()) as memory:
+        # what an embedder is to make later waits in the queue
+        memory.admin.store.write(memory._writing.build([Resource(name="w", content="waits")]))
+        (id,) = memory.write([Entity(name="Ann", type="person", summary="Bakes.")], wait=True)
+        assert memory.write(
+            [
+                Entity(name="Ann", type="person", summary="Bakes bread."),
+                Edge(src="a", rel_type="r", dst="b"),
+            ],
+            wait=True,
+        ) == [id]
+        assert [len(memory.admin.store.vectors.get(id)), memory.admin.stats().pending] == [1, 1]
+        assert memory.search("bread", schema="entities").records[0].record.id == id
+        assert memory.write([Resource(content="Apples ripen.", uri="a.md")], wait=True)
+        with pytest.raises(EmbedderError, match="too much"):
+            memory.write(
+                [Resource(name="good", content="plum"), Resource(name="bad", content="poison")],
+                wait=True,
+            )
+        # written it is, and the others have their vectors
+        assert memory.lookup("bad").records
+        assert memory.admin.store.vectors.get(memory.lookup("good").records[0].record.id)
+    with Memory.open(tmp_path / "plain", embedder="none") as memory:
+        assert memory.write([Resource(content="Apples ripen.")], wait=True)
+
+
 def test_moving_to_another_embedder_ends_though_a_text_is_blank(tmp_path: Path) -> None:
     def told(done: int, total: int) -> None:
         assert done <= total

@@ -66,6 +66,25 @@ class EmbeddingQueue:
                     progress(done, max(total, done))
         return done
 
+    def embed(self, ids: Sequence[str]) -> None:
+        """Embed what waits of these records, now, beside whatever else is being embedded.
+
+        Raises:
+            EmbedderError, VectorError: some of it could not be embedded. It stays queued.
+        """
+        for first in range(0, len(ids), _BATCH):
+            some = ids[first : first + _BATCH]
+            batch = self._store.vectors.pending(_BATCH, ids=some)
+            if not batch:
+                continue
+            self._embed(batch)
+            waiting = self._store.vectors.pending(_BATCH, ids=some)
+            if failed := [item for item in waiting if item.error]:
+                raise EmbedderError(
+                    f"{len(failed)} of {len(batch)} texts could not be embedded: {failed[0].error}",
+                    remedy="they are written, and found by words; embed_pending() tries again",
+                )
+
     def windows(self, texts: Sequence[str]) -> list[tuple[Vector, ...]]:
         """The windows of texts that are not queued, for who writes them together with their
         vectors.

@@ -214,6 +214,7 @@ class Memory:
         records: Iterable[Record | Edge],
         *,
         expected: Mapping[str, datetime | None] | None = None,
+        wait: bool = False,
     ) -> list[str]:
         """Write any mix of records and edges as one atomic batch; on disk when it returns.
 
@@ -228,6 +229,8 @@ class Memory:
             expected: ids of records, each with the `updated_at` that it must have still, or None
                 if there must be none: what was read before can be changed without losing what
                 others wrote meanwhile.
+            wait: embed the texts before returning. Without, that is done in the background, or by
+                the next search if few texts wait.
 
         Returns: the ids, in the order of the records; edges have none.
 
@@ -236,8 +239,10 @@ class Memory:
             InvalidInputError, LabelError, VectorError: an item cannot be stored; the message says
                 which and why, and nothing was written.
             EmbedderMismatchError: this memory's vectors were made by another embedder.
+            EmbedderError: with `wait`, a text could not be embedded. All is written, and the text
+                stays queued.
         """
-        return self._writing.write(records, expected)
+        return self._writing.write(records, expected, wait=wait)
 
     def create_resource(self, resource: Resource) -> str:
         """Remember a resource; returns its id. Source: seed 2."""

@@ -40,24 +40,33 @@ class Writing:
         self,
         records: Iterable[Record | Edge],
         expected: Mapping[str, datetime | None] | None = None,
+        *,
+        wait: bool = False,
     ) -> list[str]:
         """Write a batch; see `Memory.write`."""
-        preconditions = _preconditions(expected)
+        ids = self._write(records, _preconditions(expected), embed=not wait)
+        if wait and self._engine.embedder is not None:
+            self._engine.embedding_queue.embed(ids)
+        return ids
+
+    def _write(
+        self, records: Iterable[Record | Edge], expected: Preconditions | None, *, embed: bool
+    ) -> list[str]:
         if isinstance(records, msgspec.Struct):
             # one record in place of a list: the validation of the batch refuses it
             return list(self.write_batch(records).ids)
         items = list(records)
         if not any(map(_rests_on_stored, items)):
-            return list(self.write_batch(items, expected=preconditions).ids)
+            return list(self.write_batch(items, expected=expected, embed=embed).ids)
 
         # what an id stands for is read inside the transaction that writes
         def build_resolved(reads: Reads) -> Batch:
             resolved = _resolve_labels(reads, items)
-            batch = self.build(resolved, expected=preconditions, reads=reads)
+            batch = self.build(resolved, expected=expected, reads=reads)
             _check_parents(reads, batch)
             return batch
 
-        return list(self.update(build_resolved).ids)
+        return list(self.update(build_resolved, embed=embed).ids)
 
     def write_batch(
         self,

@@ -252,9 +252,10 @@ class VectorReads(Protocol):
 class Vectors(VectorReads, Protocol):
     """The vectors of a store, and the queue of texts that wait for theirs."""
 
-    def pending(self, limit: int) -> list[Pending]:
+    def pending(self, limit: int, *, ids: Sequence[str] | None = None) -> list[Pending]:
         """List texts waiting for their embedding, oldest first; parked ones (see `park`) are left
-        out."""
+        out, and what has expired. With `ids`, only those of these records: an index probe for
+        each."""
         ...
 
     def queue_lengths(self) -> tuple[int, int]:

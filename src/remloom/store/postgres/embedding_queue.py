@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ..batch import Vector, VectorBatch
+from ..expiry import now
 from ..indexed_text import embedded_text
 from ..results import Pending
 from .batch_writer import BatchWriter, write
@@ -38,14 +39,20 @@ class PostgresVectors:
         self._tenant = tenant
         self._on_written = on_written
 
-    def pending(self, limit: int) -> list[Pending]:
+    def pending(self, limit: int, *, ids: Sequence[str] | None = None) -> list[Pending]:
+        if ids is None:
+            rows = self._fetch(SQL.next_pending, limit=limit, now=now())
+        else:
+            rows = self._fetch(SQL.pending_among, limit=limit, now=now(), ids=Column("t", ids))
         return [
             Pending(id, embedded_text(decode(*record)), attempts, error or "", text_no or 0)
-            for id, attempts, error, text_no, *record in self._fetch(SQL.next_pending, limit=limit)
+            for id, attempts, error, text_no, *record in rows
         ]
 
     def unembedded(self, model: str, limit: int, *, after: int = 0) -> list[Pending]:
-        rows = self._fetch(SQL.unembedded_by_model, model=model, limit=limit, after=after)
+        rows = self._fetch(
+            SQL.unembedded_by_model, model=model, limit=limit, after=after, now=now()
+        )
         return [
             Pending(id, embedded_text(decode(*record)), version=text_no)
             for id, text_no, *record in rows

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..batch import Vector, VectorBatch
+from ..expiry import now
 from ..indexed_text import embedded_text
 from ..results import Pending
 from . import vector_writer
@@ -32,9 +34,13 @@ class SqliteVectors:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def pending(self, limit: int) -> list[Pending]:
+    def pending(self, limit: int, *, ids: Sequence[str] | None = None) -> list[Pending]:
         with self._database.snapshot() as cursor:
-            rows = cursor.execute(SQL.pending, (limit,)).fetchall()
+            if ids is None:
+                rows = cursor.execute(SQL.pending, (now(), limit)).fetchall()
+            else:
+                values = (json.dumps(list(dict.fromkeys(ids))), now(), limit)
+                rows = cursor.execute(SQL.pending_among, values).fetchall()
         waiting = []
         for _, schema, body, content, attempts, error, text_no in rows:
             record = decode(schema, body, content)
@@ -44,7 +50,7 @@ class SqliteVectors:
 
     def unembedded(self, model: str, limit: int, *, after: int = 0) -> list[Pending]:
         with self._database.snapshot() as cursor:
-            rows = cursor.execute(SQL.unembedded, (after, model, limit)).fetchall()
+            rows = cursor.execute(SQL.unembedded, (after, now(), model, limit)).fetchall()
         waiting = []
         for _, schema, body, content, text_no in rows:
             record = decode(schema, body, content)

@@ -233,6 +233,18 @@ class Expiry(Opened):
         put(store, Entity(id=ann.id, name="Ann"))
         assert [record.expires_at for record in lookup(store, "ann")] == [None]
 
+    def test_no_embedder_is_given_what_has_expired(self, store: Store, clock: Clock) -> None:
+        note = Resource(id="r", name="r", content="tea", expires_at=clock.after(1))
+        put(store, note, Resource(id="s", name="s", content="cup"), model="m")
+        assert [text.id for text in store.vectors.pending(9, ids=["r", "nobody"])] == ["r"]
+        clock.advance(1)
+        for waiting in (
+            store.vectors.pending(9),
+            store.vectors.pending(9, ids=["r", "s"]),
+            store.vectors.unembedded("m", 9),
+        ):
+            assert [text.id for text in waiting] == ["s"]
+
     def test_whatever_expires_when_exactly_what_has_not_is_found(
         self, store: Store, clock: Clock
     ) -> None:

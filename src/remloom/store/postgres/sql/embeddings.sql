@@ -54,7 +54,16 @@ DELETE FROM remloom.pending WHERE tenant_id = %(tenant)s AND id = ANY (%(ids)b::
 -- The next texts of the queue, least tried first, then in the order of writing.
 SELECT p.id, p.attempts, p.error, r.doc, r.schema, r.body, r.content
 FROM remloom.pending p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id = p.id
-WHERE p.tenant_id = %(tenant)s AND NOT p.parked ORDER BY p.attempts, p.seq LIMIT %(limit)s;
+WHERE p.tenant_id = %(tenant)s AND NOT p.parked AND (r.expires IS NULL OR r.expires > %(now)s)
+ORDER BY p.attempts, p.seq LIMIT %(limit)s;
+
+-- name: pending_among
+-- The texts of the queue that are those of some records.
+SELECT p.id, p.attempts, p.error, r.doc, r.schema, r.body, r.content
+FROM remloom.pending p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id = p.id
+WHERE p.tenant_id = %(tenant)s AND p.id = ANY (%(ids)b::text[]) AND NOT p.parked
+  AND (r.expires IS NULL OR r.expires > %(now)s)
+ORDER BY p.attempts, p.seq LIMIT %(limit)s;
 
 -- name: count_pending
 -- How many texts wait for their vectors, and how many are parked.
@@ -64,7 +73,7 @@ FROM remloom.pending WHERE tenant_id = %(tenant)s;
 -- name: unembedded_by_model
 -- The texts behind a number of which a model made no vectors, by their number.
 SELECT r.id, r.doc, r.schema, r.body, r.content FROM remloom.records r
-WHERE r.tenant_id = %(tenant)s AND r.doc > %(after)s AND NOT EXISTS (
+WHERE r.tenant_id = %(tenant)s AND r.doc > %(after)s AND (r.expires IS NULL OR r.expires > %(now)s) AND NOT EXISTS (
   SELECT FROM remloom.vectors v JOIN remloom.models m USING (tenant_id, model)
   WHERE v.tenant_id = r.tenant_id AND v.id = r.id AND m.name = %(model)s
 )

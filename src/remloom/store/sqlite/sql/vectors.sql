@@ -1,12 +1,18 @@
 -- name: pending
 -- The texts that wait for their vectors, those tried least often first.
 SELECT r.rid, r.schema, r.body, r.content, p.attempts, p.error, r.doc FROM pending p CROSS JOIN records r ON r.rid = p.rid
-WHERE p.parked = 0 ORDER BY p.attempts, p.rid LIMIT :limit;
+WHERE p.parked = 0 AND (r.expires IS NULL OR r.expires > :now) ORDER BY p.attempts, p.rid LIMIT :limit;
+
+-- name: pending_among
+-- Those of the records of some ids whose texts wait for their vectors.
+SELECT r.rid, r.schema, r.body, r.content, p.attempts, p.error, r.doc
+FROM json_each(:ids) i CROSS JOIN records r ON r.id = i.value CROSS JOIN pending p ON p.rid = r.rid
+WHERE p.parked = 0 AND (r.expires IS NULL OR r.expires > :now) ORDER BY p.attempts, p.rid LIMIT :limit;
 
 -- name: unembedded
 -- The records with a text that has no vectors of a model, in the order of their texts.
 SELECT r.rid, r.schema, r.body, r.content, r.doc FROM records r
-WHERE r.doc > :after AND NOT EXISTS (
+WHERE r.doc > :after AND (r.expires IS NULL OR r.expires > :now) AND NOT EXISTS (
   SELECT 1 FROM vectors v JOIN models m USING (model) WHERE v.rid = r.rid AND m.name = :model
 )
 ORDER BY r.doc LIMIT :limit;
