@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,34 @@ def test_of_many_who_pop_each_gets_another_item(memory: Memory) -> None:
 
     popped = asyncio.run(main())
     assert sorted(number for part in popped for number in part) == list(range(12))
+
+
+def test_who_cancels_an_add_waits_until_it_is_made(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    write = memory.write
+
+    def slow_write(*arguments: Any, **options: Any) -> list[str]:
+        begun.set()
+        go_on.wait(5)
+        return write(*arguments, **options)
+
+    monkeypatch.setattr(memory, "write", slow_write)
+
+    async def main() -> None:
+        session = RemloomSession("s", memory)
+        task = asyncio.create_task(session.add_items([TURNS[0]]))
+        await asyncio.to_thread(begun.wait, 5)
+        task.cancel()
+        await asyncio.sleep(0)
+        assert not task.done()
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await session.get_items() == [TURNS[0]]
+
+    asyncio.run(main())
 
 
 def test_what_is_no_json_is_refused_and_nothing_of_it_is_added(memory: Memory) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import MissingExtraError
 from ..memory import Memory
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from agents.items import TResponseInputItem
 
 __all__ = ["RemloomSession"]
+
+_T = TypeVar("_T")
 
 _ROLES = ("user", "assistant")
 
@@ -70,16 +73,16 @@ class RemloomSession:
         Raises:
             InvalidInputError: an item is not JSON.
         """
-        await asyncio.to_thread(self._conversation.add, items)
+        await _finished(self._conversation.add, items)
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Forget the last item and return it; None when there is none."""
-        item: TResponseInputItem | None = await asyncio.to_thread(self._conversation.pop)
+        item: TResponseInputItem | None = await _finished(self._conversation.pop)
         return item
 
     async def clear_session(self) -> None:
         """Forget all items of this session."""
-        await asyncio.to_thread(self._conversation.clear)
+        await _finished(self._conversation.clear)
 
     def _said(self, item: Any) -> tuple[str, str]:
         """Who said an item, and the words; none when it is nothing that was said."""
@@ -89,3 +92,19 @@ class RemloomSession:
         if role not in _ROLES:
             return "", ""
         return self._user if role == "user" else role, words(item.get("content"))
+
+
+async def _finished(change: Callable[..., _T], *arguments: Any) -> _T:
+    """Run a change in a thread; who cancels it waits until it is made, and may rely on it."""
+    task = asyncio.create_task(asyncio.to_thread(change, *arguments))
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait((task,))
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        # seen, so that asyncio does not report it as lost
+        task.exception()
+        raise cancelled
+    return task.result()
