@@ -19,9 +19,8 @@ def _open(conn_string: str, index: Any, ttl: Any) -> RemloomStore:
     if index and index.get("text_fields"):
         # their own configuration calls the fields so
         index = {**index, "fields": index["text_fields"]}
-    expiry = {"ttl": ttl} if ttl else {}
     embedder = None if index else "none"
-    return RemloomStore.open(f"{file}-home", index=index, embedder=embedder, **expiry)
+    return RemloomStore.open(f"{file}-home", index=index, ttl=ttl, embedder=embedder)
 
 
 class SyncStore:
@@ -45,8 +44,7 @@ class AsyncStore:
     ) -> AsyncIterator[Any]:
         with _open(conn, index, ttl) as store:
             for name in ("sweep_ttl", "start_ttl_sweeper", "stop_ttl_sweeper"):
-                if hasattr(store, name):
-                    setattr(store, name, _as_coroutine(getattr(store, name)))
+                setattr(store, name, _as_coroutine(getattr(store, name)))
             store.setup = _as_coroutine(lambda: None)  # type: ignore[attr-defined]
             yield store
 

@@ -19,6 +19,8 @@ __all__ = ["download", "run_suite"]
 
 _ROOT = HERE.parent.parent
 _PYTEST = ("-q", "-o", "addopts=", "-W", "ignore", "-p", "no:cacheprovider")
+# plugins of ours that others' tests do not need
+_LEFT_OUT = ("-p", "no:schemathesis")
 
 
 def run_suite(suite: Suite, *, verbose: bool = False) -> Outcomes:
@@ -73,7 +75,7 @@ def _run_pytest(suite: Suite, folder: Path, *, verbose: bool) -> Outcomes:
         plugins = ("-p", f"{__package__}.recorder", "-p", suite.plugin)
         rooted = ("--rootdir", str(folder), "--basetemp", str(Path(name) / "tmp"))
         python = interpreter(suite.requires)
-        command = [python, "-m", "pytest", *_PYTEST, *plugins, *rooted, *suite.options]
+        command = [python, "-m", "pytest", *_PYTEST, *_LEFT_OUT, *plugins, *rooted, *suite.options]
         paths = [str(_ROOT), str(_ROOT / "src"), os.environ.get("PYTHONPATH", "")]
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join(filter(None, paths)),

@@ -4,7 +4,9 @@ of the memory."""
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -142,12 +144,12 @@ def test_the_memory_recalls_what_an_agent_stored(store: RemloomStore) -> None:
     store.put(("users", "1"), "food", {"allergy": "peanuts", "since": 2019})
     hits = store.memory.recall("Who has an allergy to peanuts?").hits
     assert hits[0].content == "allergy: peanuts\nsince: 2019"
-    assert hits[0].source == "/users/1//food"
+    assert hits[0].source == "langgraph:/users/1//food"
 
 
 def test_what_is_forgotten_by_the_memory_is_gone_from_the_store(store: RemloomStore) -> None:
     store.put(("users", "1"), "food", {"allergy": "peanuts"})
-    receipt = store.memory.forget("/users/1//food")
+    receipt = store.memory.forget("langgraph:/users/1//food")
     assert receipt.records == 1
     assert store.get(("users", "1"), "food") is None
 
@@ -161,8 +163,10 @@ def test_what_is_deleted_is_not_recalled(store: RemloomStore) -> None:
 
 
 def test_other_records_are_no_items(store: RemloomStore) -> None:
-    forged = Resource(name="/a//forged", content="tea", category="item", metadata={"value": {}})
-    store.memory.write([forged, Resource(name="/a//note", content="tea")])
+    forged = Resource(
+        name="langgraph:/a//forged", content="tea", category="item", metadata={"value": {}}
+    )
+    store.memory.write([forged, Resource(name="langgraph:/a//note", content="tea")])
     store.put(("a",), "real", {"text": "tea"})
     assert [item.key for item in store.search(("a",), query="tea")] == ["real"]
     assert store.list_namespaces() == [("a",)]
@@ -172,7 +176,7 @@ def test_a_memory_that_was_given_stays_open(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
         with RemloomStore(memory) as store:
             store.put(("a",), "k", {"v": 1})
-        assert memory.get_resource(id_of(address_of(("a",), "k"))).name == "/a//k"
+        assert memory.get_resource(id_of(address_of(("a",), "k"))).name == "langgraph:/a//k"
 
 
 # -- search ----------------------------------------------------------------------------------------
@@ -237,7 +241,7 @@ def test_fields_may_be_chosen_for_each_item(indexed: RemloomStore) -> None:
 
 def test_the_memory_is_asked_by_the_same_embedder(indexed: RemloomStore) -> None:
     indexed.put(("a",), "k", {"text": "tea"})
-    assert indexed.memory.search("tea please").records[0].name == "/a//k"
+    assert indexed.memory.search("tea please").records[0].name == "langgraph:/a//k"
 
 
 def test_an_embedder_of_other_dimensions_than_promised_is_refused(tmp_path: Path) -> None:
@@ -262,6 +266,101 @@ def test_methods_that_are_async_await_the_embedder(tmp_path: Path) -> None:
 
     with RemloomStore.open(tmp_path, index={**INDEX, "embed": aembed}) as store:
         assert asyncio.run(go(store)) == ["1"]
+
+
+def test_the_latest_of_a_namespace_are_found_in_an_index_alone(store: RemloomStore) -> None:
+    store.put(("a",), "k", {"v": 1})
+    scope = "name >= 'langgraph:/a/' AND name < 'langgraph:/a0'"
+    statement = f"EXPLAIN SELECT id FROM resources WHERE {scope} ORDER BY updated_at DESC LIMIT 3"
+    plan = [text for kind, text in store.memory.query(statement).rows if kind == "plan"]
+    assert any("COVERING INDEX user_" in step for step in plan), plan
+
+
+# -- expiry ----------------------------------------------------------------------------------------
+
+
+class Clock:
+    """The time by which records expire, moved by hand."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.ahead = 0.0  # minutes
+        patch.setattr("remloom.store.expiry.time_ns", self.time_ns)
+
+    def time_ns(self) -> int:
+        return time.time_ns() + int(self.ahead * 60e9)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+def test_what_has_expired_is_gone_from_everything_and_then_swept(
+    tmp_path: Path, clock: Clock
+) -> None:
+    with RemloomStore.open(tmp_path, embedder="none", ttl={"default_ttl": 10}) as store:
+        store.put(("a",), "short", {"text": "tea"})
+        store.put(("a", "b"), "long", {"text": "tea"}, ttl=30)
+        store.put(("a",), "for ever", {"text": "tea"}, ttl=None)
+        clock.ahead = 20
+        assert store.get(("a",), "short") is None
+        assert {item.key for item in store.search(("a",), query="tea")} == {"long", "for ever"}
+        assert len(store.memory.recall("tea").hits) == 1
+        assert store.sweep_ttl() == 1
+        clock.ahead = 40
+        assert store.list_namespaces() == [("a",)]
+        assert store.sweep_ttl() == 1
+        assert store.sweep_ttl() == 0
+
+
+@pytest.mark.parametrize("refresh_on_read", [True, False])
+def test_reading_lets_the_time_begin_anew_where_it_is_asked_for(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, refresh_on_read: bool
+) -> None:
+    ttl: Any = {"default_ttl": 10, "refresh_on_read": refresh_on_read}
+    with RemloomStore.open(tmp_path, embedder="none", ttl=ttl) as store:
+        for key in ("got", "found", "only looked at", "unread"):
+            store.put(("a",), key, {"key": key})
+        clock.ahead = 8
+
+        def time_after(minutes: float) -> datetime:
+            return datetime.now(UTC) + timedelta(minutes=clock.ahead + minutes)
+
+        monkeypatch.setattr("remloom.adapters.langgraph.expiry.time_after", time_after)
+        store.get(("a",), "got")
+        store.search(("a",), filter={"key": "found"})
+        store.get(("a",), "only looked at", refresh_ttl=False)
+        clock.ahead = 15
+        left = {item.key for item in store.search(("a",), refresh_ttl=False)}
+        assert left == ({"got", "found"} if refresh_on_read else set())
+
+
+def test_putting_again_without_a_time_keeps_for_ever(store: RemloomStore, clock: Clock) -> None:
+    store.put(("a",), "k", {"v": 1}, ttl=1)
+    store.put(("a",), "k", {"v": 1})
+    clock.ahead = 5
+    assert store.get(("a",), "k") is not None
+
+
+def test_the_sweeper_sweeps_until_the_store_is_closed(tmp_path: Path) -> None:
+    with RemloomStore.open(tmp_path, embedder="none") as store:
+        store.put(("a",), "k", {"v": 1}, ttl=0)
+        store.start_ttl_sweeper(0.01 / 60)
+        for _ in range(500):
+            time.sleep(0.01)
+            if not store.memory.admin.stats().types.get("resources"):
+                break
+        assert not store.memory.admin.stats().types.get("resources")
+        sweeper = store._sweeper
+    assert sweeper is not None
+    assert not sweeper.is_running
+
+
+@pytest.mark.parametrize("ttl", [float("nan"), 1e20, "soon"])
+def test_a_time_that_is_none_is_refused(store: RemloomStore, ttl: Any) -> None:
+    with pytest.raises(InvalidInputError, match="minutes"):
+        store.put(("a",), "k", {"v": 1}, ttl=ttl)
+    assert store.get(("a",), "k") is None
 
 
 # -- filters ---------------------------------------------------------------------------------------

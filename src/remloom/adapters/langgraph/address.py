@@ -1,12 +1,13 @@
 """Addresses of items: namespace and key as one text, from which the id of the record comes.
 
-An address is a path: `/users/123//prefs` is the item "prefs" of the namespace ("users", "123").
-A slash or percent sign inside a label or key is escaped, so no two items have one address, and the
-items of a namespace and of all below it are one range of addresses in the order of code points.
+An address is a path: `langgraph:/users/123//prefs` is the item "prefs" of ("users", "123"). A slash
+or percent sign inside a label or key is escaped, so no two items have one address, and the items of
+a namespace and of all below it are one range of addresses in the order of code points.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from ...errors import InvalidInputError
@@ -18,6 +19,7 @@ __all__ = ["AddressRange", "Namespace", "address_of", "id_of", "namespace_range"
 
 Namespace = tuple[str, ...]
 
+_SCHEME = "langgraph:"  # no other record has a name that begins so
 _END = "0"  # follows the slash in the order of code points
 
 
@@ -34,7 +36,7 @@ class AddressRange(NamedTuple):
 
     def after(self, namespace: Namespace) -> AddressRange:
         """What of it follows the items of a namespace, and those alone."""
-        return AddressRange(f"{join_path(*namespace)}/{_END}", self.end)
+        return AddressRange(f"{_path_of(namespace)}/{_END}", self.end)
 
 
 def address_of(namespace: Namespace, key: str) -> str:
@@ -44,7 +46,7 @@ def address_of(namespace: Namespace, key: str) -> str:
         InvalidInputError: the key or a label cannot be stored.
 
     >>> address_of(("users", "a/b"), "prefs"), address_of(("users",), "a/b/prefs")
-    ('/users/a%2Fb//prefs', '/users//a%2Fb%2Fprefs')
+    ('langgraph:/users/a%2Fb//prefs', 'langgraph:/users//a%2Fb%2Fprefs')
     """
     for text in (*namespace, key):
         if not isinstance(text, str) or not storable(text):
@@ -53,15 +55,20 @@ def address_of(namespace: Namespace, key: str) -> str:
                 remedy="keys and labels of namespaces are text, without NUL characters and halves "
                 "of characters",
             )
-    return f"{join_path(*namespace)}/{join_path(key)}"
+    return f"{_path_of(namespace)}/{join_path(key)}"
 
 
+@lru_cache(maxsize=16_384)
 def id_of(address: str) -> str:
     """The id of the record at an address: the same in every memory, and exact to the letter."""
-    return record_id("langgraph", address)
+    return record_id(address)
 
 
 def namespace_range(prefix: Namespace) -> AddressRange:
     """The addresses of all items whose namespace begins so."""
-    path = join_path(*prefix)
+    path = _path_of(prefix)
     return AddressRange(f"{path}/", f"{path}{_END}")
+
+
+def _path_of(namespace: Namespace) -> str:
+    return f"{_SCHEME}{join_path(*namespace)}"

@@ -11,6 +11,7 @@ from langgraph.store.base import Item, SearchItem
 from ...errors import InvalidInputError
 from ...model import Record, Resource
 from .address import Namespace, address_of, id_of
+from .expiry import time_after
 
 __all__ = ["CATEGORY", "as_text", "item_of", "resource_of", "scored"]
 
@@ -24,18 +25,23 @@ def resource_of(
     *,
     content: str,
     embedding: list[Any] | None,
+    ttl: float | None = None,
 ) -> Resource:
     """Make the record of an item.
 
     Args:
         content: what is searched of it; empty: nothing.
         embedding: the vectors of its texts; None: the memory's embedder makes them.
+        ttl: minutes after which it expires; None: never.
     """
     if not isinstance(value, Mapping):
         raise InvalidInputError(
             f"a value is an object, not a {type(value).__name__}", remedy='put {"value": …}'
         )
     address = address_of(namespace, key)
+    metadata: dict[str, Any] = {"namespace": list(namespace), "key": key, "value": dict(value)}
+    if ttl is not None:
+        metadata["ttl"] = ttl
     return Resource(
         id=id_of(address),
         name=address,
@@ -43,8 +49,9 @@ def resource_of(
         category=CATEGORY,
         kind="memory",
         trust="told",
-        metadata={"namespace": list(namespace), "key": key, "value": dict(value)},
+        metadata=metadata,
         embedding=embedding or None,
+        expires_at=time_after(ttl),
     )
 
 

@@ -8,13 +8,13 @@ from itertools import islice
 from langgraph.store.base import ListNamespacesOp, MatchCondition
 
 from ...memory import Memory
-from ...predicates import Eq, Query
+from ...predicates import Query
 from .address import AddressRange, Namespace, namespace_range
-from .items import CATEGORY, item_of
+from .items import item_of
 
 __all__ = ["list_namespaces"]
 
-_PAGE = 16  # items looked at before the rest of a namespace is leapt over
+_PAGE = 64  # items looked at before the rest of a namespace is leapt over, at most
 _ANY = "*"
 
 
@@ -43,17 +43,22 @@ def _walk(memory: Memory, prefix: Namespace) -> Iterator[Namespace]:
     """
     rest = namespace_range(prefix)
     last: Namespace | None = None
+    size = 1
     while True:
-        query = Query().filter(rest.predicate).filter(Eq("category", CATEGORY))
-        page = memory.query_resources(query.order_by("name").limit(_PAGE))
+        query = Query().filter(rest.predicate).order_by("name")
+        page = memory.query_resources(query.limit(size))
+        new = 0
         for record in page:
             item = item_of(record)
             if item is not None and item.namespace != last:
                 last = item.namespace
+                new += 1
                 yield last
-        if len(page) < _PAGE:
+        if len(page) < size:
             return
         rest = _behind(rest, page[-1].name, last)
+        # as long as each item is of another namespace, more are looked at
+        size = min(2 * size, _PAGE) if new == len(page) else 1
 
 
 def _behind(rest: AddressRange, name: str, namespace: Namespace | None) -> AddressRange:

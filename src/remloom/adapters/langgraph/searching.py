@@ -9,15 +9,15 @@ from langgraph.store.base import Item, SearchItem, SearchOp
 
 from ...errors import InvalidInputError, NotFoundError
 from ...memory import Memory
-from ...model import Hit, Record
-from ...predicates import MOST_RESULTS, And, Eq, Predicate, Query
+from ...model import Hit, Resource
+from ...predicates import MOST_RESULTS, And, Predicate, Query
 from .address import id_of, namespace_range
 from .filters import Filter
-from .items import CATEGORY, item_of, scored
+from .items import item_of, scored
 
 __all__ = ["Searcher"]
 
-_SPARE = 8  # items more than wanted that are looked at without asking the store to filter
+_GLANCE = 2  # times as many items as wanted are looked at before the store is asked to filter
 _GROWTH = 4  # times as many are fetched next, where too few of those fetched fit
 
 
@@ -93,11 +93,12 @@ class Searcher:
         """Yield all items that fit, the latest put first."""
         filter = Filter(op.filter)
         if not filter:
-            yield from self._pages(_condition(op), _wanted(op))
+            for page in self._pages(_scope(op), _wanted(op)):
+                yield from _items(page)
             return
         # most filters let enough of the newest through, and of few items it is quicker to look at
         # each than to ask for those that fit
-        glance = _GROWTH * _wanted(op) + _SPARE
+        glance = _GLANCE * _wanted(op) + 1
         where = _scope(op)
         newest = self._page(where, glance, 0)
         if len(newest) < glance:
@@ -109,20 +110,20 @@ class Searcher:
             where, skip = _scope(op), len(newest)
         else:
             where, skip = _condition(op), 0
-        for item in self._pages(where, glance, skip):
-            if filter.matches(item.value):
-                yield item
+        for page in self._pages(where, glance, skip):
+            yield from _fitting(page, filter)
 
-    def _pages(self, where: Predicate, size: int, skip: int = 0) -> Iterator[Item]:
+    def _pages(self, where: Predicate, size: int, skip: int = 0) -> Iterator[Sequence[Resource]]:
+        size = max(1, size)
         while True:
-            page = self._page(where, max(1, size), skip)
-            yield from _items(page)
+            page = self._page(where, size, skip)
+            yield page
             if len(page) < size:
                 return
             skip += len(page)
             size *= _GROWTH
 
-    def _page(self, where: Predicate, size: int, skip: int) -> Sequence[Record]:
+    def _page(self, where: Predicate, size: int, skip: int) -> Sequence[Resource]:
         query = Query().filter(where).order_by("updated_at", "desc")
         return self._memory.query_resources(query.limit(size).offset(skip))
 
@@ -136,7 +137,7 @@ def _wanted(op: SearchOp) -> int:
 
 def _scope(op: SearchOp) -> Predicate:
     """Items whose namespace begins as asked."""
-    return And((namespace_range(op.namespace_prefix).predicate, Eq("category", CATEGORY)))
+    return namespace_range(op.namespace_prefix).predicate
 
 
 def _condition(op: SearchOp) -> Predicate:
@@ -144,11 +145,11 @@ def _condition(op: SearchOp) -> Predicate:
     return And((_scope(op), *Filter(op.filter).predicates()))
 
 
-def _items(records: Iterable[Record]) -> Iterator[Item]:
+def _items(records: Iterable[Resource]) -> Iterator[Item]:
     for record in records:
         if (item := item_of(record)) is not None:
             yield item
 
 
-def _fitting(records: Iterable[Record], filter: Filter) -> Iterator[Item]:
+def _fitting(records: Iterable[Resource], filter: Filter) -> Iterator[Item]:
     return (item for item in _items(records) if filter.matches(item.value))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self, cast
 
@@ -18,6 +18,7 @@ from langgraph.store.base import (
     PutOp,
     Result,
     SearchOp,
+    TTLConfig,
     validate_op_namespace,
 )
 
@@ -25,6 +26,7 @@ from ...embed import Embedder
 from ...errors import InvalidInputError, NotFoundError
 from ...memory import Memory
 from .address import address_of, id_of
+from .expiry import Sweeper, refresh
 from .filters import Filter
 from .indexing import Indexing, Vectors
 from .items import item_of, resource_of
@@ -47,14 +49,23 @@ class RemloomStore(BaseStore):
             memory needs an embedder of the same dimensions, as `RemloomStore.open` gives it, or
             none. Without, a search with a query is a `recall`: words and meaning, by the memory's
             own embedder.
+        ttl: LangGraph's configuration of expiry: `default_ttl` in minutes, `refresh_on_read`
+            (default False) and `sweep_interval_minutes`. What has expired is returned by nothing,
+            swept or not.
 
     Raises:
         InvalidInputError: an index without embedder or dimensions.
     """
 
-    def __init__(self, memory: Memory, *, index: IndexConfig | None = None) -> None:
+    supports_ttl = True
+
+    def __init__(
+        self, memory: Memory, *, index: IndexConfig | None = None, ttl: TTLConfig | None = None
+    ) -> None:
         self.memory = memory
         self.index_config = index
+        self.ttl_config = ttl
+        self._sweeper: Sweeper | None = None
         self._indexing = Indexing(index)
         self.embeddings = self._indexing.embeddings
         self._searcher = Searcher(memory)
@@ -70,16 +81,18 @@ class RemloomStore(BaseStore):
         key: str | None = None,
         embedder: Embedder | str | None = None,
         index: IndexConfig | None = None,
+        ttl: TTLConfig | None = None,
     ) -> Self:
         """Open a tenant's memory as a store, which closes it; use it as a context manager.
 
         Args:
-            index: see the class; the memory's embedder is its, unless `embedder` is given.
+            index, ttl: see the class; the memory's embedder is that of the index, unless `embedder`
+                is given.
             home_or_url, tenant, key, embedder: as for `Memory.open`, which says what is raised.
         """
         memory = open_memory(home_or_url, tenant=tenant, key=key, index=index, embedder=embedder)
         try:
-            store = cls(memory, index=index)
+            store = cls(memory, index=index, ttl=ttl)
         except BaseException:
             memory.close()
             raise
@@ -87,7 +100,8 @@ class RemloomStore(BaseStore):
         return store
 
     def close(self) -> None:
-        """Close the memory, if the store opened it."""
+        """Stop the sweeper, and close the memory if the store opened it."""
+        self.stop_ttl_sweeper()
         if self._is_owner:
             self.memory.close()
 
@@ -132,6 +146,8 @@ class RemloomStore(BaseStore):
 
     def _do(self, batch: _Batch, vectors: Vectors, asked: Vectors) -> list[Result]:
         results = [self._read(op, asked) for op in batch.ops]
+        if self.ttl_config and self.ttl_config.get("refresh_on_read"):
+            refresh(self.memory, _ids_to_refresh(batch.ops, results))
         self._write([op for op in batch.puts if op.value is not None], vectors)
         self._forget([op for op in batch.puts if op.value is None])
         return results
@@ -170,9 +186,15 @@ class RemloomStore(BaseStore):
         for op in puts:
             embedding: list[Any] = [vectors[text] for text in self._indexing.texts(op)]
             content = self._indexing.content(op)
-            value = cast("dict[str, Any]", op.value)
             records.append(
-                resource_of(op.namespace, op.key, value, content=content, embedding=embedding)
+                resource_of(
+                    op.namespace,
+                    op.key,
+                    cast("dict[str, Any]", op.value),
+                    content=content,
+                    embedding=embedding,
+                    ttl=op.ttl,
+                )
             )
         self.memory.write(records)
 
@@ -186,6 +208,37 @@ class RemloomStore(BaseStore):
             except NotFoundError:
                 # somebody else was quicker
                 continue
+
+    # -- expiry ------------------------------------------------------------------------------------
+
+    def sweep_ttl(self) -> int:
+        """Erase what has expired, whoever wrote it into the memory; returns how many records."""
+        return self.memory.admin.sweep().records
+
+    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> None:
+        """Sweep in a thread from now on, until the store is closed.
+
+        Args:
+            sweep_interval_minutes: default that of `ttl`, or 5.
+        """
+        if self._sweeper is None or not self._sweeper.is_running:
+            self._sweeper = Sweeper(self.memory, self.ttl_config, sweep_interval_minutes)
+
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """Stop the thread that sweeps; whether there is none any more after so many seconds."""
+        sweeper = self._sweeper
+        return sweeper is None or sweeper.stop(timeout)
+
+
+def _ids_to_refresh(ops: Sequence[Op], results: Sequence[Result]) -> Iterator[str]:
+    """Yield the ids of the items that were read, where this lets their time begin anew."""
+    for op, result in zip(ops, results, strict=True):
+        if not isinstance(op, GetOp | SearchOp) or not op.refresh_ttl:
+            continue
+        found = [result] if isinstance(op, GetOp) else result
+        for item in cast("list[Item | None]", found):
+            if item is not None:
+                yield id_of(address_of(item.namespace, item.key))
 
 
 class _Batch:
