@@ -369,6 +369,7 @@ CALLS: dict[str, Call] = {
     "runs.records": Call(left_out="of a run, as many as it made"),
     "runs.rollback": Call(left_out="of a run, as many as it made"),
     "runs.failed": _one(lambda w: w.memory.runs.failed()),
+    "admin.audit": _one(lambda w: w.memory.admin.audit()),
     "admin.usage": _one(lambda w: w.memory.admin.usage()),
     # over everything, or over a stretch of time
     "dreams.moments": _one(

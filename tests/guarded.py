@@ -26,7 +26,7 @@ def make_key(home, *scopes, tenant="acme", **options):
 def guarded(home, *, tenants=("acme", "other"), **changes):
     """A client that sends no key, and the application."""
     for tenant in tenants:
-        Home(str(home)).create(tenant)
+        Home(str(home), key=changes.get("key")).create(tenant)
     app = create_app(settings_of(home, **changes))
     with TestClient(app, base_url=HERE, raise_server_exceptions=False) as client:
         yield client

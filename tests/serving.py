@@ -25,6 +25,7 @@ class OpenGuard:
                 key_id="test",
                 tenant=headers.get(b"x-test-tenant", b"acme").decode(),
                 scopes=frozenset(scopes.decode().split(",")),
+                of_home=True,
             )
         await self.app(scope, receive, send)
 

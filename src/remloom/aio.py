@@ -263,6 +263,7 @@ class AsyncAdmin(_AsyncNoun[Admin]):
     optimize = _noun_in_thread(Admin.optimize)
     reembed = _noun_in_thread(Admin.reembed)
     usage = _noun_in_thread(Admin.usage)
+    audit = _noun_in_thread(Admin.audit)
     export = _noun_in_thread(Admin.export)
     import_ = _noun_in_thread(Admin.import_)
     backup = _noun_in_thread(Admin.backup)

@@ -147,6 +147,7 @@ class ClientAdmin(_Over[Connection]):
     optimize = _sent(Admin.optimize)
     reembed = _sent(Admin.reembed)
     usage = _sent(Admin.usage)
+    audit = _sent(Admin.audit)
 
 
 class Client(_Over[Connection]):
@@ -334,6 +335,7 @@ class AsyncClientAdmin(_Over[AsyncConnection]):
     optimize = _awaited(Admin.optimize)
     reembed = _awaited(Admin.reembed)
     usage = _awaited(Admin.usage)
+    audit = _awaited(Admin.audit)
 
 
 class AsyncClient(_Over[AsyncConnection]):

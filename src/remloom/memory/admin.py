@@ -16,6 +16,7 @@ from ..model import Exported, Imported, Receipt, Record
 from ..store.backends import backend_for
 from . import lineage
 from .arguments import Progress, check_aware, check_ids, check_limit
+from .audit import AuditEntry, AuditLog
 from .engine import Engine
 from .private_files import create_private
 from .stats import MemoryStats
@@ -207,6 +208,19 @@ class Admin:
             run_id = ids.pop() if len(ids) == 1 else find_run(self.store, run).id
             calls = [call for call in calls if call.run == run_id]
         return ledger.report(calls)
+
+    def audit(self, limit: int = 100, *, before: datetime | None = None) -> list[AuditEntry]:
+        """List what was asked of this memory over a server, newest first.
+
+        Each entry says who asked (the id of their key), what, which records it concerned, and how
+        it ended.
+
+        Args:
+            before: only calls that ended earlier, for the next page.
+        """
+        if before is not None:
+            check_aware(before)
+        return AuditLog(self.store.kv).calls(check_limit(limit), before=before)
 
     # -- moving ------------------------------------------------------------------------------------
 

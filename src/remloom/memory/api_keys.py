@@ -33,6 +33,7 @@ from ..errors import (
 from ..kv import Entry
 from ..store.backends import backend_for
 from ..store.home import tenant_name
+from .audit import AuditEntry, AuditLog
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -121,6 +122,15 @@ class ApiKeys:
             store, self._store = self._store, None
         if store is not None:
             store.close()
+
+    def audit(self, limit: int = 100) -> list[AuditEntry]:
+        """List what was done with keys and tenants over a server, newest first."""
+        store = self._found()
+        return AuditLog(store.kv).calls(limit) if store is not None else []
+
+    def note(self, entry: AuditEntry) -> None:
+        """Note what was done with keys and tenants."""
+        AuditLog(self._opened(create=True).kv).add([entry])
 
     def create(
         self, name: str, scopes: Sequence[Scope], *, tenant: str = "", expires: str = ""

@@ -139,6 +139,7 @@ _PROFILE = (
 _CHORES = (
     _admin("stats", "GET /v1/stats", "read"),
     _admin("usage", "GET /v1/usage", "read"),
+    _admin("audit", "GET /v1/audit", "admin"),
     _admin("check", "POST /v1/check", "admin", is_long=True, idempotent=True),
     _admin("optimize", "POST /v1/optimize", "admin", is_long=True, idempotent=True),
     _admin("reembed", "POST /v1/reembed", "admin", is_long=True, idempotent=True),

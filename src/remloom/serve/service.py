@@ -12,9 +12,11 @@ from msgspec import Struct
 
 from ..errors import BusyError, TimeLimitError
 from ..memory.api_keys import SCOPES, ApiKeys
+from ..memory.audit import AuditEntry
 from ..memory.home import Home
 from ..operations import Operation, Progress
 from ..settings import Settings
+from .audited import AuditedCall, is_grave
 from .caller import Caller
 from .guard.authentication import Authentication
 from .tenants import Tenants
@@ -118,15 +120,38 @@ class Service:
     def _do(
         self, caller: Caller, operation: Operation, values: Struct, progress: Progress | None
     ) -> Any:
-        if operation.needs == "keys":
-            # a key of all tenants that names one sees that one's
-            scopes = SCOPES if caller.of_home else caller.scopes
-            with ApiKeys(self.settings, tenant=caller.tenant, scopes=scopes) as keys:
-                return operation.does(keys, values, progress)
+        if operation.needs == "memory":
+            with self.tenants.opened(caller.tenant) as memory:
+                call = AuditedCall(caller, operation, values)
+                try:
+                    value = operation.does(memory, values, progress)
+                except BaseException as error:
+                    self._note(call.entry(error=error), operation, caller.tenant)
+                    raise
+                self._note(call.entry(value), operation, caller.tenant)
+                return value
+        call = AuditedCall(caller, operation, values)
+        try:
+            value = self._do_of_home(caller, operation, values, progress)
+        except BaseException as error:
+            self.keys.note(call.entry(error=error))
+            raise
+        self.keys.note(call.entry())
+        return value
+
+    def _do_of_home(
+        self, caller: Caller, operation: Operation, values: Struct, progress: Progress | None
+    ) -> Any:
+        """Do what concerns the home, or its keys, and no memory."""
         if operation.needs == "home":
             return operation.does(self._home(), values, progress)
-        with self.tenants.opened(caller.tenant) as memory:
-            return operation.does(memory, values, progress)
+        scopes = SCOPES if caller.of_home else caller.scopes
+        # a key of all tenants that names one sees that one's
+        with ApiKeys(self.settings, tenant=caller.tenant, scopes=scopes) as keys:
+            return operation.does(keys, values, progress)
+
+    def _note(self, entry: AuditEntry, operation: Operation, tenant: str) -> None:
+        self.tenants.note(tenant, entry, at_once=is_grave(operation))
 
     def _home(self) -> Home:
         return Home(self.settings.home, key=self.settings.key or None)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Condition, Lock
+from threading import Condition, Event, Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from ..errors import BusyError, RemloomError, StoreClosedError
+from ..errors import BusyError, RemloomError, StoreClosedError, StoreError
+from ..memory.audit import AuditEntry, AuditLog
 from ..memory.memory import Memory
 from ..settings import Settings
 
@@ -20,20 +22,58 @@ if TYPE_CHECKING:
 
 __all__ = ["Tenants"]
 
+TENDING = 1.0  # seconds between two looks at what is to be written or closed
+PRUNING = 86_400.0  # seconds between two prunings of an audit log
+MOST_PENDING = 10_000  # calls that wait for an audit log that cannot be written
 IDLE = 600.0  # seconds after which a memory that nobody used is closed
 CACHES = 4  # times `cache_mb` for all memories together
 LEAST_CACHE = 8  # MB of one
 PATIENCE = 30.0  # seconds to wait for a place, when as many as may be are open and in use
 
+_log = logging.getLogger("remloom.serve")
+
 
 class _Open:
-    """A memory that is open, or being opened, and who uses it."""
+    """A memory that is open, or being opened, who uses it, and what is to be noted of that."""
 
     def __init__(self) -> None:
         self.memory: Memory | None = None
         self.users = 0
         self.used_at = time.monotonic()
         self.opening = Lock()  # held by the one that opens it
+        # calls that the audit log does not have yet
+        self.pending: list[AuditEntry] = []
+        self._writing = Lock()
+        self._pruned_at = float("-inf")
+
+    def write_audit(self, days: int) -> None:
+        """Write what is pending, and once a day prune what is older than so many days."""
+        if self.memory is None:
+            return
+        store = self.memory.admin.store
+        with self._writing:
+            entries = list(self.pending)
+            try:
+                if store.capabilities.writable:
+                    AuditLog(store.kv).add(entries)
+                    self._prune(AuditLog(store.kv), days)
+            except StoreError:
+                # they wait for better times; what was done is done, and is answered so
+                _log.exception("the audit log of a tenant cannot be written")
+                return
+            # others only add to the end
+            del self.pending[: len(entries)]
+
+    def close(self, days: int) -> None:
+        """Close the memory, if it is open."""
+        if self.memory is not None:
+            self.write_audit(days)
+            self.memory.close()
+
+    def _prune(self, log: AuditLog, days: int) -> None:
+        if time.monotonic() - self._pruned_at > PRUNING:
+            self._pruned_at = time.monotonic()
+            log.prune(days)
 
 
 class Tenants:
@@ -50,6 +90,8 @@ class Tenants:
         self._open: OrderedDict[str, _Open] = OrderedDict()
         self._changed = Condition()
         self._shared = _Shared(settings)
+        self._ended = Event()
+        self._tending: Thread | None = None
 
     @contextmanager
     def opened(self, tenant: str) -> Iterator[Memory]:
@@ -75,21 +117,45 @@ class Tenants:
         with self._changed:
             return [entry.memory for entry in self._open.values() if entry.memory is not None]
 
+    def note(self, tenant: str, entry: AuditEntry, *, at_once: bool) -> None:
+        """Note a call of a tenant whose memory is in use: now, or within a second."""
+        with self._changed:
+            place = self._open.get(tenant)
+            # none: it was deleted just now, with its audit log
+            if place is not None:
+                place.pending.append(entry)
+                del place.pending[:-MOST_PENDING]
+        if place is not None and at_once:
+            place.write_audit(self._settings.serve_audit_days)
+
+    def write_audit(self) -> None:
+        """Write the calls that the audit logs do not have yet."""
+        with self._changed:
+            waiting = [(name, one) for name, one in self._open.items() if one.pending]
+            for _, place in waiting:
+                place.users += 1
+        for name, place in waiting:
+            place.write_audit(self._settings.serve_audit_days)
+            self._give_back(name, place)
+
     def close_idle(self) -> None:
         """Close those that nobody used for ten minutes."""
         before = time.monotonic() - IDLE
         with self._changed:
             names = [name for name, one in self._open.items() if one.used_at < before]
             idle = [self._open.pop(name) for name in names if not self._open[name].users]
-        _close(idle)
+        self._close(idle)
 
     def close(self) -> None:
         """Close them all, after what is being done in them."""
+        self._ended.set()
+        if self._tending is not None:
+            self._tending.join()
         with self._changed:
             self._changed.wait_for(self._is_unused, PATIENCE)
             entries = list(self._open.values())
             self._open.clear()
-        _close(entries)
+        self._close(entries)
         self._shared.close()
 
     def _take(self, tenant: str) -> _Open:
@@ -110,7 +176,10 @@ class Tenants:
             entry = self._open.setdefault(tenant, _Open())
             self._open.move_to_end(tenant)
             entry.users += 1
-        _close(out)
+            if self._tending is None:
+                self._tending = Thread(target=self._tend, name="remloom-tenants", daemon=True)
+                self._tending.start()
+        self._close(out)
         return entry
 
     def _memory(self, entry: _Open, tenant: str) -> Memory:
@@ -135,6 +204,16 @@ class Tenants:
         with self._changed:
             if self._open.get(tenant) is entry:
                 del self._open[tenant]
+
+    def _close(self, places: list[_Open]) -> None:
+        for place in places:
+            place.close(self._settings.serve_audit_days)
+
+    def _tend(self) -> None:
+        """Write audit logs, and close what nobody uses, until all is closed."""
+        while not self._ended.wait(TENDING):
+            self.write_audit()
+            self.close_idle()
 
     def _is_unused(self) -> bool:
         return not any(entry.users for entry in self._open.values())
@@ -186,9 +265,3 @@ class _Shared:
                     self._model = None
             self._is_tried = True
             return self._model
-
-
-def _close(entries: list[_Open]) -> None:
-    for entry in entries:
-        if entry.memory is not None:
-            entry.memory.close()
