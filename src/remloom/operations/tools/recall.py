@@ -36,7 +36,7 @@ class RecallTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     explain: bool = False
 
 
-class Recalled(Struct, frozen=True, kw_only=True):
+class Recalled(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was recalled; if nothing answers, that it abstained, and the reason."""
 
     hits: list[Passage]

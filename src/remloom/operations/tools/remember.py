@@ -45,7 +45,7 @@ class RememberTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     ] = []
 
 
-class Remembered(Struct, frozen=True, kw_only=True):
+class Remembered(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was remembered, and how it is found.
 
     Attributes:

@@ -77,7 +77,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "metrics": "metrics",
     },
     "Know the user": {"profile": "profile"},
-    "Serve": {"serve": "serving", "keys": "keys", "audit": "audit"},
+    "Serve": {"mcp": "mcp", "serve": "serving", "keys": "keys", "audit": "audit"},
     "Care": {
         "stats": "records",
         "usage": "usage",

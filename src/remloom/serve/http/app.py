@@ -31,8 +31,8 @@ __all__ = ["MakeGuard", "create_app"]
 LEAST_ZIPPED = 1_000  # bytes of an answer that is compressed
 ZIP_LEVEL = 4  # beyond it, time grows faster than answers shrink
 
-# modules whose `mount(service)` makes routes beside those of REST
-DOORS: tuple[str, ...] = ("remloom.serve.ui",)
+# modules whose `mount(service)` makes routes beside those of REST, and what each needs
+DOORS: dict[str, str] = {"remloom.serve.ui": "starlette", "remloom.serve.mcp.http": "mcp"}
 
 # puts the guard before an application
 MakeGuard: TypeAlias = Callable[[ASGIApp, Service], ASGIApp]
@@ -88,9 +88,9 @@ def _guard() -> MakeGuard:
 def _mounted(service: Service) -> list[BaseRoute]:
     """The doors that are optional: tools over MCP, and the pages."""
     routes: list[BaseRoute] = []
-    for door in DOORS:
+    for door, needed in DOORS.items():
         # one that is there and does not work is an error
-        if find_spec(door) is not None:
+        if find_spec(needed) is not None:
             routes += import_module(door).mount(service)
     return routes
 

@@ -1,0 +1,59 @@
+"""MCP over streamable HTTP, at `/mcp`: both protocol revisions, without sessions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcp.server.context import ServerRequestContext
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
+
+from ...errors import AuthenticationError
+from ...operations import Toolset
+from ..caller import Caller
+from ..service import Service
+from .server import make_server
+
+__all__ = ["mount"]
+
+# the guard, which stands before all routes, has looked at host and origin
+_UNGUARDED = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+
+
+def mount(service: Service, toolset: Toolset = "default") -> list[BaseRoute]:
+    """Make the routes of MCP. The guard has put the caller into the state of a request."""
+    return [Route("/mcp", _Endpoint(service, toolset))]
+
+
+class _Endpoint:
+    """Answers each request on its own: nothing is kept from one to the next."""
+
+    def __init__(self, service: Service, toolset: Toolset) -> None:
+        self._server = make_server(service, _caller_of, toolset)
+        self._limit = MOST_BYTES
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # One for each request: it then needs no lifespan of the application around it.
+        manager = StreamableHTTPSessionManager(
+            self._server,
+            json_response=True,
+            stateless=True,
+            security_settings=_UNGUARDED,
+            max_request_body_size=self._limit,
+        )
+        async with manager.run():
+            await manager.handle_request(scope, receive, send)
+
+
+MOST_BYTES = 4 * 1024 * 1024  # of a request
+
+
+def _caller_of(context: ServerRequestContext[Any, Any]) -> Caller:
+    state = context.request.scope.get("state", {}) if context.request is not None else {}
+    caller = state.get("caller")
+    if not isinstance(caller, Caller):
+        # fails closed: without the guard nobody is let in
+        raise AuthenticationError("this request has no key", remedy="send Authorization: Bearer …")
+    return caller

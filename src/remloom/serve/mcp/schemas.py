@@ -1,0 +1,124 @@
+"""JSON schemas of tools: complete, and as few tokens as that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from ...operations import Operation
+
+__all__ = ["WRAPPED", "input_schema", "is_wrapped", "output_schema"]
+
+# the field that a value stands in which is no object: what tools give always is one
+WRAPPED = "result"
+_REFERENCE = "#/$defs/{name}"
+# what takes tokens and tells a model nothing that it needs; arguments have aliases besides
+_LEFT_OUT = frozenset(
+    ("additionalProperties", "contentEncoding", "maxItems", "maxLength", "minItems", "minLength",
+     "pattern", "title")
+)  # fmt: skip
+
+
+def input_schema(operation: Operation) -> dict[str, Any]:
+    """Give the schema of what a tool takes."""
+    schema = _schema(operation.takes)
+    schema.pop("description", None)
+    return {"type": "object", "properties": {}, **schema}
+
+
+def output_schema(operation: Operation) -> dict[str, Any]:
+    """Give the schema of what a tool gives; a value that is no object stands in `result`."""
+    if operation.gives is None:
+        return {"type": "object", "properties": {}}
+    schema: dict[str, Any] = _without(_schema(operation.gives), ("description", "default"))
+    for part in (schema.get("properties", {}), schema.get("$defs", {})):
+        _trim(part)
+    if not is_wrapped(operation):
+        return schema
+    defs = schema.pop("$defs", None)
+    wrapped: dict[str, Any] = {
+        "type": "object",
+        "properties": {WRAPPED: schema},
+        "required": [WRAPPED],
+    }
+    return wrapped | ({"$defs": defs} if defs else {})
+
+
+def is_wrapped(operation: Operation) -> bool:
+    """Whether what a tool gives stands in `result`: a list, a text, one of several structs."""
+    gives = operation.gives
+    return gives is not None and not (isinstance(gives, type) and issubclass(gives, msgspec.Struct))
+
+
+def _trim(schema: Any) -> None:
+    """Leave out what objects inside of a value may have besides: it may be there all the same."""
+    if isinstance(schema, dict):
+        required = schema.get("required")
+        if schema.get("type") == "object" and isinstance(required, list):
+            properties = schema["properties"]
+            schema["properties"] = {name: properties[name] for name in required}
+        schema = list(schema.values())
+    if isinstance(schema, list):
+        for part in schema:
+            _trim(part)
+
+
+def _schema(hint: Any) -> dict[str, Any]:
+    """Make a schema; what is used once stands where it is used, the rest under `$defs`."""
+    [schema], components = msgspec.json.schema_components([hint], ref_template=_REFERENCE)
+    uses: dict[str, int] = {}
+    for part in (schema, components):
+        for name in _references(part):
+            uses[name] = uses.get(name, 0) + 1
+    once = {name: components[name] for name, count in uses.items() if count == 1}
+    shown: dict[str, Any] = _without(_inlined(schema, once, ()), ())
+    kept = {name: _inlined(components[name], once, (name,)) for name in uses if name not in once}
+    if kept:
+        shown["$defs"] = _without(kept, ())
+    return shown
+
+
+def _references(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        if isinstance(reference := schema.get("$ref"), str):
+            yield reference.rpartition("/")[2]
+        schema = list(schema.values())
+    if isinstance(schema, list):
+        for part in schema:
+            yield from _references(part)
+
+
+def _inlined(schema: Any, once: dict[str, Any], within: tuple[str, ...]) -> Any:
+    """Put what is used once in the place of its reference, but not inside of itself."""
+    if isinstance(schema, list):
+        return [_inlined(part, once, within) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    name = str(schema.get("$ref", "")).rpartition("/")[2]
+    if name in once and name not in within:
+        rest = {key: value for key, value in schema.items() if key != "$ref"}
+        return {**_inlined(once[name], once, (*within, name)), **rest}
+    return {key: _inlined(value, once, within) for key, value in schema.items()}
+
+
+def _without(schema: Any, more: tuple[str, ...]) -> Any:
+    """Leave out keywords that say little; names of properties are no keywords."""
+    if isinstance(schema, list):
+        return [_without(part, more) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if len(choices := schema.get("anyOf", ())) == 2 and {"type": "null"} in choices:
+        # what may be null may be left out
+        schema = {**next(one for one in choices if one != {"type": "null"}), **schema}
+        del schema["anyOf"]
+    shown = {}
+    for key, value in schema.items():
+        if key == "default" and value in (None, "", []):
+            continue
+        if key in ("properties", "$defs"):
+            shown[key] = {name: _without(part, more) for name, part in value.items()}
+        elif key not in _LEFT_OUT and key not in more and not (key == "required" and not value):
+            shown[key] = _without(value, more) if key not in ("default", "enum", "const") else value
+    return shown

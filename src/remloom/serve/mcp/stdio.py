@@ -1,0 +1,91 @@
+"""MCP over stdio: the memory of one person, for an agent that starts this process itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock, Timer
+from typing import Any
+
+import anyio
+from mcp.server.stdio import stdio_server
+
+from ...memory.memory import Memory
+from ...operations import Scope, Toolset
+from ...settings import Settings
+from ..caller import SCOPES, Caller
+from ..service import Service
+from ..tenants import Tenants
+from .server import make_server
+
+__all__ = ["serve_stdio"]
+
+_WARM_AFTER = 1.0  # seconds: the first answers go before the embedder
+
+
+class _OneTenant(Tenants):
+    """The memory of the settings, made when it is not there yet."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self._own = settings
+        self._opened_memory: Memory | None = None
+        self._opening = Lock()
+
+    @contextmanager
+    def opened(self, tenant: str) -> Iterator[Memory]:
+        with self._opening:
+            if self._opened_memory is None:
+                self._opened_memory = Memory.open(settings=self._own)
+            memory = self._opened_memory
+        yield memory
+
+    def warm(self) -> None:
+        """Open it and load what its first answer would wait for."""
+        with self.opened(self._own.tenant) as memory:
+            _ = memory.admin.embedder
+
+    def close(self) -> None:
+        with self._opening:
+            if self._opened_memory is not None:
+                self._opened_memory.close()
+
+
+def serve_stdio(
+    settings: Settings, toolset: Toolset = "default", *, read_only: bool = False
+) -> None:
+    """Serve MCP on stdin and stdout until stdin ends.
+
+    Nothing but its messages is written to stdout: what anything prints goes to stderr.
+
+    Args:
+        settings: whose memory it is; it is made when it is not there yet.
+        read_only: only what reads can be called.
+    """
+    tenants = _OneTenant(settings)
+    service = Service(settings, tenants)
+    scopes: tuple[Scope, ...] = ("read",) if read_only else SCOPES
+    caller = Caller(key_id="stdio", tenant=settings.tenant, scopes=frozenset(scopes))
+    server = make_server(service, lambda context: caller, toolset)
+    warming = Timer(_WARM_AFTER, _quietly, [tenants.warm])
+    warming.daemon = True
+
+    async def serve() -> None:
+        async with stdio_server() as (incoming, outgoing):
+            warming.start()
+            await server.run(incoming, outgoing, server.create_initialization_options())
+
+    try:
+        anyio.run(serve)
+    finally:
+        warming.cancel()
+        service.close()
+
+
+def _quietly(work: Any) -> None:
+    """Do work ahead; whatever is wrong with it is told to whoever calls next."""
+    try:
+        work()
+    except Exception as error:
+        print(f"remloom mcp: {type(error).__name__}", file=sys.stderr)

@@ -1,0 +1,81 @@
+"""Tools: operations as MCP lists and calls them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
+
+from ...errors import RemloomError
+from ...operations import Operation
+from ..caller import Caller
+from ..service import Service
+from .lenient import take
+from .schemas import WRAPPED, input_schema, is_wrapped, output_schema
+
+__all__ = ["META", "call_tool", "tools_of"]
+
+META = "dev.remloom/"  # before the names of what we put into `_meta`
+_log = logging.getLogger(__name__)
+
+
+def tools_of(operations: Iterable[Operation]) -> list[Tool]:
+    """Describe operations as tools."""
+    return [
+        Tool(
+            name=one.name,
+            description=one.description,
+            input_schema=input_schema(one),
+            # those of methods, which are many and large, stand in OpenAPI
+            output_schema=None if one.method else output_schema(one),
+            annotations=_annotations(one),
+        )
+        for one in operations
+    ]
+
+
+def _annotations(operation: Operation) -> ToolAnnotations:
+    """Say how careful to be, where that is not what MCP takes for granted."""
+    hints = operation.hints
+    if hints.read_only:
+        return ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    return ToolAnnotations(
+        destructive_hint=hints.destructive,
+        idempotent_hint=True if hints.idempotent else None,
+        open_world_hint=False,
+    )
+
+
+async def call_tool(
+    service: Service, caller: Caller, operation: Operation, arguments: Mapping[str, Any]
+) -> CallToolResult:
+    """Call a tool; what goes wrong is told as the text of an error, which a model can mend."""
+    try:
+        # whoever may not call it learns nothing of what it takes
+        caller.check(operation)
+        values, left_out = take(operation, arguments)
+        value = await service.call(caller, operation, values)
+    except RemloomError as error:
+        return _failed(str(error), error.as_dict())
+    except Exception as error:
+        # the traceback is for the log; it may have paths of the server in it
+        _log.exception("the tool %s failed", operation.name)
+        return _failed(f"{operation.name} failed: {type(error).__name__}", {})
+    built = msgspec.to_builtins(value, str_keys=True)
+    text = operation.text(value) if operation.text else msgspec.json.encode(value).decode()
+    return CallToolResult(
+        content=[TextContent(type="text", text=text or "Done.")],
+        structured_content={WRAPPED: built} if is_wrapped(operation) else built or {},
+        _meta={f"{META}left_out": left_out} if left_out else None,
+    )
+
+
+def _failed(text: str, fields: dict[str, Any]) -> CallToolResult:
+    return CallToolResult(
+        content=[TextContent(type="text", text=text)],
+        is_error=True,
+        _meta={f"{META}error": fields} if fields else None,
+    )

@@ -1,0 +1,118 @@
+"""MCP over stdio, in processes of their own."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from remloom import Memory
+from remloom.serve.cli.app import program
+from remloom.serve.mcp.clients import clients
+
+# whatever prints does not reach the client
+NOISY = """
+import os, sys
+from remloom.operations.tools import lookup
+def noisy(memory, values, progress):
+    print("stray")
+    os.write(1, b"stray bytes")
+    os.system("echo stray child")
+    return does(memory, values, progress)
+does = lookup.LOOKUP.does
+import msgspec
+from remloom.operations.tools import toolset
+quiet = lookup.LOOKUP
+loud = msgspec.structs.replace(quiet, does=noisy)
+toolset.TOOLS = tuple(loud if one is quiet else one for one in toolset.TOOLS)
+from remloom.serve.cli import main
+sys.argv = ["remloom", "mcp"]
+main()
+"""
+
+
+class Server:
+    """A server in a process of its own, spoken to line by line."""
+
+    def __init__(self, home, *command):
+        environment = {**os.environ, "REMLOOM_HOME": str(home), "REMLOOM_EMBEDDER": "none"}
+        self.process = subprocess.Popen(
+            [sys.executable, *(command or ("-m", "remloom", "mcp"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        self.number = 0
+        hello = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        }
+        self.hello = self.ask("initialize", hello)
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def send(self, message):
+        self.process.stdin.write(json.dumps(message) + "\n")
+        self.process.stdin.flush()
+
+    def ask(self, method, params):
+        self.number += 1
+        self.send({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
+        return json.loads(self.process.stdout.readline())["result"]
+
+    def call(self, name, **arguments):
+        return self.ask("tools/call", {"name": name, "arguments": arguments})
+
+    def end(self):
+        """End stdin; everything else that stands on stdout, and the exit code."""
+        rest, _ = self.process.communicate(timeout=30)
+        return rest, self.process.returncode
+
+
+def test_two_servers_on_one_memory_lose_nothing_and_stray_prints_reach_nobody(tmp_path):
+    with ThreadPoolExecutor(2) as pool:
+        servers = list(pool.map(lambda code: Server(tmp_path, "-c", code), [NOISY, NOISY]))
+
+        def write(number):
+            for index in range(10):
+                text = f"Fact {index} of agent {number}."
+                made = servers[number].call("remember", text=text, source=f"agent-{number}")
+                assert made["structuredContent"]["added"] == 1
+                assert "structuredContent" in servers[number].call("lookup", labels=["x"])
+
+        list(pool.map(write, range(2)))
+        assert [server.end() for server in servers] == [("", 0), ("", 0)]
+    with Memory.open(tmp_path, embedder="none", create=False) as memory:
+        texts = {record.content for record in memory.admin.records("resources")}
+    assert texts == {f"Fact {index} of agent {number}." for index in range(10) for number in (0, 1)}
+
+
+def print_config(*arguments):
+    result = CliRunner().invoke(program, ["mcp", *arguments])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.mark.parametrize("name", clients())
+def test_a_client_is_told_how_to_start_the_server(name, tmp_path):
+    client = clients()[name]
+    printed = print_config(
+        "--print-config", name, "--home", str(tmp_path), "--tenant", "me", "--read-only"
+    )
+    read = tomllib.loads if client.format == "toml" else msgspec.json.decode
+    entry = read(printed)[client.table]["remloom"]
+    assert entry["args"][-2:] == ["mcp", "--read-only"]
+    assert entry["env"] == {"REMLOOM_HOME": str(tmp_path), "REMLOOM_TENANT": "me"}
+
+
+def test_a_client_that_is_not_known_has_the_nearest_named():
+    result = CliRunner().invoke(program, ["mcp", "--print-config", "claude-desktp"])
+    assert result.exit_code == 2
+    assert "claude-desktop" in result.output
