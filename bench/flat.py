@@ -362,6 +362,10 @@ CALLS: dict[str, Call] = {
         lambda w, job: w.memory.jobs.remove(job.id),
         lambda w: w.memory.jobs.add("affinity", key=f"job {w.number()}"),
     ),
+    "jobs.get": _one(
+        lambda w, job: w.memory.jobs.get(job.id),
+        lambda w: w.memory.jobs.add("affinity", key=f"job {w.number()}"),
+    ),
     "jobs.list": _one(lambda w: w.memory.jobs.list()),
     "jobs.retry": Call(left_out="of a job that failed"),
     "jobs.work": Call(left_out="its time is that of the jobs"),

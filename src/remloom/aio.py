@@ -205,6 +205,7 @@ class AsyncJobs(_AsyncNoun[Jobs]):
 
     add = _noun_in_thread(Jobs.add)
     list = _noun_in_thread(Jobs.list)
+    get = _noun_in_thread(Jobs.get)
     retry = _noun_in_thread(Jobs.retry)
     remove = _noun_in_thread(Jobs.remove)
     work = _noun_in_thread(Jobs.work)

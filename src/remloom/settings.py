@@ -92,6 +92,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     serve_open_tenants: int = 64  # memories that a server keeps open
     serve_upload_mb: int = 100  # of one uploaded file or import
     serve_audit_days: int = 365  # that the audit log is kept; 0: for ever
+    # folders of the server that a key with scope `admin` may have read in, parted by commas
+    serve_read_roots: str = ""
     hnsw_m: int = 16
     hnsw_ef_construction: int = 200
     hnsw_ef: int = 50

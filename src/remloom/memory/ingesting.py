@@ -23,7 +23,7 @@ from .writing import Writing
 if TYPE_CHECKING:
     from ..ingest.names.name import Extractor
     from ..ingest.pipeline import Items
-    from ..sources import Document, Skipped
+    from ..sources import Document, Skipped, Source
 
 __all__ = ["Ingesting"]
 
@@ -46,9 +46,13 @@ class Ingesting:
         exclude: Sequence[str] = (),
         wait: bool = True,
         progress: Progress | None = None,
+        uri: str | None = None,
     ) -> ReadReport:
         """Read a file or folder; see `Memory.read`."""
-        documents = self._open(source, recursive=recursive, glob=glob, exclude=exclude)
+        opened = self._open(source, recursive=recursive, glob=glob, exclude=exclude)
+        documents: Iterable[Document | Skipped] = opened
+        if uri is not None:
+            documents = opened.renamed(source, uri)
         return self._ingest(documents, category=category, wait=wait, progress=progress)
 
     def read_texts_as(self, source: str | os.PathLike[str], category: str) -> ReadReport:
@@ -124,7 +128,7 @@ class Ingesting:
         recursive: bool = True,
         glob: str | None = None,
         exclude: Sequence[str] = (),
-    ) -> Iterable[Document | Skipped]:
+    ) -> Source:
         from ..sources import Limits, open_source
 
         settings = self._engine.settings

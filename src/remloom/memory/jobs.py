@@ -75,6 +75,14 @@ class Jobs:
         was done."""
         return self._queue.jobs(state)
 
+    def get(self, id: str) -> Job:
+        """Return a job as it stands.
+
+        Raises:
+            NotFoundError: there is no such job.
+        """
+        return self._queue.job(id)
+
     def retry(self, id: str) -> Job:
         """Make a waiting or parked job due at once, and forget its failures.
 

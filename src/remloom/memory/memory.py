@@ -640,6 +640,7 @@ class Memory:
         exclude: Sequence[str] = (),
         wait: bool = True,
         progress: Progress | None = None,
+        uri: str | None = None,
     ) -> ReadReport:
         """Read a file, a folder, or "-" (standard input). See docs/reading.md for the formats.
 
@@ -655,6 +656,8 @@ class Memory:
             wait: embed before returning. Without, texts are embedded in the background; words and
                 labels are findable either way.
             progress: called as `progress(done, total)` while reading, then while embedding.
+            uri: what the source is called; default its path. Another one that is read under it
+                replaces it.
 
         Raises:
             SourceError: there is no such file or folder.
@@ -667,6 +670,7 @@ class Memory:
             exclude=exclude,
             wait=wait,
             progress=progress,
+            uri=uri,
         )
 
     def read_text(

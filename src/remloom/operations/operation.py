@@ -60,6 +60,9 @@ class Operation(Struct, frozen=True, kw_only=True):
         aliases: other names of arguments that models give, and the right ones; of a field of the
             items of a list, "messages.role" and "speaker".
         description: a line or a paragraph for those who call it: a constant.
+        carries: what goes with it beside values: a stream of bytes "out" or "in", which `does` is
+            given in the place of `progress`.
+        documented: the function whose docstring tells of each argument.
         text: writes its value as a language model reads it; without, that is JSON.
     """
 
@@ -76,4 +79,6 @@ class Operation(Struct, frozen=True, kw_only=True):
     is_default: bool = False
     is_long: bool = False
     aliases: Mapping[str, str] = {}
+    carries: Literal["", "in", "out"] = ""
+    documented: Callable[..., Any] | None = None
     text: Callable[[Any], str] | None = None

@@ -35,19 +35,20 @@ from ..profile.reliability import Learned
 from ..profile.scan import ScanResult
 from ..profile.slots import Slot
 from ..query.statements import Strategy
+from ..reader.result import Reading
 from ..retrieve.options import RecallChanges
 from ..runs.failures import FailedItem
 from ..runs.run import Run
 from .bounds import MOST_ITEMS, bounded
 from .operation import Hints, Needs, Operation, Progress, Route, Scope
 
-__all__ = ["derive"]
+__all__ = ["OfMemory", "derive"]
 
 # what modules import for type checkers alone
 _VALUES = (
     AskResult, AskTurn, Belief, Budget, Candidate, Change, DreamResult, Evidence, Explanation,
     FailedItem, Imported, Job, Learned, LearnResult, MaintenanceResult, Metrics, NormaliseResult,
-    Profile, ProfileContext, Run, ScanResult, Slot, UsageReport,
+    Profile, ProfileContext, Reading, Run, ScanResult, Slot, UsageReport,
 )  # fmt: skip
 _NAMES: dict[str, Any] = {
     **{value.__name__: value for value in _VALUES},
@@ -67,12 +68,19 @@ _LISTS = (
     collections.abc.Iterator,
     collections.abc.Sequence,
 )
-_CALLBACKS = ("progress", "on_turn", "told")
+_CALLBACKS = ("progress", "on_turn", "told", "stream")
 # arguments of `Memory` that mean something in its own process only: a value of Python, a path or a
 # model of the server
 _NOT_TAKEN = ("count_tokens", "embedder", "options", "strategy", *_CALLBACKS)
 # what a server lets a caller choose of it
 _NARROWED: dict[str, Any] = {"rerank": Literal["none", "llm"] | None}
+
+
+class OfMemory:
+    """Base of what does operations that are no methods of `Memory`, by its own methods."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
 
 
 def derive(
@@ -93,7 +101,8 @@ def derive(
 
     Args:
         route: "POST /v1/recall".
-        of, noun: the class of the method, and how `Memory` calls the noun: `Runs`, "runs".
+        of, noun: the class of the method, and how `Memory` calls the noun: `Runs`, "runs"; or an
+            `OfMemory`.
         method: its name there; default the operation's.
         skip: arguments that are not taken.
     """
@@ -115,7 +124,10 @@ def derive(
             arguments.update(arguments.pop(open_ended, {}))
         if callback and progress is not None:
             arguments[callback] = progress
-        owner = getattr(memory, noun) if noun else memory
+        if issubclass(of, OfMemory):
+            owner: Any = of(memory)
+        else:
+            owner = getattr(memory, noun) if noun else memory
         return getattr(owner, attribute)(*given, **arguments)
 
     reads = scope == "read"
@@ -131,7 +143,8 @@ def derive(
         description=describe(function),
         route=Route.parse(route),
         needs=needs,
-        method=f"{noun}.{attribute}" if noun else attribute,
+        method="" if issubclass(of, OfMemory) else f"{noun}.{attribute}" if noun else attribute,
+        documented=function,
         is_long=is_long,
     )
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from .documents import DOCUMENTS
 from .methods import METHODS
 from .operation import Operation
+from .reader import READER
+from .records import RECORDS
+from .transfer import TRANSFER
 
 __all__ = ["METHODS", "OPERATIONS"]
 
-OPERATIONS: tuple[Operation, ...] = METHODS
+OPERATIONS: tuple[Operation, ...] = (*METHODS, *RECORDS, *DOCUMENTS, *READER, *TRANSFER)

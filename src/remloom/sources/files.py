@@ -12,7 +12,7 @@ from fnmatch import fnmatch
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
@@ -65,10 +65,14 @@ _USUAL = Limits()
 _TITLE_LINES = 40  # of a text in which its title is looked for
 
 
+# reads one file
+_Read: TypeAlias = Callable[[], Iterator["Document | Skipped"]]
+
+
 class Source:
     """The documents under a path: iterate to read them one by one. `len` counts the files."""
 
-    def __init__(self, readers: list[Callable[[], Iterator[Document | Skipped]]]) -> None:
+    def __init__(self, readers: list[_Read]) -> None:
         self._readers = readers
 
     def __len__(self) -> int:
@@ -77,6 +81,18 @@ class Source:
     def __iter__(self) -> Iterator[Document | Skipped]:
         for read in self._readers:
             yield from read()
+
+    def renamed(self, path: str | os.PathLike[str], uri: str) -> Source:
+        """Call what stands under a path as if it stood under a uri."""
+        root = str(Path(path).expanduser().absolute())
+
+        def rename(
+            read: Callable[[], Iterator[Document | Skipped]],
+        ) -> Iterator[Document | Skipped]:
+            for item in read():
+                yield replace(item, uri=uri + item.uri.removeprefix(root))
+
+        return Source([partial(rename, read) for read in self._readers])
 
 
 def open_source(

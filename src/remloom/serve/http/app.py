@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ...operations import METHODS, Operation
+from ...operations import OPERATIONS, TOOLS, Operation
 from ...settings import Settings
 from ..guard import session_routes
 from ..service import Service
@@ -62,7 +62,7 @@ def create_app(
         routes=[
             *health.routes(working),
             *session_routes.routes(working.authentication),
-            *_operation_routes(working, METHODS),
+            *_operation_routes(working, (*OPERATIONS, *TOOLS)),
             *_mounted(working),
         ],
         middleware=[

@@ -1,0 +1,184 @@
+"""Documents that are sent, or that lie where the server may read."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from ..errors import InvalidInputError
+from ..jobs import Job
+from ..model import ReadReport
+from .operation import Operation
+from .signatures import OfMemory, derive
+
+__all__ = ["DOCUMENTS", "Upload"]
+
+_PARTS = re.compile(r"[^/\\\x00-\x1f\x7f]{1,200}")
+# arguments of jobs that name something of the server
+_PATHS = ("source", "held_out", "path")
+_NEVER = ("embedder", "llm", "strategy", "options", "glob", "exclude")
+
+
+class Upload(Struct, frozen=True, kw_only=True):
+    """A file that is sent."""
+
+    # what it is called, with folders if it has any: "notes/today.md"
+    name: Annotated[str, Meta(min_length=1, max_length=1_000, pattern=r"^[^\x00]*$")]
+    content: bytes  # in JSON, as base64
+
+
+class Documents(OfMemory):
+    """Reads documents in."""
+
+    def read_documents(
+        self,
+        files: Annotated[Sequence[Upload], Meta(min_length=1, max_length=1_000)],
+        *,
+        category: str | None = None,
+        wait: bool = True,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ReadReport:
+        """Read files that are sent, in any format that can be read.
+
+        Each is known by its name: the same name again replaces what was read before. A file that
+        cannot be read is in the report with the reason, and stops no other.
+
+        Args:
+            category: of the resources; default by format.
+            wait: embed before returning. Without, texts are embedded in the background; words and
+                labels are findable either way.
+
+        Raises:
+            InvalidInputError: a name is no file name. Nothing was read.
+        """
+        names = [_checked_name(file.name) for file in files]
+        reports = []
+        with tempfile.TemporaryDirectory(prefix="remloom-") as folder:
+            for number, (file, name) in enumerate(zip(files, names, strict=True)):
+                # the suffix says what it is, so that the name is kept
+                place = Path(folder, str(number), name.rpartition("/")[2])
+                place.parent.mkdir()
+                place.write_bytes(file.content)
+                last = wait and number == len(names) - 1
+                report = self.memory.read(
+                    place, category=category, wait=last, progress=progress, uri=name
+                )
+                reports.append(report)
+                place.unlink()
+        return _together(reports)
+
+    def read_path(
+        self,
+        path: Annotated[str, Meta(min_length=1, max_length=4_000, pattern=r"^[^\x00]*$")],
+        *,
+        category: str | None = None,
+        wait: bool = True,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ReadReport:
+        """Read a file or folder of the server, below the folders that it is allowed to read.
+
+        Args:
+            path: absolute.
+            category: of the resources; default by format.
+            wait: embed before returning.
+
+        Raises:
+            InvalidInputError: it is not below a folder of the setting `serve_read_roots`.
+        """
+        checked = _below_roots(path, self.memory.admin.settings.serve_read_roots)
+        return self.memory.read(checked, category=category, wait=wait, progress=progress)
+
+    def add_job(
+        self,
+        kind: str,
+        payload: Mapping[str, Any] = {},  # never written to
+        *,
+        key: str = "",
+        not_before: datetime | None = None,
+        every: str = "",
+        zone: str = "UTC",
+    ) -> Job:
+        """Have something done later, or at set times, by a worker of the server.
+
+        Args:
+            kind: the method: learn, dream, moments, affinity, consolidate, observe, normalise,
+                embed_pending, reembed, or read of a path below `serve_read_roots`.
+            payload: its arguments.
+            key: adding the same job under the same key again changes nothing.
+            not_before: default now, or the next time of `every`.
+            every: a cron expression ("0 2 * * *"): the job is done again at each of its times.
+            zone: the time zone of `every`.
+
+        Raises:
+            UnknownNameError: there is no such kind.
+            InvalidInputError: arguments the method does not take, or that a server does not let be
+                chosen.
+            ConflictError: the key is that of another job.
+        """
+        arguments = dict(payload)
+        for name in _NEVER:
+            if name in arguments:
+                raise InvalidInputError(
+                    f"{name} is the server's to choose", remedy="leave it out", argument=name
+                )
+        roots = self.memory.admin.settings.serve_read_roots
+        for name in _PATHS:
+            if name in arguments:
+                arguments[name] = _below_roots(arguments[name], roots)
+        return self.memory.jobs.add(
+            kind, arguments, key=key, not_before=not_before, every=every, zone=zone
+        )
+
+
+def _checked_name(name: str) -> str:
+    """Refuse what is no relative path of a file."""
+    parts = name.split("/")
+    if not all(_PARTS.fullmatch(part) and part not in (".", "..") for part in parts):
+        raise InvalidInputError(
+            f"{name!r:.100} is no file name", remedy='give a name such as "notes/today.md"'
+        )
+    return name
+
+
+def _below_roots(path: Any, roots: str) -> str:
+    """Give a path without links and dots, if it is below a folder that may be read."""
+    allowed = [os.path.realpath(root.strip()) for root in roots.split(",") if root.strip()]
+    real = os.path.realpath(path) if isinstance(path, str) and os.path.isabs(path) else ""
+    if not real or not any(os.path.commonpath([real, root]) == root for root in allowed):
+        raise InvalidInputError(
+            "this server does not read that path",
+            remedy="send the file, or name a path below a folder of the setting serve_read_roots",
+        )
+    return real
+
+
+def _together(reports: Sequence[ReadReport]) -> ReadReport:
+    def total(name: str) -> Any:
+        return sum(getattr(report, name) for report in reports)
+
+    return ReadReport(
+        items=[item for report in reports for item in report.items],
+        resources=total("resources"),
+        entities=total("entities"),
+        moments=total("moments"),
+        edges=total("edges"),
+        seconds=total("seconds"),
+        pending=reports[-1].pending,
+        embedding_error=reports[-1].embedding_error,
+        ids=tuple(id for report in reports for id in report.ids),
+    )
+
+
+DOCUMENTS: tuple[Operation, ...] = (
+    derive("read_documents", "POST /v1/documents", "write", of=Documents, idempotent=True,
+           is_long=True),
+    derive("read_path", "POST /v1/paths", "admin", of=Documents, idempotent=True, is_long=True),
+    derive("add_job", "POST /v1/jobs", "dream", of=Documents),
+)  # fmt: skip

@@ -1,0 +1,136 @@
+"""Records, listed and asked for by conditions."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import Annotated, Literal, TypeAlias, cast
+
+from msgspec import Meta, Struct
+
+from ..errors import InvalidInputError, NotFoundError
+from ..memory.queries import parse_condition
+from ..model import Record
+from ..predicates import Gt, Query
+from .operation import Operation
+from .signatures import OfMemory, derive
+
+__all__ = ["RECORDS", "RecordPage", "Schema"]
+
+Schema: TypeAlias = Literal["resources", "entities", "moments"]
+Sorting: TypeAlias = Annotated[
+    list[tuple[Annotated[str, Meta(max_length=200)], Literal["asc", "desc"]]], Meta(max_length=10)
+]
+_SCHEMAS: tuple[Schema, ...] = ("resources", "entities", "moments")
+
+
+class RecordPage(Struct, frozen=True, kw_only=True):
+    """Some records of a list, and where it goes on."""
+
+    records: list[Record]
+    cursor: str = ""  # of the next page; empty: this is the last
+
+
+class RecordLists(OfMemory):
+    """Lists the records of a memory."""
+
+    def list_records(
+        self, schema: Schema | None = None, cursor: str = "", limit: int = 100
+    ) -> RecordPage:
+        """List the records, page by page. What is written meanwhile comes in none or one of them.
+
+        Args:
+            schema: of one schema only; default all of them, one after another.
+            cursor: of the page before; default from the beginning.
+
+        Raises:
+            InvalidInputError: it is no cursor.
+        """
+        schemas = _SCHEMAS if schema is None else (schema,)
+        current, after = _place(cursor, schemas)
+        found: list[Record] = []
+        for each in schemas[schemas.index(current) :]:
+            query = Query().order_by("id").limit(limit - len(found) + 1)
+            if each == current and after:
+                query = query.filter(Gt("id", after))
+            # one more than is wanted tells whether there are more
+            for record in self._matching(each, query):
+                if len(found) == limit:
+                    return RecordPage(records=found, cursor=_cursor(found[-1]))
+                found.append(record)
+            if len(found) == limit and each != schemas[-1]:
+                return RecordPage(records=found, cursor=_cursor(found[-1]))
+        return RecordPage(records=found)
+
+    def query_records(
+        self,
+        schema: Schema,
+        where: str = "",
+        order: Sorting = [],  # noqa: B006  # never written to
+        limit: int = 100,
+        offset: Annotated[int, Meta(ge=0, le=1_000_000)] = 0,
+    ) -> list[Record]:
+        """List the records of a schema that meet a condition.
+
+        Args:
+            where: a WHERE of the dialect, such as "category = 'note' AND metadata.year > 2020".
+            order: fields to order by, each with "asc" or "desc".
+            offset: how many to leave out first.
+
+        Raises:
+            QuerySyntaxError: it is no condition; says where.
+            UnknownNameError: there is no such field.
+        """
+        query = Query().limit(limit).offset(offset)
+        condition = parse_condition(where) if where else None
+        if condition is not None:
+            query = query.filter(condition)
+        for field, way in order:
+            query = query.order_by(field, way)
+        return self._matching(schema, query)
+
+    def get_record(self, id: str) -> Record:
+        """Return the record of an id, of whichever schema.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        error: NotFoundError | None = None
+        for get in (self.memory.get_resource, self.memory.get_entity, self.memory.get_moment):
+            try:
+                return get(id)
+            except NotFoundError as missing:
+                error = error or missing
+        raise error or NotFoundError(f"there is no record {id!r}", id=id)
+
+    def _matching(self, schema: Schema, query: Query) -> list[Record]:
+        return cast("list[Record]", getattr(self.memory, f"query_{schema}")(query))
+
+
+def _cursor(record: Record) -> str:
+    schema = next(one for one in _SCHEMAS if type(record).__struct_config__.tag == one)
+    return urlsafe_b64encode(f"{schema} {record.id}".encode()).decode().rstrip("=")
+
+
+def _place(cursor: str, schemas: tuple[Schema, ...]) -> tuple[Schema, str]:
+    """Give the schema and the id behind which a list goes on."""
+    if not cursor:
+        return schemas[0], ""
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        schema, _, id = urlsafe_b64decode(padded.encode()).decode().partition(" ")
+    except ValueError:
+        schema, id = "", ""
+    if schema not in schemas or not id:
+        raise InvalidInputError(
+            f"{cursor!r:.100} is no cursor of this list",
+            remedy="give the `cursor` of the page before, or none",
+            argument="cursor",
+        )
+    return schema, id
+
+
+RECORDS: tuple[Operation, ...] = (
+    derive("list_records", "GET /v1/records", "read", of=RecordLists),
+    derive("query_records", "POST /v1/records/query", "read", of=RecordLists),
+    derive("get_record", "GET /v1/records/{id}", "read", of=RecordLists),
+)
