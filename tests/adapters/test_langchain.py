@@ -142,6 +142,18 @@ def test_a_text_takes_the_place_of_the_one_with_its_id(store: RemloomVectorStore
     assert store.get_by_ids(["CAT", "cat "]) == []
 
 
+def test_marginal_relevance_prefers_what_is_new(store: RemloomVectorStore) -> None:
+    store.add_texts(["a cat sleeps well", "a cat sleeps now"])
+    retriever = store.as_retriever(
+        search_type="mmr", search_kwargs={"k": 2, "fetch_k": 5, "lambda_mult": 0.1}
+    )
+    first, second = retriever.invoke("a cat sleeps")
+    assert "cat" in first.page_content
+    assert "cat" not in second.page_content
+    with pytest.raises(EmbedderError, match="LangChain's embeddings"):
+        RemloomVectorStore(store.memory).max_marginal_relevance_search("a cat")
+
+
 def test_collections_are_apart_and_may_be_called_anything(store: RemloomVectorStore) -> None:
     other = RemloomVectorStore(store.memory, collection="documents/x %")
     other.add_texts(["a cat elsewhere"], ids=["cat"])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from posixpath import basename, dirname, normpath
 from typing import TYPE_CHECKING, TypeVar
 
-from ..errors import ChangedError, MissingExtraError
+from ..errors import ChangedError, InvalidInputError, MissingExtraError
 from ..labels import storable
 from ..memory import Memory
 from ..model import Resource
@@ -77,11 +77,13 @@ class RemloomMemoryTool(BetaAbstractMemoryTool):
         """Write a new file."""
         path = _resolve(command.path)
         try:
-            self._files.create(path, _checked(command.file_text, "file_text"))
+            self._files.create(path, command.file_text)
         except FileExistsError as error:
             raise ToolError(f"File {command.path} already exists") from error
         except NotADirectoryError as error:
             raise _not_a_folder(error) from error
+        except InvalidInputError as error:
+            raise _not_storable(command.path, error) from error
         return f"File created successfully at: {command.path}"
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
@@ -92,7 +94,7 @@ class RemloomMemoryTool(BetaAbstractMemoryTool):
             nonlocal place
             place = _only_place(text, command.old_str, command.path)
             end = place + len(command.old_str)
-            return text[:place] + _checked(command.new_str, "new_str") + text[end:]
+            return text[:place] + command.new_str + text[end:]
 
         text = self._change(command.path, replace_once)
         changed = text.count("\n", 0, place)
@@ -114,7 +116,7 @@ class RemloomMemoryTool(BetaAbstractMemoryTool):
                     f"Invalid `insert_line` parameter: {command.insert_line}. "
                     f"It should be within the range [0, {len(lines)}]."
                 )
-            inserted = _checked(command.insert_text, "insert_text").rstrip("\n")
+            inserted = command.insert_text.rstrip("\n")
             lines.insert(command.insert_line, inserted)
             joined = "\n".join(lines)
             return joined if joined.endswith("\n") else joined + "\n"
@@ -170,6 +172,8 @@ class RemloomMemoryTool(BetaAbstractMemoryTool):
             except ChangedError:
                 # somebody else was quicker: look at what they wrote
                 continue
+            except InvalidInputError as error:
+                raise _not_storable(path, error) from error
             return changed
 
 
@@ -228,15 +232,6 @@ def _resolve(path: str) -> str:
     if not storable(resolved):
         raise ToolError(f"Path {path!r} has characters that no file name can have")
     return resolved
-
-
-def _checked(text: str, name: str) -> str:
-    """A text that can be written as UTF-8."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ToolError(f"`{name}` holds half a surrogate pair") from error
-    return text
 
 
 def _only_place(text: str, wanted: str, path: str) -> int:
@@ -310,6 +305,10 @@ def _size(count: int) -> str:
 
 def _missing(path: str) -> ToolError:
     return ToolError(f"The path {path} does not exist. Please provide a valid path.")
+
+
+def _not_storable(path: str, error: InvalidInputError) -> ToolError:
+    return ToolError(f"{path} was not written: {error.message}")
 
 
 def _not_a_folder(error: NotADirectoryError) -> ToolError:

@@ -13,7 +13,7 @@ import msgspec
 from ..errors import ChangedError, InvalidInputError, NotFoundError
 from ..memory import Memory
 from ..model import Edge, Resource, edge_types
-from ..predicates import In, Query
+from ..predicates import Eq, Query
 from .ids import record_id
 
 __all__ = ["Conversation", "Said"]
@@ -107,12 +107,22 @@ class Conversation:
             return self._forget([resource for resource in stored if resource.id in left])
 
     def _stored(self, limit: int | None) -> list[Resource]:
-        """The resources of the latest items, oldest first."""
-        in_either = In("uri", [self._uri, self._unsaid_uri])
-        query = Query().filter(in_either).order_by("ordinal", "desc")
-        if limit is not None:
-            query = query.limit(limit)
-        return self._memory.query_resources(query)[::-1]
+        """The resources of the latest items, oldest first, as they were at one moment."""
+        if limit == 0:
+            return []
+        while True:
+            unsaid = self._latest(self._unsaid_uri, limit)
+            turns = self._latest(self._uri, limit)
+            # else something was added or taken between the two
+            if self._latest(self._unsaid_uri, 1) == unsaid[:1]:
+                break
+        merged = sorted((*turns, *unsaid), key=lambda resource: resource.ordinal)
+        return merged if limit is None else merged[-limit:]
+
+    def _latest(self, uri: str, limit: int | None) -> list[Resource]:
+        """The resources of one uri, latest first: of one, the index of the store has the order."""
+        query = Query().filter(Eq("uri", uri)).order_by("ordinal", "desc")
+        return self._memory.query_resources(query if limit is None else query.limit(limit))
 
     def _records(
         self, encoded: Sequence[tuple[Any, str]], before: Sequence[Resource]

@@ -10,9 +10,10 @@ from uuid import uuid4
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
+from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
 from ...embed import FunctionEmbedder
-from ...errors import InvalidInputError, NotFoundError
+from ...errors import EmbedderError, InvalidInputError, NotFoundError
 from ...memory import Memory
 from ...model import Resource
 from ...predicates import And, In, Predicate, Query, StartsWith
@@ -201,6 +202,40 @@ class RemloomVectorStore(VectorStore):
         """Find the documents that are most like a vector of the memory's embedder, best first."""
         found = self._memory.search(vector=embedding, where=self._where(filter), limit=k)
         return [document for document, _ in _scored(found.records)]
+
+    def max_marginal_relevance_search(
+        self,
+        query: str,
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        filter: Mapping[str, Any] | None = None,
+        **_: Any,
+    ) -> list[Document]:
+        """Find documents that are like a text and unlike each other.
+
+        The `fetch_k` most like it are embedded anew, as their vectors stay in the memory.
+
+        Args:
+            lambda_mult: from 0, as unlike each other as can be, to 1, as like the text.
+
+        Raises:
+            EmbedderError: the store was not opened with LangChain's embeddings.
+        """
+        if self._embeddings is None:
+            raise EmbedderError(
+                "marginal relevance needs LangChain's embeddings",
+                remedy="RemloomVectorStore.open(home, embeddings)",
+            )
+        import numpy as np
+
+        found = self.similarity_search(query, fetch_k, filter)
+        if not found:
+            return []
+        vectors = self._embeddings.embed_documents([document.page_content for document in found])
+        asked = np.array(self._embeddings.embed_query(query))
+        chosen = maximal_marginal_relevance(asked, vectors, lambda_mult, k)
+        return [found[position] for position in chosen]
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         # a cosine below 0 is not relevant at all
