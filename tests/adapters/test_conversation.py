@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,19 @@ def test_two_processes_that_add_at_once_lose_nothing(tmp_path: Path) -> None:
     assert [item for item in items if item[0] == "b"] == [["b", number] for number in range(15)]
     # what was added together stands together
     assert items[1::2] == ["mark"] * 30
+
+
+def test_what_expired_is_not_there_and_others_take_its_place(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        conversation = Conversation(memory, "test", "c", lambda item: ("user", item))
+        conversation.add(["one", "two"])
+        turn = memory.search_text("two").records[0]
+        memory.admin.set_expiry([turn.id], datetime.now(UTC) - timedelta(seconds=1))
+        assert conversation.items() == ["one"]
+        conversation.add(["three"])
+        assert conversation.items() == ["one", "three"]
+        memory.admin.sweep()
+        assert conversation.items() == ["one", "three"]
 
 
 def test_an_item_is_removed_by_its_position_and_the_others_stay_in_order(tmp_path: Path) -> None:

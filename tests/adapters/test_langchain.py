@@ -192,8 +192,10 @@ def test_vectors_of_two_models_are_never_mixed(tmp_path: Path) -> None:
 def test_without_an_embedder_what_is_missing_is_named(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
         store = RemloomVectorStore(memory)
+        store.add_texts(["a cat"], ids=["cat"])
+        assert RemloomRetriever(memory=memory).invoke("Where is the cat?")[0].id == "cat"
         with pytest.raises(EmbedderError, match="REMLOOM_EMBEDDER"):
-            store.add_texts(["a cat"])
+            store.similarity_search("cat")
 
 
 # -- retriever -----------------------------------------------------------------------------------

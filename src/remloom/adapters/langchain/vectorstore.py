@@ -147,8 +147,7 @@ class RemloomVectorStore(VectorStore):
             for id, text, metadata in zip(known, texts, metadatas, strict=True)
         ]
         if resources:
-            self._memory.write(resources)
-            self._memory.embed_pending()
+            self._memory.write(resources, wait=True)
         return known
 
     def delete(self, ids: list[str] | None = None, **_: Any) -> bool:
