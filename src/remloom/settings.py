@@ -94,6 +94,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     serve_audit_days: int = 365  # that the audit log is kept; 0: for ever
     # folders of the server that a key with scope `admin` may have read in, parted by commas
     serve_read_roots: str = ""
+    # of an OAuth 2.1 issuer whose access tokens a server takes
+    serve_oauth_issuer: str = ""  # as tokens name it
+    serve_oauth_jwks_url: str = ""  # where its public keys are
+    serve_oauth_resource: str = ""  # the URL of this server, as tokens name it
+    serve_oauth_tenant_claim: str = "tenant"  # the claim that says whose memory it is
+    serve_oauth_scopes: str = ""  # theirs=ours, parted by commas; empty: they have our names
     hnsw_m: int = 16
     hnsw_ef_construction: int = 200
     hnsw_ef: int = 50

@@ -19,6 +19,7 @@ from ..settings import Settings
 from .audited import AuditedCall, is_grave
 from .caller import Caller
 from .guard.authentication import Authentication
+from .guard.oauth import open_tokens
 from .tenants import Tenants
 
 __all__ = ["Service"]
@@ -41,7 +42,9 @@ class Service:
         self.settings = settings
         self.tenants = tenants or Tenants(settings)
         self.keys = ApiKeys(settings)
-        self.authentication = Authentication(self.keys, is_local="://" not in settings.home)
+        self.authentication = Authentication(
+            self.keys, open_tokens(settings), is_local="://" not in settings.home
+        )
         self._places = CapacityLimiter(AT_ONCE)
         self._heavy = CapacityLimiter(max(1, settings.serve_heavy))
         # of the places above; a thread that nobody waits for any more still has its own

@@ -60,7 +60,8 @@ def serve(
 
     from ..guard.first_key import first_key
 
-    made = first_key(app.state.service.keys, settings)
+    service = app.state.service
+    made = first_key(service.keys, settings, others=service.authentication.tokens is not None)
     if made is not None:
         echo(f"API key, shown this once, for tenant {made.tenant}: {made.key}", err=True)
     shown = f"[{host}]" if ":" in host else host

@@ -8,12 +8,13 @@ from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
 from typing import TypeVar
 
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 from starlette.datastructures import Headers
 
 from ...errors import AuthenticationError, ForbiddenError, InvalidInputError
 from ...memory.api_keys import ApiKey, ApiKeys
 from ..caller import Caller
+from .oauth import AccessTokens
 from .sessions import COOKIE, Sessions
 
 __all__ = ["PAGE_HEADER", "TENANT_HEADER", "Authentication", "check_page", "session_cookie"]
@@ -21,6 +22,8 @@ __all__ = ["PAGE_HEADER", "TENANT_HEADER", "Authentication", "check_page", "sess
 TENANT_HEADER = "X-Remloom-Tenant"
 # no page of another origin can send it without being asked first
 PAGE_HEADER = "X-Remloom"
+API_KEY = "rlm_"  # how one begins
+CHECKING = 4  # access tokens that are checked at once
 NOTED = 60.0  # seconds between two notes of when a key was used
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
@@ -31,13 +34,17 @@ class Authentication:
     """Finds who calls.
 
     Args:
+        tokens: checks access tokens, where an issuer is set up.
         is_local: whether keys are found in microseconds, and need no thread.
     """
 
-    def __init__(self, keys: ApiKeys, *, is_local: bool) -> None:
+    def __init__(self, keys: ApiKeys, tokens: AccessTokens | None, *, is_local: bool) -> None:
+        self.tokens = tokens
         self.sessions = Sessions()
         self._keys = keys
         self._is_local = is_local
+        # an issuer that does not answer holds up these alone
+        self._checking = CapacityLimiter(CHECKING)
         self._noted: dict[str, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -53,6 +60,9 @@ class Authentication:
                 that could be another's.
         """
         token = _bearer(headers)
+        if token and self.tokens is not None and not token.startswith(API_KEY):
+            caller = await to_thread.run_sync(self.tokens.check, token, limiter=self._checking)
+            return _of_token(caller, headers)
         if token:
             key = await self._run(self._keys.check, token)
         else:
@@ -69,9 +79,12 @@ class Authentication:
         key = await self._run(self._keys.check, given)
         return key, self.sessions.begin(key.id)
 
-    def challenge(self, error: AuthenticationError) -> str:
+    def challenge(self) -> str:
         """Say how to show who one is, as `WWW-Authenticate` does."""
-        return 'Bearer realm="remloom"'
+        challenge = 'Bearer realm="remloom"'
+        if self.tokens is not None:
+            challenge += f', resource_metadata="{self.tokens.metadata_url}"'
+        return challenge
 
     async def _of_session(self, method: str, headers: Headers, is_own: bool) -> ApiKey:
         cookie = session_cookie(headers)
@@ -139,6 +152,15 @@ def _bearer(headers: Headers) -> str:
             remedy="send one: Authorization: Bearer rlm_…",
         )
     return token.strip()
+
+
+def _of_token(caller: Caller, headers: Headers) -> Caller:
+    if TENANT_HEADER in headers:
+        raise ForbiddenError(
+            f"an access token is of one tenant, and the call names one in {TENANT_HEADER}",
+            remedy="leave the header out",
+        )
+    return caller
 
 
 def _caller(key: ApiKey, headers: Headers) -> Caller:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from ...errors import RemloomError, TimeLimitError, TooLargeError
-from ...operations import METHODS
+from ...operations import OPERATIONS, TOOLS
 from ...settings import Settings
 from ..http.problems import problem
 
@@ -23,7 +23,7 @@ UPLOADS = ("/v1/documents", "/v1/import")
 UPLOAD_TIME = 10  # times as long as another body may take
 _QUESTIONS = frozenset(
     one.route.path
-    for one in METHODS
+    for one in (*OPERATIONS, *TOOLS)
     if one.route is not None and one.route.method == "POST" and one.scope == "read"
 )
 

@@ -111,7 +111,7 @@ class Guard:
 
     def _refuse(self, error: RemloomError, request_id: str) -> Response:
         if isinstance(error, AuthenticationError):
-            challenge = self._authentication.challenge(error)
+            challenge = self._authentication.challenge()
             return problem(error, request_id, headers={"WWW-Authenticate": challenge})
         return problem(error, request_id)
 

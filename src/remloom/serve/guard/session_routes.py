@@ -69,8 +69,7 @@ def routes(authentication: Authentication) -> list[Route]:
         try:
             return await handlers[request.method](request)
         except AuthenticationError as error:
-            challenge = authentication.challenge(error)
-            headers = {"WWW-Authenticate": challenge}
+            headers = {"WWW-Authenticate": authentication.challenge()}
             return problem(error, request.state.request_id, headers=headers)
         except RemloomError as error:
             return problem(error, request.state.request_id)

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...operations import OPERATIONS, TOOLS, Operation
 from ...settings import Settings
-from ..guard import session_routes
+from ..guard import metadata_routes, session_routes
 from ..service import Service
 from . import health
 from .endpoint import Endpoint
@@ -62,6 +62,7 @@ def create_app(
         routes=[
             *health.routes(working),
             *session_routes.routes(working.authentication),
+            *metadata_routes.routes(working.authentication),
             *_operation_routes(working, (*OPERATIONS, *TOOLS)),
             *_mounted(working),
         ],
