@@ -59,12 +59,19 @@ class Conversation:
         encoded = [(item, _encode(item)) for item in items]
         while encoded:
             before = self._stored(_BEFORE)
-            records = self._records(encoded, before)
-            free = {record.id: None for record in records if isinstance(record, Resource)}
+            ordinal = before[-1].ordinal + 1 if before else 0
+            turns = [resource for resource in before if resource.speaker]
+            records = self._records(encoded, ordinal, turns[-1] if turns else None)
+            expected: dict[str, datetime | None] = {
+                record.id: None for record in records if isinstance(record, Resource)
+            }
+            if turns:
+                # the first new turn follows it
+                expected[turns[-1].id] = turns[-1].updated_at
             try:
-                self._memory.write(records, expected=free)
+                self._memory.write(records, expected=expected)
             except ChangedError:
-                # somebody else has these positions: that much went on, so this ends
+                # somebody else was quicker: that much went on, so this ends
                 continue
             return
 
@@ -125,12 +132,9 @@ class Conversation:
         return self._memory.query_resources(query if limit is None else query.limit(limit))
 
     def _records(
-        self, encoded: Sequence[tuple[Any, str]], before: Sequence[Resource]
+        self, encoded: Sequence[tuple[Any, str]], ordinal: int, previous: Resource | None
     ) -> list[Resource | Edge]:
         """The resources of new items, and the edges along which turns follow each other."""
-        ordinal = before[-1].ordinal + 1 if before else 0
-        turns = [resource for resource in before if resource.speaker]
-        previous = turns[-1] if turns else None
         records: list[Resource | Edge] = []
         now = datetime.now(UTC)
         for position, (item, text) in enumerate(encoded, ordinal):
