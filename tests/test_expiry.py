@@ -11,10 +11,11 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remloom import Edge, Entity, Memory, Moment, Query, Resource
+from remloom import Edge, Entity, Home, Memory, Moment, Query, Resource
 from remloom.errors import InvalidInputError, NotFoundError
 from remloom.serve.cli.app import program
 from remloom.store.encoding import micros
+from remloom.store.sqlite.schema import migrations
 from remloom.testing.disk import on_disk
 from remloom.testing.embedder import WordEmbedder
 
@@ -111,6 +112,7 @@ def test_a_sweep_goes_on_where_it_was_broken_off(
     with memory:
         memory.write([Entity(name=f"e{n}", expires_at=clock.after(n)) for n in range(1, 10)])
         clock.at = clock.after(7)
+        assert memory.admin.stats().expired == 7
         assert memory.admin.sweep(limit=1).records == 1
         assert memory.admin.sweep(limit=3).records == 3
         receipt = memory.admin.sweep()
@@ -163,6 +165,35 @@ def test_what_is_brought_elsewhere_expires_there(
         clock.at = later
         assert other.lookup("later").records == []
         assert other.admin.sweep().records == 1
+
+
+def test_a_copy_has_what_expired_and_can_sweep_it(
+    memory: Memory, clock: Clock, tmp_path: Path
+) -> None:
+    with memory:
+        note = fill(memory, clock.after(1))
+        memory.admin.set_expiry([note], clock.at)
+    Home(tmp_path).copy(tmp_path / "copy")
+    with Memory.open(tmp_path / "copy", embedder=WordEmbedder(), create=False) as copied:
+        assert copied.lookup("note").records == []
+        assert copied.lookup("insight").records
+        assert copied.admin.sweep().records == 2
+        assert copied.lookup("insight").records == []
+        assert copied.admin.check() == []
+
+
+def test_a_memory_from_before_there_was_expiry_is_opened(
+    clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as past:
+        older = [step for step in migrations() if step[0] < 8]
+        past.setattr("remloom.store.sqlite.schema.migrations", lambda: older)
+        Memory.open(tmp_path, embedder="none").close()
+    with Memory.open(tmp_path, embedder="none") as memory:
+        (id,) = memory.write([Entity(name="Ann", expires_at=clock.after(1))])
+        clock.at = clock.after(1)
+        assert memory.lookup("Ann").records == []
+        assert memory.admin.sweep().ids == (id,)
 
 
 def test_what_changed_hands_keeps_its_past_apart(memory: Memory, clock: Clock) -> None:

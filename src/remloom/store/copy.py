@@ -223,7 +223,7 @@ class _Copying:
             # a merge would keep parts of it
             stale = tuple(edge.key for edge in changed if edge.key in stored)
             if changed:
-                self._target.write(Batch(edges=tuple(changed), deleted_edges=stale))
+                self._target.write(Batch(edges=tuple(changed), deleted_edges=stale, exact=True))
             for edge in edges:
                 stored.pop(edge.key, None)
             self._advance(len(edges), len(changed))

@@ -32,6 +32,7 @@ class Stats(Struct, frozen=True):
     vectors: VectorStats
     pending: int  # texts that wait for their vectors
     parked: int  # texts whose embedding failed too often
+    expired: int  # records that wait for the sweep; they are counted among the others
     entries: dict[str, int]  # key-value entries by namespace
     encrypted: bool
     bytes: int  # on disk
@@ -58,6 +59,7 @@ class Stats(Struct, frozen=True):
             "vectors": msgspec.structs.asdict(self.vectors),
             "pending": self.pending,
             "parked": self.parked,
+            "expired": self.expired,
             "entries": self.entries,
             "encrypted": self.encrypted,
             "bytes": self.bytes,

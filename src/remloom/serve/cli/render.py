@@ -93,6 +93,8 @@ def draw_stats(stats: MemoryStats) -> RenderableType:
     if stats.pending or stats.parked:
         parked = f"and {stats.parked:,} parked after failing" if stats.parked else ""
         grid.add_row("to embed", f"{stats.pending:,}", parked)
+    if stats.expired:
+        grid.add_row("expired", f"{stats.expired:,}", "of the records: `remloom sweep` erases them")
     return Group(title, grid)
 
 

@@ -60,18 +60,20 @@ class PostgresSql:
 
     def select(self, select: Select, *, limit: int, timeout: float) -> ResultSet:
         writer = PostgresWriter(select.schema)
-        sql, kinds = writer.select(select, limit + 1, self._not_expired())
-        values = {"sql": sql, "values": _texts(writer), "bytes": MAX_FETCHED}
-        lines = self.run(SQL.answer, values, timeout)
+        with self._server.read(self._tenant):
+            sql, kinds = writer.select(select, limit + 1, self._not_expired())
+            values = {"sql": sql, "values": _texts(writer), "bytes": MAX_FETCHED}
+            lines = self.run(SQL.answer, values, timeout)
         rows = [tuple(map(display_value, msgspec.json.decode(line), kinds)) for (line,) in lines]
         names = [output.name for output in select.outputs]
         return ResultSet(names, rows[:limit], len(rows) > limit)
 
     def explain(self, select: Select, *, limit: int) -> list[str]:
         writer = PostgresWriter(select.schema)
-        sql, _ = writer.select(select, limit + 1, self._not_expired())
-        values = {"sql": sql, "values": _texts(writer)}
-        return [line for (line,) in self.run(SQL.explain, values, _EXPLAIN_TIMEOUT)]
+        with self._server.read(self._tenant):
+            sql, _ = writer.select(select, limit + 1, self._not_expired())
+            values = {"sql": sql, "values": _texts(writer)}
+            return [line for (line,) in self.run(SQL.explain, values, _EXPLAIN_TIMEOUT)]
 
     def _not_expired(self) -> str:
         """Return the condition that a row `r` has not expired; empty where none has."""

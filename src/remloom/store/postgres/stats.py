@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..expiry import now
 from ..stats import Stats, VectorStats, by_schema
 from .statements import SQL
 
@@ -48,6 +49,7 @@ def collect(cursor: Cursor[Any], tenant: str) -> Stats:
         vectors=VectorStats(vectors, name, dims, exact_share),
         pending=waiting,
         parked=parked,
+        expired=fetch(SQL.count_expired, now=now())[0][0],
         entries=dict(fetch(SQL.count_entries)),
         encrypted=False,  # Remloom does not encrypt what it keeps in PostgreSQL
         bytes=int(size * sum(count for _, _, count, _ in by_type)),

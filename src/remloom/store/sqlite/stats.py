@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..expiry import now
 from ..stats import Stats, VectorStats, by_schema
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def collect(
         vectors=_vectors(cursor, exact_share),
         pending=waiting,
         parked=parked,
+        expired=cursor.execute("SELECT count(*) FROM records WHERE expires <= ?", (now(),)).get,
         entries=dict(entries),
         encrypted=encrypted,
         bytes=sum(file.stat().st_size for file in path.parent.glob("memory.db*")),

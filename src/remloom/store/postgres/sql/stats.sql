@@ -3,6 +3,10 @@
 SELECT schema, coalesce(type, ''), count(*), count(*) FILTER (WHERE thin)
 FROM remloom.records WHERE tenant_id = %(tenant)s GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2;
 
+-- name: count_expired
+-- How many records have expired.
+SELECT count(*) FROM remloom.records WHERE tenant_id = %(tenant)s AND expires <= %(now)s;
+
 -- name: count_edges_of_types
 -- How many edges there are of each type, most first.
 SELECT rel, edges FROM remloom.rels WHERE tenant_id = %(tenant)s ORDER BY 2 DESC, 1;
