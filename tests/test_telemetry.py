@@ -14,6 +14,10 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from remloom import AsyncMemory, Entity, Memory
 from remloom.errors import NotFoundError
+from remloom.memory.admin import Admin
+from remloom.memory.dreams import Dreams
+from remloom.memory.profiles import Profiles
+from remloom.operations import TOOLS
 from remloom.telemetry import instrument, uninstrument
 from remloom.telemetry.names import SPANS
 
@@ -84,11 +88,9 @@ def test_asyncio_tells_too_and_nothing_is_told_afterwards(
     assert len(exporter.get_finished_spans()) == 1
 
 
-def test_names_are_those_of_methods() -> None:
-    kinds = {"": Memory, "admin": Memory.admin, "dreams": Memory.dreams, "profile": Memory.profile}
+def test_names_are_those_of_methods_and_tools() -> None:
+    kinds = {"": Memory, "admin": Admin, "dreams": Dreams, "profile": Profiles}
+    tools = {tool.name for tool in TOOLS}
     for method in SPANS:
         noun, _, name = method.rpartition(".")
-        if noun != "tenants":
-            assert noun in kinds, method
-        if not noun:
-            assert callable(getattr(Memory, name))
+        assert hasattr(kinds[noun], name) or method in tools, method

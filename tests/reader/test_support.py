@@ -68,3 +68,13 @@ def test_what_is_said_in_other_words_is_not_doubted(sentence: str, scope: str) -
 )
 def test_what_is_turned_around_is_doubted(sentence: str, scope: str) -> None:
     assert _doubts(sentence, scope)
+
+
+def test_what_only_says_the_question_again_has_to_stand_in_the_lines() -> None:
+    lines = (
+        "4.2 The delivery of any notice to a party hereunder will be deemed to constitute the"
+        " warranty of the party who has delivered it to the other party."
+    )
+    basis = Basis(scope=lines, cited=lines, question="Who audits the books of the parties?")
+    assert doubts("The parties may audit the books of the parties.", basis)
+    assert not doubts("The delivery of a notice is a warranty of the party.", basis)

@@ -3,7 +3,8 @@
 from ..errors import MissingExtraError
 
 try:
-    from .client import AsyncClient, Client
+    from .async_client import AsyncClient
+    from .client import Client
 except ModuleNotFoundError as error:
     if error.name and error.name.startswith("remloom"):
         raise

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
 
-from ..errors import ServerError
+from ..errors import NotFoundError, ServerError
 from ..operations import Operation, Route
 from .failures import raise_problem
 from .values import Arguments
 
 __all__ = ["Call", "Request"]
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 _NO_CONTENT = 204
 
 
@@ -36,14 +38,18 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class Call:
-    """How one method is called over HTTP.
+    """How an operation is called over HTTP.
 
     Args:
-        method: as the table of operations has it: "recall", "profile.set".
-        function: the method, for its signature.
+        name: of the operation, or
+        method: of `Memory` that it is: "recall", "profile.set"; with
+        function: that method, for its signature.
     """
 
-    def __init__(self, method: str, function: Callable[..., Any]) -> None:
+    def __init__(
+        self, *, name: str = "", method: str = "", function: Callable[..., Any] | None = None
+    ) -> None:
+        self._name = name
         self._method = method
         self._function = function
 
@@ -52,32 +58,41 @@ class Call:
     def operation(self) -> Operation:
         from ..operations import OPERATIONS
 
-        return next(one for one in OPERATIONS if one.method == self._method)
+        wanted = self._name or self._method
+        names = ("name" if self._name else "method", wanted)
+        found = [one for one in OPERATIONS if getattr(one, names[0]) == wanted and one.route]
+        if not found:
+            raise ServerError(f"no server does {wanted}", remedy="call it where the memory is")
+        return found[0]
 
     @cached_property
     def _signature(self) -> inspect.Signature:
-        return inspect.signature(self._function)
+        return inspect.signature(self._function or self.operation.does)
 
-    @cached_property
-    def _route(self) -> Route:
-        if self.operation.route is None:
-            raise ServerError(f"{self._method} has no route", remedy="it is reached by MCP alone")
-        return self.operation.route
-
-    def request(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Request:
+    def request(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] = NOTHING
+    ) -> Request:
         """Make the request of a call.
+
+        Args:
+            given: fields of the operation that are no arguments of the method.
 
         Raises:
             TypeError: as the method itself would, for wrong arguments.
             InvalidInputError: an argument cannot be sent.
         """
-        operation, route = self.operation, self._route
-        arguments = Arguments(operation, self._signature.bind(None, *args, **kwargs))
-        fields = arguments.fields
+        bound = self._signature.bind(None, *args, **kwargs)
+        arguments = Arguments(self.operation, bound)
+        return self.request_of({**given, **arguments.fields}, arguments.callback)
+
+    def request_of(
+        self, given: Mapping[str, Any], callback: Callable[..., None] | None = None
+    ) -> Request:
+        """Make the request of an operation from its fields, which are values of JSON."""
+        route = self.operation.route or Route("POST", "")
+        fields = dict(given)
         path = re.sub(
-            r"\{(\w+)\}",
-            lambda name: quote(str(fields.pop(name[1])), safe=""),
-            route.path,
+            r"\{(\w+)\}", lambda name: _path_part(name[1], fields.pop(name[1])), route.path
         )
         in_query = route.method in ("GET", "DELETE")
         return Request(
@@ -85,9 +100,9 @@ class Call:
             path=path,
             query=_query(fields) if in_query else [],
             body=None if in_query else msgspec.json.encode(fields),
-            writes=not operation.hints.read_only,
-            is_long=operation.is_long,
-            callback=arguments.callback,
+            writes=not self.operation.hints.read_only,
+            is_long=self.operation.is_long,
+            callback=callback,
         )
 
     def value(self, status: int, body: bytes) -> Any:
@@ -107,6 +122,14 @@ class Call:
                 f"the reply to {self.operation.name} cannot be read: {error}",
                 remedy="is the server's version the client's?",
             ) from error
+
+
+def _path_part(name: str, value: Any) -> str:
+    """A value within a path; an empty one, or dots, would make another path."""
+    text = str(value)
+    if not text.strip("."):
+        raise NotFoundError(f"nothing has the {name} {text!r}", **{name: text})
+    return quote(text, safe="")
 
 
 def _query(fields: dict[str, Any]) -> list[tuple[str, str]]:

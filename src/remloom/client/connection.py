@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import httpx
@@ -16,6 +16,9 @@ from httpx_sse import ServerSentEvent, aconnect_sse, connect_sse
 from ..errors import AuthenticationError, InvalidInputError, ServerError
 from .call import Call, Request
 from .failures import raise_problem, unreachable
+from .plans import Plan
+
+R = TypeVar("R")
 
 __all__ = ["AsyncConnection", "Connection"]
 
@@ -29,7 +32,9 @@ _STREAM = "text/event-stream"
 class _Target:
     """Where a server is, and what every request to it carries."""
 
-    def __init__(self, url: str, key: str | None, tenant: str | None, timeout: float) -> None:
+    def __init__(
+        self, url: str, key: str | None, tenant: str | None, timeout: float | None
+    ) -> None:
         self.url = url.rstrip("/")
         key = key or os.environ.get("REMLOOM_API_KEY", "")
         if not key:
@@ -44,7 +49,8 @@ class _Target:
         self.headers = {"authorization": f"Bearer {key}"}
         if tenant is not None:
             self.headers["x-remloom-tenant"] = tenant
-        self.timeout = httpx.Timeout(timeout)
+        # None: whoever gave the httpx client has said how long to wait
+        self.timeout = None if timeout is None else httpx.Timeout(timeout)
 
     def arguments(self, request: Request) -> dict[str, Any]:
         """Give httpx's arguments of a request.
@@ -62,8 +68,9 @@ class _Target:
             "params": request.query or None,
             "content": request.body,
             "headers": headers,
-            "timeout": None if request.is_long else self.timeout,
         }
+        if self.timeout is not None:
+            wanted["timeout"] = None if request.is_long else self.timeout
         return wanted
 
 
@@ -106,7 +113,7 @@ class Connection:
         timeout: float,
         http: httpx.Client | None,
     ) -> None:
-        self.target = _Target(url, key, tenant, timeout)
+        self.target = _Target(url, key, tenant, timeout if http is None else None)
         self._http = http or httpx.Client()
 
     def send(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -115,7 +122,21 @@ class Connection:
         Raises:
             ServerError: there is no reply, though it was asked for several times.
         """
-        request = call.request(args, kwargs)
+        return self.ask(call, call.request(args, kwargs))
+
+    def carry_out(self, plan: Plan[R]) -> R:
+        """Send what a plan asks for, until it returns."""
+        try:
+            name, fields = next(plan)
+            while True:
+                call = Call(name=name)
+                name, fields = plan.send(self.ask(call, call.request_of(fields)))
+        except StopIteration as end:
+            value: R = end.value
+            return value
+
+    def ask(self, call: Call, request: Request) -> Any:
+        """Send a request, and give the value of its reply."""
         if request.callback is not None:
             return self._follow(call, request)
         response = self.exchange(self.target.arguments(request))
@@ -172,12 +193,26 @@ class AsyncConnection:
         timeout: float,
         http: httpx.AsyncClient | None,
     ) -> None:
-        self.target = _Target(url, key, tenant, timeout)
+        self.target = _Target(url, key, tenant, timeout if http is None else None)
         self._http = http or httpx.AsyncClient()
 
     async def send(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a method; see `Connection.send`."""
-        request = call.request(args, kwargs)
+        return await self.ask(call, call.request(args, kwargs))
+
+    async def carry_out(self, plan: Plan[R]) -> R:
+        """Send what a plan asks for, until it returns."""
+        try:
+            name, fields = next(plan)
+            while True:
+                call = Call(name=name)
+                name, fields = plan.send(await self.ask(call, call.request_of(fields)))
+        except StopIteration as end:
+            value: R = end.value
+            return value
+
+    async def ask(self, call: Call, request: Request) -> Any:
+        """Send a request, and give the value of its reply."""
         if request.callback is not None:
             return await self._follow(call, request)
         response = await self.exchange(self.target.arguments(request))

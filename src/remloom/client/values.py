@@ -7,16 +7,28 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
+from functools import cache
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from ..errors import InvalidInputError, unencodable
+from ..memory.arguments import check_kind, check_text, edge_type_names
+from ..model import Edge, Entity, Moment, Record, Resource
 from ..operations import Operation
+from ..store.validation import build
 
 __all__ = ["Arguments"]
 
+# arguments that are written
+_WRITTEN: dict[str, Any] = {
+    "records": Record,
+    "resource": Resource,
+    "entity": Entity,
+    "moment": Moment,
+    "edge": Edge,
+}
 _CALLBACKS = ("progress", "on_turn", "told")
 
 
@@ -43,13 +55,16 @@ class Arguments:
             elif name == "options":
                 self._add_options(value)
             elif name in _CALLBACKS:
-                self.callback = value
+                self.callback = value and _receiver(name, value)
             else:
                 self._add(name, value, parameters[name].default)
 
     def _add(self, name: str, value: Any, default: Any = inspect.Parameter.empty) -> None:
         if name in self._operation.takes.__struct_fields__:
-            self.fields[name] = _plain(value)
+            # in a path or query everything would become text
+            if name in _texts_of(self._operation.takes):
+                check_text(value, name)
+            self.fields[name] = _plain(_checked(name, value))
         elif value is not default:
             raise InvalidInputError(
                 f"{name} cannot be given to a server",
@@ -72,6 +87,56 @@ class Arguments:
             value = getattr(options, name)
             if value != getattr(defaults, name):
                 self._add(name, value)
+
+
+def _receiver(name: str, callback: Callable[..., Any]) -> Callable[..., None]:
+    """Make what takes progress as JSON has it, and gives it as `Memory` does."""
+
+    def receive(*given: Any) -> None:
+        callback(*(_progress_value(name, one) for one in given))
+
+    return receive
+
+
+def _progress_value(name: str, value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if name == "told":
+        from ..reader.events import ReadEvent
+
+        return msgspec.convert(value, ReadEvent)
+    if name == "on_turn":
+        from ..ask.result import AskTurn
+
+        return msgspec.convert(value, AskTurn)
+    from ..dream.progress import Progress
+
+    return msgspec.convert(value, Progress)
+
+
+@cache
+def _texts_of(takes: type[Struct]) -> frozenset[str]:
+    """The fields that are text, and nothing else."""
+    return frozenset(
+        field.name
+        for field in msgspec.structs.fields(takes)
+        if getattr(field.type, "__origin__", field.type) is str
+    )
+
+
+def _checked(name: str, value: Any) -> Any:
+    """Refuse what `Memory` refuses and JSON would not carry: a set would arrive as a list."""
+    if name == "edge_types":
+        return None if value is None else edge_type_names(value)
+    kind = _WRITTEN.get(name)
+    if kind is None:
+        return value
+    if kind is not Record:
+        build([check_kind(value, kind)], tenant="", model="")
+        return value
+    items: Any = value if isinstance(value, Struct) else list(value)
+    build(items, tenant="", model="")
+    return items
 
 
 def _plain(value: Any) -> Any:

@@ -190,7 +190,10 @@ def _word_doubts(sentence: str, basis: Basis) -> Iterator[str]:
     """Doubt a sentence that has hardly a word of the lines; those of the question do not count."""
     there, around = map(_word_stems, (basis.cited, basis.scope))
     said = {stem for stem in terms(sentence) if not stem[0].isdigit()} - _passed_over()
-    said -= _text_stems(basis.question) - there
+    asked = _text_stems(basis.question)
+    # what only says the question again has to stand in the lines, all of it
+    if not said <= asked:
+        said -= asked - there
     if len(said & there) < _SHARE * len(said) or len(said & around) < _SCOPE_SHARE * len(said):
         missing = sorted(said - around)
         yield f"the lines say little of this: nothing of {', '.join(missing[:4])}"

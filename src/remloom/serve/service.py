@@ -16,10 +16,12 @@ from ..memory.audit import AuditEntry
 from ..memory.home import Home
 from ..operations import Operation, Progress
 from ..settings import Settings
+from ..telemetry import memory_span
 from .audited import AuditedCall, is_grave
 from .caller import Caller
 from .guard.authentication import Authentication
 from .guard.oauth import open_tokens
+from .metrics import Metrics
 from .tenants import Tenants
 
 __all__ = ["Service"]
@@ -35,12 +37,14 @@ class Service:
 
     Attributes:
         keys: the API keys of the home.
+        metrics: what it counts.
         authentication: finds who calls.
     """
 
     def __init__(self, settings: Settings, tenants: Tenants | None = None) -> None:
         self.settings = settings
         self.tenants = tenants or Tenants(settings)
+        self.metrics = Metrics(self.tenants)
         self.keys = ApiKeys(settings)
         self.authentication = Authentication(
             self.keys, open_tokens(settings), is_local="://" not in settings.home
@@ -72,6 +76,12 @@ class Service:
             RemloomError: whatever the operation raises.
         """
         caller.check(operation)
+        with self.metrics.operation(operation.name):
+            return await self._call(caller, operation, values, progress)
+
+    async def _call(
+        self, caller: Caller, operation: Operation, values: Struct, progress: Progress | None
+    ) -> Any:
         limiter = self._heavy if operation.is_long else self._places
         seconds = LONG if operation.is_long else self.settings.serve_timeout
         place = await self._take_place(limiter, seconds)
@@ -126,8 +136,12 @@ class Service:
         if operation.needs == "memory":
             with self.tenants.opened(caller.tenant) as memory:
                 call = AuditedCall(caller, operation, values)
+                span = memory_span(operation.method or operation.name, caller.tenant)
                 try:
-                    value = operation.does(memory, values, progress)
+                    with span as told:
+                        value = operation.does(memory, values, progress)
+                        if told is not None:
+                            told.returned(value)
                 except BaseException as error:
                     self._note(call.entry(error=error), operation, caller.tenant)
                     raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .convert import Limits
 from .document import Document, Skipped, Turn
-from .files import Source, open_source, read_bytes
+from .files import Source, find_files, open_source, read_bytes
 from .inline import from_messages, from_text
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Skipped",
     "Source",
     "Turn",
+    "find_files",
     "from_messages",
     "from_text",
     "open_source",

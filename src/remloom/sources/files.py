@@ -139,12 +139,33 @@ def open_source(
                 readers.append(partial(_read_inside, real, item, bool(glob), max_bytes, limits))
         return Source(readers)
     if not os.path.lexists(root):
-        raise SourceError(
-            f"there is no file or folder {path}",
-            uri=str(path),
-            remedy="check the path; to read a text, use read_text",
-        )
+        raise _nothing_at(path)
     return Source([partial(_read_file, root, True, max_bytes, limits)])
+
+
+def find_files(
+    path: str | os.PathLike[str],
+    *,
+    recursive: bool = True,
+    glob: str | None = None,
+    exclude: Sequence[str] = (),
+) -> Iterator[tuple[str, Path]]:
+    """Find the files that `open_source` would read, each with its name: its path below the folder.
+
+    Raises:
+        SourceError: nothing is at the path.
+    """
+    root = Path(path).expanduser().absolute()
+    if not os.path.lexists(root):
+        raise _nothing_at(path)
+    if not root.is_dir():
+        yield root.name, root
+        return
+    real = root.resolve()
+    for item in _walk(root, recursive, Exclusions(root, exclude)):
+        inside = isinstance(item, Path) and item.is_file() and item.resolve().is_relative_to(real)
+        if isinstance(item, Path) and inside and (not glob or _matches(item, root, glob)):
+            yield item.relative_to(root).as_posix(), item
 
 
 def read_bytes(
@@ -212,6 +233,14 @@ def title_of(text: str, uri: str) -> str:
 def markdown(uri: str, text: str) -> Document:
     """Make a document of a text in Markdown and its front matter."""
     return _text(uri, text, _pretty(uri), ".md", {})
+
+
+def _nothing_at(path: str | os.PathLike[str]) -> SourceError:
+    return SourceError(
+        f"there is no file or folder {path}",
+        uri=str(path),
+        remedy="check the path; to read a text, use read_text",
+    )
 
 
 def _walk(root: Path, recursive: bool, exclusions: Exclusions) -> Iterator[Path | Skipped]:

@@ -26,7 +26,7 @@ def instrument() -> None:
     for method in SPANS:
         noun, _, name = method.rpartition(".")
         owner = _OWNERS.get(noun)
-        if owner is None or (owner, name) in _originals:
+        if owner is None or not hasattr(owner, name) or (owner, name) in _originals:
             continue
         original = getattr(owner, name)
         _originals[owner, name] = original

@@ -81,6 +81,7 @@ SPANS: dict[str, str] = {
         ),
         _WORK,
     ),
-    "tenants.create": "create_memory_store",
-    "tenants.delete": "delete_memory_store",
+    # tools for agents
+    **dict.fromkeys(("show", "timeline"), _SEARCH),
+    **dict.fromkeys(("relate", "remember"), _UPSERT),
 }

@@ -21,8 +21,9 @@ from ...operations import OPERATIONS, TOOLS, Operation
 from ...settings import Settings
 from ..guard import metadata_routes, session_routes
 from ..service import Service
-from . import health
+from . import health, scrape
 from .endpoint import Endpoint
+from .observed import Observed
 from .problems import refusal, unexpected
 from .request_ids import RequestIds
 
@@ -61,6 +62,7 @@ def create_app(
     app = Starlette(
         routes=[
             *health.routes(working),
+            *scrape.routes(working),
             *session_routes.routes(working.authentication),
             *metadata_routes.routes(working.authentication),
             *_operation_routes(working, (*OPERATIONS, *TOOLS)),
@@ -68,6 +70,7 @@ def create_app(
         ],
         middleware=[
             Middleware(RequestIds),
+            Middleware(Observed, working.metrics),
             Middleware(make_guard, working),
             Middleware(GZipMiddleware, minimum_size=LEAST_ZIPPED, compresslevel=ZIP_LEVEL),
             Middleware(_EncodedPaths),

@@ -1,0 +1,197 @@
+"""`AsyncClient`: the methods of `Memory`, done by a server, for asyncio."""
+
+from __future__ import annotations
+
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from ..memory.admin import Admin
+from ..memory.dreams import Dreams
+from ..memory.jobs import Jobs
+from ..memory.memory import Memory
+from ..memory.profiles import Profiles
+from ..memory.runs import Runs
+from ..model import Entity, Moment, Resource
+from .connection import TIMEOUT, AsyncConnection
+from .methods import Over, awaited, planned_async
+from .plans import query_records, read_files
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["AsyncClient"]
+
+
+class AsyncClientRuns(Over[AsyncConnection]):
+    """`Runs` over a server, for asyncio."""
+
+    list = awaited(Runs.list)
+    records = awaited(Runs.records)
+    rollback = awaited(Runs.rollback)
+    failed = awaited(Runs.failed)
+
+
+class AsyncClientJobs(Over[AsyncConnection]):
+    """`Jobs` over a server, for asyncio."""
+
+    add = awaited(Jobs.add)
+    list = awaited(Jobs.list)
+    retry = awaited(Jobs.retry)
+    remove = awaited(Jobs.remove)
+
+
+class AsyncClientDreams(Over[AsyncConnection]):
+    """`Dreams` over a server, for asyncio."""
+
+    moments = awaited(Dreams.moments)
+    affinity = awaited(Dreams.affinity)
+    consolidate = awaited(Dreams.consolidate)
+    metrics = awaited(Dreams.metrics)
+
+
+class AsyncClientProfiles(Over[AsyncConnection]):
+    """`Profiles` over a server, for asyncio."""
+
+    show = awaited(Profiles.show)
+    beliefs = awaited(Profiles.beliefs)
+    get = awaited(Profiles.get)
+    history = awaited(Profiles.history)
+    context = awaited(Profiles.context)
+    get_remme_context = awaited(Profiles.get_remme_context)
+    subjects = awaited(Profiles.subjects)
+    slots = awaited(Profiles.slots)
+    slot = awaited(Profiles.slot)
+    why = awaited(Profiles.why)
+    changes = awaited(Profiles.changes)
+    set = awaited(Profiles.set)
+    confirm = awaited(Profiles.confirm)
+    reject = awaited(Profiles.reject)
+    correct = awaited(Profiles.correct)
+    retire = awaited(Profiles.retire)
+    pin = awaited(Profiles.pin)
+    hide = awaited(Profiles.hide)
+    forget = awaited(Profiles.forget)
+    define_slot = awaited(Profiles.define_slot)
+    remove_slot = awaited(Profiles.remove_slot)
+    candidates = awaited(Profiles.candidates)
+    promote = awaited(Profiles.promote)  # type: ignore[arg-type]  # its **fields could hold "self"
+    export = awaited(Profiles.export)
+    observe = awaited(Profiles.observe)
+    bootstrap = awaited(Profiles.bootstrap)
+    staged = awaited(Profiles.staged)
+    normalise = awaited(Profiles.normalise)
+    learned = awaited(Profiles.learned)
+
+
+class AsyncClientAdmin(Over[AsyncConnection]):
+    """`Admin` over a server, for asyncio."""
+
+    stats = awaited(Admin.stats)
+    describe = awaited(Admin.describe)
+    complete = awaited(Admin.complete)
+    delete_edge = awaited(Admin.delete_edge)
+    set_expiry = awaited(Admin.set_expiry)
+    sweep = awaited(Admin.sweep)
+    check = awaited(Admin.check)
+    optimize = awaited(Admin.optimize)
+    reembed = awaited(Admin.reembed)
+    usage = awaited(Admin.usage)
+    audit = awaited(Admin.audit)
+
+
+class AsyncClient(Over[AsyncConnection]):
+    """`Client` for asyncio: `async with AsyncClient(url) as memory`."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str | None = None,
+        tenant: str | None = None,
+        timeout: float = TIMEOUT,
+        http: httpx.AsyncClient | None = None,
+    ) -> None:
+        super().__init__(AsyncConnection(url, key, tenant, timeout, http))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._connection.target.url}>"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections. The memory stays open at the server."""
+        await self._connection.close()
+
+    write = awaited(Memory.write)
+    create_resource = awaited(Memory.create_resource)
+    create_entity = awaited(Memory.create_entity)
+    create_moment = awaited(Memory.create_moment)
+    create_edge = awaited(Memory.create_edge)
+    update_entity = awaited(Memory.update_entity)  # type: ignore[arg-type]  # its **changes could hold "self"
+    delete_resource = awaited(Memory.delete_resource)
+    forget = awaited(Memory.forget)
+    get_resource = awaited(Memory.get_resource)
+    get_entity = awaited(Memory.get_entity)
+    get_moment = awaited(Memory.get_moment)
+    get_edges = awaited(Memory.get_edges)
+    get_moments_by_time = awaited(Memory.get_moments_by_time)
+    get_moments_by_type = awaited(Memory.get_moments_by_type)
+    query_resources = planned_async(Memory.query_resources, partial(query_records, Resource))
+    query_entities = planned_async(Memory.query_entities, partial(query_records, Entity))
+    query_moments = planned_async(Memory.query_moments, partial(query_records, Moment))
+    create_index = awaited(Memory.create_index)
+    history = awaited(Memory.history)
+    query = awaited(Memory.query)
+    rem_query = awaited(Memory.rem_query)
+    lookup = awaited(Memory.lookup)
+    fuzzy = awaited(Memory.fuzzy)
+    search = awaited(Memory.search)
+    search_text = awaited(Memory.search_text)
+    search_resources = awaited(Memory.search_resources)
+    search_entities = awaited(Memory.search_entities)
+    traverse = awaited(Memory.traverse)
+    sql = awaited(Memory.sql)
+    ask = awaited(Memory.ask)
+    recall = awaited(Memory.recall)
+    context = awaited(Memory.context)
+    read = planned_async(Memory.read, read_files)
+    read_text = awaited(Memory.read_text)
+    read_chat = awaited(Memory.read_chat)
+    embed_pending = awaited(Memory.embed_pending)
+    learn = awaited(Memory.learn)
+    dream = awaited(Memory.dream)
+
+    @property
+    def runs(self) -> AsyncClientRuns:
+        """What learning, dreaming and its chores did."""
+        return AsyncClientRuns(self._connection)
+
+    @property
+    def jobs(self) -> AsyncClientJobs:
+        """Work for later."""
+        return AsyncClientJobs(self._connection)
+
+    @property
+    def dreams(self) -> AsyncClientDreams:
+        """Dreaming besides `learn` and `dream`."""
+        return AsyncClientDreams(self._connection)
+
+    @property
+    def profile(self) -> AsyncClientProfiles:
+        """What is known of the user and others."""
+        return AsyncClientProfiles(self._connection)
+
+    @property
+    def admin(self) -> AsyncClientAdmin:
+        """Chores."""
+        return AsyncClientAdmin(self._connection)

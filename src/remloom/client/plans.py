@@ -1,0 +1,106 @@
+"""What takes several requests, or arguments of another shape than `Memory`'s.
+
+A plan is a generator: it yields operations with their arguments, and is sent what they gave. Both
+clients carry the same plans out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+from ..errors import InvalidInputError, SourceError
+from ..memory.arguments import check_query
+from ..model import Entity, Moment, ReadReport, Resource
+from ..predicates import All, Query
+from ..query.render import render_condition
+from ..sources import find_files
+
+__all__ = ["Plan", "query_records", "read_files"]
+
+R = TypeVar("R")
+T = TypeVar("T", Resource, Entity, Moment)
+# operation and arguments -> value
+Plan: TypeAlias = Generator[tuple[str, dict[str, Any]], Any, R]
+
+MOST_BYTES = 2_000_000  # of the files of one request, unless one file has more
+PAGE = 1_000  # records of one request
+
+
+def query_records(kind: type[T], query: Query) -> Plan[list[T]]:
+    """List records by predicates, as `Memory.query_entities` does."""
+    check_query(query)
+    fields = {
+        "schema": kind.schema,
+        "where": "" if isinstance(query.where, All) else render_condition(query.where),
+        "order": [list(one) for one in query.order],
+    }
+    found: list[T] = []
+    while query.count is None or len(found) < query.count:
+        wanted = PAGE if query.count is None else min(PAGE, query.count - len(found))
+        page = yield "query_records", {**fields, "limit": wanted, "offset": query.skip + len(found)}
+        found += page
+        if len(page) < wanted:
+            break
+    return found
+
+
+def read_files(
+    source: str | os.PathLike[str],
+    *,
+    category: str | None = None,
+    recursive: bool = True,
+    glob: str | None = None,
+    exclude: Sequence[str] = (),
+    wait: bool = True,
+    uri: str | None = None,
+) -> Plan[ReadReport]:
+    """Send a file or the files of a folder, as `Memory.read` reads them. Their names are kept."""
+    if os.fspath(source) == "-":
+        raise InvalidInputError("standard input is not sent", remedy="use read_text")
+    files = list(find_files(source, recursive=recursive, glob=glob, exclude=exclude))
+    if not files:
+        raise SourceError(f"{source} has no file to read", uri=str(source))
+    if uri is not None:
+        # a folder's files keep their paths below what it is called
+        single = len(files) == 1 and files[0][1] == Path(source).expanduser().absolute()
+        files = [(uri if single else f"{uri}/{name}", path) for name, path in files]
+    reports: list[ReadReport] = []
+    for some in _batches(files):
+        sent = [{"name": name, "content": path.read_bytes()} for name, path in some]
+        fields = {"files": sent, "category": category, "wait": wait}
+        reports.append((yield "read_documents", fields))
+    return _together(reports)
+
+
+def _batches(files: list[tuple[str, Path]]) -> Iterator[list[tuple[str, Path]]]:
+    """Part files so that a request does not get too large."""
+    some: list[tuple[str, Path]] = []
+    size = 0
+    for name, path in files:
+        length = path.stat().st_size
+        if some and size + length > MOST_BYTES:
+            yield some
+            some, size = [], 0
+        some.append((name, path))
+        size += length
+    yield some
+
+
+def _together(reports: list[ReadReport]) -> ReadReport:
+    def total(name: str) -> Any:
+        return sum(getattr(report, name) for report in reports)
+
+    return ReadReport(
+        items=[item for report in reports for item in report.items],
+        resources=total("resources"),
+        entities=total("entities"),
+        moments=total("moments"),
+        edges=total("edges"),
+        seconds=total("seconds"),
+        pending=reports[-1].pending,
+        embedding_error=reports[-1].embedding_error,
+        ids=tuple(id for report in reports for id in report.ids),
+    )

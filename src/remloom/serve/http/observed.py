@@ -1,0 +1,82 @@
+"""Each request as one line of a log and one count. Nothing of its content is in either."""
+
+from __future__ import annotations
+
+import logging
+from time import perf_counter
+from typing import Any
+
+import msgspec
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ..metrics import Metrics
+
+__all__ = ["LOGGER", "Observed", "log_as_json"]
+
+LOGGER = logging.getLogger("remloom.requests")
+_UNMATCHED = "(none)"
+
+
+class Observed:
+    """ASGI middleware: logs and counts what was answered, also what never came to an end.
+
+    It stands outside of the guard, so that what is refused is counted too. It reads what others
+    leave in the scope's state: `caller`, `request_id`, `operation`.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = perf_counter()
+        state: dict[str, Any] = scope.setdefault("state", {})
+        # what a client that goes away, or an error that nobody caught, leaves behind
+        status = 499
+
+        async def sent(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sent)
+        except Exception:
+            status = 500
+            raise
+        finally:
+            self._metrics.request(_route_of(scope), status)
+            LOGGER.info("%s", _line(scope["method"], state, status, perf_counter() - began))
+
+
+def log_as_json() -> None:
+    """Write the lines to standard error, as they are."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    LOGGER.handlers[:] = [handler]
+    LOGGER.setLevel(logging.INFO)
+    LOGGER.propagate = False
+
+
+def _route_of(scope: Scope) -> str:
+    """Name what was asked for; never the path itself, which anybody can make up."""
+    endpoint = scope.get("endpoint")
+    return str(scope["state"].get("operation") or getattr(endpoint, "__name__", _UNMATCHED))
+
+
+def _line(method: str, state: dict[str, Any], status: int, seconds: float) -> str:
+    caller = state.get("caller")
+    shown = {
+        "request_id": state.get("request_id", ""),
+        "key_id": getattr(caller, "key_id", ""),
+        "tenant": getattr(caller, "tenant", ""),
+        "operation": state.get("operation", ""),
+        "method": method,
+        "status": status,
+        "ms": round(seconds * 1000, 2),
+    }
+    return msgspec.json.encode(shown).decode()

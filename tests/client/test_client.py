@@ -1,0 +1,187 @@
+"""A client does what `Memory` does: the tests of `Memory` itself, over HTTP, and what is its own."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+import test_memory
+from remloom import AsyncClient, Client, Entity, Home, Memory, Message, RecallOptions, Resource
+from remloom.client import async_client, client
+from remloom.errors import (
+    AuthenticationError,
+    EmbedderError,
+    InvalidInputError,
+    NotFoundError,
+    ServerError,
+    UnknownNameError,
+)
+from remloom.memory.api_keys import SCOPES
+from remloom.operations import OPERATIONS
+from remloom.predicates import Eq, Or
+from remloom.serve.http.app import create_app
+from remloom.serve.service import Service
+from remloom.settings import Settings
+
+URL = "http://127.0.0.1:8765"
+# tests of `Memory` that look at what a server does not offer
+NOT_OVER_HTTP = {
+    "test_a_vector_too_large_for_its_type_is_refused_without_a_warning": "",
+    "test_wrong_arguments_are_errors_that_say_so": "an enum of JSON is no name of ours",
+    "test_a_regular_expression_that_would_never_end_is_stopped": "",
+    "test_an_empty_name_does_not_stand_for_all_that_was_not_read": "None is no text of JSON",
+}
+
+
+def served(home: Path) -> tuple[Any, str]:
+    """A server of a home, and a key that may do everything in its tenant "default"."""
+    service = Service(Settings.load(home=str(home), embedder="none"))
+    key = service.keys.create("test", SCOPES, tenant="default").key
+    return create_app(service.settings, service=service), key
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Client]:
+    Home(tmp_path).create("default")
+    app, key = served(tmp_path)
+    with TestClient(app, base_url=URL) as http, Client(URL, key=key, http=http) as client:
+        yield client
+
+
+def _shared() -> Iterator[tuple[str, Callable[..., Any]]]:
+    for name, function in vars(test_memory).items():
+        if name.startswith("test_") and name not in NOT_OVER_HTTP:
+            taken = set(inspect.signature(function).parameters)
+            if "memory" in taken and "tmp_path" not in taken:
+                yield name, function
+
+
+# what is collected from here runs with the client as its memory
+globals().update(_shared())
+
+
+def test_each_method_has_the_signature_and_words_of_memory() -> None:
+    for ours, theirs in ((Client, Memory), (AsyncClient, Memory)):
+        own = {one.method for one in OPERATIONS if one.method and one.needs == "memory"}
+        for name in {name for name in own if "." not in name}:
+            assert inspect.signature(getattr(ours, name)) == inspect.signature(
+                getattr(theirs, name)
+            )
+            assert inspect.getdoc(getattr(ours, name)) == inspect.getdoc(getattr(theirs, name))
+
+
+def test_each_operation_is_a_method_of_both_clients() -> None:
+    for operation in OPERATIONS:
+        if not operation.method or operation.needs != "memory":
+            continue
+        noun, _, name = operation.method.rpartition(".")
+        for kind in (client.Client, async_client.AsyncClient):
+            owner: Any = kind
+            if noun:
+                owner = inspect.get_annotations(getattr(kind, noun).fget, eval_str=True)["return"]
+            assert callable(getattr(owner, name)), operation.method
+
+
+def test_values_and_conditions_go_there_and_back(memory: Client) -> None:
+    memory.write([Resource(name="note", content="Sarah drinks green tea.", category="diary")])
+    memory.read_chat(
+        [Message(speaker="Ann", text="I moved to Porto.", at=datetime(2026, 1, 2, tzinfo=UTC))],
+        uri="chat/1",
+    )
+    found = memory.search_text("green tea", where=Or((Eq("category", "diary"), Eq("name", "x"))))
+    assert [hit.name for hit in found.records] == ["note"]
+    options = RecallOptions(limit=1, where=Eq("category", "diary"))
+    recalled = memory.recall("What does Sarah drink?", options, explain=True)
+    assert [hit.record.content for hit in recalled.hits] == ["Sarah drinks green tea."]
+    assert "green tea" in memory.context("What does Sarah drink?", limit=1)
+    assert memory.admin.stats().records["resources"] == 2
+
+
+def test_nouns_are_there(memory: Client) -> None:
+    memory.profile.set("location", "Porto")
+    belief = memory.profile.get("location")
+    assert belief is not None
+    assert belief.value == "Porto"
+    assert memory.runs.list()[0].kind == "profile"
+    assert memory.jobs.list() == []
+
+
+def test_errors_are_those_of_memory(memory: Client) -> None:
+    with pytest.raises(NotFoundError, match="nobody"):
+        memory.forget("nobody")
+    with pytest.raises(UnknownNameError) as unknown:
+        memory.sql("SELECT nme FROM entities")
+    assert unknown.value.remedy
+    with pytest.raises(InvalidInputError, match="count_tokens cannot be given to a server"):
+        memory.recall("x", count_tokens=len)
+    with pytest.raises(TypeError):
+        memory.recall()  # type: ignore[call-arg]
+
+
+def test_progress_is_reported_as_it_comes(memory: Client) -> None:
+    with pytest.raises(EmbedderError, match="without an embedder"):
+        memory.embed_pending(progress=lambda done, total: None)
+
+
+def test_labels_with_every_character_are_found(memory: Client) -> None:
+    for name in ("a/b", "50% off?", "#1 & more", "ä ö", "..", "x%2Fy"):
+        (id,) = memory.write([Entity(name=name, id=f"id {name}")])
+        assert memory.get_entity(id).name == name
+        assert memory.lookup(name).records[0].id == id
+
+
+def test_a_client_without_a_key_or_server_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REMLOOM_API_KEY", raising=False)
+    with pytest.raises(AuthenticationError, match="wants a key"):
+        Client(URL)
+    with pytest.raises(InvalidInputError, match="not the address"):
+        Client("localhost", key="rlm_x")
+    refused = httpx.MockTransport(_refuse)
+    with (
+        Client(URL, key="rlm_x", http=httpx.Client(transport=refused)) as client,
+        pytest.raises(ServerError, match="no reply from"),
+    ):
+        client.lookup("a")
+
+
+def _refuse(request: httpx.Request) -> httpx.Response:
+    raise httpx.ConnectError("connection refused", request=request)
+
+
+def test_a_lost_reply_is_asked_for_again_under_the_same_key() -> None:
+    keys: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        keys.append(request.headers["idempotency-key"])
+        if len(keys) < 3:
+            raise httpx.ReadError("reset", request=request)
+        return httpx.Response(200, json=["id"])
+
+    http = httpx.Client(transport=httpx.MockTransport(answer))
+    with Client(URL, key="rlm_x", http=http) as client:
+        assert client.write([Entity(name="a")]) == ["id"]
+    assert len(keys) == 3
+    assert len(set(keys)) == 1
+
+
+def test_asyncio_too(tmp_path: Path) -> None:
+    Home(tmp_path).create("default")
+    app, key = served(tmp_path)
+
+    async def ask() -> str:
+        http = httpx.AsyncClient(transport=httpx.ASGITransport(app, client=("127.0.0.1", 1)))
+        async with AsyncClient(URL, key=key, http=http) as memory:
+            await memory.write([Entity(name="Sarah Chen")])
+            with pytest.raises(NotFoundError):
+                await memory.forget("nobody")
+            return (await memory.lookup("sarah chen")).records[0].name
+
+    assert asyncio.run(ask()) == "Sarah Chen"
