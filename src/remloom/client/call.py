@@ -13,7 +13,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from ..errors import NotFoundError, ServerError
+from ..errors import NotFoundError, ServerError, unencodable
 from ..operations import Operation, Route
 from .failures import raise_problem
 from .values import Arguments
@@ -99,7 +99,7 @@ class Call:
             method=route.method,
             path=path,
             query=_query(fields) if in_query else [],
-            body=None if in_query else msgspec.json.encode(fields),
+            body=None if in_query else _encoded(fields),
             writes=not self.operation.hints.read_only,
             is_long=self.operation.is_long,
             callback=callback,
@@ -122,6 +122,13 @@ class Call:
                 f"the reply to {self.operation.name} cannot be read: {error}",
                 remedy="is the server's version the client's?",
             ) from error
+
+
+def _encoded(fields: dict[str, Any]) -> bytes:
+    try:
+        return msgspec.json.encode(fields)
+    except UnicodeEncodeError as error:
+        raise unencodable(error) from None
 
 
 def _path_part(name: str, value: Any) -> str:
