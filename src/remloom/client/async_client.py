@@ -36,6 +36,7 @@ class AsyncClientJobs(Over[AsyncConnection]):
     """`Jobs` over a server, for asyncio."""
 
     add = awaited(Jobs.add)
+    get = awaited(Jobs.get)
     list = awaited(Jobs.list)
     retry = awaited(Jobs.retry)
     remove = awaited(Jobs.remove)

@@ -36,6 +36,7 @@ class ClientJobs(Over[Connection]):
     """`Jobs` over a server."""
 
     add = sent(Jobs.add)
+    get = sent(Jobs.get)
     list = sent(Jobs.list)
     retry = sent(Jobs.retry)
     remove = sent(Jobs.remove)
