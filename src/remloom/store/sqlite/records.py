@@ -168,10 +168,17 @@ class SqliteRecords:
             f"{stored_value(schema, compiler.field(field))} {order_direction(order)}"
             for field, order in query.order
         ]
-        statement = (
-            f"SELECT {COLUMNS} FROM records r WHERE {of_this_schema} AND ({condition})"
+        found = (
+            f"FROM records r WHERE {of_this_schema} AND ({condition})"
             f" ORDER BY {', '.join([*terms, 'r.rid'])} LIMIT ? OFFSET ?"
         )
+        statement = f"SELECT {COLUMNS} {found}"
+        if query.count is not None:
+            # what is beyond the limit is ordered, but not read
+            statement = (
+                f"SELECT {COLUMNS} FROM (SELECT r.rid AS number {found})"
+                " CROSS JOIN records r ON r.rid = number"
+            )
         with bounded():
             limit = -1 if query.count is None else query.count
             return self._records(statement, *values, limit, query.skip)
