@@ -78,7 +78,9 @@ class PostgresSql:
     def _not_expired(self) -> str:
         """Return the condition that a row `r` has not expired; empty where none has."""
         values = {"tenant": self._tenant, "now": now()}
-        ((last,),) = self._server.call(self._tenant, SQL.last_expired, values)
+        with self._server.read(self._tenant) as cursor:
+            # not prepared: the end of a SELECT makes psycopg forget what is
+            ((last,),) = cursor.execute(SQL.last_expired, values, prepare=False).fetchall()
         return "" if last is None else f"(r.expires IS NULL OR r.expires > {last})"
 
     def columns(self, schema: str) -> list[str]:
@@ -115,9 +117,10 @@ class PostgresSql:
             InvalidInputError: it computes what cannot be, or its rows are too long.
         """
         with self._server.read(self._tenant) as snapshot, snapshot.connection.cursor() as cursor:
-            cursor.execute("SAVEPOINT answer")
+            milliseconds = max(1, round(timeout * 1000))
+            # in one round trip
+            cursor.execute(f"SAVEPOINT answer; SET LOCAL statement_timeout = {milliseconds}")
             try:
-                cursor.execute(f"SET LOCAL statement_timeout = {max(1, round(timeout * 1000))}")
                 return cursor.execute(sql, values, prepare=False).fetchall()
             except psycopg.Error as error:
                 raise _error(error, timeout) from error
