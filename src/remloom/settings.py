@@ -100,6 +100,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     serve_oauth_resource: str = ""  # the URL of this server, as tokens name it
     serve_oauth_tenant_claim: str = "tenant"  # the claim that says whose memory it is
     serve_oauth_scopes: str = ""  # theirs=ours, parted by commas; empty: they have our names
+    serve_workers: int = 1  # threads of a server that do jobs; 0: `remloom schedule run` does
     hnsw_m: int = 16
     hnsw_ef_construction: int = 200
     hnsw_ef: int = 50

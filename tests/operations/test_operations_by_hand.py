@@ -96,6 +96,16 @@ def test_what_is_no_file_name_is_refused_before_anything_is_read(memory, name):
     assert list(memory.admin.records()) == []
 
 
+def test_bounds_of_their_own_hold(memory):
+    for name, values in {
+        "read_documents": {"files": []},
+        "query_records": {"schema": "entities", "offset": -1},
+        "reader_find": {"documents": [], "question": "x"},
+    }.items():
+        with pytest.raises(msgspec.ValidationError):
+            do(name, memory, **values)
+
+
 def test_a_file_that_cannot_be_read_is_in_the_report(memory):
     report = do("read_documents", memory, files=[upload("a.pdf", "no pdf"), upload("b.txt", "Yes")])
     assert [item.status for item in report.items] == ["failed", "read"]

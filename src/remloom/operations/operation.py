@@ -69,7 +69,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     name: str
     takes: type[Struct]
     gives: Any
-    does: Callable[[Any, Any, Progress | None], Any]
+    does: Callable[[Any, Any, Any], Any]
     scope: Scope
     hints: Hints
     description: str

@@ -109,7 +109,7 @@ def derive(
     attribute = method or name
     function = getattr(of, attribute)
     signature = inspect.signature(function)
-    hints = typing.get_type_hints(function, function.__globals__ | _NAMES)
+    hints = typing.get_type_hints(function, function.__globals__ | _NAMES, include_extras=True)
     positional = _rest_of(signature, inspect.Parameter.VAR_POSITIONAL)
     open_ended = _rest_of(signature, inspect.Parameter.VAR_KEYWORD)
     callback = next((one for one in _CALLBACKS if one in signature.parameters), "")
@@ -220,6 +220,12 @@ def _wire(hint: Any, name: str = "") -> Any:
     if _is_condition(hint):
         return bounded(name, str)
     origin = typing.get_origin(hint)
+    if origin is Annotated:
+        # its own bounds, instead of those that its name has
+        base, *bounds = typing.get_args(hint)
+        wired = _wire(base, name)
+        plain = typing.get_args(wired)[0] if typing.get_origin(wired) is Annotated else wired
+        return Annotated[(plain, *bounds)]  # type: ignore[return-value]
     if origin in (Union, types.UnionType):
         return _union(typing.get_args(hint), name)
     if origin in _LISTS:

@@ -77,7 +77,13 @@ SECTIONS: dict[str, dict[str, str]] = {
         "metrics": "metrics",
     },
     "Know the user": {"profile": "profile"},
-    "Serve": {"mcp": "mcp", "serve": "serving", "keys": "keys", "audit": "audit"},
+    "Serve": {
+        "mcp": "mcp",
+        "serve": "serving",
+        "openapi": "serving",
+        "keys": "keys",
+        "audit": "audit",
+    },
     "Care": {
         "stats": "records",
         "usage": "usage",

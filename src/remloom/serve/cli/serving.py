@@ -86,6 +86,16 @@ def _joined(listed: str, given: tuple[str, ...]) -> str:
     return ", ".join(part for part in (listed, *given) if part)
 
 
+@command("openapi")
+def openapi(call: Call) -> None:
+    """Print the OpenAPI 3.1 description of the server."""
+    try:
+        from ..http.openapi import write
+    except ImportError as error:
+        raise MissingExtraError("remloom openapi", "serve") from error
+    echo(write().decode())
+
+
 def _app(settings: Settings) -> Starlette:
     try:
         from ..http.app import create_app

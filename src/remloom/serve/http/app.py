@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TypeAlias
 
+from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -20,8 +21,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ...operations import OPERATIONS, TOOLS, Operation
 from ...settings import Settings
 from ..guard import metadata_routes, session_routes
+from ..idempotency import Replies
 from ..service import Service
-from . import health, scrape
+from ..workers import Workers
+from . import health, job_events, openapi, scrape, tool_list
 from .endpoint import Endpoint
 from .observed import Observed
 from .problems import refusal, unexpected
@@ -50,12 +53,15 @@ def create_app(
     """
     working = service or Service(settings)
     make_guard = guard or _guard()
+    workers = Workers(working, settings.serve_workers)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        workers.start()
         try:
             yield
         finally:
+            await to_thread.run_sync(workers.close)
             if service is None:
                 working.close()
 
@@ -65,7 +71,10 @@ def create_app(
             *scrape.routes(working),
             *session_routes.routes(working.authentication),
             *metadata_routes.routes(working.authentication),
-            *_operation_routes(working, (*OPERATIONS, *TOOLS)),
+            Route("/openapi.json", _describe),
+            Route("/v1/tools", tool_list.list_tools),
+            *job_events.routes(working),
+            *_operation_routes(working, workers, (*OPERATIONS, *TOOLS)),
             *_mounted(working),
         ],
         middleware=[
@@ -99,14 +108,23 @@ def _mounted(service: Service) -> list[BaseRoute]:
     return routes
 
 
-def _operation_routes(service: Service, operations: Iterable[Operation]) -> list[Route]:
+async def _describe(request: Request) -> Response:
+    # written when it is first asked for
+    body = await to_thread.run_sync(openapi.write)
+    return Response(body, media_type="application/json")
+
+
+def _operation_routes(
+    service: Service, workers: Workers, operations: Iterable[Operation]
+) -> list[Route]:
     """Make a route for each path; those without parameters first, as they say more exactly."""
     paths: dict[str, dict[str, Operation]] = {}
     for operation in operations:
         if operation.route is not None:
             paths.setdefault(operation.route.path, {})[operation.route.method] = operation
     ordered = sorted(paths, key=lambda path: "{" in path)
-    return [Route(path, Endpoint(service, paths[path])) for path in ordered]
+    replies = Replies()
+    return [Route(path, Endpoint(service, workers, replies, paths[path])) for path in ordered]
 
 
 def _refuse(request: Request, error: Exception) -> Response:

@@ -16,6 +16,7 @@ from starlette.requests import Request
 
 from ...errors import InvalidInputError, UnknownNameError
 from ...operations import Operation
+from .files import read_files
 
 __all__ = ["Arguments", "explained"]
 
@@ -44,8 +45,10 @@ class Arguments:
         fields = msgspec.structs.fields(operation.takes)
         self._lists = {field.name for field in fields if _is_list(field.type)}
         self._in_query = bool(
-            operation.route is not None and operation.route.method in ("GET", "DELETE")
+            operation.carries == "in"
+            or (operation.route is not None and operation.route.method in ("GET", "DELETE"))
         )
+        self._takes_files = "files" in operation.takes.__struct_fields__
 
     async def read(self, request: Request) -> Struct:
         """Read the arguments of a request: from its path, and its query or its body."""
@@ -53,6 +56,8 @@ class Arguments:
         query = request.query_params.multi_items()
         if self._in_query:
             return self.of_query(query, path)
+        if self._takes_files and not _is_json(request):
+            return self.of_query(query, await read_files(request))
         if query:
             raise InvalidInputError(
                 f"{query[0][0]!r} stands in the query",
@@ -106,13 +111,21 @@ class explained:
             ) from None
 
 
+def _is_json(request: Request) -> bool:
+    form = _media_type(request)
+    return not form or form == "application/json" or form.endswith("+json")
+
+
+def _media_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 async def _json(request: Request) -> bytes:
     body = await request.body()
-    form = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if body and form != "application/json" and not form.endswith("+json"):
+    if body and not (_media_type(request) and _is_json(request)):
         raise HTTPException(
             415,
-            f"the body is {form or 'of no stated type'}, not JSON"
+            f"the body is {_media_type(request) or 'of no stated type'}, not JSON"
             "\nsend Content-Type: application/json",
         )
     return body

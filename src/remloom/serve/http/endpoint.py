@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -15,20 +18,36 @@ from starlette.types import Receive, Scope, Send
 from ...errors import AuthenticationError, RemloomError
 from ...operations import Operation
 from ..caller import Caller
+from ..idempotency import Kept, Replies, may_be_kept
 from ..service import Service
+from ..workers import Workers
 from .arguments import Arguments
+from .events import stream_events, wants_events
+from .jobs import job_kind, prefers_job, queued
 from .problems import problem, refusal, unexpected
+from .streams import receive_stream, send_stream
 
 __all__ = ["Endpoint", "answer", "caller_of"]
 
 _log = logging.getLogger("remloom.serve")
 
+# after these a worker has something to do
+_RINGS = ("add_job", "retry_job")
+
 
 class Endpoint:
     """Answers the requests to one path: an operation for each of its methods."""
 
-    def __init__(self, service: Service, operations: Mapping[str, Operation]) -> None:
+    def __init__(
+        self,
+        service: Service,
+        workers: Workers,
+        replies: Replies,
+        operations: Mapping[str, Operation],
+    ) -> None:
         self._service = service
+        self._workers = workers
+        self._replies = replies
         self._operations = {
             method: (operation, Arguments(operation)) for method, operation in operations.items()
         }
@@ -69,7 +88,34 @@ class Endpoint:
         # before the body is read, so that whoever may not costs nothing
         caller.check(operation)
         values = await arguments.read(request)
-        return answer(await self._service.call(caller, operation, values))
+        if operation.carries == "out":
+            return await send_stream(self._service, caller, operation, values)
+        if operation.carries == "in":
+            service = self._service
+            return answer(await receive_stream(request, service, caller, operation, values))
+        if job_kind(operation) and prefers_job(request):
+            return await self._queue(caller, operation, values)
+        if operation.is_long and wants_events(request):
+            work = partial(self._service.call, caller, operation, values)
+            return stream_events(work, request.scope["state"].get("request_id", ""))
+        key = request.headers.get("idempotency-key")
+        if key is not None and may_be_kept(operation):
+            once = self._replies.once(operation, caller, key)
+            return _repeated(await self._service.call(caller, once, values))
+        value = await self._service.call(caller, operation, values)
+        if operation.name in _RINGS:
+            self._workers.ring(caller.tenant)
+        return answer(value)
+
+    async def _queue(self, caller: Caller, operation: Operation, values: Struct) -> Response:
+        job = await self._service.call(caller, queued(operation), values)
+        self._workers.ring(caller.tenant)
+        headers = {
+            "Location": f"/v1/jobs/{quote(job.id, safe='')}",
+            "Preference-Applied": "respond-async",
+        }
+        body = msgspec.json.encode(job)
+        return Response(body, 202, headers=headers, media_type="application/json")
 
 
 def caller_of(request: Request) -> Caller:
@@ -89,3 +135,11 @@ def answer(value: Any) -> Response:
     if value is None:
         return Response(status_code=204)
     return Response(msgspec.json.encode(value), media_type="application/json")
+
+
+def _repeated(kept: Kept) -> Response:
+    """Answer with a reply that may have been given before."""
+    headers = {"Idempotent-Replayed": "true"} if kept.is_repeated else {}
+    if not kept.body:
+        return Response(status_code=204, headers=headers)
+    return Response(kept.body, headers=headers, media_type="application/json")

@@ -1,0 +1,114 @@
+"""What a long operation reports, as server-sent events, while it works."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+
+from ...errors import RemloomError
+from ...jobs import Job
+from .channel import Channel
+from .problems import problem, unexpected
+
+__all__ = ["follow_job", "stream_events", "wants_events"]
+
+MEDIA_TYPE = "text/event-stream"
+HEARTBEAT = 15.0  # seconds of silence after which a comment is sent
+JOB_POLL = 0.5  # seconds between two looks at a job
+
+_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+
+def wants_events(request: Request) -> bool:
+    """Whether a request asks for events rather than for one answer."""
+    return MEDIA_TYPE in request.headers.get("accept", "")
+
+
+def stream_events(
+    work: Callable[[Callable[..., None]], Awaitable[Any]], request_id: str
+) -> StreamingResponse:
+    """Answer with `progress` events, then one `result` or `error`.
+
+    A client that goes away ends the waiting, not the work.
+
+    Args:
+        work: does it, and is given what to report to.
+    """
+
+    async def events() -> AsyncIterator[bytes]:
+        channel = Channel()
+        task = asyncio.ensure_future(work(lambda *told: channel.put(told)))
+        task.add_done_callback(channel.end)
+        number = 0
+        try:
+            while True:
+                number += 1
+                try:
+                    told = await channel.take(HEARTBEAT)
+                except TimeoutError:
+                    yield b": still working\n\n"
+                except EOFError:
+                    break
+                else:
+                    yield _event(number, "progress", msgspec.json.encode(told, enc_hook=str))
+            yield await _last_event(number, task, request_id)
+        finally:
+            task.cancel()
+
+    return StreamingResponse(events(), media_type=MEDIA_TYPE, headers=_HEADERS)
+
+
+def follow_job(look: Callable[[], Awaitable[Job]], request_id: str) -> StreamingResponse:
+    """Answer with a `job` event whenever a job has changed, then one `result` or `error`.
+
+    Args:
+        look: gives the job as it stands.
+    """
+
+    async def events() -> AsyncIterator[bytes]:
+        known: Job | None = None
+        number, silent = 0, 0.0
+        while True:
+            try:
+                job = await look()
+            except RemloomError as error:
+                # it was taken out of the queue meanwhile
+                yield _event(number + 1, "error", bytes(problem(error, request_id).body))
+                return
+            if job != known:
+                known, silent = job, 0.0
+                number += 1
+                yield _event(number, "job", msgspec.json.encode(job))
+            if job.state == "done":
+                yield _event(number + 1, "result", msgspec.json.encode(job.result))
+                return
+            if job.state == "parked":
+                parked = RemloomError(job.error, remedy="POST /v1/jobs/{id}/retry tries it again")
+                yield _event(number + 1, "error", bytes(problem(parked, request_id).body))
+                return
+            await asyncio.sleep(JOB_POLL)
+            silent += JOB_POLL
+            if silent >= HEARTBEAT:
+                silent = 0.0
+                yield b": still waiting\n\n"
+
+    return StreamingResponse(events(), media_type=MEDIA_TYPE, headers=_HEADERS)
+
+
+async def _last_event(number: int, task: asyncio.Future[Any], request_id: str) -> bytes:
+    try:
+        return _event(number, "result", msgspec.json.encode(await task, enc_hook=str))
+    except RemloomError as error:
+        return _event(number, "error", bytes(problem(error, request_id).body))
+    except Exception:
+        return _event(number, "error", bytes(unexpected(request_id).body))
+
+
+def _event(number: int, kind: str, data: bytes) -> bytes:
+    # JSON has no line ends in it, so that it is one line of data
+    return f"id: {number}\nevent: {kind}\ndata: ".encode() + data + b"\n\n"

@@ -1,0 +1,41 @@
+"""A job that is followed: `/v1/jobs/{id}/events`."""
+
+from __future__ import annotations
+
+from urllib.parse import unquote
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ...errors import RemloomError
+from ...jobs import Job
+from ...operations import OPERATIONS
+from ..service import Service
+from .endpoint import caller_of
+from .events import follow_job
+from .problems import problem
+
+__all__ = ["routes"]
+
+
+def routes(service: Service) -> list[Route]:
+    """Make the route that follows a job."""
+    get_job = next(one for one in OPERATIONS if one.name == "get_job")
+
+    async def follow(request: Request) -> Response:
+        request_id = request.scope["state"].get("request_id", "")
+        values = get_job.takes(id=unquote(request.path_params["id"]))
+
+        async def look() -> Job:
+            job: Job = await service.call(caller_of(request), get_job, values)
+            return job
+
+        try:
+            # whether there is one is said before the stream begins
+            await look()
+        except RemloomError as error:
+            return problem(error, request_id)
+        return follow_job(look, request_id)
+
+    return [Route("/v1/jobs/{id}/events", follow, methods=["GET"])]

@@ -1,0 +1,292 @@
+"""The OpenAPI 3.1 description of the server, from the table of operations."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import docstring_parser
+import msgspec
+from msgspec import Struct
+
+from ..._version import __version__
+from ...operations import OPERATIONS, TOOLS, Operation
+from .jobs import job_kind
+
+__all__ = ["Problem", "describe", "write"]
+
+_TEMPLATE = "#/components/schemas/{name}"
+_JSON = "application/json"
+_STREAMED = {"export": "application/x-ndjson", "backup": "application/x-tar"}
+# of what most people try first
+_EXAMPLES: dict[str, dict[str, Any]] = {
+    "recall": {"question": "Who manages Bob?"},
+    "context": {"question": "Who manages Bob?", "budget_tokens": 500},
+    "write": {"records": [{"schema": "entities", "name": "Sarah Chen", "type": "person"}]},
+    "read_text": {"text": "Sarah Chen manages Bob.", "uri": "notes/team.md"},
+    "lookup": {"labels": ["Sarah Chen"]},
+    "query": {"statement": "LOOKUP 'Sarah Chen'"},
+    "search_text": {"text": "manages"},
+}
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """An error, as RFC 9457 has it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    error: str  # its class
+    remedy: str
+    fields: dict[str, Any]
+    request_id: str
+
+
+@cache
+def write() -> bytes:
+    """Write the description as JSON."""
+    written = msgspec.json.encode(describe(OPERATIONS, TOOLS))
+    # msgspec's knowledge of types is not to be taken apart when the interpreter ends: it crashes
+    gc.freeze()
+    return written
+
+
+def describe(operations: Iterable[Operation], tools: Iterable[Operation] = ()) -> dict[str, Any]:
+    """Describe operations, and the tools of agents beside them."""
+    named = [(one.name, one) for one in operations if one.route is not None]
+    named += [(f"tool_{one.name}", one) for one in tools if one.route is not None]
+    types = [Problem, *(one.takes for _, one in named)]
+    types += [one.gives for _, one in named if one.gives is not None]
+    schemas, components = msgspec.json.schema_components(types, ref_template=_TEMPLATE)
+    taken = dict(zip([name for name, _ in named], schemas[1:], strict=False))
+    given = iter(schemas[1 + len(named) :])
+    paths: dict[str, dict[str, Any]] = {}
+    for name, one in named:
+        _document(components, taken[name], one)
+        result = next(given) if one.gives is not None else None
+        route = one.route
+        assert route is not None  # noqa: S101  # only such are named
+        item = _operation(name, one, taken[name], result, components)
+        paths.setdefault(route.path, {})[route.method.lower()] = item
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Remloom",
+            "version": __version__,
+            "description": "Memory for LLM agents. Arguments and values are those of the library.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "security": [{"key": []}],
+        "tags": [{"name": tag} for tag in sorted({_tag(one) for _, one in named})],
+        "paths": {**paths, **_BESIDE},
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+            "responses": {"Problem": _problem("What was wrong, where, and what would be right")},
+        },
+    }
+
+
+def _operation(
+    name: str,
+    one: Operation,
+    taken: dict[str, Any],
+    result: dict[str, Any] | None,
+    components: dict[str, Any],
+) -> dict[str, Any]:
+    route = one.route
+    assert route is not None  # noqa: S101  # only such are described
+    shape = _shape(components, taken)
+    in_path = re.findall(r"\{(\w+)\}", route.path)
+    in_query = route.method in ("GET", "DELETE") or one.carries == "in"
+    listed = list(shape["properties"]) if in_query else in_path
+    described: dict[str, Any] = {
+        "operationId": name,
+        "summary": one.description.partition(". ")[0].rstrip("."),
+        "description": one.description,
+        "tags": [_tag(one)],
+        "security": [{"key": [one.scope]}],
+        "parameters": [_parameter(shape, field, field in in_path) for field in listed],
+        "responses": _responses(one, result),
+    }
+    if one.carries == "in":
+        described["requestBody"] = _body("application/octet-stream", {"type": "string"})
+    elif not in_query:
+        schema = taken if not in_path else _without(shape, in_path)
+        described["requestBody"] = _body(_JSON, schema, _EXAMPLES.get(name))
+        if one.name == "read_documents":
+            described["requestBody"]["content"]["multipart/form-data"] = {"schema": _FORM}
+        described["requestBody"]["required"] = bool(schema is taken and shape.get("required"))
+    described["parameters"] += _headers(one)
+    return described
+
+
+def _shape(components: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """Give the component that a reference names."""
+    shape: dict[str, Any] = components[schema["$ref"].rpartition("/")[2]]
+    return shape
+
+
+def _document(components: dict[str, Any], taken: dict[str, Any], one: Operation) -> None:
+    """Put what the docstring says of each argument beside it."""
+    properties = _shape(components, taken)["properties"]
+    for name, text in _arguments(one).items():
+        if name in properties:
+            properties[name].setdefault("description", text)
+
+
+def _arguments(one: Operation) -> dict[str, str]:
+    """Read what a docstring says of arguments; "recursive, glob: …" says it of two."""
+    if one.documented is None:
+        return {}
+    doc = inspect.getdoc(one.documented) or ""
+    parsed = docstring_parser.parse(doc, style=docstring_parser.DocstringStyle.GOOGLE)
+    told = {}
+    for argument in parsed.params:
+        for name in argument.arg_name.split(","):
+            text = re.sub(r"\s+", " ", (argument.description or "").replace("`", ""))
+            told[name.strip()] = text
+    return told
+
+
+def _parameter(shape: dict[str, Any], name: str, is_in_path: bool) -> dict[str, Any]:
+    schema = dict(shape["properties"][name])
+    description = schema.pop("description", "")
+    if "anyOf" in schema:
+        # leaving it out is its null
+        kept = [part for part in schema["anyOf"] if part.get("type") != "null"]
+        schema = {**schema, "anyOf": kept} if len(kept) > 1 else kept[0]
+    schema.pop("default", None)
+    if is_in_path:
+        schema["minLength"] = 1
+    parameter = {
+        "name": name,
+        "in": "path" if is_in_path else "query",
+        "required": is_in_path or name in shape.get("required", ()),
+        "schema": schema,
+    }
+    return {**parameter, "description": description} if description else parameter
+
+
+def _headers(one: Operation) -> list[dict[str, Any]]:
+    headers = []
+    if one.needs == "memory" and not one.hints.read_only and not one.carries:
+        text = "the same write under the same key is done once; its reply is kept for a day"
+        headers.append(_header("Idempotency-Key", text, {"maxLength": 255, "minLength": 1}))
+    if job_kind(one):
+        headers.append(_header("Prefer", "respond-async: done as a job", {}))
+    return headers
+
+
+def _header(name: str, description: str, bounds: dict[str, Any]) -> dict[str, Any]:
+    schema = {"type": "string", "pattern": "^[ -~]*$", **bounds}
+    return {"name": name, "in": "header", "description": description, "schema": schema}
+
+
+def _responses(one: Operation, result: dict[str, Any] | None) -> dict[str, Any]:
+    responses: dict[str, Any] = {"default": {"$ref": "#/components/responses/Problem"}}
+    if one.carries == "out":
+        form = _STREAMED.get(one.name, "application/octet-stream")
+        responses["200"] = {"description": "The stream", "content": {form: {}}}
+    elif result is None:
+        responses["204"] = {"description": "Done"}
+    else:
+        content: dict[str, Any] = {_JSON: {"schema": result}}
+        if one.is_long:
+            content["text/event-stream"] = {}
+        responses["200"] = {"description": "The value", "content": content}
+    if job_kind(one):
+        responses["202"] = {
+            "description": "A job; Location says where it is",
+            "content": {_JSON: {"schema": {"type": "object"}}},
+        }
+    return dict(sorted(responses.items()))
+
+
+def _body(form: str, schema: dict[str, Any], example: Any = None) -> dict[str, Any]:
+    media: dict[str, Any] = {"schema": schema}
+    if example is not None:
+        media["example"] = example
+    return {"required": True, "content": {form: media}}
+
+
+def _without(shape: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    kept = {name: one for name, one in shape["properties"].items() if name not in names}
+    required = [name for name in shape.get("required", ()) if name not in names]
+    return {**shape, "properties": kept, "required": required}
+
+
+def _tag(one: Operation) -> str:
+    path = one.route.path if one.route is not None else ""
+    if one.needs != "memory":
+        return "home"
+    first = path.split("/")[2]
+    return first if first in ("dreams", "jobs", "profile", "reader", "runs", "tools") else "memory"
+
+
+def _problem(description: str) -> dict[str, Any]:
+    schema = {"$ref": _TEMPLATE.format(name="Problem")}
+    return {"description": description, "content": {"application/problem+json": {"schema": schema}}}
+
+
+_FORM = {
+    "type": "object",
+    "properties": {"file": {"type": "array", "items": {"type": "string", "format": "binary"}}},
+    "required": ["file"],
+}
+_TOOL_LIST = {"type": "array", "items": {"type": "object"}}
+_ID = {"type": "string", "minLength": 1}
+_BESIDE = {
+    "/v1/tools": {
+        "get": {
+            "operationId": "list_tools",
+            "summary": "The tools of agents, as functions with JSON schemas",
+            "tags": ["tools"],
+            "responses": {
+                "200": {
+                    "description": "Those that the key may call",
+                    "content": {_JSON: {"schema": _TOOL_LIST}},
+                },
+                "default": {"$ref": "#/components/responses/Problem"},
+            },
+        }
+    },
+    "/v1/jobs/{id}/events": {
+        "get": {
+            "operationId": "follow_job",
+            "summary": "A job event at each change, then a result or an error",
+            "tags": ["jobs"],
+            "parameters": [{"name": "id", "in": "path", "required": True, "schema": _ID}],
+            "responses": {
+                "200": {"description": "The events", "content": {"text/event-stream": {}}},
+                "default": {"$ref": "#/components/responses/Problem"},
+            },
+        }
+    },
+    "/health/live": {
+        "get": {
+            "operationId": "health_live",
+            "summary": "Whether the process lives; does no work",
+            "tags": ["health"],
+            "security": [],
+            "responses": {"200": {"description": "It does"}},
+        }
+    },
+    "/health/ready": {
+        "get": {
+            "operationId": "health_ready",
+            "summary": "Whether it can work: opens the home",
+            "tags": ["health"],
+            "responses": {
+                "200": {"description": "It can"},
+                "default": {"$ref": "#/components/responses/Problem"},
+            },
+        }
+    },
+}

@@ -1,0 +1,200 @@
+"""Writes that are sent twice and done once: a client says which are the same by a key of its own.
+
+The reply of a write is kept for a day in the tenant's own store, as encrypted as its records, and
+goes when a record that it names is forgotten.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Iterator
+from threading import Lock
+from typing import Any
+from uuid import NAMESPACE_URL, uuid4, uuid5
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..errors import ConflictError, InvalidInputError
+from ..kv import Entry, KeyValue
+from ..memory.memory import Memory
+from ..model import Message, Moment
+from ..operations import Operation
+from .caller import Caller
+
+__all__ = ["Kept", "Replies", "may_be_kept"]
+
+NAMESPACE = "replies"
+KEPT = 24 * 3600.0  # seconds
+STALE = 120.0  # seconds after which a write of another process is taken for broken off
+LONGEST_KEY = 255  # characters
+PRUNED = 3600.0  # seconds between two times that old replies of a tenant are dropped
+_PROCESS = f"{os.getpid()}-{uuid4().hex}"
+
+
+class Kept(Struct, frozen=True, kw_only=True):
+    """A reply as it is kept."""
+
+    request: str  # a hash of what was asked
+    process: str  # that works at it, or did
+    at: float  # seconds since 1970
+    done: bool = False
+    body: bytes = b""  # JSON; empty: there is nothing to say
+    is_repeated: bool = False  # it was done before
+
+
+class Replies:
+    """Does writes once for each key, and repeats their replies."""
+
+    def __init__(self) -> None:
+        self._working: set[tuple[str, str]] = set()
+        self._pruned: dict[str, float] = {}
+        self._lock = Lock()
+
+    def once(self, operation: Operation, caller: Caller, key: str) -> Operation:
+        """Give an operation that does its work once for a key of a caller, and returns a `Kept`.
+
+        What failed is not kept: it may be tried again.
+
+        Raises (the operation):
+            InvalidInputError: the key was given with another request.
+            ConflictError: the same is being done just now.
+        """
+        if not 0 < len(key) <= LONGEST_KEY or not key.isprintable():
+            raise InvalidInputError(
+                "this is no Idempotency-Key",
+                remedy=f"give 1 to {LONGEST_KEY} printable characters, new for each write",
+            )
+        name = hashlib.sha256(f"{caller.key_id}\0{key}".encode()).hexdigest()
+
+        def does(memory: Memory, values: Any, progress: Any) -> Kept:
+            return self._once(memory, operation, name, values)
+
+        return replace(operation, does=does)
+
+    def _once(self, memory: Memory, operation: Operation, name: str, values: Any) -> Kept:
+        kv = memory.admin.store.kv
+        place = (memory.admin.tenant, name)
+        asked = operation.name.encode() + b"\0" + msgspec.json.encode(values)
+        new = Kept(request=hashlib.sha256(asked).hexdigest(), process=_PROCESS, at=time.time())
+        with self._lock:
+            if place in self._working:
+                raise _going_on()
+            self._working.add(place)
+        try:
+            known = _begin(kv, name, new)
+            if known is not None:
+                return known
+            self._prune(memory.admin.tenant, kv)
+            try:
+                # what has no id gets the same one when a write that was killed is done again
+                value = operation.does(memory, _with_ids(values, name), None)
+            except BaseException:
+                kv.put([], deleted=[(NAMESPACE, name)])
+                raise
+            done = replace(
+                new, done=True, body=b"" if value is None else msgspec.json.encode(value)
+            )
+            refs = tuple(dict.fromkeys(_ids(msgspec.to_builtins(value, enc_hook=str))))
+            kv.put([Entry(NAMESPACE, name, msgspec.json.encode(done), refs)])
+            return done
+        finally:
+            with self._lock:
+                self._working.discard(place)
+
+    def _prune(self, tenant: str, kv: KeyValue) -> None:
+        """Drop replies that are too old, now and then."""
+        if time.monotonic() - self._pruned.get(tenant, -PRUNED) < PRUNED:
+            return
+        self._pruned[tenant] = time.monotonic()
+        old = [
+            (NAMESPACE, entry.key)
+            for entry in kv.list(NAMESPACE)
+            if msgspec.json.decode(entry.value, type=Kept).at < time.time() - KEPT
+        ]
+        if old:
+            kv.put([], deleted=old)
+
+
+def may_be_kept(operation: Operation) -> bool:
+    """Whether replies of an operation are kept: those of writes, but never one with a secret."""
+    return operation.needs == "memory" and not operation.hints.read_only and not operation.carries
+
+
+def _begin(kv: KeyValue, name: str, new: Kept) -> Kept | None:
+    """Note that a write begins; give its reply if it is done already."""
+    stored = kv.get(NAMESPACE, name)
+    if stored is not None:
+        known = msgspec.json.decode(stored.value, type=Kept)
+        if known.at < new.at - KEPT:
+            known = replace(new, process="", at=0.0)
+        if known.request != new.request:
+            raise InvalidInputError(
+                "this Idempotency-Key was given with another request",
+                remedy="take a new key for each write",
+            )
+        if known.done:
+            return replace(known, is_repeated=True)
+        if _is_going_on(known):
+            raise _going_on()
+    version = stored.version if stored is not None else 0
+    try:
+        kv.put([Entry(NAMESPACE, name, msgspec.json.encode(new))], expected_version=version)
+    except ConflictError:
+        raise _going_on() from None
+    return None
+
+
+def _is_going_on(known: Kept) -> bool:
+    """Whether another process may still be at work; of a dead one nothing is waited for."""
+    pid = int(known.process.partition("-")[0] or 0)
+    # ours has it in its set; an entry with our id that is not there is of one before us
+    if not pid or pid == os.getpid() or known.at < time.time() - STALE:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _going_on() -> ConflictError:
+    return ConflictError(
+        "this very write is being done", remedy="send it again in a second: its reply is kept"
+    )
+
+
+def _with_ids(values: Struct, name: str) -> Struct:
+    """Give what has no id one that comes of the key."""
+    changes: dict[str, Any] = {}
+    for field in values.__struct_fields__:
+        value = getattr(values, field)
+        if isinstance(value, list):
+            changes[field] = [_with_id(item, f"{name}/{at}") for at, item in enumerate(value)]
+        elif isinstance(value, Moment):
+            changes[field] = _with_id(value, name)
+    return replace(values, **changes) if changes else values
+
+
+def _with_id(item: Any, name: str) -> Any:
+    if isinstance(item, Moment | Message) and not item.id:
+        return replace(item, id=str(uuid5(NAMESPACE_URL, name)))
+    return item
+
+
+def _ids(value: Any) -> Iterator[str]:
+    """Yield what may be ids of records in a reply."""
+    if isinstance(value, str):
+        if len(value) == 36:
+            yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _ids(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _ids(item)
