@@ -225,7 +225,7 @@ def _wire(hint: Any, name: str = "") -> Any:
         base, *bounds = typing.get_args(hint)
         wired = _wire(base, name)
         plain = typing.get_args(wired)[0] if typing.get_origin(wired) is Annotated else wired
-        return Annotated[(plain, *bounds)]  # type: ignore[return-value]
+        return Annotated[(plain, *bounds)]
     if origin in (Union, types.UnionType):
         return _union(typing.get_args(hint), name)
     if origin in _LISTS:
