@@ -137,6 +137,34 @@ def test_errors_are_those_of_memory(memory: Client) -> None:
         memory.recall()  # type: ignore[call-arg]
 
 
+def test_files_are_sent_and_read_with_a_reader(memory: Client, tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "ferries.md").write_text(
+        "# Ferries\n\nThey leave at noon.\n\n## Prices\n\nNine euros."
+    )
+    (folder / "inner" / "trains.md").write_text("# Trains\n\nThey leave at one.")
+    (folder / ".hidden").write_text("no")
+    report = memory.read(folder)
+    assert [item.uri for item in report.items] == ["ferries.md", "inner/trains.md"]
+    assert [item.status for item in memory.read(folder).items] == ["unchanged", "unchanged"]
+    with memory.reader("ferries.md") as reader:
+        assert reader.outline().sections[1].path == "Ferries > Prices"
+        assert reader.lines(7).text == "Nine euros."
+        assert "noon" in reader.find("When do they leave?", words=100)[0].text
+    with pytest.raises(NotFoundError, match="no document"):
+        memory.reader(str(folder / "ferries.md")).outline()
+
+
+def test_records_are_iterated_page_by_page(memory: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "PAGE", 3)
+    names = {f"entity {number}" for number in range(10)}
+    memory.write([Entity(name=name) for name in names])
+    memory.write([Resource(name="note", content="x")])
+    assert {record.name for record in memory.admin.records("entities")} == names
+    assert len(list(memory.admin.records())) == 11
+
+
 def test_progress_is_reported_as_it_comes(memory: Client) -> None:
     with pytest.raises(EmbedderError, match="without an embedder"):
         memory.embed_pending(progress=lambda done, total: None)

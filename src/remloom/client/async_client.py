@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -12,10 +13,12 @@ from ..memory.jobs import Jobs
 from ..memory.memory import Memory
 from ..memory.profiles import Profiles
 from ..memory.runs import Runs
-from ..model import Entity, Moment, Resource
+from ..model import Entity, Moment, Record, Resource
+from .call import Call
 from .connection import TIMEOUT, AsyncConnection
 from .methods import Over, awaited, planned_async
-from .plans import query_records, read_files
+from .plans import PAGE, query_records, read_files
+from .reader import AsyncClientReader
 
 if TYPE_CHECKING:
     import httpx
@@ -90,6 +93,20 @@ class AsyncClientAdmin(Over[AsyncConnection]):
 
     stats = awaited(Admin.stats)
     describe = awaited(Admin.describe)
+
+    async def records(self, schema: str | None = None) -> AsyncIterator[Record]:
+        """Iterate over the records of one schema, or of all; pages are asked for as needed."""
+        call = Call(name="list_records")
+        cursor = ""
+        while True:
+            fields = {"schema": schema, "cursor": cursor, "limit": PAGE}
+            page = await self._connection.ask(call, call.request_of(fields))
+            for record in page.records:
+                yield record
+            cursor = page.cursor
+            if not cursor:
+                return
+
     complete = awaited(Admin.complete)
     delete_edge = awaited(Admin.delete_edge)
     set_expiry = awaited(Admin.set_expiry)
@@ -171,6 +188,14 @@ class AsyncClient(Over[AsyncConnection]):
     embed_pending = awaited(Memory.embed_pending)
     learn = awaited(Memory.learn)
     dream = awaited(Memory.dream)
+
+    def reader(self, *documents: str) -> AsyncClientReader:
+        """Open long documents that the server has, by uri, title or label.
+
+        What is not there yet is read in first: `read`. What they are called is looked at by the
+        first call, which raises NotFoundError if there is none.
+        """
+        return AsyncClientReader(self._connection, list(documents))
 
     @property
     def runs(self) -> AsyncClientRuns:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -12,10 +13,12 @@ from ..memory.jobs import Jobs
 from ..memory.memory import Memory
 from ..memory.profiles import Profiles
 from ..memory.runs import Runs
-from ..model import Entity, Moment, Resource
+from ..model import Entity, Moment, Record, Resource
+from .call import Call
 from .connection import TIMEOUT, Connection
 from .methods import Over, planned, sent
-from .plans import query_records, read_files
+from .plans import PAGE, query_records, read_files
+from .reader import ClientReader
 
 if TYPE_CHECKING:
     import httpx
@@ -90,6 +93,19 @@ class ClientAdmin(Over[Connection]):
 
     stats = sent(Admin.stats)
     describe = sent(Admin.describe)
+
+    def records(self, schema: str | None = None) -> Iterator[Record]:
+        """Iterate over the records of one schema, or of all; pages are asked for as needed."""
+        call = Call(name="list_records")
+        cursor = ""
+        while True:
+            fields = {"schema": schema, "cursor": cursor, "limit": PAGE}
+            page = self._connection.ask(call, call.request_of(fields))
+            yield from page.records
+            cursor = page.cursor
+            if not cursor:
+                return
+
     complete = sent(Admin.complete)
     delete_edge = sent(Admin.delete_edge)
     set_expiry = sent(Admin.set_expiry)
@@ -192,6 +208,14 @@ class Client(Over[Connection]):
     embed_pending = sent(Memory.embed_pending)
     learn = sent(Memory.learn)
     dream = sent(Memory.dream)
+
+    def reader(self, *documents: str) -> ClientReader:
+        """Open long documents that the server has, by uri, title or label.
+
+        What is not there yet is read in first: `read`. What they are called is looked at by the
+        first call, which raises NotFoundError if there is none.
+        """
+        return ClientReader(self._connection, list(documents))
 
     @property
     def runs(self) -> ClientRuns:
