@@ -35,6 +35,7 @@ def test_the_default_set_has_eight_tools_and_a_ninth_with_a_model():
     assert list(choose_tools("chatgpt")) == ["search", "fetch"]
     everything = choose_tools("all")
     assert "dream" in everything
+    assert "export" not in everything
     assert everything["recall"] is BY_NAME["recall"]
     assert "ask" not in everything
 

@@ -6,12 +6,14 @@ import subprocess
 import sys
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import msgspec
 import pytest
 from click.testing import CliRunner
 
 from remloom import Memory
+from remloom._version import __version__
 from remloom.serve.cli.app import program
 from remloom.serve.mcp.clients import clients
 
@@ -56,6 +58,7 @@ class Server:
             "clientInfo": {"name": "test", "version": "1"},
         }
         self.hello = self.ask("initialize", hello)
+        self.cpu_at_hello = cpu_of(self.process.pid)
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def send(self, message):
@@ -76,6 +79,15 @@ class Server:
         return rest, self.process.returncode
 
 
+def cpu_of(pid):
+    """Seconds of CPU that a process has used; 0 where that is not told."""
+    path = Path(f"/proc/{pid}/stat")
+    if not path.exists():
+        return 0.0
+    fields = path.read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def test_two_servers_on_one_memory_lose_nothing_and_stray_prints_reach_nobody(tmp_path):
     with ThreadPoolExecutor(2) as pool:
         servers = list(pool.map(lambda code: Server(tmp_path, "-c", code), [NOISY, NOISY]))
@@ -87,6 +99,8 @@ def test_two_servers_on_one_memory_lose_nothing_and_stray_prints_reach_nobody(tm
                 assert made["structuredContent"]["added"] == 1
                 assert "structuredContent" in servers[number].call("lookup", labels=["x"])
 
+        # on a machine that does nothing else, its CPU is its time
+        assert all(server.cpu_at_hello < 4 for server in servers)
         list(pool.map(write, range(2)))
         assert [server.end() for server in servers] == [("", 0), ("", 0)]
     with Memory.open(tmp_path, embedder="none", create=False) as memory:
@@ -116,3 +130,10 @@ def test_a_client_that_is_not_known_has_the_nearest_named():
     result = CliRunner().invoke(program, ["mcp", "--print-config", "claude-desktp"])
     assert result.exit_code == 2
     assert "claude-desktop" in result.output
+
+
+def test_the_description_of_the_server_has_the_version_of_the_package():
+    described = json.loads((Path(__file__).parents[2] / "server.json").read_text("utf-8"))
+    versions = {described["version"], *(one["version"] for one in described["packages"])}
+    assert versions == {__version__}
+    assert len(described["description"]) <= 100

@@ -29,16 +29,18 @@ TOOLS: tuple[Operation, ...] = (
 def choose_tools(toolset: Toolset = "default", *, has_model: bool = False) -> dict[str, Operation]:
     """Choose the tools of a set, by their names.
 
-    "all" has the methods of `Memory` too, where no tool has their name; what has to be asked of a
+    "all" has the other operations too, where no tool has their name; what has to be asked of a
     language model is in no set but where there is one.
     """
     if toolset == "chatgpt":
         return {tool.name: tool for tool in (SEARCH, FETCH)}
     chosen = {tool.name: tool for tool in TOOLS if tool.is_default}
     if toolset == "all":
-        from ..methods import METHODS  # made when it is imported, which takes a while
+        from ..table import OPERATIONS  # made when it is imported, which takes a while
 
-        chosen = {method.name: method for method in METHODS} | chosen
+        # a tool has no stream of bytes beside its values
+        others = {one.name: one for one in OPERATIONS if not one.carries}
+        chosen = others | chosen
     if not has_model:
         chosen.pop(ASK.name, None)
     return chosen

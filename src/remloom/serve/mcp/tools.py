@@ -10,7 +10,7 @@ import msgspec
 from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
 
 from ...errors import RemloomError
-from ...operations import Operation
+from ...operations import TOOLS, Operation
 from ..caller import Caller
 from ..service import Service
 from .lenient import take
@@ -29,8 +29,8 @@ def tools_of(operations: Iterable[Operation]) -> list[Tool]:
             name=one.name,
             description=one.description,
             input_schema=input_schema(one),
-            # those of methods, which are many and large, stand in OpenAPI
-            output_schema=None if one.method else output_schema(one),
+            # those of all other operations, which are many and large, stand in OpenAPI
+            output_schema=output_schema(one) if one in TOOLS else None,
             annotations=_annotations(one),
         )
         for one in operations
