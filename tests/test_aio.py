@@ -126,7 +126,7 @@ def test_an_iteration_that_is_cancelled_or_outlives_its_memory_ends_quietly(
 
 def test_the_nouns_and_their_properties_are_those_of_memory() -> None:
     def properties(kind: type) -> list[str]:
-        return sorted(name for name, value in vars(kind).items() if isinstance(value, property))
+        return sorted(name for name in dir(kind) if isinstance(getattr(kind, name), property))
 
     assert (
         properties(AsyncMemory)

@@ -61,7 +61,7 @@ AT_ONCE = 500  # items that an iteration reads in one call of a thread
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Noun = TypeVar("Noun")
+Noun = TypeVar("Noun", covariant=True)
 
 
 def _in_thread(

@@ -67,7 +67,7 @@ def _make_keeper(engine: Engine) -> AnswerKeeper:
 
 
 class Opening:
-    """Finds the documents of one tenant, and reads in those that are not there. See `Finder`.
+    """Finds the documents of one tenant, reading in those that are not there: a `DocumentLoader`.
 
     Args:
         files: whether a path is read in; without, only what the memory has can be opened.
@@ -79,7 +79,7 @@ class Opening:
         self._store = engine.store
         self._ingesting = ingesting
 
-    def find(self, document: str | os.PathLike[str]) -> list[str]:
+    def load(self, document: str | os.PathLike[str]) -> list[str]:
         """Return the uris of what a path, a uri or a label means."""
         name = os.fspath(document) if isinstance(document, os.PathLike) else document
         if not isinstance(name, str) or not name.strip():
@@ -93,14 +93,14 @@ class Opening:
             return self._read(path)
         return [name] if is_known else self._labelled(name)
 
-    def add_text(self, text: str, name: str) -> str:
+    def load_text(self, text: str, name: str) -> str:
         """Read a text in, in place of an earlier one of this name; returns its uri."""
         uri = _uri("text", name)
         report = self._ingesting.read_text(text, uri, name, "document", None, wait=False)
         _check_read(report, name)
         return uri
 
-    def add_rows(self, rows: Iterable[Mapping[str, Any]], name: str) -> str:
+    def load_rows(self, rows: Iterable[Mapping[str, Any]], name: str) -> str:
         """Read rows in, a line each, in place of earlier ones of this name; returns their uri."""
         uri = _uri("rows", name)
         _check_read(self._ingesting.read_rows(rows, uri, name), name)

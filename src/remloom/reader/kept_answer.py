@@ -17,10 +17,10 @@ from ..runs.run import Run, begin_run
 from ..runs.writer import Writer
 from ..store.contract import Store
 from .answering import render
+from .chunk_ids import chunk_ids
 from .citations import CitationChecker, Draft
 from .evidence import Evidence
 from .lines import Lines, read_lines
-from .records import record_ids
 from .result import Reading, Sentence
 
 __all__ = ["ANSWER", "RUN_KIND", "AnswerKeeper"]
@@ -112,7 +112,7 @@ class AnswerKeeper:
             trust="derived",
             # chunks are as they were read
             generation=1,
-            parents=record_ids(documents, spans),
+            parents=chunk_ids(documents, spans),
             metadata={"citations": [one.as_dict() for one in cited]},
         )
 

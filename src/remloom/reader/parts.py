@@ -22,10 +22,10 @@ from ..text.analysis import term_set, terms
 from ..text.tokens import approximate_token_ends
 from .absence import describe_absence
 from .answering import Asking, WrittenAnswer, render
+from .chunk_ids import chunk_ids
 from .citations import CitationChecker, Draft
 from .evidence import Evidence
 from .lines import Lines
-from .records import record_ids
 from .result import Sentence
 from .wording import wording
 
@@ -137,7 +137,7 @@ def _call(question: str, part: Part, evidence: Evidence) -> Call:
         "range": f"{part.first}-{part.last}",
         "lines": own.pack(2 * PART_TOKENS).quotes,
     }
-    subjects = record_ids(evidence.documents, [(part.document, part.first, part.last)])
+    subjects = chunk_ids(evidence.documents, [(part.document, part.first, part.last)])
     return Call("read_part", slots, list[Item], subjects)
 
 

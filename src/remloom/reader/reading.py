@@ -17,17 +17,17 @@ from ..errors import BudgetError, GoneError, InvalidInputError, ModelError, Reml
 from ..llm import Call, Quote
 from ..llm.prompts import Slots
 from .calls import Calls
+from .chunk_ids import chunk_ids
 from .events import EventType
 from .evidence import Evidence
+from .gathering import FOUND, fill_evidence, look_first, read_whole
 from .history import describe_coverage, describe_documents, describe_steps
 from .limits import ReadLimits
-from .records import record_ids
 from .rows import Rows
 from .step import ReadStep
 from .strategy import AskedStep, ReadTools, Step, Strategy
 from .telling import Telling, error_event, event
 from .transcript import Range, Shown, show_rows
-from .unaided import FOUND, fill_evidence, look_first, read_whole
 
 __all__ = ["ReadingLoop"]
 
@@ -95,7 +95,7 @@ class ReadingLoop:
 
     def subjects(self) -> tuple[str, ...]:
         """The ids of the records whose lines were shown, be it in the outline or before."""
-        shown = record_ids(self._tools.documents, self.evidence.ranges())
+        shown = chunk_ids(self._tools.documents, self.evidence.ranges())
         return tuple(dict.fromkeys((*self._about, *shown)))
 
     def read_again(self, ranges: Sequence[Range]) -> None:
@@ -120,7 +120,7 @@ class ReadingLoop:
         """Read what fits without a model, then what the model asks for."""
         look = look_first(self._question, self._tools, self._strategy, self.evidence)
         self._outline = look.outline
-        self._about += record_ids(self._tools.documents, look.headings)
+        self._about += chunk_ids(self._tools.documents, look.headings)
         self._shown = look.shown
         self._outcome = "How the documents begin, and what a search for the question found"
         if self._tools.queries is None:

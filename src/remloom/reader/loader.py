@@ -1,4 +1,4 @@
-"""Finding the documents that are to be opened, and reading in those that are not there."""
+"""Loading the documents that are to be opened."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-__all__ = ["Finder"]
+__all__ = ["DocumentLoader"]
 
 
-class Finder(Protocol):
+class DocumentLoader(Protocol):
     """Finds documents in a memory; what it does not have is read in."""
 
-    def find(self, document: str | os.PathLike[str]) -> list[str]:
+    def load(self, document: str | os.PathLike[str]) -> list[str]:
         """Return the uris of what a path, a uri or a label means; a file is read if it changed.
 
         Raises:
@@ -21,10 +21,10 @@ class Finder(Protocol):
         """
         ...
 
-    def add_text(self, text: str, name: str) -> str:
+    def load_text(self, text: str, name: str) -> str:
         """Read a text in, in place of an earlier one of this name; returns its uri."""
         ...
 
-    def add_rows(self, rows: Iterable[Mapping[str, Any]], name: str) -> str:
+    def load_rows(self, rows: Iterable[Mapping[str, Any]], name: str) -> str:
         """Read rows in, a line each, in place of earlier ones of this name; returns their uri."""
         ...

@@ -1,4 +1,4 @@
-"""Which stored records lines are from."""
+"""Which stored chunks lines are from."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 
 from .lines import Lines
 
-__all__ = ["record_ids"]
+__all__ = ["chunk_ids"]
 
 
-def record_ids(
+def chunk_ids(
     documents: Mapping[str, Lines], ranges: Iterable[tuple[str, int, int]]
 ) -> tuple[str, ...]:
     """The ids of the chunks that these lines are from, each once.

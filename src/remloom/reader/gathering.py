@@ -1,4 +1,4 @@
-"""What is read without a model: documents that fit whole, the first look, and what else fits."""
+"""Gathering evidence without a model: whole documents, a first look, and what else fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was asked and read in a session, in numbers."""
+"""What was asked and read, added up."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from msgspec import Struct
 
 from .result import Reading
 
-__all__ = ["SessionStats"]
+__all__ = ["ReadingTotals"]
 
 
-class SessionStats(Struct):
-    """Sums over the readings of a session. `as_dict()` has the names of seed 3."""
+class ReadingTotals(Struct):
+    """Sums over the readings of one reader. `as_dict()` has the names of seed 3."""
 
     questions_asked: int = 0
     total_iterations: int = 0
