@@ -74,6 +74,17 @@ def test_what_is_wrong_with_a_body_is_said(client, body, status, words):
     assert shown["remedy"]
 
 
+def test_json_says_what_is_a_number(client):
+    found = client.post("/v1/search/text", json={"text": "rain", "limit": 5.0})
+    assert found.status_code == 200
+    for wrong in ("5", 5.5, True):
+        sent = {"text": "rain", "limit": wrong}
+        assert (
+            problem(client.post("/v1/search/text", json=sent), 422)["fields"]["argument"] == "limit"
+        )
+    assert problem(client.post("/v1/lookup", json={"labels": ["a"], "as_of": 0}), 422)
+
+
 def test_the_nearest_argument_is_named(client):
     shown = problem(client.post("/v1/lookup", json={"label": ["a"]}), 422)
     assert shown["fields"]["nearest"] == ["labels"]

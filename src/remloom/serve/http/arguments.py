@@ -6,6 +6,7 @@ import re
 import types
 import typing
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Annotated, Any, Union
 from urllib.parse import unquote
 
@@ -40,8 +41,7 @@ class Arguments:
 
     def __init__(self, operation: Operation) -> None:
         self._takes = operation.takes
-        # numbers may come as text, as they always do in a query
-        self._decoder = msgspec.json.Decoder(operation.takes, strict=False)
+        self._decoder = msgspec.json.Decoder(operation.takes)
         fields = msgspec.structs.fields(operation.takes)
         self._lists = {field.name for field in fields if _is_list(field.type)}
         self._in_query = bool(
@@ -84,12 +84,16 @@ class Arguments:
         """Make the arguments of a JSON object; no body is an empty one."""
         with explained(self._takes):
             if not path:
-                return self._decoder.decode(body or b"{}")
-            values = msgspec.json.decode(body or b"{}", type=dict[str, Any])
+                # JSON knows no whole numbers: 23.0 is one as well as 23
+                with suppress(msgspec.ValidationError):
+                    return self._decoder.decode(body or b"{}")
+            values = msgspec.json.decode(body or b"{}")
+            if not isinstance(values, dict):
+                return self._decoder.decode(body)
             for name in path:
                 if name in values:
                     raise _twice(name)
-            return msgspec.convert({**values, **path}, self._takes, strict=False)
+            return msgspec.convert({**_whole(values), **path}, self._takes)
 
 
 class explained:
@@ -129,6 +133,15 @@ async def _json(request: Request) -> bytes:
             "\nsend Content-Type: application/json",
         )
     return body
+
+
+def _whole(value: Any) -> Any:
+    """Make whole numbers of those that only look like fractions."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {name: _whole(item) for name, item in value.items()}
+    return [_whole(item) for item in value] if isinstance(value, list) else value
 
 
 def _decoded(name: str, value: str) -> str:
