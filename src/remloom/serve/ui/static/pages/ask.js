@@ -4,7 +4,7 @@ import { get, post, stream } from "../lib/api.js";
 import { About, Badge, Bar, Busy, Empty, Failure, Field, Loaded, Memory, Page, RecordLink, Tabs } from "../lib/parts.js";
 import { count, dateText, decimal, go, html, nameOf, plain, plural, share, useLoad, useState } from "../lib/view.js";
 
-const VIEWS = [["passages", "Passages"], ["prompt", "As a prompt"], ["answer", "Answer by the model"]];
+const VIEWS = [["passages", "Passages"], ["prompt", "As a prompt"], ["answer", "By a model"]];
 const MODES = ["auto", "hybrid", "temporal", "contextual", "iterated"];
 // what each part of a score comes from
 const PARTS = {
@@ -111,13 +111,13 @@ function Summary({ recall, asked }) {
   }
   const { ms } = recall.explained;
   const window = recall.window && recall.window.map((at) => dateText(at)).join(" to ");
-  return html`<p class="row muted small" role="status">
+  return html`<p class="row spaced muted small" role="status">
     <span>${plural(recall.hits.length, "passage")}</span>
-    <span>· found ${recall.mode === "hybrid" ? "by words, meaning and edges" : plain(recall.mode)}</span>
-    ${window && html`<span>· of ${window}</span>`}
-    <span>· ${count(recall.tokens)} tokens${asked.budget ? ` of ${count(Number(asked.budget))}` : ""}</span>
-    ${ms !== undefined && html`<span>· ${decimal(ms, 0)} ms</span>`}
-    ${recall.asked !== recall.question && html`<span>· searched as “${plain(recall.asked)}”</span>`}
+    <span>found ${recall.mode === "hybrid" ? "by words, meaning and edges" : plain(recall.mode)}</span>
+    ${window && html`<span>of ${window}</span>`}
+    <span>${count(recall.tokens)} tokens${asked.budget ? ` of ${count(Number(asked.budget))}` : ""}</span>
+    ${ms !== undefined && html`<span>${decimal(ms, 0)} ms</span>`}
+    ${recall.asked !== recall.question && html`<span>searched as “${plain(recall.asked)}”</span>`}
   </p>`;
 }
 
