@@ -64,12 +64,16 @@ function Belief({ belief, session, changed }) {
   });
   const name = `${belief.label}: ${valueText(belief.value)}`;
   const may = (scope) => session.scopes.includes(scope);
+  const ended = (said) => {
+    setDoing("");
+    changed(said);
+  };
   return html`<article class="belief">
     <div class="belief-head">
       <h3>${plain(belief.label)}</h3>
       <span class="value">${valueText(belief.value)} <${Marks} belief=${belief} /></span>
       <${Sureness} belief=${belief} />
-      <button class="quiet" aria-expanded=${String(isOpen)} onClick=${() => setOpen(!isOpen)}>${isOpen ? "Close" : "Why"}<span class="visually-hidden">: ${name}</span></button>
+      <button class="quiet" aria-expanded=${String(isOpen)} aria-label=${`${isOpen ? "Close" : "Why"}: ${name}`} onClick=${() => setOpen(!isOpen)}>${isOpen ? "Close" : "Why"}</button>
     </div>
     ${isOpen && html`<div class="stack">
       <${Why} which=${which} belief=${belief} />
@@ -84,9 +88,9 @@ function Belief({ belief, session, changed }) {
       </div>
       ${act.error && html`<${Failure} error=${act.error} />`}
     </div>`}
-    ${doing === "edit" && html`<${Edit} belief=${belief} subject=${which.subject} close=${() => setDoing("")} done=${changed} />`}
+    ${doing === "edit" && html`<${Edit} belief=${belief} subject=${which.subject} close=${() => setDoing("")} done=${ended} />`}
     ${doing === "forget" && html`<${Forget} what=${name} path="/v1/profile/forget" values=${which}
-      close=${() => setDoing("")} done=${() => changed(`Forgotten: ${name}`)} />`}
+      close=${() => setDoing("")} done=${() => ended(`Forgotten: ${name}`)} />`}
   </article>`;
 }
 

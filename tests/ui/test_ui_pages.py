@@ -1,0 +1,300 @@
+"""The pages in a real browser: whoever looks at them finds what is there, and can do it all by
+keyboard."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("axe_playwright_python")
+
+from axe_playwright_python.sync_playwright import Axe
+
+PAGES = {
+    "ask": "Ask",
+    "ask?q=What does a berth cost": "Ask",
+    "ask?q=What does a berth cost&view=prompt": "Ask",
+    "timeline": "Timeline",
+    "graph/Sarah Chen": "Graph",
+    "record/Prices": "Prices",
+    "console?statement=LOOKUP Prices": "Console",
+    "console?statement=LOOKP": "Console",
+    "profile": "Profile",
+    "profile?view=agents": "Profile",
+    "documents": "Documents",
+    "documents/note:prices": "Prices",
+    "dreams": "Dreams",
+    "dreams?view=begin": "Dreams",
+    "dreams?view=metrics": "Dreams",
+    "jobs": "Jobs",
+    "keys": "Keys and audit",
+    "keys?view=audit": "Keys and audit",
+}
+
+
+def violations(page: Any) -> list[str]:
+    found = Axe().run(page).response["violations"]
+    return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
+
+
+def overflows(page: Any) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth > innerWidth"))
+
+
+@pytest.mark.parametrize(("address", "heading"), PAGES.items(), ids=PAGES)
+def test_a_page_is_accessible_light_and_dark_wide_and_narrow(
+    signed_in: Any, address: str, heading: str
+) -> None:
+    signed_in.open(address)
+    page = signed_in.page
+    assert page.locator("h1").inner_text() == heading
+    for scheme, width in (("light", 1280), ("dark", 360)):
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 800})
+        assert violations(page) == [], (scheme, width)
+        assert not overflows(page), (scheme, width)
+    assert signed_in.complaints == []
+    assert {url for url in signed_in.requests if not url.startswith(signed_in.server.url)} == set()
+
+
+def test_nobody_comes_in_without_a_key(looking: Any) -> None:
+    page = looking.page
+    page.goto(f"{looking.server.url}/ui/#/profile")
+    page.get_by_label("Key").fill("rlm_nobody_" + "x" * 43)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("alert").wait_for()
+    assert page.locator("nav").count() == 0
+    assert violations(page) == []
+
+
+def test_the_cookie_is_not_for_scripts_and_ends_with_signing_out(signed_in: Any) -> None:
+    page = signed_in.page
+    (cookie,) = page.context.cookies()
+    assert cookie["httpOnly"]
+    assert cookie["sameSite"] == "Strict"
+    assert page.evaluate("document.cookie") == ""
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_label("Key").wait_for()
+    page.reload()
+    page.get_by_label("Key").wait_for()
+
+
+def test_a_key_that_only_reads_is_offered_only_that(looking: Any) -> None:
+    looking.sign_in(looking.server.reading_key)
+    page = looking.page
+    for address in ("record/Prices", "documents", "profile", "dreams?view=begin", "keys"):
+        looking.open(address)
+        assert page.get_by_role("button", name="Forget").count() == 0
+        assert page.get_by_role("button", name="Choose files").count() == 0
+        assert page.get_by_role("button", name="Say something").count() == 0
+        assert page.get_by_role("button", name="Show what it would do").count() == 0
+        assert page.get_by_role("button", name="Make a key").count() == 0
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "record/note%3Ahostile",
+        "ask?q=who hacked the window&anyway=1",
+        "documents",
+        "documents/note%3Ahostile",
+        'console?statement=SEARCH TEXT "red" IN resources',
+        "graph/A <b>bold</b> note",
+    ],
+)
+def test_what_is_remembered_is_text(signed_in: Any, address: str) -> None:
+    signed_in.open(address)
+    page = signed_in.page
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("main b, main script, main img").count() == 0
+    assert "\x1b" not in page.locator("main").inner_text()
+
+
+def test_markup_and_control_characters_are_shown(signed_in: Any) -> None:
+    signed_in.open("ask?q=who hacked the window&anyway=1")
+    text = signed_in.page.locator("main").inner_text()
+    assert "<script>window.hacked = 1</script>" in text
+    assert "\u241b[31mred" in text
+    assert "A <b>bold</b> note" in text
+
+
+def test_a_question_is_asked_by_keyboard_alone(signed_in: Any) -> None:
+    page = signed_in.page
+    page.keyboard.press("/")
+    page.keyboard.type("What does a berth cost?")
+    page.keyboard.press("Enter")
+    hit = page.locator("article").first
+    hit.wait_for()
+    assert "190 euros" in hit.inner_text()
+    assert "the words" in hit.get_by_role("list").inner_text()
+
+
+def test_shortcuts_are_listed_lead_to_pages_and_can_be_turned_off(signed_in: Any) -> None:
+    page = signed_in.page
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog")
+    dialog.wait_for()
+    assert violations(page) == []
+    dialog.get_by_label("Shortcuts are on").press("Space")
+    page.keyboard.press("Escape")
+    dialog.wait_for(state="detached")
+    page.keyboard.press("g")
+    page.keyboard.press("p")
+    assert page.locator("h1").inner_text() == "Ask"
+    page.evaluate("localStorage.clear()")
+    page.keyboard.press("g")
+    page.keyboard.press("p")
+    page.get_by_role("heading", name="Profile").wait_for()
+
+
+def test_every_stop_of_the_keyboard_can_be_seen(signed_in: Any) -> None:
+    signed_in.open("profile")
+    page = signed_in.page
+    page.locator("body").press("Tab")
+    seen = set()
+    for _ in range(24):
+        outline, name = page.evaluate(
+            "() => { const at = document.activeElement;"
+            " return [getComputedStyle(at).outlineStyle, at.outerHTML.slice(0, 90)] }"
+        )
+        # after the last stop comes the browser itself
+        assert outline != "none" or name.startswith("<body"), name
+        seen.add(name)
+        page.keyboard.press("Tab")
+    assert len(seen) > 15
+
+
+def test_nothing_fits_and_the_page_says_so(signed_in: Any) -> None:
+    signed_in.open("ask?q=zebras in Mongolia")
+    assert (
+        "Nothing in this memory answers that" in signed_in.page.get_by_role("status").inner_text()
+    )
+
+
+def test_forgetting_shows_what_would_go_and_then_the_receipt(signed_in: Any) -> None:
+    page = signed_in.page
+    signed_in.open("record/Passing note")
+    page.get_by_role("button", name="Forget").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("cannot be taken back").wait_for()
+    assert violations(page) == []
+    dialog.get_by_role("button", name="Keep it").click()
+    dialog.wait_for(state="detached")
+    page.get_by_role("button", name="Forget").click()
+    dialog.get_by_role("button", name="Forget for good").click()
+    dialog.get_by_role("heading", name="Forgotten").wait_for()
+    assert "yes, nothing remains" in dialog.inner_text()
+    dialog.get_by_role("button", name="Done").click()
+    signed_in.open('console?statement=LOOKUP "Passing note"')
+    page.get_by_text("Nothing was found").wait_for()
+
+
+def test_a_belief_has_its_words_and_is_edited_hidden_and_forgotten(signed_in: Any) -> None:
+    page = signed_in.page
+    signed_in.open("profile")
+    page.get_by_role("button", name="Why: Location: Lisbon").click()
+    page.get_by_text("“I live in Lisbon.”").wait_for()
+    page.get_by_role("button", name="Edit").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Value").fill("Porto")
+    dialog.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Location: Porto").wait_for()
+    page.get_by_role("button", name="Why: Allergies: peanuts").click()
+    page.get_by_role("button", name="Hide from agents").last.click()
+    page.get_by_text("Hidden from agents: Allergies: peanuts").wait_for()
+    page.get_by_role("button", name="Forget").last.click()
+    dialog.get_by_role("button", name="Forget for good").click()
+    dialog.get_by_role("heading", name="Forgotten").wait_for()
+    dialog.get_by_role("button", name="Done").click()
+    page.get_by_text("Forgotten: Allergies: peanuts").wait_for()
+    assert page.get_by_role("button", name="Allergies").count() == 0
+
+
+def test_the_graph_opens_by_counts_and_its_table_says_the_same(signed_in: Any) -> None:
+    page = signed_in.page
+    signed_in.open("graph/Sarah Chen")
+    assert "No edge is open yet" in page.locator("main").inner_text()
+    page.get_by_role("button", name="mentions 1").click()
+    page.get_by_text("2 things, 1 edge").wait_for()
+    row = page.get_by_role("region", name="The edges that are drawn").get_by_role("row").last
+    assert row.inner_text().split("\t") == ["Prices", "mentions", "Sarah Chen"]
+    page.wait_for_function("() => document.querySelectorAll('.canvas canvas').length > 0")
+    assert signed_in.complaints == []
+
+
+def test_the_console_completes_names_and_runs_by_keyboard(signed_in: Any) -> None:
+    page = signed_in.page
+    signed_in.open("console")
+    statement = page.get_by_label("Statement")
+    statement.press_sequentially('LOOKUP "pri')
+    page.get_by_role("option", name="Prices").wait_for()
+    statement.press("Tab")
+    assert statement.input_value() == 'LOOKUP "Prices" '
+    statement.press("Control+Enter")
+    table = page.get_by_role("region", name="Records, best first")
+    table.wait_for()
+    assert table.get_by_role("link", name="Prices", exact=True).count() > 0
+    page.get_by_role("button", name="Explain").click()
+    page.get_by_role("region", name="Rows").wait_for()
+
+
+def test_a_dream_is_shown_before_it_is_written_and_can_be_taken_back(signed_in: Any) -> None:
+    page = signed_in.page
+    signed_in.open("dreams?view=begin")
+    page.get_by_label("What to do").select_option("moments")
+    page.get_by_label("Of the last hours").fill("1000000")
+    page.get_by_role("button", name="Show what it would do").click()
+    page.get_by_text("This is what would be written").wait_for()
+    page.get_by_role("button", name="Write it").click()
+    page.get_by_role("link", name="Look at the run").click()
+    page.get_by_role("button", name="Take it back").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Take it back").click()
+    dialog.get_by_role("heading", name="Taken back").wait_for()
+
+
+def test_a_key_is_made_shown_once_and_revoked(signed_in: Any) -> None:
+    page = signed_in.page
+    signed_in.open("keys")
+    page.get_by_role("button", name="Make a key").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("visitor")
+    assert violations(page) == []
+    dialog.get_by_role("button", name="Make it").click()
+    key = dialog.locator("pre")
+    key.wait_for()
+    secret = key.inner_text()
+    request = urllib.request.Request(
+        f"{signed_in.server.url}/v1/stats", headers={"Authorization": f"Bearer {secret}"}
+    )
+    with urllib.request.urlopen(request) as answer:
+        assert json.load(answer)["tenant"] == "default"
+    dialog.get_by_role("button", name="Done").click()
+    page.get_by_role("button", name="Revoke visitor").click()
+    dialog.get_by_role("button", name="Revoke it").click()
+    page.get_by_role("cell", name="visitor", exact=True).wait_for(state="detached")
+
+
+def test_a_dropped_file_is_read_and_can_be_looked_through(signed_in: Any, tmp_path: Path) -> None:
+    page = signed_in.page
+    note = tmp_path / "tides.md"
+    note.write_text("# Tides\n\nThe water is high at noon.\n")
+    signed_in.open("documents")
+    page.get_by_label("Files to read").set_input_files(note)
+    page.get_by_role("region", name="Files that were read").wait_for()
+    page.get_by_role("link", name="Tides").click()
+    page.get_by_label("What do you want to know?").fill("When is the water high?")
+    page.get_by_role("button", name="Find passages").click()
+    page.locator("ol .memory", has_text="high at noon").wait_for()
+
+
+def test_jobs_are_listed_and_removed(signed_in: Any) -> None:
+    page = signed_in.page
+    signed_in.open("jobs")
+    assert "Moments" in page.get_by_role("region", name="Jobs").inner_text()
+    page.get_by_role("button", name="Remove").click()
+    page.get_by_text("Nothing has been given to do").wait_for()
