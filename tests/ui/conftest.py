@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -119,9 +120,8 @@ def browser() -> Iterator[Any]:
         launched.close()
 
 
-@pytest.fixture
-def looking(browser: Any, server: Server) -> Iterator[Looking]:
-    """A page that nobody has signed in to yet."""
+@contextmanager
+def looking_at(browser: Any, server: Server) -> Iterator[Looking]:
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     context.set_default_timeout(10_000)
     page = context.new_page()
@@ -133,10 +133,25 @@ def looking(browser: Any, server: Server) -> Iterator[Looking]:
     context.close()
 
 
+@pytest.fixture
+def looking(browser: Any, server: Server) -> Iterator[Looking]:
+    """A page that nobody has signed in to yet."""
+    with looking_at(browser, server) as found:
+        yield found
+
+
 def complain(looking: Looking, message: Any) -> None:
     # a refused request is told by the page itself
     if message.type == "error" and "the server responded with a status" not in message.text:
         looking.complaints.append(message.text)
+
+
+@pytest.fixture(scope="module")
+def shared(browser: Any, server: Server) -> Iterator[Looking]:
+    """A page that is signed in, for tests that only look."""
+    with looking_at(browser, server) as found:
+        found.sign_in(server.key)
+        yield found
 
 
 @pytest.fixture

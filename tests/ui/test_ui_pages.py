@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import urllib.request
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +25,6 @@ PAGES = {
     "profile": "Profile",
     "profile?view=agents": "Profile",
     "documents": "Documents",
-    "documents/note:prices": "Prices",
     "dreams": "Dreams",
     "dreams?view=begin": "Dreams",
     "dreams?view=metrics": "Dreams",
@@ -47,18 +45,18 @@ def overflows(page: Any) -> bool:
 
 @pytest.mark.parametrize(("address", "heading"), PAGES.items(), ids=PAGES)
 def test_a_page_is_accessible_light_and_dark_wide_and_narrow(
-    signed_in: Any, address: str, heading: str
+    shared: Any, address: str, heading: str
 ) -> None:
-    signed_in.open(address)
-    page = signed_in.page
+    shared.open(address)
+    page = shared.page
     assert page.locator("h1").inner_text() == heading
     for scheme, width in (("light", 1280), ("dark", 360)):
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 800})
         assert violations(page) == [], (scheme, width)
         assert not overflows(page), (scheme, width)
-    assert signed_in.complaints == []
-    assert {url for url in signed_in.requests if not url.startswith(signed_in.server.url)} == set()
+    assert shared.complaints == []
+    assert {url for url in shared.requests if not url.startswith(shared.server.url)} == set()
 
 
 def test_nobody_comes_in_without_a_key(looking: Any) -> None:
@@ -101,22 +99,21 @@ def test_a_key_that_only_reads_is_offered_only_that(looking: Any) -> None:
         "record/note%3Ahostile",
         "ask?q=who hacked the window&anyway=1",
         "documents",
-        "documents/note%3Ahostile",
         'console?statement=SEARCH TEXT "red" IN resources',
         "graph/A <b>bold</b> note",
     ],
 )
-def test_what_is_remembered_is_text(signed_in: Any, address: str) -> None:
-    signed_in.open(address)
-    page = signed_in.page
+def test_what_is_remembered_is_text(shared: Any, address: str) -> None:
+    shared.open(address)
+    page = shared.page
     assert page.evaluate("window.hacked") is None
     assert page.locator("main b, main script, main img").count() == 0
     assert "\x1b" not in page.locator("main").inner_text()
 
 
-def test_markup_and_control_characters_are_shown(signed_in: Any) -> None:
-    signed_in.open("ask?q=who hacked the window&anyway=1")
-    text = signed_in.page.locator("main").inner_text()
+def test_markup_and_control_characters_are_shown(shared: Any) -> None:
+    shared.open("ask?q=who hacked the window&anyway=1")
+    text = shared.page.locator("main").inner_text()
     assert "<script>window.hacked = 1</script>" in text
     assert "\u241b[31mred" in text
     assert "A <b>bold</b> note" in text
@@ -277,19 +274,6 @@ def test_a_key_is_made_shown_once_and_revoked(signed_in: Any) -> None:
     page.get_by_role("button", name="Revoke visitor").click()
     dialog.get_by_role("button", name="Revoke it").click()
     page.get_by_role("cell", name="visitor", exact=True).wait_for(state="detached")
-
-
-def test_a_dropped_file_is_read_and_can_be_looked_through(signed_in: Any, tmp_path: Path) -> None:
-    page = signed_in.page
-    note = tmp_path / "tides.md"
-    note.write_text("# Tides\n\nThe water is high at noon.\n")
-    signed_in.open("documents")
-    page.get_by_label("Files to read").set_input_files(note)
-    page.get_by_role("region", name="Files that were read").wait_for()
-    page.get_by_role("link", name="Tides").click()
-    page.get_by_label("What do you want to know?").fill("When is the water high?")
-    page.get_by_role("button", name="Find passages").click()
-    page.locator("ol .memory", has_text="high at noon").wait_for()
 
 
 def test_jobs_are_listed_and_removed(signed_in: Any) -> None:

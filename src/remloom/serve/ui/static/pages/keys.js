@@ -1,7 +1,7 @@
 // Keys and audit: who may come in and do what, and who did.
 
 import { get, post, remove, segment } from "../lib/api.js";
-import { Badge, Dialog, Empty, Failure, Field, Loaded, Page, Table, Tabs, When } from "../lib/parts.js";
+import { Badge, Dialog, Empty, Failure, Field, Loaded, Page, RecordLink, Table, Tabs, When } from "../lib/parts.js";
 import { go, html, plain, title, useAction, useLoad, useState } from "../lib/view.js";
 
 const VIEWS = [["keys", "Keys"], ["audit", "Audit"]];
@@ -87,10 +87,14 @@ function Audit() {
     { name: "When", of: (entry) => html`<${When} at=${entry.at} time />` },
     { name: "Key", of: (entry) => html`<code>${plain(entry.key_id)}</code>` },
     { name: "What", of: (entry) => plain(entry.operation) },
-    { name: "Records", of: (entry) => plain((entry.records || []).join(", ")) },
-    { name: "Outcome", of: (entry) => html`<${Badge} kind=${GOOD.has(entry.outcome) ? "good" : "bad"}>${plain(entry.outcome)}</${Badge}>` },
+    { name: "Records", of: (entry) => html`<${Concerned} ids=${entry.records} />` },
+    { name: "Outcome", of: (entry) => html`<${Badge} kind=${entry.outcome === "done" ? "good" : "bad"}>${plain(entry.outcome)}</${Badge}>` },
   ];
   return html`<${Loaded} state=${state}>${(entries) => html`<${Table} caption="Who did what, the newest first" columns=${columns} rows=${entries} none="Nothing was done yet." />`}</${Loaded}>`;
 }
 
-const GOOD = new Set(["done", "ok", "allowed"]);
+// The first few of the records that a call concerned; their ids are long.
+function Concerned({ ids }) {
+  const links = ids.slice(0, 3).map((id) => html`<${RecordLink} to=${id}>${id.slice(0, 8)}</${RecordLink}> `);
+  return html`<span class="mono small">${links}</span>${ids.length > 3 && html`<span class="muted small">and ${ids.length - 3} more</span>`}`;
+}
