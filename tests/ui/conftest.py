@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
+import subprocess
+import sys
 import tempfile
-import threading
 import time
+import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -83,27 +86,40 @@ def furnish(home: Path) -> None:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    uvicorn = pytest.importorskip("uvicorn")
+    pytest.importorskip("uvicorn")
     from remloom.memory.api_keys import SCOPES, ApiKeys
-    from remloom.serve.http.app import create_app
 
     home = tmp_path_factory.mktemp("home")
     furnish(home)
-    settings = Settings(home=str(home), embedder="none")
-    keys = ApiKeys(settings)
-    key = keys.create("all", SCOPES, tenant="default").key
-    reading_key = keys.create("reading", ["read"], tenant="default").key
-    config = uvicorn.Config(create_app(settings), host="127.0.0.1", port=0, log_level="error")
-    running = uvicorn.Server(config)
-    thread = threading.Thread(target=running.run, daemon=True)
-    thread.start()
-    while not running.started:
-        assert thread.is_alive(), "the server did not start"
-        time.sleep(0.01)
-    port = running.servers[0].sockets[0].getsockname()[1]
-    yield Server(f"http://127.0.0.1:{port}", key, reading_key)
-    running.should_exit = True
-    thread.join(10)
+    with ApiKeys(Settings(home=str(home), embedder="none")) as keys:
+        key = keys.create("all", SCOPES, tenant="default").key
+        reading_key = keys.create("reading", ["read"], tenant="default").key
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    # a process of its own, as people run it
+    running = subprocess.Popen(
+        [sys.executable, "-m", "remloom", "serve", "--bind", f"127.0.0.1:{port}"],
+        env={**os.environ, "REMLOOM_HOME": str(home), "REMLOOM_EMBEDDER": "none"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        wait_until_live(url, running)
+        yield Server(url, key, reading_key)
+    finally:
+        running.terminate()
+        running.wait(10)
+
+
+def wait_until_live(url: str, running: subprocess.Popen[bytes]) -> None:
+    for _ in range(600):
+        assert running.poll() is None, "the server did not start"
+        with suppress(OSError), urllib.request.urlopen(f"{url}/health/live"):
+            return
+        time.sleep(0.05)
+    pytest.fail("the server did not answer")
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +137,7 @@ def browser() -> Iterator[Any]:
 
 
 @contextmanager
-def looking_at(browser: Any, server: Server) -> Iterator[Looking]:
+def looking_at(server: Server, browser: Any) -> Iterator[Looking]:
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     context.set_default_timeout(10_000)
     page = context.new_page()
@@ -134,9 +150,9 @@ def looking_at(browser: Any, server: Server) -> Iterator[Looking]:
 
 
 @pytest.fixture
-def looking(browser: Any, server: Server) -> Iterator[Looking]:
+def looking(server: Server, browser: Any) -> Iterator[Looking]:
     """A page that nobody has signed in to yet."""
-    with looking_at(browser, server) as found:
+    with looking_at(server, browser) as found:
         yield found
 
 
@@ -147,9 +163,9 @@ def complain(looking: Looking, message: Any) -> None:
 
 
 @pytest.fixture(scope="module")
-def shared(browser: Any, server: Server) -> Iterator[Looking]:
+def shared(server: Server, browser: Any) -> Iterator[Looking]:
     """A page that is signed in, for tests that only look."""
-    with looking_at(browser, server) as found:
+    with looking_at(server, browser) as found:
         found.sign_in(server.key)
         yield found
 
