@@ -15,6 +15,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from remloom import Settings
+from remloom.operations import OPERATIONS
 from remloom.serve.service import Service
 from remloom.serve.ui import CONTENT_SECURITY_POLICY, STATIC, mount
 
@@ -82,3 +83,16 @@ def test_the_root_leads_to_the_pages(client: TestClient) -> None:
 @pytest.mark.parametrize("path", ["/ui/../routes.py", "/ui/%2e%2e/routes.py", "/ui/none.js"])
 def test_nothing_else_is_given(client: TestClient, path: str) -> None:
     assert client.get(path).status_code == 404
+
+
+def test_every_path_that_the_pages_call_is_in_the_table() -> None:
+    known = {operation.route.path for operation in OPERATIONS if operation.route}
+    known |= {"/v1/session"}
+    patterns = {re.sub(r"\{\w+\}", "{}", path) for path in known}
+    text = "".join(path.read_text(encoding="utf-8") for path in OURS)
+    called = set(re.findall(r"[\"`](/v1/[^\"`?\s]*)[\"`]", text))
+    assert len(called) > 25
+    # what a page puts into a path stands for a parameter, or for the last words of one
+    asked = {re.sub(r"\$\{[^}]*\}", "{}", path) for path in called}
+    unknown = {path for path in asked - patterns if path != "/v1/profile/{}"}
+    assert unknown == set()

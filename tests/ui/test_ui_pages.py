@@ -130,6 +130,16 @@ def test_a_question_is_asked_by_keyboard_alone(signed_in: Any) -> None:
     assert "the words" in hit.get_by_role("list").inner_text()
 
 
+def test_going_back_shows_what_was_asked_before(signed_in: Any) -> None:
+    page = signed_in.page
+    for statement in ("LOOKUP Prices", "LOOKUP nothing"):
+        signed_in.open(f"console?statement={statement}")
+    page.get_by_text("Nothing was found").wait_for()
+    page.go_back()
+    page.get_by_role("region", name="Records, best first").wait_for()
+    assert page.get_by_label("Statement").input_value() == "LOOKUP Prices"
+
+
 def test_shortcuts_are_listed_lead_to_pages_and_can_be_turned_off(signed_in: Any) -> None:
     page = signed_in.page
     page.keyboard.press("?")
@@ -208,7 +218,7 @@ def test_a_belief_has_its_words_and_is_edited_hidden_and_forgotten(signed_in: An
     dialog.get_by_role("heading", name="Forgotten").wait_for()
     dialog.get_by_role("button", name="Done").click()
     page.get_by_text("Forgotten: Allergies: peanuts").wait_for()
-    assert page.get_by_role("button", name="Allergies").count() == 0
+    page.get_by_role("button", name="Close: Allergies: peanuts").wait_for(state="detached")
 
 
 def test_the_graph_opens_by_counts_and_its_table_says_the_same(signed_in: Any) -> None:

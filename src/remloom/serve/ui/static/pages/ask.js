@@ -2,7 +2,7 @@
 
 import { get, post, stream } from "../lib/api.js";
 import { About, Badge, Bar, Busy, Empty, Failure, Field, Loaded, Memory, Page, RecordLink, Tabs } from "../lib/parts.js";
-import { count, dateText, decimal, go, html, nameOf, plain, plural, share, useLoad, useState } from "../lib/view.js";
+import { count, dateText, decimal, go, html, nameOf, plain, plural, share, useEffect, useLoad, useState } from "../lib/view.js";
 
 const VIEWS = [["passages", "Passages"], ["prompt", "As a prompt"], ["answer", "By a model"]];
 const MODES = ["auto", "hybrid", "temporal", "contextual", "iterated"];
@@ -13,7 +13,8 @@ const PARTS = {
 };
 
 export default function Ask({ values }) {
-  const [draft, setDraft] = useState(values.q || "");
+  const [draft, setDraft] = useState("");
+  useEffect(() => setDraft(values.q || ""), [values.q]);
   const asked = { limit: "10", budget: "", mode: "auto", anyway: "", view: "passages", ...values };
   const ask = (changes) => go("ask", [], { ...values, q: draft, ...changes });
   const submit = (event) => {

@@ -19,13 +19,15 @@ export default function Console({ values }) {
   const query = useAction(async (text) => ({ answer: await post("/v1/query", { statement: text }), text }));
   const run = (text) => {
     if (!text.trim()) return;
-    setStatement(text);
-    go("console", [], { statement: text });
-    query.run(text);
+    if (text === values.statement) query.run(text);
+    else go("console", [], { statement: text });
   };
+  // the address says what is run, so that going back runs what was run before
   useEffect(() => {
+    setStatement(values.statement || "");
     if (values.statement) query.run(values.statement);
-  }, []);
+    else query.clear();
+  }, [values.statement]);
   const explain = () => run(/^\s*explain\b/i.test(statement) ? statement : `EXPLAIN ${statement}`);
   return html`<${Page} wide heading="Console" lead="One statement: LOOKUP, FUZZY, SEARCH, TRAVERSE or a read-only SELECT.">
     <form class="stack tight" onSubmit=${(event) => { event.preventDefault(); run(statement); }}>

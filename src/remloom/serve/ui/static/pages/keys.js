@@ -5,7 +5,7 @@ import { Badge, Dialog, Empty, Failure, Field, Loaded, Page, RecordLink, Table, 
 import { go, html, plain, title, useAction, useLoad, useState } from "../lib/view.js";
 
 const VIEWS = [["keys", "Keys"], ["audit", "Audit"]];
-const SCOPES = { read: "recall and look up", write: "remember and change", forget: "erase", dream: "run dreams", admin: "keys, tenants, audit" };
+const SCOPES = { read: "recall and look up", write: "remember and change", forget: "erase", dream: "run dreams", admin: "keys, tenants, audit", metrics: "read the numbers of the server" };
 const TERMS = { "": "Never", "7d": "In a week", "30d": "In 30 days", "365d": "In a year" };
 
 export default function Keys({ values, session }) {
