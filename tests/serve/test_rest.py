@@ -74,6 +74,13 @@ def test_what_is_wrong_with_a_body_is_said(client, body, status, words):
     assert shown["remedy"]
 
 
+def test_a_path_is_one_whatever_its_parameter_is_called(client):
+    allowed = client.options("/v1/profile/slots/diet").headers["allow"]
+    assert allowed == "DELETE, GET, HEAD, OPTIONS"
+    assert client.get("/v1/profile/slots/diet").status_code == 200
+    assert client.delete("/v1/profile/slots/none").status_code in (404, 422)
+
+
 def test_json_says_what_is_a_number(client):
     found = client.post("/v1/search/text", json={"text": "rain", "limit": 5.0})
     assert found.status_code == 200

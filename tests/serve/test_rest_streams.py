@@ -1,6 +1,7 @@
 """REST: streams, jobs, uploads, writes that are sent twice, and the description of it all."""
 
 import json
+import re
 import tarfile
 import time
 from io import BytesIO
@@ -163,7 +164,8 @@ def test_everything_is_described(client):
     for route in client.app.routes:
         path = getattr(route, "path", "")
         if path.startswith("/v1/") and path not in ("/v1/session",):
-            assert path in described["paths"], path
+            shapes = {re.sub(r"\{\w+\}", "{}", one) for one in described["paths"]}
+            assert re.sub(r"\{\w+\}", "{}", path) in shapes, path
 
 
 def test_tools_are_listed_as_functions_that_the_key_may_call(client):

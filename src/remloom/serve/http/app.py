@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from importlib import import_module
@@ -121,7 +122,9 @@ def _operation_routes(
     paths: dict[str, dict[str, Operation]] = {}
     for operation in operations:
         if operation.route is not None:
-            paths.setdefault(operation.route.path, {})[operation.route.method] = operation
+            # whatever its parameters are called, it is one path
+            shape = re.sub(r"\{\w+\}", "{name}", operation.route.path, count=1)
+            paths.setdefault(shape, {})[operation.route.method] = operation
     ordered = sorted(paths, key=lambda path: "{" in path)
     replies = Replies()
     return [Route(path, Endpoint(service, workers, replies, paths[path])) for path in ordered]

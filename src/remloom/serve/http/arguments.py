@@ -41,6 +41,7 @@ class Arguments:
 
     def __init__(self, operation: Operation) -> None:
         self._takes = operation.takes
+        self._in_path = re.findall(r"\{(\w+)\}", operation.route.path if operation.route else "")
         self._decoder = msgspec.json.Decoder(operation.takes)
         fields = msgspec.structs.fields(operation.takes)
         self._lists = {field.name for field in fields if _is_list(field.type)}
@@ -52,7 +53,9 @@ class Arguments:
 
     async def read(self, request: Request) -> Struct:
         """Read the arguments of a request: from its path, and its query or its body."""
-        path = {name: _decoded(name, value) for name, value in request.path_params.items()}
+        # operations of one path may call its parameters by other names
+        given = zip(self._in_path, request.path_params.values(), strict=True)
+        path = {name: _decoded(name, value) for name, value in given}
         query = request.query_params.multi_items()
         if self._in_query:
             return self.of_query(query, path)

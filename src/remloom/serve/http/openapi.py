@@ -21,6 +21,7 @@ __all__ = ["Problem", "describe", "write"]
 
 _TEMPLATE = "#/components/schemas/{name}"
 _JSON = "application/json"
+_PARAMETER = re.compile(r"(?<=\{)\w+(?=\})")
 _STREAMED = {"export": "application/x-ndjson", "backup": "application/x-tar"}
 # of what most people try first
 _EXAMPLES: dict[str, dict[str, Any]] = {
@@ -72,7 +73,8 @@ def describe(operations: Iterable[Operation], tools: Iterable[Operation] = ()) -
         route = one.route
         assert route is not None  # noqa: S101  # only such are named
         item = _operation(name, one, taken[name], result, components)
-        paths.setdefault(route.path, {})[route.method.lower()] = item
+        path = _known_path(route.path, paths, item)
+        paths.setdefault(path, {})[route.method.lower()] = item
     return {
         "openapi": "3.1.0",
         "info": {
@@ -91,6 +93,18 @@ def describe(operations: Iterable[Operation], tools: Iterable[Operation] = ()) -
             "responses": {"Problem": _problem("What was wrong, where, and what would be right")},
         },
     }
+
+
+def _known_path(path: str, paths: dict[str, Any], item: dict[str, Any]) -> str:
+    """Give a path as it is described already, with the names that its parameters have there."""
+    for known in paths:
+        if known != path and _PARAMETER.sub("", known) == _PARAMETER.sub("", path):
+            names = dict(zip(_PARAMETER.findall(path), _PARAMETER.findall(known), strict=True))
+            for parameter in item["parameters"]:
+                if parameter["in"] == "path":
+                    parameter["name"] = names[parameter["name"]]
+            return known
+    return path
 
 
 def _operation(
