@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import urllib.request
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ PAGES = {
     "profile": "Profile",
     "profile?view=agents": "Profile",
     "documents": "Documents",
+    "documents/note:prices": "Prices",
     "dreams": "Dreams",
     "dreams?view=begin": "Dreams",
     "dreams?view=metrics": "Dreams",
@@ -99,6 +101,7 @@ def test_a_key_that_only_reads_is_offered_only_that(looking: Any) -> None:
         "record/note%3Ahostile",
         "ask?q=who hacked the window&anyway=1",
         "documents",
+        "documents/note%3Ahostile",
         'console?statement=SEARCH TEXT "red" IN resources',
         "graph/A <b>bold</b> note",
     ],
@@ -284,6 +287,19 @@ def test_a_key_is_made_shown_once_and_revoked(signed_in: Any) -> None:
     page.get_by_role("button", name="Revoke visitor").click()
     dialog.get_by_role("button", name="Revoke it").click()
     page.get_by_role("cell", name="visitor", exact=True).wait_for(state="detached")
+
+
+def test_a_dropped_file_is_read_and_can_be_looked_through(signed_in: Any, tmp_path: Path) -> None:
+    page = signed_in.page
+    note = tmp_path / "tides.md"
+    note.write_text("# Tides\n\nThe water is high at noon.\n")
+    signed_in.open("documents")
+    page.get_by_label("Files to read").set_input_files(note)
+    page.get_by_role("region", name="Files that were read").wait_for()
+    page.get_by_role("link", name="Tides").click()
+    page.get_by_label("What do you want to know?").fill("When is the water high?")
+    page.get_by_role("button", name="Find passages").click()
+    page.locator("ol .memory", has_text="high at noon").wait_for()
 
 
 def test_jobs_are_listed_and_removed(signed_in: Any) -> None:
