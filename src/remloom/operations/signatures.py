@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import collections.abc
+import gc
 import inspect
 import re
 import types
@@ -69,6 +71,10 @@ _LISTS = (
     collections.abc.Sequence,
 )
 _CALLBACKS = ("progress", "on_turn", "told", "stream")
+# At its end Python clears the types that are made here in any order, and msgspec (0.22) may then
+# read one that is gone: what is frozen is left alone.
+atexit.register(gc.freeze)
+
 # arguments of `Memory` that mean something in its own process only: a value of Python, a path or a
 # model of the server
 _NOT_TAKEN = ("count_tokens", "embedder", "options", "strategy", *_CALLBACKS)

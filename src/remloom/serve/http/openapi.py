@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import inspect
 import re
 from collections.abc import Iterable
@@ -51,10 +50,7 @@ class Problem(Struct, frozen=True, kw_only=True):
 @cache
 def write() -> bytes:
     """Write the description as JSON."""
-    written = msgspec.json.encode(describe(OPERATIONS, TOOLS))
-    # msgspec's knowledge of types is not to be taken apart when the interpreter ends: it crashes
-    gc.freeze()
-    return written
+    return msgspec.json.encode(describe(OPERATIONS, TOOLS))
 
 
 def describe(operations: Iterable[Operation], tools: Iterable[Operation] = ()) -> dict[str, Any]:
