@@ -16,7 +16,7 @@ from remloom import Edge, Entity, Memory, Message, Moment, Person, Resource, Spe
 from remloom.errors import NotFoundError
 from remloom.ingest import remake
 from remloom.model import EXTRACTED
-from remloom.store import validation, word_sweep
+from remloom.store import remaining_words, validation
 from remloom.store.forget import forget
 from remloom.store.merge import merge_entity
 from steps import steps
@@ -377,8 +377,8 @@ def test_the_sweep_reads_every_field_that_holds_words(kind: type[Any]) -> None:
         "moments": {"metadata": {"uri": "word uri"}},
     }
     record = kind(**texts | marks[kind.schema])
-    seen = {text for _, text in word_sweep._derived_texts(record)} | set(
-        word_sweep._own_texts(record)
+    seen = {text for _, text in remaining_words._derived_texts(record)} | set(
+        remaining_words._own_texts(record)
     )
     words = {name for name in texts if any(f"word {name}" in text for text in seen)}
     assert set(texts) - words == WORDLESS[kind.schema]

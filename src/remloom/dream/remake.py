@@ -20,7 +20,7 @@ from ..predicates import In, Query
 from ..runs.supersede import SUPERSEDED
 from ..store.contract import Reads
 from ..store.forget import Remade, RemovedRecords
-from ..store.word_sweep import comparable_words
+from ..store.remaining_words import comparable_words
 from .moments.describe import people, speakers, summarize
 from .moments.extract import session_name
 from .moments.links import MADE_BY, RULES

@@ -12,8 +12,8 @@ from ..model.edge_types import MENTIONS
 from ..store.contract import Reads
 from ..store.forget import RemovedRecords
 from ..store.merge import keys_of
+from ..store.remaining_words import comparable_words
 from ..store.specs import EdgeSpec
-from ..store.word_sweep import comparable_words
 
 __all__ = ["Unnaming", "contains_words", "move_edges"]
 

@@ -21,7 +21,7 @@ __all__ = [
 
 
 class Receipt(Struct, frozen=True, kw_only=True):
-    """Counts of what `forget` removed, and whether a sweep found anything left."""
+    """Counts of what `forget` removed, and whether anything was found left."""
 
     records: int = 0
     vectors: int = 0
@@ -31,7 +31,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
     ids: tuple[str, ...] = ()
     # nothing remains: in records, in what was made of them, in indexes, entries and log
     verified: bool = False
-    remaining: tuple[str, ...] = ()  # what the sweep still found, and where
+    remaining: tuple[str, ...] = ()  # words that were still found, and where
     # what a file may still hold although nothing leads to it, and when it goes
     pending: tuple[str, ...] = ()
     at: datetime | None = None

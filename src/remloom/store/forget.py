@@ -26,8 +26,8 @@ from . import history
 from .batch import Batch
 from .contract import Reads, Store
 from .merge import keys_of
+from .remaining_words import ForgottenWords, find_remaining_words
 from .specs import ChunkRange, NameSpec
-from .word_sweep import ForgottenWords, find_remaining_words
 
 __all__ = [
     "Build",
@@ -125,8 +125,8 @@ def forget(
     dry_run: bool = False,
 ) -> Receipt:
     """Remove what these names stand for, what was derived from it, and entities known from
-    nowhere else; remake what quotes it. The receipt says what went, and what a sweep for its words
-    afterwards found. With `dry_run` it says what would go.
+    nowhere else; remake what quotes it. The receipt says what went, and where its words
+    were found afterwards. With `dry_run` it says what would go.
 
     Raises:
         NotFoundError: see `targets`. Nothing was removed.

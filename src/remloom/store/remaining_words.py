@@ -1,4 +1,4 @@
-"""The sweep: whether the words of what was forgotten can still be found, in texts and fields that
+"""Remaining words: those of what was forgotten that can still be found, in texts and fields that
 were made of others.
 
 What somebody wrote or what was read, and stays, may say the same words: they are its own.
@@ -74,19 +74,19 @@ def find_remaining_words(
     namesakes = store.records.lookup(labels, edges=0) if labels else {}
     looked_up = dict.fromkeys((*keys, *_keys_behind(store, namesakes)))
     records = _records_near(store, forgotten, ids, list(looked_up))
-    sweep = _Sweep(store, forgotten)
+    check = _Check(store, forgotten)
     for record in records:
-        sweep.add_source(record)
+        check.add_source(record)
     for record in records:
         for field, text in _derived_texts(record):
-            sweep.look(f"{record.schema} {record.id}, {field}", text, made_for=record)
+            check.look(f"{record.schema} {record.id}, {field}", text, made_for=record)
     for edge in _edges_near(store, keys):
         if edge.rel_type in edge_types.MADE:
             for text in _edge_texts(edge):
-                sweep.look(f"edge {edge.src} {edge.rel_type} {edge.dst}, properties", text)
+                check.look(f"edge {edge.src} {edge.rel_type} {edge.dst}, properties", text)
     for key in _edgeless_labels(store, namesakes):
-        sweep.remaining[f"label {key}"] = key
-    return tuple(f"{location}: {word!r}" for location, word in sweep.remaining.items())
+        check.remaining[f"label {key}"] = key
+    return tuple(f"{location}: {word!r}" for location, word in check.remaining.items())
 
 
 def comparable_words(text: str) -> list[str]:
@@ -94,8 +94,8 @@ def comparable_words(text: str) -> list[str]:
     return _WORD.findall(normalize("NFKC", text).casefold())
 
 
-class _Sweep:
-    """A search for words of the forgotten that no source says that stays."""
+class _Check:
+    """Looks for words of the forgotten that no source says that stays."""
 
     def __init__(self, store: Store, forgotten: ForgottenWords) -> None:
         self._store = store
