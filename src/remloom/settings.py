@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from .errors import SettingsError, UnknownNameError
 
-__all__ = ["Settings", "TaskSettings", "calls_forbidden"]
+__all__ = ["Settings", "TaskSettings", "calls_forbidden", "split_list"]
 
 _PREFIX = "REMLOOM_"
 # the settings that are one of a few words
@@ -168,6 +168,15 @@ def _wrong_type(error: msgspec.ValidationError) -> SettingsError:
         remedy = f"a table [llm_tasks.<task>] of the TOML file takes {fields}"
     problem = str(error).partition(" - ")[0]
     return SettingsError(f"setting {name}: {problem}", setting=name, remedy=remedy)
+
+
+def split_list(text: str) -> list[str]:
+    """Split a setting that is a list.
+
+    >>> split_list("a.example, b.example")
+    ['a.example', 'b.example']
+    """
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def calls_forbidden(settings: Settings) -> bool:

@@ -72,7 +72,7 @@ def read_files(
         sent = [{"name": name, "content": path.read_bytes()} for name, path in some]
         fields = {"files": sent, "category": category, "wait": wait}
         reports.append((yield "read_documents", fields))
-    return _together(reports)
+    return ReadReport.of_parts(reports)
 
 
 def _batches(files: list[tuple[str, Path]]) -> Iterator[list[tuple[str, Path]]]:
@@ -87,20 +87,3 @@ def _batches(files: list[tuple[str, Path]]) -> Iterator[list[tuple[str, Path]]]:
         some.append((name, path))
         size += length
     yield some
-
-
-def _together(reports: list[ReadReport]) -> ReadReport:
-    def total(name: str) -> Any:
-        return sum(getattr(report, name) for report in reports)
-
-    return ReadReport(
-        items=[item for report in reports for item in report.items],
-        resources=total("resources"),
-        entities=total("entities"),
-        moments=total("moments"),
-        edges=total("edges"),
-        seconds=total("seconds"),
-        pending=reports[-1].pending,
-        embedding_error=reports[-1].embedding_error,
-        ids=tuple(id for report in reports for id in report.ids),
-    )

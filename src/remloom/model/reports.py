@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -76,6 +77,23 @@ class ReadReport(Struct, frozen=True, kw_only=True):
     # why they wait; what was read is in the store, and is found by words and names
     embedding_error: str = ""
     ids: tuple[str, ...] = ()  # of the resources, in reading order
+
+    @classmethod
+    def of_parts(cls, reports: Sequence[ReadReport]) -> ReadReport:
+        """Make one report of those of parts, at least one, that were read after each other."""
+        last = reports[-1]
+        return cls(
+            items=[item for report in reports for item in report.items],
+            resources=sum(report.resources for report in reports),
+            entities=sum(report.entities for report in reports),
+            moments=sum(report.moments for report in reports),
+            edges=sum(report.edges for report in reports),
+            seconds=sum(report.seconds for report in reports),
+            # each says what is pending of all
+            pending=last.pending,
+            embedding_error=last.embedding_error,
+            ids=tuple(id for report in reports for id in report.ids),
+        )
 
     @property
     def read(self) -> list[ReadItem]:

@@ -15,6 +15,8 @@ from msgspec import Meta, Struct
 from ..errors import InvalidInputError
 from ..jobs import Job
 from ..model import ReadReport
+from ..settings import split_list
+from .bounds import NO_NUL
 from .operation import Operation
 from .signatures import OfMemory, derive
 
@@ -30,7 +32,7 @@ class Upload(Struct, frozen=True, kw_only=True):
     """A file that is sent."""
 
     # what it is called, with folders if it has any: "notes/today.md"
-    name: Annotated[str, Meta(min_length=1, max_length=1_000, pattern=r"^[^\x00]*$")]
+    name: Annotated[str, Meta(min_length=1, max_length=1_000, pattern=NO_NUL)]
     content: bytes  # in JSON, as base64
 
 
@@ -72,11 +74,11 @@ class Documents(OfMemory):
                 )
                 reports.append(report)
                 place.unlink()
-        return _together(reports)
+        return ReadReport.of_parts(reports)
 
     def read_path(
         self,
-        path: Annotated[str, Meta(min_length=1, max_length=4_000, pattern=r"^[^\x00]*$")],
+        path: Annotated[str, Meta(min_length=1, max_length=4_000, pattern=NO_NUL)],
         *,
         category: str | None = None,
         wait: bool = True,
@@ -109,7 +111,7 @@ class Documents(OfMemory):
 
         Args:
             kind: the method: learn, dream, moments, affinity, consolidate, observe, normalise,
-                embed_pending, reembed, or read of a path below `serve_read_roots`.
+                embed_pending, reembed, sweep, or read of a path below `serve_read_roots`.
             payload: its arguments.
             key: adding the same job under the same key again changes nothing.
             not_before: default now, or the next time of `every`.
@@ -149,7 +151,7 @@ def _checked_name(name: str) -> str:
 
 def _below_roots(path: Any, roots: str) -> str:
     """Give a path without links and dots, if it is below a folder that may be read."""
-    allowed = [os.path.realpath(root.strip()) for root in roots.split(",") if root.strip()]
+    allowed = [os.path.realpath(root) for root in split_list(roots)]
     real = os.path.realpath(path) if isinstance(path, str) and os.path.isabs(path) else ""
     if not real or not any(os.path.commonpath([real, root]) == root for root in allowed):
         raise InvalidInputError(
@@ -157,23 +159,6 @@ def _below_roots(path: Any, roots: str) -> str:
             remedy="send the file, or name a path below a folder of the setting serve_read_roots",
         )
     return real
-
-
-def _together(reports: Sequence[ReadReport]) -> ReadReport:
-    def total(name: str) -> Any:
-        return sum(getattr(report, name) for report in reports)
-
-    return ReadReport(
-        items=[item for report in reports for item in report.items],
-        resources=total("resources"),
-        entities=total("entities"),
-        moments=total("moments"),
-        edges=total("edges"),
-        seconds=total("seconds"),
-        pending=reports[-1].pending,
-        embedding_error=reports[-1].embedding_error,
-        ids=tuple(id for report in reports for id in report.ids),
-    )
 
 
 DOCUMENTS: tuple[Operation, ...] = (

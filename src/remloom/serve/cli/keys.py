@@ -48,6 +48,7 @@ def create(call: Call, name: str, scopes: str, expires: str, all_tenants: bool) 
     NAME says what it is for.
     """
     from ...memory.api_keys import ApiKeys
+    from ...settings import split_list
 
     settings = call.settings()
     named = call.tenant
@@ -55,7 +56,7 @@ def create(call: Call, name: str, scopes: str, expires: str, all_tenants: bool) 
         raise InvalidInputError(
             "--all-tenants and --tenant contradict each other", remedy="give one of them"
         )
-    given = [scope.strip() for scope in scopes.split(",") if scope.strip()]
+    given = split_list(scopes)
     with ApiKeys(settings) as keys:
         made = keys.create(
             name,

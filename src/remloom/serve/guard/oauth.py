@@ -12,10 +12,9 @@ from urllib.parse import urlsplit
 
 from ...errors import AuthenticationError, ForbiddenError, MissingExtraError, SettingsError
 from ...memory.api_keys import SCOPES, Scope
-from ...settings import Settings
+from ...settings import Settings, split_list
 from ..caller import Caller
 from .first_key import is_loopback
-from .origins import split_list
 
 __all__ = ["METADATA", "AccessTokens", "open_tokens"]
 

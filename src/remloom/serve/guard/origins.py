@@ -10,10 +10,10 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from ...errors import ForbiddenError, MisdirectedError, SettingsError
-from ...settings import Settings
+from ...settings import Settings, split_list
 from .first_key import is_loopback
 
-__all__ = ["Origins", "split_list"]
+__all__ = ["Origins"]
 
 _WEB = ("http", "https")
 
@@ -68,15 +68,6 @@ class Origins:
     def is_listed(self, origin: str) -> bool:
         """Whether pages of another origin may call this server, and read its answers."""
         return origin.lower() in self._origins
-
-
-def split_list(text: str) -> list[str]:
-    """Split a setting that is a list.
-
-    >>> split_list("a.example, b.example")
-    ['a.example', 'b.example']
-    """
-    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _host_of(host: str) -> str:
