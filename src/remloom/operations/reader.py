@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Struct, defstruct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ..memory.memory import Memory
 from ..reader.reader import Reader
 from .bounds import bounded
 from .operation import Operation, Progress, Scope
-from .signatures import derive
+from .signatures import derive, make_struct
 
 __all__ = ["READER"]
 
@@ -26,13 +26,9 @@ def _reads(name: str, scope: Scope = "read", *, is_long: bool = False) -> Operat
     label = bounded("label", str)
     fields = msgspec.structs.fields(made.takes)
     documents = Annotated[list[label], Meta(min_length=1, max_length=MOST_DOCUMENTS)]  # type: ignore[valid-type]
-    takes = defstruct(
-        made.takes.__name__,
-        [("documents", documents), *((one.name, one.type, one.default) for one in fields)],
-        kw_only=True,
-        frozen=True,
-        forbid_unknown_fields=True,
-    )
+    first = ("documents", documents, msgspec.NODEFAULT)
+    rest = ((one.name, one.type, one.default) for one in fields)
+    takes = make_struct(made.takes.__name__, [first, *rest])
 
     def does(memory: Memory, values: Any, progress: Progress | None) -> Any:
         # a server opens what the memory has, and never a path

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
 import collections.abc
-import gc
+import ctypes
 import inspect
 import re
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal, Union
 
 import msgspec
@@ -44,7 +43,7 @@ from ..runs.run import Run
 from .bounds import MOST_ITEMS, bounded
 from .operation import Hints, Needs, Operation, Progress, Route, Scope
 
-__all__ = ["OfMemory", "derive"]
+__all__ = ["OfMemory", "derive", "make_struct"]
 
 # what modules import for type checkers alone
 _VALUES = (
@@ -71,10 +70,6 @@ _LISTS = (
     collections.abc.Sequence,
 )
 _CALLBACKS = ("progress", "on_turn", "told", "stream")
-# At its end Python clears the types that are made here in any order, and msgspec (0.22) may then
-# read one that is gone: what is frozen is left alone.
-atexit.register(gc.freeze)
-
 # arguments of `Memory` that mean something in its own process only: a value of Python, a path or a
 # model of the server
 _NOT_TAKEN = ("count_tokens", "embedder", "options", "strategy", *_CALLBACKS)
@@ -198,7 +193,18 @@ def _takes(
     # required ones first, as the documentation lists them
     fields.sort(key=lambda field: field[2] is not msgspec.NODEFAULT)
     title = "".join(part.title() for part in name.split("_"))
-    return defstruct(f"{title}Takes", fields, kw_only=True, frozen=True, forbid_unknown_fields=True)
+    return make_struct(f"{title}Takes", fields)
+
+
+def make_struct(name: str, fields: Iterable[tuple[str, Any, Any]]) -> type[Struct]:
+    """Make a struct that takes keywords, refuses what it does not know, and stays for good.
+
+    At its end Python would clear the types that nobody else holds in any order, and msgspec (0.22)
+    then read one that is gone.
+    """
+    made = defstruct(name, fields, kw_only=True, frozen=True, forbid_unknown_fields=True)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
+    return made
 
 
 def _options(keywords: Any, skip: tuple[str, ...]) -> list[tuple[str, Any, Any]]:
