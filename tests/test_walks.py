@@ -12,15 +12,21 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
+from starlette.testclient import TestClient
 
 import remloom
+from guarded import HERE, bearer
 from remloom import Edge, Entity, Memory
+from remloom.memory import Home
+from remloom.memory.api_keys import ApiKeys
+from remloom.serve.http.app import create_app
 from remloom.testing.embedder import WordEmbedder
 from remloom.testing.models import ScriptedModel
 
 PAGE = Path(__file__).parent.parent / "docs" / "architecture.md"
 SOURCE = Path(remloom.__file__).parent
-_ROW = re.compile(r"^\| `([\w/]+\.py)` \| `([\w.]+)` \|", re.MULTILINE)
+_ROW = re.compile(r"^\| `([\w/]+\.py)` \| `([\w.<>]+)` \|", re.MULTILINE)
 
 
 def documented(title: str) -> list[tuple[str, str]]:
@@ -75,6 +81,21 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield memory
 
 
+def send(memory: Memory) -> None:
+    """Recall over a server of the same home, in a tenant of its own."""
+    settings = replace(memory.admin.settings, tenant="served", embedder="none", llm_model="")
+    Home(settings.home).create("served")
+    with ApiKeys(settings) as keys:
+        key = keys.create("walk", ["read"], tenant="served").key
+    app = create_app(settings)
+    # a client that is not entered answers each request in a thread that is begun for it
+    client = TestClient(app, base_url=HERE)
+    question = {"question": "What did Sarah Chen drink?"}
+    reply = client.post("/v1/recall", json=question, headers=bearer(key))
+    app.state.service.close()
+    assert reply.status_code == 200
+
+
 WALKS: dict[str, Callable[[Memory], object]] = {
     # no other test parses this statement: what is parsed once is kept
     "A statement": lambda memory: memory.query(
@@ -85,6 +106,7 @@ WALKS: dict[str, Callable[[Memory], object]] = {
     ),
     "A question": lambda memory: memory.recall("What did Sarah Chen drink?"),
     "A dream": lambda memory: memory.dream(1),
+    "A request": send,
     "A context of what is known of the user": lambda memory: memory.profile.context(
         "What should I eat?"
     ),
