@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import io
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,7 @@ from remloom import AsyncClient, Client, Entity, Home, Memory, Message, RecallOp
 from remloom.client import async_client, client
 from remloom.errors import (
     AuthenticationError,
+    ConflictError,
     EmbedderError,
     InvalidInputError,
     NotFoundError,
@@ -163,6 +165,21 @@ def test_records_are_iterated_page_by_page(memory: Client, monkeypatch: pytest.M
     memory.write([Resource(name="note", content="x")])
     assert {record.name for record in memory.admin.records("entities")} == names
     assert len(list(memory.admin.records())) == 11
+
+
+def test_a_memory_is_exported_imported_and_backed_up(memory: Client, tmp_path: Path) -> None:
+    (id,) = memory.write([Entity(name="Sarah Chen", type="person")])
+    exported = memory.admin.export(tmp_path / "all.jsonl")
+    assert exported.records == 1
+    with pytest.raises(ConflictError):
+        memory.admin.export(tmp_path / "all.jsonl")
+    memory.forget(id)
+    assert memory.admin.import_(tmp_path / "all.jsonl").created == 1
+    with pytest.raises(InvalidInputError):
+        memory.admin.import_(io.BytesIO(b"not an export"))
+    assert memory.get_entity(id).name == "Sarah Chen"
+    memory.admin.backup(tmp_path / "copy")
+    assert (tmp_path / "copy" / "memory.db").is_file()
 
 
 def test_progress_is_reported_as_it_comes(memory: Client) -> None:

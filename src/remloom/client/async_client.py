@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, Self
 
 from ..memory.admin import Admin
 from ..memory.dreams import Dreams
@@ -13,12 +14,13 @@ from ..memory.jobs import Jobs
 from ..memory.memory import Memory
 from ..memory.profiles import Profiles
 from ..memory.runs import Runs
-from ..model import Entity, Moment, Record, Resource
+from ..model import Entity, Exported, Imported, Moment, Record, Resource
 from .call import Call
 from .connection import TIMEOUT, AsyncConnection
 from .methods import Over, awaited, planned_async
 from .plans import PAGE, query_records, read_files
 from .reader import AsyncClientReader
+from .transfers import BackupFolder, ExportFile, pieces_of
 
 if TYPE_CHECKING:
     import httpx
@@ -115,6 +117,34 @@ class AsyncClientAdmin(Over[AsyncConnection]):
     optimize = awaited(Admin.optimize)
     reembed = awaited(Admin.reembed)
     usage = awaited(Admin.usage)
+
+    async def export(
+        self, path: str | os.PathLike[str] | IO[bytes], *, vectors: bool = True
+    ) -> Exported:
+        """Write everything as JSON lines into a new file here, or into an open stream.
+
+        Raises:
+            ConflictError: the file exists already.
+        """
+        with ExportFile(path) as file:
+            await self._connection.download(Call(name="export"), {"vectors": vectors}, file.write)
+            return file.counts()
+
+    async def import_(
+        self, path: str | os.PathLike[str] | IO[bytes], *, incomplete: bool = False
+    ) -> Imported:
+        """Send an export, which is written by id: all of it, or nothing."""
+        call = Call(name="import")
+        with pieces_of(path) as pieces:
+            done: Imported = await self._connection.upload(call, {"incomplete": incomplete}, pieces)
+            return done
+
+    async def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy this tenant, as encrypted as it is, into a new folder here."""
+        with BackupFolder(path) as folder:
+            await self._connection.download(Call(name="backup"), {}, folder.write)
+            folder.unpack()
+
     audit = awaited(Admin.audit)
 
 

@@ -18,7 +18,7 @@ from ..operations import Operation, Route
 from .failures import raise_problem
 from .values import Arguments
 
-__all__ = ["Call", "Request"]
+__all__ = ["Call", "Request", "as_query"]
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 _NO_CONTENT = 204
@@ -98,7 +98,7 @@ class Call:
         return Request(
             method=route.method,
             path=path,
-            query=_query(fields) if in_query else [],
+            query=as_query(fields) if in_query else [],
             body=None if in_query else _encoded(fields),
             writes=not self.operation.hints.read_only,
             is_long=self.operation.is_long,
@@ -139,7 +139,8 @@ def _path_part(name: str, value: Any) -> str:
     return quote(text, safe="")
 
 
-def _query(fields: dict[str, Any]) -> list[tuple[str, str]]:
+def as_query(fields: dict[str, Any]) -> list[tuple[str, str]]:
+    """Give fields as pairs of a query; a list is one pair for each item."""
     pairs: list[tuple[str, str]] = []
     for name, value in fields.items():
         items = value if isinstance(value, list) else [value]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -14,7 +13,7 @@ import stamina
 from httpx_sse import ServerSentEvent, aconnect_sse, connect_sse
 
 from ..errors import AuthenticationError, InvalidInputError, ServerError
-from .call import Call, Request
+from .call import Call, Request, as_query
 from .failures import raise_problem, unreachable
 from .plans import Plan
 
@@ -71,6 +70,18 @@ class _Target:
         }
         if self.timeout is not None:
             wanted["timeout"] = None if request.is_long else self.timeout
+        return wanted
+
+    def upload(self, request: Request, fields: dict[str, Any]) -> dict[str, Any]:
+        """Give httpx's arguments of a request whose body is a stream: its fields are a query."""
+        wanted = self.arguments(request)
+        del wanted["content"]
+        # it cannot be sent twice, and is not known again
+        wanted["headers"].pop("idempotency-key", None)
+        wanted["headers"]["content-type"] = "application/octet-stream"
+        wanted["params"] = as_query(fields)
+        if "timeout" in wanted:
+            wanted["timeout"] = None
         return wanted
 
 
@@ -167,16 +178,26 @@ class Connection:
         except httpx.TransportError as error:
             raise unreachable(self.target.url, error) from error
 
-    @contextmanager
-    def streamed(self, arguments: dict[str, Any]) -> Iterator[httpx.Response]:
-        """Give a reply whose body is read piece by piece."""
+    def download(self, call: Call, fields: dict[str, Any], write: Callable[[bytes], None]) -> None:
+        """Call what answers with a stream, and write it down."""
+        arguments = self.target.arguments(call.request_of(fields))
         try:
             with self._http.stream(**arguments) as response:
                 if response.status_code >= 400:
                     raise_problem(response.status_code, response.read())
-                yield response
+                for piece in response.iter_bytes():
+                    write(piece)
         except httpx.TransportError as error:
             raise unreachable(self.target.url, error) from error
+
+    def upload(self, call: Call, fields: dict[str, Any], pieces: Iterator[bytes]) -> Any:
+        """Call what takes a stream in."""
+        arguments = self.target.upload(call.request_of(fields), fields)
+        try:
+            response = self._http.request(**arguments, content=pieces)
+        except httpx.TransportError as error:
+            raise unreachable(self.target.url, error) from error
+        return call.value(response.status_code, response.content)
 
     def close(self) -> None:
         self._http.close()
@@ -245,16 +266,33 @@ class AsyncConnection:
             raise unreachable(self.target.url, error) from error
         raise _cut_off(call)
 
-    @asynccontextmanager
-    async def streamed(self, arguments: dict[str, Any]) -> AsyncIterator[httpx.Response]:
-        """Give a reply whose body is read piece by piece."""
+    async def download(
+        self, call: Call, fields: dict[str, Any], write: Callable[[bytes], None]
+    ) -> None:
+        """Call what answers with a stream, and write it down."""
+        arguments = self.target.arguments(call.request_of(fields))
         try:
             async with self._http.stream(**arguments) as response:
                 if response.status_code >= 400:
                     raise_problem(response.status_code, await response.aread())
-                yield response
+                async for piece in response.aiter_bytes():
+                    write(piece)
         except httpx.TransportError as error:
             raise unreachable(self.target.url, error) from error
+
+    async def upload(self, call: Call, fields: dict[str, Any], pieces: Iterator[bytes]) -> Any:
+        """Call what takes a stream in."""
+
+        async def content() -> AsyncIterator[bytes]:
+            for piece in pieces:
+                yield piece
+
+        arguments = self.target.upload(call.request_of(fields), fields)
+        try:
+            response = await self._http.request(**arguments, content=content())
+        except httpx.TransportError as error:
+            raise unreachable(self.target.url, error) from error
+        return call.value(response.status_code, response.content)
 
     async def close(self) -> None:
         await self._http.aclose()

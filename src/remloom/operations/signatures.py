@@ -110,7 +110,7 @@ def derive(
     attribute = method or name
     function = getattr(of, attribute)
     signature = inspect.signature(function)
-    hints = typing.get_type_hints(function, function.__globals__ | _NAMES, include_extras=True)
+    hints = typing.get_type_hints(function, _NAMES | function.__globals__, include_extras=True)
     positional = _rest_of(signature, inspect.Parameter.VAR_POSITIONAL)
     open_ended = _rest_of(signature, inspect.Parameter.VAR_KEYWORD)
     callback = next((one for one in _CALLBACKS if one in signature.parameters), "")

@@ -1,0 +1,96 @@
+"""A memory as a stream between a server and a file of one's own."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from ..errors import ConflictError, ServerError
+from ..memory.private_files import create_private
+from ..model import Exported
+
+__all__ = ["BackupFolder", "ExportFile", "pieces_of"]
+
+_PIECE = 1 << 16  # bytes
+_TAIL = 4_096  # bytes in which the last line of an export stands
+
+
+class ExportFile:
+    """A new file, or an open stream, that an export is written into. A context manager."""
+
+    def __init__(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
+        self._path = path
+        self._stack = ExitStack()
+        self._tail = b""
+
+    def __enter__(self) -> ExportFile:
+        if isinstance(self._path, str | os.PathLike):
+            self._stream = self._stack.enter_context(create_private(self._path))
+        else:
+            self._stream = self._path
+        self._stack.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> bool | None:
+        return self._stack.__exit__(*error)  # type: ignore[arg-type]  # as it was given
+
+    def write(self, piece: bytes) -> None:
+        self._stream.write(piece)
+        self._tail = (self._tail + piece)[-_TAIL:]
+
+    def counts(self) -> Exported:
+        """Read how much was exported out of the last line.
+
+        Raises:
+            ServerError: there is none: the export was cut off.
+        """
+        try:
+            return msgspec.json.decode(self._tail.rstrip().rpartition(b"\n")[2], type=Exported)
+        except msgspec.DecodeError as error:
+            raise ServerError("the export was cut off", remedy="export again") from error
+
+
+class BackupFolder:
+    """A new folder that a backup is unpacked into. A context manager."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = Path(path)
+
+    def __enter__(self) -> BackupFolder:
+        if self._path.exists():
+            raise ConflictError(f"{self._path} is there already", remedy="choose a new folder name")
+        self._archive = tempfile.TemporaryFile()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._archive.close()
+
+    def write(self, piece: bytes) -> None:
+        self._archive.write(piece)
+
+    def unpack(self) -> None:
+        """Put the folder in its place, whole or not at all."""
+        self._archive.seek(0)
+        with tempfile.TemporaryDirectory(dir=self._path.absolute().parent) as folder:
+            with tarfile.open(fileobj=self._archive) as archive:
+                archive.extractall(folder, filter="data")
+            (inner,) = Path(folder).iterdir()
+            inner.rename(self._path)
+
+
+@contextmanager
+def pieces_of(path: str | os.PathLike[str] | IO[bytes]) -> Iterator[Iterator[bytes]]:
+    """Give the bytes of a file, or of an open stream, piece by piece."""
+    with ExitStack() as stack:
+        if isinstance(path, str | os.PathLike):
+            stream: IO[bytes] = stack.enter_context(open(path, "rb"))
+        else:
+            stream = path
+        yield iter(lambda: stream.read(_PIECE), b"")
