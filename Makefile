@@ -40,6 +40,7 @@ docs: $(VENV)/.docs ## Build the documentation into site/
 
 bench: $(VENV)/.demo $(VENV)/.bench ## Measure every bar of docs/benchmarks.md (about half an hour)
 	@$(BIN)/python -m bench.run
+	@$(BIN)/python -m bench.serve
 	@$(VENV)/bench/bin/python -m bench.peers
 	@$(VENV)/bench/bin/python -m bench.report
 

@@ -18,9 +18,10 @@ from .caller import Caller
 __all__ = ["AuditedCall", "is_grave"]
 
 MOST_RECORDS = 50  # ids of one call
+_ID_LENGTH = 36
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # where values have the records that they are about
-_HOLDERS = ("hits", "records", "ids")
+_HOLDERS = ("record", "hits", "records", "ids")
 
 
 class AuditedCall:
@@ -59,14 +60,18 @@ def is_grave(operation: Operation) -> bool:
 def _ids(value: Any) -> Iterator[str]:
     """Find the ids of records in a value. A text that is none is content, and stays out."""
     if isinstance(value, str):
-        if _ID.fullmatch(value):
+        if len(value) == _ID_LENGTH and _ID.fullmatch(value):
             yield value
     elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _ids(item)
+        # of a vector, which is long, one number tells that there are none
+        if not (value and isinstance(value[0], float)):
+            for item in value:
+                yield from _ids(item)
     elif isinstance(value, Struct):
-        yield from _ids(getattr(value, "id", None))
-        # a hit has its record, lists of hits their hits
-        for name in ("record", *_HOLDERS):
-            if name in value.__struct_fields__:
+        id = getattr(value, "id", None)
+        if id is not None:
+            yield from _ids(id)
+        # a hit has its record, whose id it gives as its own, lists of hits their hits
+        for name in _HOLDERS:
+            if name in value.__struct_fields__ and not (name == "record" and id is not None):
                 yield from _ids(getattr(value, name))

@@ -66,6 +66,8 @@ def create_app(
             if service is None:
                 working.close()
 
+    operations = _operation_routes(working, workers, (*OPERATIONS, *TOOLS))
+    doors = _mounted(working)
     app = Starlette(
         routes=[
             *health.routes(working),
@@ -75,15 +77,15 @@ def create_app(
             Route("/openapi.json", _describe),
             Route("/v1/tools", tool_list.list_tools),
             *job_events.routes(working),
-            *_operation_routes(working, workers, (*OPERATIONS, *TOOLS)),
-            *_mounted(working),
+            *operations,
+            *doors,
         ],
         middleware=[
             Middleware(RequestIds),
             Middleware(Observed, working.metrics),
             Middleware(make_guard, working),
             Middleware(GZipMiddleware, minimum_size=LEAST_ZIPPED, compresslevel=ZIP_LEVEL),
-            Middleware(_EncodedPaths),
+            Middleware(_Paths, [*operations, *doors]),
         ],
         exception_handlers={HTTPException: _refuse, Exception: _fail},
         lifespan=lifespan,
@@ -145,14 +147,25 @@ def _fail(request: Request, error: Exception) -> Response:
     return unexpected(request.scope["state"].get("request_id", ""))
 
 
-class _EncodedPaths:
-    """Keeps paths below /v1 as they were sent: a label may have a slash in it, as `%2F`."""
+class _Paths:
+    """Keeps paths below /v1 as they were sent, and goes straight to those without parameters.
 
-    def __init__(self, app: ASGIApp) -> None:
+    A label may have a slash in it, as `%2F`. Routes are tried one after another, which takes longer
+    than many an answer.
+    """
+
+    def __init__(self, app: ASGIApp, routes: Iterable[BaseRoute]) -> None:
         self._app = app
+        # only what takes every method itself, and answers its own errors
+        self._straight = {
+            route.path: route.app
+            for route in routes
+            if isinstance(route, Route) and route.methods is None and "{" not in route.path
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("raw_path") or b""
         if path.startswith(b"/v1/"):
             scope["path"] = path.decode("latin-1")
-        await self._app(scope, receive, send)
+        app = self._straight.get(scope["path"]) if scope["type"] == "http" else None
+        await (app or self._app)(scope, receive, send)

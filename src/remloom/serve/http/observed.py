@@ -50,7 +50,8 @@ class Observed:
             raise
         finally:
             self._metrics.request(_route_of(scope), status)
-            LOGGER.info("%s", _line(scope["method"], state, status, perf_counter() - began))
+            if LOGGER.isEnabledFor(logging.INFO):
+                LOGGER.info("%s", _line(scope["method"], state, status, perf_counter() - began))
 
 
 def log_as_json() -> None:
