@@ -89,7 +89,9 @@ def test_a_file_that_is_sent_is_known_by_its_name_and_replaced_under_it(memory, 
     assert not any(str(one.uri).startswith("/") for one in memory.admin.records("resources"))
 
 
-@pytest.mark.parametrize("name", ["../a.txt", "/etc/passwd", "a//b", "a\\b", "a/..", "x\x07", "."])
+@pytest.mark.parametrize(
+    "name", ["../a.txt", "/etc/passwd", "a//b", "a\\b", "a/..", "x\x07", ".", "漢" * 90]
+)
 def test_what_is_no_file_name_is_refused_before_anything_is_read(memory, name):
     with pytest.raises(InvalidInputError, match="no file name"):
         do("read_documents", memory, files=[upload("ok.txt", "Fine."), upload(name, "No.")])
@@ -129,6 +131,8 @@ def test_paths_of_the_server_are_read_below_its_roots_only(tmp_path):
                 do("read_path", memory, path=str(tmp_path / path))
             with pytest.raises(InvalidInputError, match="does not read that path"):
                 do("add_job", memory, kind="read", payload={"source": str(tmp_path / path)})
+        with pytest.raises(InvalidInputError, match="does not read that path"):
+            do("add_job", memory, kind="read", payload={"source": f"{tmp_path}/open/a\0.txt"})
         with pytest.raises(InvalidInputError, match="server's to choose"):
             do("add_job", memory, kind="reembed", payload={"embedder": "none"})
         job = do("add_job", memory, kind="affinity")

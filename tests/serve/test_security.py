@@ -504,3 +504,28 @@ def test_17_nothing_but_its_own_socket_is_opened(home, client, key, monkeypatch)
     assert client.post("/v1/texts", json=text, headers=bearer(key)).status_code == 200
     client.post("/v1/recall", json={"question": "see?"}, headers=bearer(key))
     assert connected == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "scope"),
+    [("read", "admin"), ("reembed", "admin"), ("sweep", "forget"), ("embed_pending", "write")],
+)
+def test_5_a_job_does_nothing_that_its_key_may_not_do(client, home, kind, scope):
+    sent = {"kind": kind, "payload": {"source": "/x"} if kind == "read" else {}}
+    dreamer = make_key(home, "dream")
+    refused = client.post("/v1/jobs", json=sent, headers=bearer(dreamer))
+    assert (refused.status_code, refused.json()["fields"]) == (403, {"scope": scope})
+    allowed = make_key(home, "dream", scope)
+    assert client.post("/v1/jobs", json=sent, headers=bearer(allowed)).status_code != 403
+
+
+def test_5_the_scope_of_each_kind_of_job_is_that_of_its_method():
+    from remloom.jobs.tasks import KINDS
+    from remloom.serve.http.jobs import job_kind
+
+    add_job = next(one for one in OPERATIONS if one.name == "add_job")
+    scopes = {job_kind(one): one.scope for one in OPERATIONS if job_kind(one)}
+    scopes["read"] = next(one.scope for one in OPERATIONS if one.name == "read_path")
+    for kind in KINDS:
+        asked = {add_job.scope, *add_job.also_needs(add_job.takes(kind=kind))}
+        assert asked == {"dream", scopes[kind]}

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from ..errors import InvalidInputError
 from ..jobs import Job
 from ..model import ReadReport
 from ..settings import split_list
 from .bounds import NO_NUL
-from .operation import Operation
+from .operation import Operation, Scope
 from .signatures import OfMemory, derive
 
 __all__ = ["DOCUMENTS", "Upload"]
@@ -25,6 +26,14 @@ __all__ = ["DOCUMENTS", "Upload"]
 _PARTS = re.compile(r"[^/\\\x00-\x1f\x7f]{1,200}")
 # arguments of jobs that name something of the server
 _PATHS = ("source", "held_out", "path")
+# scopes of jobs whose method asks for another than `dream`
+_SCOPES: Mapping[str, Scope] = {
+    "embed_pending": "write",
+    "read": "admin",
+    "reembed": "admin",
+    "sweep": "forget",
+}
+_LONGEST_NAME = 255  # bytes that a file system takes
 _NEVER = ("embedder", "llm", "strategy", "options", "glob", "exclude")
 
 
@@ -111,7 +120,8 @@ class Documents(OfMemory):
 
         Args:
             kind: the method: learn, dream, moments, affinity, consolidate, observe, normalise,
-                embed_pending, reembed, sweep, or read of a path below `serve_read_roots`.
+                embed_pending, sweep, reembed, or read of a path below `serve_read_roots`. A key
+                needs the scope of what is done, too.
             payload: its arguments.
             key: adding the same job under the same key again changes nothing.
             not_before: default now, or the next time of `every`.
@@ -142,7 +152,8 @@ class Documents(OfMemory):
 def _checked_name(name: str) -> str:
     """Refuse what is no relative path of a file."""
     parts = name.split("/")
-    if not all(_PARTS.fullmatch(part) and part not in (".", "..") for part in parts):
+    is_fit = all(_PARTS.fullmatch(part) and part not in (".", "..") for part in parts)
+    if not is_fit or len(parts[-1].encode()) > _LONGEST_NAME:
         raise InvalidInputError(
             f"{name!r:.100} is no file name", remedy='give a name such as "notes/today.md"'
         )
@@ -152,7 +163,8 @@ def _checked_name(name: str) -> str:
 def _below_roots(path: Any, roots: str) -> str:
     """Give a path without links and dots, if it is below a folder that may be read."""
     allowed = [os.path.realpath(root) for root in split_list(roots)]
-    real = os.path.realpath(path) if isinstance(path, str) and os.path.isabs(path) else ""
+    is_path = isinstance(path, str) and os.path.isabs(path) and "\0" not in path
+    real = os.path.realpath(path) if is_path else ""
     if not real or not any(os.path.commonpath([real, root]) == root for root in allowed):
         raise InvalidInputError(
             "this server does not read that path",
@@ -161,9 +173,16 @@ def _below_roots(path: Any, roots: str) -> str:
     return real
 
 
+def _scopes_of_job(values: Any) -> tuple[Scope, ...]:
+    """A worker may do anything: what a key may not do itself it may not have done."""
+    return (_SCOPES[values.kind],) if values.kind in _SCOPES else ()
+
+
 DOCUMENTS: tuple[Operation, ...] = (
     derive("read_documents", "POST /v1/documents", "write", of=Documents, idempotent=True,
            is_long=True),
     derive("read_path", "POST /v1/paths", "admin", of=Documents, idempotent=True, is_long=True),
-    derive("add_job", "POST /v1/jobs", "dream", of=Documents),
+    replace(
+        derive("add_job", "POST /v1/jobs", "dream", of=Documents), also_needs=_scopes_of_job
+    ),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -52,6 +52,7 @@ class Operation(Struct, frozen=True, kw_only=True):
         gives: the type of what it returns; `None` for nothing.
         does: called as `does(memory, values, progress)`; `progress` may be None.
         scope: what a key must have to call it.
+        also_needs: gives the scopes that a key must have beside it, by what it is called with.
         route: over HTTP; None for what has a door of its own there.
         method: of `Memory` ("recall", "profile.set") whose arguments and value these are; empty for
             what is made for agents.
@@ -82,3 +83,4 @@ class Operation(Struct, frozen=True, kw_only=True):
     carries: Literal["", "in", "out"] = ""
     documented: Callable[..., Any] | None = None
     text: Callable[[Any], str] | None = None
+    also_needs: Callable[[Any], Collection[Scope]] | None = None

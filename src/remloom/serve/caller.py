@@ -33,19 +33,25 @@ class Caller(Struct, frozen=True, kw_only=True):
         concerns_all = operation.needs == "home"
         return operation.scope in self.scopes and (self.of_home or not concerns_all)
 
-    def check(self, operation: Operation) -> None:
+    def check(self, operation: Operation, values: Struct | None = None) -> None:
         """Refuse an operation that it may not call.
+
+        Args:
+            values: what it is called with, once that is known.
 
         Raises:
             ForbiddenError: its key lacks the scope, or is a tenant's and this concerns all of them.
             InvalidInputError: it names no tenant.
         """
-        if operation.scope not in self.scopes:
-            raise ForbiddenError(
-                f"this key may not {operation.name}: it has no scope {operation.scope!r}",
-                remedy=f"ask for a key with it: remloom keys create --scopes {operation.scope}",
-                scope=operation.scope,
-            )
+        also = operation.also_needs
+        needed = also(values) if also is not None and values is not None else ()
+        for scope in (operation.scope, *needed):
+            if scope not in self.scopes:
+                raise ForbiddenError(
+                    f"this key may not {operation.name}: it has no scope {scope!r}",
+                    remedy=f"ask for a key with it: remloom keys create --scopes {scope}",
+                    scope=scope,
+                )
         if not self.may(operation):
             raise ForbiddenError(
                 f"this key may not {operation.name}: it is of tenant {self.tenant!r} alone",

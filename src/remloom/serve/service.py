@@ -75,7 +75,7 @@ class Service:
             TimeLimitError: it takes longer than the setting `serve_timeout`.
             RemloomError: whatever the operation raises.
         """
-        caller.check(operation)
+        caller.check(operation, values)
         with self.metrics.operation(operation.name):
             return await self._call(caller, operation, values, progress)
 

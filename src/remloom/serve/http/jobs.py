@@ -26,6 +26,7 @@ _KINDS = {
     "profile.normalise": "normalise",
     "embed_pending": "embed_pending",
     "admin.reembed": "reembed",
+    "admin.sweep": "sweep",
 }
 
 
