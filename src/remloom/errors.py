@@ -257,7 +257,7 @@ class ChangedError(ConflictError):
 
 
 class GoneError(ConflictError):
-    """Records to be derived from were forgotten meanwhile. Nothing was written. Fields: `ids`."""
+    """What this is about was forgotten meanwhile. Nothing was written. Fields: `ids`, if known."""
 
 
 class LeaseLostError(ConflictError):

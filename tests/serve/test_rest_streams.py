@@ -152,6 +152,58 @@ def test_a_write_that_a_killed_process_began_is_done_again_without_doubling(clie
     assert len(client.get("/v1/moments/types/event").json()) == 1
 
 
+def test_a_reply_goes_with_what_is_forgotten_and_its_write_is_not_done_again(client):
+    def send(path, key, **body):
+        return client.post(path, json=body, headers={"Idempotency-Key": key})
+
+    def remember():
+        return send("/v1/tools/remember", "kept-1", text="Walter Wombatson lives in Quito.")
+
+    def call():
+        value = {"slot": "identity.name", "value": "Zebedee"}
+        return send("/v1/profile/set", "kept-2", **value)
+
+    def note():
+        return send("/v1/moments", "kept-3", moment=moment())
+
+    (id,) = remember().json()["ids"]
+    assert call().json()["value"] == "Zebedee"
+    noted = note().json()
+    assert call().headers["idempotent-replayed"] == "true"
+    assert client.post("/v1/profile/forget", json={"slot": "identity.name"}).status_code == 200
+    for again in (call(), remember()):
+        assert again.status_code == 410
+        assert "Zebedee" not in again.text
+        assert "Wombatson" not in again.text
+    # one of ids alone stays until its record goes
+    assert note().json() == noted
+    assert client.post("/v1/forget", json={"targets": [id, noted]}).status_code == 200
+    assert note().status_code == 410
+    for gone in (id, noted):
+        assert client.get(f"/v1/records/{gone}").status_code == 404
+    with client.app.state.service.tenants.opened("acme") as memory:
+        kv = memory.admin.store.kv
+        left = [e.value for name in ("replies", "reply_bodies") for e in kv.list(name)]
+    assert not any(word in value for value in left for word in (b"Zebedee", b"Wombatson"))
+
+
+def test_a_key_holds_for_jobs_and_streams_too(client):
+    key = {"Idempotency-Key": "jobs-1"}
+    added = [
+        client.post("/v1/learn", json={}, headers={**key, "Prefer": "respond-async"})
+        for _ in range(2)
+    ]
+    assert [one.status_code for one in added] == [202, 202]
+    assert added[0].headers["location"] == added[1].headers["location"]
+    assert added[1].headers["idempotent-replayed"] == "true"
+    assert client.post("/v1/learn", json={}, headers=key).status_code == 422
+    key = {"Idempotency-Key": "stream-1", "Accept": "text/event-stream"}
+    sent = [client.post("/v1/sweep", json={}, headers=key) for _ in range(2)]
+    results = [one.text.partition("event: result")[2] for one in sent]
+    assert results[0]
+    assert results[0] == results[1]
+
+
 def test_everything_is_described(client):
     described = client.get("/openapi.json").json()
     recall = described["paths"]["/v1/recall"]["post"]

@@ -17,7 +17,7 @@ from remloom.errors import (
 from remloom.memory.api_keys import SCOPES
 from remloom.operations import METHODS, Hints, Operation
 from remloom.serve.caller import Caller
-from remloom.serve.service import Service
+from remloom.serve.service import STREAMS, Service
 from remloom.settings import Settings
 
 TABLE = {one.name: one for one in METHODS}
@@ -125,6 +125,28 @@ def test_heavy_calls_beyond_the_limit_are_told_to_come_back(service):
             go.set()
         # and afterwards there is room again
         await service.call(caller(), heavy, NOTHING())
+
+    anyio.run(run)
+
+
+def test_those_who_read_a_stream_slowly_stand_in_nobodys_way(service):
+    read = threading.Event()
+    slow = operation(lambda *_: read.wait(5), carries="out")
+    quick = operation(lambda *_: "done")
+    long = operation(lambda *_: "done", is_long=True)
+
+    async def run():
+        async with anyio.create_task_group() as group:
+            for _ in range(STREAMS):
+                group.start_soon(service.call, caller(), slow, NOTHING())
+            await anyio.sleep(0.05)
+            with pytest.raises(BusyError):
+                await service.call(caller(), slow, NOTHING())
+            for other in (quick, long):
+                assert await service.call(caller(tenant="other"), other, NOTHING()) == "done"
+            # a stream may take longer than other calls
+            await anyio.sleep(0.4)
+            read.set()
 
     anyio.run(run)
 

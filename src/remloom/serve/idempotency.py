@@ -1,15 +1,18 @@
 """Writes that are sent twice and done once: a client says which are the same by a key of its own.
 
-The reply of a write is kept for a day in the tenant's own store, as encrypted as its records, and
-goes when a record that it names is forgotten.
+The reply of a write is kept for a day in the tenant's own store, as encrypted as its records. One
+of ids alone goes when one of these is forgotten; any other may tell of what is forgotten by another
+name, and goes with whatever is forgotten. That the write was done is known all the same.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
 from threading import Lock
 from typing import Any
 from uuid import NAMESPACE_URL, uuid4, uuid5
@@ -18,31 +21,36 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..errors import ConflictError, InvalidInputError
+from ..errors import ConflictError, GoneError, InvalidInputError
 from ..kv import Entry, KeyValue
 from ..memory.memory import Memory
 from ..model import Message, Moment
 from ..operations import Operation
+from ..store.forget import ANY_FORGETTING
 from .caller import Caller
 
 __all__ = ["Kept", "Replies", "may_be_kept"]
 
 NAMESPACE = "replies"
+BODIES = "reply_bodies"
 KEPT = 24 * 3600.0  # seconds
 STALE = 120.0  # seconds after which a write of another process is taken for broken off
 LONGEST_KEY = 255  # characters
 PRUNED = 3600.0  # seconds between two times that old replies of a tenant are dropped
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PROCESS = f"{os.getpid()}-{uuid4().hex}"
 
 
 class Kept(Struct, frozen=True, kw_only=True):
     """A reply as it is kept."""
 
-    request: str  # a hash of what was asked
+    # a hash of what was asked, which nobody can guess at who does not know the client's key
+    request: str
     process: str  # that works at it, or did
     at: float  # seconds since 1970
     done: bool = False
-    body: bytes = b""  # JSON; empty: there is nothing to say
+    has_body: bool = False
+    body: bytes = b""  # JSON; kept in an entry of its own
     is_repeated: bool = False  # it was done before
 
 
@@ -54,14 +62,20 @@ class Replies:
         self._pruned: dict[str, float] = {}
         self._lock = Lock()
 
-    def once(self, operation: Operation, caller: Caller, key: str) -> Operation:
+    def once(
+        self, operation: Operation, caller: Caller, key: str, *, manner: str = ""
+    ) -> Operation:
         """Give an operation that does its work once for a key of a caller, and returns a `Kept`.
 
         What failed is not kept: it may be tried again.
 
+        Args:
+            manner: of those in which it can be asked for, where their replies differ.
+
         Raises (the operation):
             InvalidInputError: the key was given with another request.
             ConflictError: the same is being done just now.
+            GoneError: it was done, and what it answered was forgotten.
         """
         if not 0 < len(key) <= LONGEST_KEY or not key.isprintable():
             raise InvalidInputError(
@@ -71,15 +85,23 @@ class Replies:
         name = hashlib.sha256(f"{caller.key_id}\0{key}".encode()).hexdigest()
 
         def does(memory: Memory, values: Any, progress: Any) -> Kept:
-            return self._once(memory, operation, name, values)
+            asked = f"{key}\0{operation.name}\0{manner}\0".encode() + msgspec.json.encode(values)
+            new = Kept(request=hashlib.sha256(asked).hexdigest(), process=_PROCESS, at=time.time())
+            return self._once(memory, name, new, partial(operation.does, memory), values, progress)
 
         return replace(operation, does=does)
 
-    def _once(self, memory: Memory, operation: Operation, name: str, values: Any) -> Kept:
+    def _once(
+        self,
+        memory: Memory,
+        name: str,
+        new: Kept,
+        does: Callable[[Any, Any], Any],
+        values: Any,
+        progress: Any,
+    ) -> Kept:
         kv = memory.admin.store.kv
         place = (memory.admin.tenant, name)
-        asked = operation.name.encode() + b"\0" + msgspec.json.encode(values)
-        new = Kept(request=hashlib.sha256(asked).hexdigest(), process=_PROCESS, at=time.time())
         with self._lock:
             if place in self._working:
                 raise _going_on()
@@ -91,16 +113,17 @@ class Replies:
             self._prune(memory.admin.tenant, kv)
             try:
                 # what has no id gets the same one when a write that was killed is done again
-                value = operation.does(memory, _with_ids(values, name), None)
+                value = does(_with_ids(values, name), progress)
             except BaseException:
                 kv.put([], deleted=[(NAMESPACE, name)])
                 raise
-            done = replace(
-                new, done=True, body=b"" if value is None else msgspec.json.encode(value)
-            )
-            refs = tuple(dict.fromkeys(_ids(msgspec.to_builtins(value, enc_hook=str))))
-            kv.put([Entry(NAMESPACE, name, msgspec.json.encode(done), refs)])
-            return done
+            done = replace(new, done=True, has_body=value is not None)
+            entries = [Entry(NAMESPACE, name, msgspec.json.encode(done))]
+            body = msgspec.json.encode(value) if done.has_body else b""
+            if body:
+                entries.append(Entry(BODIES, name, body, _refs(value)))
+            kv.put(entries)
+            return replace(done, body=body)
         finally:
             with self._lock:
                 self._working.discard(place)
@@ -111,8 +134,9 @@ class Replies:
             return
         self._pruned[tenant] = time.monotonic()
         old = [
-            (NAMESPACE, entry.key)
+            (namespace, entry.key)
             for entry in kv.list(NAMESPACE)
+            for namespace in (NAMESPACE, BODIES)
             if msgspec.json.decode(entry.value, type=Kept).at < time.time() - KEPT
         ]
         if old:
@@ -137,7 +161,7 @@ def _begin(kv: KeyValue, name: str, new: Kept) -> Kept | None:
                 remedy="take a new key for each write",
             )
         if known.done:
-            return replace(known, is_repeated=True)
+            return _with_body(kv, name, known)
         if _is_going_on(known):
             raise _going_on()
     version = stored.version if stored is not None else 0
@@ -146,6 +170,17 @@ def _begin(kv: KeyValue, name: str, new: Kept) -> Kept | None:
     except ConflictError:
         raise _going_on() from None
     return None
+
+
+def _with_body(kv: KeyValue, name: str, known: Kept) -> Kept:
+    """Give what a write answered, if it was not forgotten."""
+    body = kv.get(BODIES, name) if known.has_body else None
+    if known.has_body and body is None:
+        raise GoneError(
+            "this write was done, and something was forgotten since: its reply is not kept",
+            remedy="do not send it again; to write what was forgotten anew, take a new key",
+        )
+    return replace(known, is_repeated=True, body=body.value if body is not None else b"")
 
 
 def _is_going_on(known: Kept) -> bool:
@@ -187,14 +222,11 @@ def _with_id(item: Any, name: str) -> Any:
     return item
 
 
-def _ids(value: Any) -> Iterator[str]:
-    """Yield what may be ids of records in a reply."""
-    if isinstance(value, str):
-        if len(value) == 36:
-            yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _ids(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _ids(item)
+def _refs(value: Any) -> tuple[str, ...]:
+    """Give the refs of a reply: with which of what is forgotten it goes."""
+    ids = [value] if isinstance(value, str) else value
+    if isinstance(ids, list | tuple) and all(
+        isinstance(id, str) and _ID.fullmatch(id) for id in ids
+    ):
+        return tuple(dict.fromkeys(ids))
+    return (ANY_FORGETTING,)

@@ -28,6 +28,7 @@ __all__ = ["Service"]
 
 AT_ONCE = 8  # calls that run at the same time, of all tenants together
 WAITING = 1_000  # calls that wait for their turn at most
+STREAMS = 4  # exports and backups that are sent at the same time
 LONG = 6 * 3600.0  # seconds for a call that may take minutes
 HEAVY_RETRY = 10  # seconds after which a heavy call may try again
 
@@ -51,6 +52,8 @@ class Service:
         )
         self._places = CapacityLimiter(AT_ONCE)
         self._heavy = CapacityLimiter(max(1, settings.serve_heavy))
+        # a client that reads slowly holds the place of its stream, and no other
+        self._streams = CapacityLimiter(STREAMS)
         # of the places above; a thread that nobody waits for any more still has its own
         self._threads = CapacityLimiter(float("inf"))
 
@@ -82,8 +85,8 @@ class Service:
     async def _call(
         self, caller: Caller, operation: Operation, values: Struct, progress: Progress | None
     ) -> Any:
-        limiter = self._heavy if operation.is_long else self._places
-        seconds = LONG if operation.is_long else self.settings.serve_timeout
+        limiter = self._limiter(operation)
+        seconds = self.settings.serve_timeout if limiter is self._places else LONG
         place = await self._take_place(limiter, seconds)
         loop = asyncio.get_running_loop()
         # taken by the thread that begins, or by whoever no longer waits for it to begin
@@ -114,10 +117,15 @@ class Service:
         self.tenants.close()
         self.keys.close()
 
+    def _limiter(self, operation: Operation) -> CapacityLimiter:
+        if operation.carries == "out":
+            return self._streams
+        return self._heavy if operation.is_long or operation.carries else self._places
+
     async def _take_place(self, limiter: CapacityLimiter, seconds: float) -> object:
         """Wait for a place among those that work; one that may take minutes does not wait."""
         place = object()
-        if limiter is self._heavy:
+        if limiter is not self._places:
             try:
                 limiter.acquire_on_behalf_of_nowait(place)
             except anyio.WouldBlock:

@@ -30,6 +30,7 @@ from .remaining_words import ForgottenWords, find_remaining_words
 from .specs import ChunkRange, NameSpec
 
 __all__ = [
+    "ANY_FORGETTING",
     "Build",
     "Remade",
     "Remake",
@@ -47,6 +48,9 @@ _TOLD = ("about", "attended_by")
 # edges of a name beyond those that go, from which it is not asked whose they are: it is known
 # elsewhere
 _MANY = 64
+
+# the ref of an entry whose texts cannot be told apart: it goes with whatever is forgotten
+ANY_FORGETTING = "forgetting:any"
 
 RemovedRecords: TypeAlias = Mapping[str, Record]  # by id
 
@@ -253,7 +257,7 @@ def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
     ]
     return replace(
         batch,
-        deleted=(*plan.removed, *label_refs),
+        deleted=(*plan.removed, *label_refs, ANY_FORGETTING),
         deleted_edges=(*moved, *plan.cut),
         deleted_entries=tuple(deleted_entries),
         exact=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from ...errors import AuthenticationError, RemloomError
+from ...jobs import Job
 from ...operations import Operation
 from ..caller import Caller
 from ..idempotency import Kept, Replies, may_be_kept
@@ -93,13 +94,13 @@ class Endpoint:
         if operation.carries == "in":
             service = self._service
             return answer(await receive_stream(request, service, caller, operation, values))
+        key = request.headers.get("idempotency-key") if may_be_kept(operation) else None
         if job_kind(operation) and prefers_job(request):
-            return await self._queue(caller, operation, values)
+            return await self._queue(caller, operation, values, key)
         if operation.is_long and wants_events(request):
-            work = partial(self._service.call, caller, operation, values)
+            work = partial(self._work, caller, operation, values, key)
             return stream_events(work, request.scope["state"].get("request_id", ""))
-        key = request.headers.get("idempotency-key")
-        if key is not None and may_be_kept(operation):
+        if key is not None:
             once = self._replies.once(operation, caller, key)
             return _repeated(await self._service.call(caller, once, values))
         value = await self._service.call(caller, operation, values)
@@ -107,12 +108,36 @@ class Endpoint:
             self._workers.ring(caller.tenant)
         return answer(value)
 
-    async def _queue(self, caller: Caller, operation: Operation, values: Struct) -> Response:
-        job = await self._service.call(caller, queued(operation), values)
+    async def _work(
+        self,
+        caller: Caller,
+        operation: Operation,
+        values: Struct,
+        key: str | None,
+        progress: Callable[..., None],
+    ) -> Any:
+        """Do what is streamed; once, if it has a key."""
+        if key is None:
+            return await self._service.call(caller, operation, values, progress)
+        once = self._replies.once(operation, caller, key)
+        kept = await self._service.call(caller, once, values, progress)
+        return msgspec.Raw(kept.body or b"null")
+
+    async def _queue(
+        self, caller: Caller, operation: Operation, values: Struct, key: str | None
+    ) -> Response:
+        adding, is_repeated = queued(operation), False
+        if key is None:
+            job = await self._service.call(caller, adding, values)
+        else:
+            once = self._replies.once(adding, caller, key, manner="job")
+            kept = await self._service.call(caller, once, values)
+            job, is_repeated = msgspec.json.decode(kept.body, type=Job), kept.is_repeated
         self._workers.ring(caller.tenant)
         headers = {
             "Location": f"/v1/jobs/{quote(job.id, safe='')}",
             "Preference-Applied": "respond-async",
+            **_replayed(is_repeated),
         }
         body = msgspec.json.encode(job)
         return Response(body, 202, headers=headers, media_type="application/json")
@@ -139,7 +164,11 @@ def answer(value: Any) -> Response:
 
 def _repeated(kept: Kept) -> Response:
     """Answer with a reply that may have been given before."""
-    headers = {"Idempotent-Replayed": "true"} if kept.is_repeated else {}
+    headers = _replayed(kept.is_repeated)
     if not kept.body:
         return Response(status_code=204, headers=headers)
     return Response(kept.body, headers=headers, media_type="application/json")
+
+
+def _replayed(is_repeated: bool) -> dict[str, str]:
+    return {"Idempotent-Replayed": "true"} if is_repeated else {}
