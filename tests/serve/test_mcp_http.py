@@ -81,3 +81,18 @@ def test_a_body_that_is_no_request_is_refused(client):
             "/mcp", content=body, headers={**ACCEPT, "Content-Type": "application/json"}
         )
         assert 400 <= reply.status_code < 500
+
+
+def test_no_error_tells_where_the_files_of_the_server_are(tmp_path):
+    with served(tmp_path) as client:
+        (tmp_path / "tenants" / "acme" / "memory.db").write_bytes(b"no database at all" * 1000)
+        call = {"name": "lookup", "arguments": {"labels": ["x"]}}
+        for method, params in {
+            "tools/call": call,
+            "resources/read": {"uri": "memory://stats"},
+            "prompts/get": {"name": "context", "arguments": {"question": "x"}},
+        }.items():
+            answer = post(client, method, params)
+            assert "rror" in answer.text
+            assert str(tmp_path) not in answer.text
+        assert str(tmp_path) not in client.get("/v1/stats").text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
+from typing import Any
 
 import msgspec
 from starlette.exceptions import HTTPException
@@ -13,7 +14,15 @@ from starlette.responses import Response
 from ... import errors
 from ...errors import RemloomError
 
-__all__ = ["MEDIA_TYPE", "STATUSES", "problem", "refusal", "status_of", "unexpected"]
+__all__ = [
+    "MEDIA_TYPE",
+    "STATUSES",
+    "problem",
+    "refusal",
+    "status_of",
+    "unexpected",
+    "without_paths",
+]
 
 MEDIA_TYPE = "application/problem+json"
 # where each error is explained; nothing is fetched from there
@@ -83,11 +92,8 @@ def problem(
     Args:
         status: instead of that of its class.
     """
-    shown = error.as_dict()
-    name, message, remedy = (shown.pop(key) for key in ("error", "message", "remedy"))
-    fields = {key: value for key, value in shown.items() if key not in _HIDDEN}
-    if isinstance(error, _OF_THE_SERVER):
-        message, remedy = (_FILE.sub("…", text) for text in (message, remedy))
+    fields = without_paths(error)
+    name, message, remedy = (fields.pop(key) for key in ("error", "message", "remedy"))
     code = status or status_of(error)
     sent = dict(headers or {})
     if code in (429, 503):
@@ -95,6 +101,18 @@ def problem(
     if code == 401:
         sent.setdefault("WWW-Authenticate", "Bearer")
     return _response(code, name, message, remedy, fields, request_id, sent)
+
+
+def without_paths(error: RemloomError) -> dict[str, Any]:
+    """Give the facts of an error, without what is the server's own business: where its files are.
+
+    >>> without_paths(errors.StoreError("/srv/home/acme is damaged", home="/srv/home"))["message"]
+    '… is damaged'
+    """
+    shown = {key: value for key, value in error.as_dict().items() if key not in _HIDDEN}
+    if isinstance(error, _OF_THE_SERVER):
+        shown |= {key: _FILE.sub("…", shown[key]) for key in ("message", "remedy")}
+    return shown
 
 
 def refusal(error: HTTPException, request_id: str = "") -> Response:

@@ -19,6 +19,7 @@ from ...operations.tools.recall import RECALL
 from ..caller import Caller
 from ..service import Service
 from .lenient import take
+from .tools import error_text
 
 __all__ = ["PROMPTS", "get_prompt"]
 
@@ -47,7 +48,7 @@ async def get_prompt(
         values, _ = take(RECALL, arguments)
         recalled = await service.call(caller, RECALL, values)
     except RemloomError as error:
-        raise MCPError(INVALID_PARAMS, str(error)) from None
+        raise MCPError(INVALID_PARAMS, error_text(error)) from None
     known = RECALL.text(recalled) if RECALL.text else ""
     text = f"{known}\n\nThe question: {arguments['question']}"
     message = PromptMessage(role="user", content=TextContent(type="text", text=text))

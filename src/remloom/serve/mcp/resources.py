@@ -20,6 +20,7 @@ from ...operations import Operation
 from ...operations.tools.show import SHOW
 from ..caller import Caller
 from ..service import Service
+from .tools import error_text
 
 __all__ = ["RESOURCES", "TEMPLATES", "read_resource"]
 
@@ -60,7 +61,7 @@ async def read_resource(service: Service, caller: Caller, uri: str) -> ReadResou
     try:
         text, mime_type = await _read(service, caller, uri)
     except RemloomError as error:
-        raise MCPError(INVALID_PARAMS, str(error), {"uri": uri}) from None
+        raise MCPError(INVALID_PARAMS, error_text(error), {"uri": uri}) from None
     contents = TextResourceContents(uri=uri, mime_type=mime_type, text=text)
     return ReadResourceResult(contents=[contents])
 

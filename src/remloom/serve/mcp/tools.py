@@ -12,11 +12,12 @@ from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
 from ...errors import RemloomError
 from ...operations import TOOLS, Operation
 from ..caller import Caller
+from ..http.problems import without_paths
 from ..service import Service
 from .lenient import take
 from .schemas import WRAPPED, input_schema, is_wrapped, output_schema
 
-__all__ = ["META", "call_tool", "tools_of"]
+__all__ = ["META", "call_tool", "error_text", "tools_of"]
 
 META = "dev.remloom/"  # before the names of what we put into `_meta`
 _log = logging.getLogger(__name__)
@@ -59,7 +60,7 @@ async def call_tool(
         values, left_out = take(operation, arguments)
         value = await service.call(caller, operation, values)
     except RemloomError as error:
-        return _failed(str(error), error.as_dict())
+        return _failed(error_text(error), without_paths(error))
     except Exception as error:
         # the traceback is for the log; it may have paths of the server in it
         _log.exception("the tool %s failed", operation.name)
@@ -71,6 +72,13 @@ async def call_tool(
         structured_content={WRAPPED: built} if is_wrapped(operation) else built or {},
         _meta={f"{META}left_out": left_out} if left_out else None,
     )
+
+
+def error_text(error: RemloomError) -> str:
+    """Write an error as a model reads it, without what is the server's own business."""
+    shown = without_paths(error)
+    remedy = shown["remedy"]
+    return f"{shown['message']}\n  remedy: {remedy}" if remedy else str(shown["message"])
 
 
 def _failed(text: str, fields: dict[str, Any]) -> CallToolResult:
