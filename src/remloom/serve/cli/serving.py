@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -56,6 +59,7 @@ def serve(
     )
     host, port = parse_bind(settings.serve_bind)
     app = _app(settings)
+    listening = _listen(host, port)
     import uvicorn
 
     from ..guard.first_key import first_key
@@ -65,12 +69,12 @@ def serve(
     if made is not None:
         echo(f"API key, shown this once, for tenant {made.tenant}: {made.key}", err=True)
     shown = f"[{host}]" if ":" in host else host
-    echo(f"serving {settings.shown_home} at http://{shown}:{port}", err=True)
-    echo(f"what it offers: http://{shown}:{port}/openapi.json", err=True)
-    uvicorn.run(
+    # with port 0 the system has chosen one
+    url = f"http://{shown}:{listening.getsockname()[1]}"
+    echo(f"serving {settings.shown_home} at {url}", err=True)
+    echo(f"pages: {url}/ui/, MCP: {url}/mcp, REST: {url}/openapi.json", err=True)
+    config = uvicorn.Config(
         app,
-        host=host,
-        port=port,
         access_log=False,
         log_level="warning",
         server_header=False,
@@ -80,6 +84,11 @@ def serve(
         timeout_keep_alive=KEPT_ALIVE,
         limit_concurrency=AT_ONCE,
     )
+    server = uvicorn.Server(config)
+    with listening, suppress(KeyboardInterrupt):
+        server.run(sockets=[listening])
+    if not server.started:
+        sys.exit(1)
 
 
 def _joined(listed: str, given: tuple[str, ...]) -> str:
@@ -105,6 +114,25 @@ def _app(settings: Settings) -> Starlette:
         return create_app(settings)
     except ModuleNotFoundError as error:
         raise SettingsError("this server has no guard, and does not start without one") from error
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Take the address, so that whatever else is done at the start is done by one server."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    if sys.platform != "win32":
+        # elsewhere two servers could then have one port
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise SettingsError(
+            f"cannot listen at {host}:{port}: {(error.strerror or str(error)).lower()}",
+            remedy="give another port, such as --bind 127.0.0.1:8766, or end what listens there",
+            setting="serve_bind",
+        ) from None
+    return listening
 
 
 def parse_bind(text: str) -> tuple[str, int]:
