@@ -135,6 +135,8 @@ def test_errors_are_those_of_memory(memory: Client) -> None:
     assert unknown.value.remedy
     with pytest.raises(InvalidInputError, match="count_tokens cannot be given to a server"):
         memory.recall("x", count_tokens=len)
+    with pytest.raises(UnknownNameError, match="unknown option 'limt'"):
+        memory.recall("x", limt=3)  # type: ignore[call-arg]
     with pytest.raises(TypeError):
         memory.recall()  # type: ignore[call-arg]
 

@@ -126,6 +126,15 @@ def test_a_client_is_told_how_to_start_the_server(name, tmp_path):
     assert entry["env"] == {"REMLOOM_HOME": str(tmp_path), "REMLOOM_TENANT": "me"}
 
 
+def test_a_client_is_told_the_home_and_tenant_of_the_shell(tmp_path, monkeypatch):
+    monkeypatch.setenv("REMLOOM_HOME", str(tmp_path))
+    monkeypatch.setenv("REMLOOM_TENANT", "me")
+    entry = msgspec.json.decode(print_config("--print-config", "cursor"))["mcpServers"]["remloom"]
+    assert entry["env"] == {"REMLOOM_HOME": str(tmp_path), "REMLOOM_TENANT": "me"}
+    monkeypatch.setenv("REMLOOM_HOME", "postgresql://u:secret@db/memories")
+    assert "secret" not in print_config("--print-config", "cursor")
+
+
 def test_a_client_that_is_not_known_has_the_nearest_named():
     result = CliRunner().invoke(program, ["mcp", "--print-config", "claude-desktp"])
     assert result.exit_code == 2

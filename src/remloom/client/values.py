@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ..errors import InvalidInputError, unencodable
+from ..errors import InvalidInputError, UnknownNameError, unencodable
 from ..memory.arguments import check_kind, check_text, edge_type_names
 from ..model import Edge, Entity, Moment, Record, Resource
 from ..operations import Operation
@@ -29,6 +29,8 @@ _WRITTEN: dict[str, Any] = {
     "moment": Moment,
     "edge": Edge,
 }
+# keywords that mean something only in the process that holds the memory
+_HERE = ("count_tokens",)
 _CALLBACKS = ("progress", "on_turn", "told")
 
 
@@ -76,6 +78,10 @@ class Arguments:
             self.fields[name] = _plain(values)
             return
         for key, value in values.items():
+            if key not in _HERE:
+                known = self._operation.takes.__struct_fields__
+                if key not in known:
+                    raise UnknownNameError("option", key, known)
             self._add(key, value)
 
     def _add_options(self, options: Any) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
-
 from .documents import DOCUMENTS
 from .methods import METHODS
 from .operation import Operation
@@ -15,6 +12,3 @@ from .transfer import TRANSFER
 __all__ = ["METHODS", "OPERATIONS"]
 
 OPERATIONS: tuple[Operation, ...] = (*METHODS, *RECORDS, *DOCUMENTS, *READER, *TRANSFER)
-
-# msgspec 0.22: with schemas made of many structs, the last collection of a process may crash
-atexit.register(gc.freeze)

@@ -53,13 +53,16 @@ def _print_config(call: Call, toolset: Toolset, read_only: bool, name: str) -> N
         raise UnknownNameError("client", name, [*clients()])
     arguments = [] if toolset == "default" else ["--tools", toolset]
     arguments += ["--read-only"] if read_only else []
+    settings = call.settings()
     environment = {}
-    if call.home:
-        # the client starts the server in a folder of its own
-        is_url = "://" in call.home
-        environment["REMLOOM_HOME"] = call.home if is_url else os.path.abspath(call.home)
-    if call.tenant:
-        environment["REMLOOM_TENANT"] = call.tenant
+    # the client starts the server in a folder and with variables of its own
+    if "://" not in settings.home:
+        environment["REMLOOM_HOME"] = os.path.abspath(settings.home)
+    elif call.home:
+        # a URL of the environment may have a password: it is written only where it is asked for
+        environment["REMLOOM_HOME"] = call.home
+    if call.tenant or settings.tenant != "default":
+        environment["REMLOOM_TENANT"] = settings.tenant
     config = write_config(name, arguments, environment)
     client = clients()[name]
     call.show({"client": name, "file": client.file, "config": config}, lambda: config)

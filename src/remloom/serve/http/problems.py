@@ -26,7 +26,7 @@ __all__ = [
 
 MEDIA_TYPE = "application/problem+json"
 # where each error is explained; nothing is fetched from there
-TYPES = "https://remloom.readthedocs.io/rest/#"
+TYPES = "https://remloom.readthedocs.io/serving/#"
 RETRY_AFTER = 1  # seconds, where the error does not say
 
 # The status of an error, or else that of the nearest class above it.
