@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from ipaddress import ip_address
 
 from ...errors import ConflictError, SettingsError
 from ...memory.api_keys import ApiKeys, NewApiKey, Scope
 from ...memory.home import Home
 from ...settings import Settings
+from .origins import is_loopback
 
-__all__ = ["first_key", "is_loopback"]
+__all__ = ["first_key"]
 
 # a key of one tenant has no use for the numbers of the whole server
 _FIRST: tuple[Scope, ...] = ("read", "write", "forget", "dream", "admin")
@@ -37,17 +37,3 @@ def first_key(keys: ApiKeys, settings: Settings, *, others: bool = False) -> New
     with suppress(ConflictError):
         Home(settings.home, key=settings.key or None).create(settings.tenant)
     return keys.create("first", _FIRST, tenant=settings.tenant)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host of a URL or an address to listen on is this machine.
-
-    >>> is_loopback("[::1]"), is_loopback("localhost"), is_loopback("0.0.0.0")
-    (True, True, False)
-    """
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

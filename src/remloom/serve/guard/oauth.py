@@ -14,7 +14,7 @@ from ...errors import AuthenticationError, ForbiddenError, MissingExtraError, Se
 from ...memory.api_keys import SCOPES, Scope
 from ...settings import Settings, split_list
 from ..caller import Caller
-from .first_key import is_loopback
+from .origins import is_loopback
 
 __all__ = ["METADATA", "AccessTokens", "open_tokens"]
 

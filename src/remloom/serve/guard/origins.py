@@ -7,13 +7,13 @@ has to be the server's own, or one that is listed.
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from ...errors import ForbiddenError, MisdirectedError, SettingsError
 from ...settings import Settings, split_list
-from .first_key import is_loopback
 
-__all__ = ["Origins"]
+__all__ = ["Origins", "is_loopback"]
 
 _WEB = ("http", "https")
 
@@ -68,6 +68,20 @@ class Origins:
     def is_listed(self, origin: str) -> bool:
         """Whether pages of another origin may call this server, and read its answers."""
         return origin.lower() in self._origins
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host of a URL or an address to listen on is this machine.
+
+    >>> is_loopback("[::1]"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 def _host_of(host: str) -> str:

@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ...operations import OPERATIONS, TOOLS, Operation
 from ...settings import Settings
 from ..guard import metadata_routes, session_routes
+from ..guard.middleware import Guard
 from ..idempotency import Replies
 from ..service import Service
 from ..workers import Workers
@@ -53,7 +54,7 @@ def create_app(
         guard: stands before all routes; default that of `remloom.serve.guard`.
     """
     working = service or Service(settings)
-    make_guard = guard or _guard()
+    make_guard = guard or Guard
     workers = Workers(working, settings.serve_workers)
 
     @asynccontextmanager
@@ -92,13 +93,6 @@ def create_app(
     )
     app.state.service = working
     return app
-
-
-def _guard() -> MakeGuard:
-    # never a server without its guard
-    module = import_module("remloom.serve.guard.middleware")
-    make: MakeGuard = module.Guard
-    return make
 
 
 def _mounted(service: Service) -> list[BaseRoute]:

@@ -14,14 +14,15 @@ from msgspec import Struct
 
 from ..._version import __version__
 from ...operations import OPERATIONS, TOOLS, Operation
+from ..idempotency import LONGEST_KEY, may_be_kept
 from .jobs import job_kind
+from .streams import MEDIA_TYPES
 
 __all__ = ["Problem", "describe", "write"]
 
 _TEMPLATE = "#/components/schemas/{name}"
 _JSON = "application/json"
 _PARAMETER = re.compile(r"(?<=\{)\w+(?=\})")
-_STREAMED = {"export": "application/x-ndjson", "backup": "application/x-tar"}
 # of what most people try first
 _EXAMPLES: dict[str, dict[str, Any]] = {
     "recall": {"question": "Who manages Bob?"},
@@ -186,9 +187,9 @@ def _parameter(shape: dict[str, Any], name: str, is_in_path: bool) -> dict[str, 
 
 def _headers(one: Operation) -> list[dict[str, Any]]:
     headers = []
-    if one.needs == "memory" and not one.hints.read_only and not one.carries:
+    if may_be_kept(one):
         text = "the same write under the same key is done once; its reply is kept for a day"
-        headers.append(_header("Idempotency-Key", text, {"maxLength": 255, "minLength": 1}))
+        headers.append(_header("Idempotency-Key", text, {"maxLength": LONGEST_KEY, "minLength": 1}))
     if job_kind(one):
         headers.append(_header("Prefer", "respond-async: done as a job", {}))
     return headers
@@ -202,7 +203,7 @@ def _header(name: str, description: str, bounds: dict[str, Any]) -> dict[str, An
 def _responses(one: Operation, result: dict[str, Any] | None) -> dict[str, Any]:
     responses: dict[str, Any] = {"default": {"$ref": "#/components/responses/Problem"}}
     if one.carries == "out":
-        form = _STREAMED.get(one.name, "application/octet-stream")
+        form = MEDIA_TYPES.get(one.name, "application/octet-stream")
         responses["200"] = {"description": "The stream", "content": {form: {}}}
     elif result is None:
         responses["204"] = {"description": "Done"}

@@ -18,6 +18,7 @@ from .server import make_server
 
 __all__ = ["mount"]
 
+MOST_BYTES = 4 * 1024 * 1024  # of a request
 # the guard, which stands before all routes, has looked at host and origin
 _UNGUARDED = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 
@@ -32,22 +33,18 @@ class _Endpoint:
 
     def __init__(self, service: Service, toolset: Toolset) -> None:
         self._server = make_server(service, _caller_of, toolset)
-        self._limit = MOST_BYTES
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # One for each request: it then needs no lifespan of the application around it.
+        # one for each request: it then needs no lifespan of the application around it.
         manager = StreamableHTTPSessionManager(
             self._server,
             json_response=True,
             stateless=True,
             security_settings=_UNGUARDED,
-            max_request_body_size=self._limit,
+            max_request_body_size=MOST_BYTES,
         )
         async with manager.run():
             await manager.handle_request(scope, receive, send)
-
-
-MOST_BYTES = 4 * 1024 * 1024  # of a request
 
 
 def _caller_of(context: ServerRequestContext[Any, Any]) -> Caller:
