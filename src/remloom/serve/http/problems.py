@@ -17,6 +17,7 @@ from ...errors import RemloomError
 __all__ = [
     "MEDIA_TYPE",
     "STATUSES",
+    "hide_paths",
     "problem",
     "refusal",
     "status_of",
@@ -110,9 +111,12 @@ def without_paths(error: RemloomError) -> dict[str, Any]:
     '… is damaged'
     """
     shown = {key: value for key, value in error.as_dict().items() if key not in _HIDDEN}
-    if isinstance(error, _OF_THE_SERVER):
-        shown |= {key: _FILE.sub("…", shown[key]) for key in ("message", "remedy")}
-    return shown
+    return shown | {key: hide_paths(error, shown[key]) for key in ("message", "remedy")}
+
+
+def hide_paths(error: RemloomError, text: str) -> str:
+    """Leave out the paths of a text of an error about what only the server has."""
+    return _FILE.sub("…", text) if isinstance(error, _OF_THE_SERVER) else text
 
 
 def refusal(error: HTTPException, request_id: str = "") -> Response:

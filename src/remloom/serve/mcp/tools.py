@@ -12,7 +12,7 @@ from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
 from ...errors import RemloomError
 from ...operations import TOOLS, Operation
 from ..caller import Caller
-from ..http.problems import without_paths
+from ..http.problems import hide_paths, without_paths
 from ..service import Service
 from .lenient import take
 from .schemas import WRAPPED, input_schema, is_wrapped, output_schema
@@ -76,9 +76,8 @@ async def call_tool(
 
 def error_text(error: RemloomError) -> str:
     """Write an error as a model reads it, without what is the server's own business."""
-    shown = without_paths(error)
-    remedy = shown["remedy"]
-    return f"{shown['message']}\n  remedy: {remedy}" if remedy else str(shown["message"])
+    # some write more than their message, such as where in a query they are
+    return hide_paths(error, str(error))
 
 
 def _failed(text: str, fields: dict[str, Any]) -> CallToolResult:
