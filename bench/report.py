@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from . import flat_report, postgres_report, targets
+from . import flat_report, postgres_report, serve_report, targets
 from .measure import RESULTS
 from .targets import Found, Row, shown_time
 
@@ -71,6 +71,7 @@ def main() -> None:
             measured,
         ),
         flat_report.section(_load("flat")["measurements"]),
+        serve_report.section(_load("serve")["measurements"]),
         _peers(peers["measurements"]),
         postgres_report.section(_load("postgres")["measurements"], _load("load")["measurements"]),
         _METHOD,

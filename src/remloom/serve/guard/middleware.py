@@ -35,6 +35,10 @@ SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+# as they are sent
+_SECURITY_HEADERS = [
+    (name.lower().encode(), value.encode()) for name, value in SECURITY_HEADERS.items()
+]
 # what a page of a listed origin may send and read
 _SENT = (
     "Accept, Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Mcp-Method, Mcp-Name, "
@@ -130,10 +134,11 @@ class Guard:
 
         async def secured(message: Message) -> None:
             if message["type"] == "http.response.start":
-                sent = MutableHeaders(scope=message)
-                for name, value in SECURITY_HEADERS.items():
-                    sent.setdefault(name, value)
+                message["headers"] = given = list(message.get("headers", ()))
+                there = {name.lower() for name, _ in given}
+                given += [header for header in _SECURITY_HEADERS if header[0] not in there]
                 if is_listed:
+                    sent = MutableHeaders(scope=message)
                     sent["Access-Control-Allow-Origin"] = origin
                     sent["Access-Control-Expose-Headers"] = _READ
                     sent["Cross-Origin-Resource-Policy"] = "cross-origin"
