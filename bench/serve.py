@@ -2,7 +2,7 @@
 
 The server is a process of its own, behind its guard; the client keeps its connections. Both see the
 same memory, and take turns, so that they see the same machine. The CPU of a request is that of the
-server's process, which a busy machine changes little.
+server's process, which a busy machine changes less than times.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ _HEAD = """## The server
 
 `remloom serve` in a process of its own, behind its guard, beside the same calls in process (`python -m bench.serve`):
 10,000 chunks with vectors and as many names, encrypted, over connections that are kept. CPU is that of the server's
-process for one request, next to that of the thread in process; it says the same on a busy machine, where times do not.
+process for one request, next to that of the thread in process. A busy machine changes it less than times, yet it does.
 
-The load of other work was {load:.0f}: the table of what is asked at once says what that machine did, no more.
+The load average reached {load:.0f}, in part of other work; the busier the machine, the less rates, p50 and p99 say.
 
 | call | CPU | in process | ratio of CPU | ratio of rates | p50 more |
 |---|---|---|---|---|---|"""
