@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import io
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,18 @@ import pytest
 from starlette.testclient import TestClient
 
 import test_memory
-from remloom import AsyncClient, Client, Entity, Home, Memory, Message, RecallOptions, Resource
-from remloom.client import async_client, client
+from remloom import (
+    AsyncClient,
+    Client,
+    Entity,
+    Home,
+    Memory,
+    Message,
+    Moment,
+    RecallOptions,
+    Resource,
+)
+from remloom.client import async_client, client, plans
 from remloom.errors import (
     AuthenticationError,
     ConflictError,
@@ -182,6 +192,18 @@ def test_a_memory_is_exported_imported_and_backed_up(memory: Client, tmp_path: P
     assert memory.get_entity(id).name == "Sarah Chen"
     memory.admin.backup(tmp_path / "copy")
     assert (tmp_path / "copy" / "memory.db").is_file()
+
+
+def test_all_moments_are_listed_by_several_requests(
+    memory: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plans, "PAGE", 3)
+    day = datetime(2026, 3, 2, tzinfo=UTC)
+    names = [f"m{number}" for number in range(7)]
+    memory.write([Moment(name=name, type="event", starts_at=day) for name in names])
+    of_time = memory.get_moments_by_time(day, day + timedelta(days=1))
+    assert sorted(moment.name for moment in of_time) == names
+    assert sorted(moment.name for moment in memory.get_moments_by_type("event")) == names
 
 
 def test_progress_is_reported_as_it_comes(memory: Client) -> None:

@@ -1,12 +1,13 @@
 """Operations that are no methods of `Memory`: pages of records, files that are sent, jobs."""
 
 import base64
+from datetime import UTC, datetime, timedelta
 from io import BytesIO
 
 import msgspec
 import pytest
 
-from remloom import Entity, Memory, Resource
+from remloom import Entity, Memory, Moment, Resource
 from remloom.errors import InvalidInputError, NotFoundError, QuerySyntaxError
 from remloom.operations import OPERATIONS
 
@@ -162,3 +163,22 @@ def test_documents_are_read_by_name_and_never_by_path(memory, tmp_path):
     with pytest.raises(NotFoundError):
         do("reader_lines", memory, documents=[str(tmp_path / "a.txt")], first=1)
     assert do("reader_sessions", memory) == []
+
+
+def test_moments_are_listed_by_parts(memory):
+    day = datetime(2026, 3, 2, tzinfo=UTC)
+    memory.write(
+        [Moment(name=f"m{i}", type="event", starts_at=day + timedelta(hours=i)) for i in range(5)]
+    )
+    window = {"start": day, "end": day + timedelta(days=1)}
+    for name, given in (
+        ("get_moments_by_time", window),
+        ("get_moments_by_type", {"type": "event"}),
+    ):
+        parts = [do(name, memory, **given, limit=2, offset=offset) for offset in (0, 2, 4)]
+        assert [[one.name for one in part] for part in parts] == [
+            ["m0", "m1"],
+            ["m2", "m3"],
+            ["m4"],
+        ]
+        assert len(do(name, memory, **given)) == 5

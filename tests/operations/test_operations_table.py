@@ -28,6 +28,8 @@ ELSEWHERE = {
     "close": "a server closes memories itself",
     "read": "files are sent: read_documents; below `serve_read_roots` read_path",
     "reader": "reader_*",
+    "get_moments_by_time": "listed by pages",
+    "get_moments_by_type": "listed by pages",
     "query_resources": "a condition is text outside: query_records",
     "query_entities": "a condition is text outside: query_records",
     "query_moments": "a condition is text outside: query_records",

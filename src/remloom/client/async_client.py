@@ -18,7 +18,7 @@ from ..model import Entity, Exported, Imported, Moment, Record, Resource
 from .call import Call
 from .connection import TIMEOUT, AsyncConnection
 from .methods import Over, awaited, planned_async
-from .plans import PAGE, query_records, read_files
+from .plans import PAGE, moments_by_time, moments_by_type, query_records, read_files
 from .reader import AsyncClientReader
 from .transfers import BackupFolder, ExportFile, pieces_of
 
@@ -192,8 +192,8 @@ class AsyncClient(Over[AsyncConnection]):
     get_entity = awaited(Memory.get_entity)
     get_moment = awaited(Memory.get_moment)
     get_edges = awaited(Memory.get_edges)
-    get_moments_by_time = awaited(Memory.get_moments_by_time)
-    get_moments_by_type = awaited(Memory.get_moments_by_type)
+    get_moments_by_time = planned_async(Memory.get_moments_by_time, moments_by_time)
+    get_moments_by_type = planned_async(Memory.get_moments_by_type, moments_by_type)
     query_resources = planned_async(Memory.query_resources, partial(query_records, Resource))
     query_entities = planned_async(Memory.query_entities, partial(query_records, Entity))
     query_moments = planned_async(Memory.query_moments, partial(query_records, Moment))

@@ -18,7 +18,7 @@ from ..model import Entity, Exported, Imported, Moment, Record, Resource
 from .call import Call
 from .connection import TIMEOUT, Connection
 from .methods import Over, planned, sent
-from .plans import PAGE, query_records, read_files
+from .plans import PAGE, moments_by_time, moments_by_type, query_records, read_files
 from .reader import ClientReader
 from .transfers import BackupFolder, ExportFile, pieces_of
 
@@ -210,8 +210,8 @@ class Client(Over[Connection]):
     get_entity = sent(Memory.get_entity)
     get_moment = sent(Memory.get_moment)
     get_edges = sent(Memory.get_edges)
-    get_moments_by_time = sent(Memory.get_moments_by_time)
-    get_moments_by_type = sent(Memory.get_moments_by_type)
+    get_moments_by_time = planned(Memory.get_moments_by_time, moments_by_time)
+    get_moments_by_type = planned(Memory.get_moments_by_type, moments_by_type)
     query_resources = planned(Memory.query_resources, partial(query_records, Resource))
     query_entities = planned(Memory.query_entities, partial(query_records, Entity))
     query_moments = planned(Memory.query_moments, partial(query_records, Moment))

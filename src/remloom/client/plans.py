@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
+
+import msgspec
 
 from ..errors import InvalidInputError, SourceError
 from ..memory.arguments import check_query
@@ -18,7 +21,7 @@ from ..predicates import All, Query
 from ..query.render import render_condition
 from ..sources import find_files
 
-__all__ = ["Plan", "query_records", "read_files"]
+__all__ = ["Plan", "moments_by_time", "moments_by_type", "query_records", "read_files"]
 
 R = TypeVar("R")
 T = TypeVar("T", Resource, Entity, Moment)
@@ -45,6 +48,26 @@ def query_records(kind: type[T], query: Query) -> Plan[list[T]]:
         if len(page) < wanted:
             break
     return found
+
+
+def moments_by_time(start: datetime, end: datetime) -> Plan[list[Moment]]:
+    """List the moments of a time, as `Memory.get_moments_by_time` does."""
+    window = msgspec.to_builtins({"start": start, "end": end})
+    return _moments("get_moments_by_time", window)
+
+
+def moments_by_type(type: str) -> Plan[list[Moment]]:
+    """List the moments of a type, as `Memory.get_moments_by_type` does."""
+    return _moments("get_moments_by_type", {"type": type})
+
+
+def _moments(operation: str, fields: dict[str, Any]) -> Plan[list[Moment]]:
+    found: list[Moment] = []
+    while True:
+        page = yield operation, {**fields, "limit": PAGE, "offset": len(found)}
+        found += page
+        if len(page) < PAGE:
+            return found
 
 
 def read_files(

@@ -48,8 +48,6 @@ _GETTING = (
     derive("get_entity", "GET /v1/entities/{id}", "read"),
     derive("get_moment", "GET /v1/moments/{id}", "read"),
     derive("get_edges", "GET /v1/edges", "read"),
-    derive("get_moments_by_time", "GET /v1/moments", "read"),
-    derive("get_moments_by_type", "GET /v1/moments/types/{type}", "read"),
     derive("history", "GET /v1/records/{id}/history", "read"),
     _admin("describe", "GET /v1/describe", "read"),
     _admin("complete", "GET /v1/complete", "read"),

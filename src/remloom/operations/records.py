@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from datetime import datetime
 from typing import Annotated, Literal, TypeAlias, cast
 
 from msgspec import Meta, Struct
 
 from ..errors import InvalidInputError, NotFoundError
 from ..memory.queries import parse_condition
-from ..model import Record
-from ..predicates import Gt, Query
+from ..model import Moment, Record
+from ..predicates import Eq, Gt, Query
 from .operation import Operation
 from .signatures import OfMemory, derive
 
@@ -20,6 +21,7 @@ Schema: TypeAlias = Literal["resources", "entities", "moments"]
 Sorting: TypeAlias = Annotated[
     list[tuple[Annotated[str, Meta(max_length=200)], Literal["asc", "desc"]]], Meta(max_length=10)
 ]
+Offset: TypeAlias = Annotated[int, Meta(ge=0, le=1_000_000)]
 _SCHEMAS: tuple[Schema, ...] = ("resources", "entities", "moments")
 
 
@@ -67,7 +69,7 @@ class RecordLists(OfMemory):
         where: str = "",
         order: Sorting = [],  # noqa: B006  # never written to
         limit: int = 100,
-        offset: Annotated[int, Meta(ge=0, le=1_000_000)] = 0,
+        offset: Offset = 0,
     ) -> list[Record]:
         """List the records of a schema that meet a condition.
 
@@ -87,6 +89,30 @@ class RecordLists(OfMemory):
         for field, way in order:
             query = query.order_by(field, way)
         return self._matching(schema, query)
+
+    def get_moments_by_time(
+        self, start: datetime, end: datetime, limit: int = 1_000, offset: Offset = 0
+    ) -> list[Moment]:
+        """List the moments that overlap [start, end), in order of their start.
+
+        Args:
+            offset: how many to leave out first.
+
+        Raises:
+            InvalidInputError: a time without a zone, or an end before the start.
+        """
+        return self.memory.get_moments_by_time(start, end)[offset : offset + limit]
+
+    def get_moments_by_type(
+        self, type: str, limit: int = 1_000, offset: Offset = 0
+    ) -> list[Moment]:
+        """List the moments of a type, in order of their start.
+
+        Args:
+            offset: how many to leave out first.
+        """
+        query = Query().filter(Eq("type", type)).order_by("starts_at").order_by("id")
+        return self.memory.query_moments(query.limit(limit).offset(offset))
 
     def get_record(self, id: str) -> Record:
         """Return the record of an id, of whichever schema.
@@ -132,5 +158,7 @@ def _place(cursor: str, schemas: tuple[Schema, ...]) -> tuple[Schema, str]:
 RECORDS: tuple[Operation, ...] = (
     derive("list_records", "GET /v1/records", "read", of=RecordLists),
     derive("query_records", "POST /v1/records/query", "read", of=RecordLists),
+    derive("get_moments_by_time", "GET /v1/moments", "read", of=RecordLists),
+    derive("get_moments_by_type", "GET /v1/moments/types/{type}", "read", of=RecordLists),
     derive("get_record", "GET /v1/records/{id}", "read", of=RecordLists),
 )
