@@ -135,6 +135,17 @@ def test_a_payload_or_a_budget_that_is_not_an_object_is_refused_when_it_is_added
         assert memory.jobs.list() == []
 
 
+def test_a_time_of_a_payload_is_text(home: Path) -> None:
+    with Memory.open(home) as memory:
+        memory.jobs.add("moments", {"since": "2026-03-02T09:00:00Z", "model": False})
+        assert memory.jobs.work(until_idle=True) == 1
+        (job,) = memory.jobs.list()
+        assert (job.state, job.error) == ("done", "")
+        for wrong in ("yesterday", "2026-03-02T09:00:00"):
+            with pytest.raises(InvalidInputError, match="since is no time with a zone"):
+                memory.jobs.add("moments", {"since": wrong})
+
+
 def test_the_command_line_does_a_job_and_says_what_came_of_it(home: Path, notes: Path) -> None:
     assert run("jobs", "add", "read", f"source={notes}", "--key", "notes").exit_code == 0
     assert (

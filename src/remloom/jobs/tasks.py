@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from ..errors import InvalidInputError, UnknownNameError
 
@@ -65,7 +67,27 @@ def bind(
         raise InvalidInputError(
             f"{kind} cannot be called so: {error}", remedy=f"it takes {names}"
         ) from None
-    return partial(method, **arguments)
+    return partial(method, **_with_times(method, arguments))
+
+
+def _with_times(method: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Give arguments with datetimes where the method takes them: JSON has only their texts.
+
+    Raises:
+        InvalidInputError: a text is no time with a zone.
+    """
+    times = {}
+    for name, parameter in inspect.signature(method).parameters.items():
+        value = arguments.get(name)
+        if isinstance(value, str) and "datetime" in str(parameter.annotation):
+            try:
+                times[name] = msgspec.convert(value, Annotated[datetime, Meta(tz=True)])
+            except msgspec.ValidationError:
+                raise InvalidInputError(
+                    f"{name} is no time with a zone: {value!r:.100}",
+                    remedy='give it as ISO 8601 has it, e.g. "2026-03-02T09:00:00Z"',
+                ) from None
+    return {**arguments, **times}
 
 
 def _with_budget(payload: Mapping[str, Any]) -> dict[str, Any]:
