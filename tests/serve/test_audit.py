@@ -44,6 +44,13 @@ def test_calls_are_listed_newest_first_with_their_records(client):
     assert re.fullmatch("[0-9a-f]{12}", key)
 
 
+def test_a_write_under_a_key_names_its_records_too(client):
+    sent = {"records": [{"schema": "entities", "name": "Ann", "type": "person"}]}
+    for _ in range(2):
+        (id,) = client.post("/v1/write", json=sent, headers={"Idempotency-Key": "once"}).json()
+    assert [one["records"] for one in calls(client)] == [[id], [id]]
+
+
 def test_there_is_no_content_in_it(client):
     client.post("/v1/texts", json={"text": WORDS, "uri": "fruit.md"})
     client.post("/v1/recall", json={"question": WORDS})

@@ -51,6 +51,7 @@ class Kept(Struct, frozen=True, kw_only=True):
     done: bool = False
     has_body: bool = False
     body: bytes = b""  # JSON; kept in an entry of its own
+    ids: tuple[str, ...] = ()  # of the records that it names; kept with the body
     is_repeated: bool = False  # it was done before
 
 
@@ -120,10 +121,11 @@ class Replies:
             done = replace(new, done=True, has_body=value is not None)
             entries = [Entry(NAMESPACE, name, msgspec.json.encode(done))]
             body = msgspec.json.encode(value) if done.has_body else b""
+            ids = _refs(value)
             if body:
-                entries.append(Entry(BODIES, name, body, _refs(value)))
+                entries.append(Entry(BODIES, name, body, ids))
             kv.put(entries)
-            return replace(done, body=body)
+            return replace(done, body=body, ids=ids)
         finally:
             with self._lock:
                 self._working.discard(place)
@@ -180,7 +182,8 @@ def _with_body(kv: KeyValue, name: str, known: Kept) -> Kept:
             "this write was done, and something was forgotten since: its reply is not kept",
             remedy="do not send it again; to write what was forgotten anew, take a new key",
         )
-    return replace(known, is_repeated=True, body=body.value if body is not None else b"")
+    known = replace(known, is_repeated=True)
+    return known if body is None else replace(known, body=body.value, ids=body.refs)
 
 
 def _is_going_on(known: Kept) -> bool:
