@@ -43,6 +43,11 @@ def test_a_text_is_answered_as_json_and_nothing_as_no_content(client):
     assert (gone.status_code, gone.content) == (204, b"")
 
 
+@pytest.mark.parametrize("word", ["null", "Null"])
+def test_null_is_no_value_of_a_query(client, word):
+    assert "leave it out" in problem(client.get(f"/v1/runs?limit={word}"), 422)["remedy"]
+
+
 def test_a_label_in_a_path_may_have_a_slash(client):
     client.post("/v1/texts", json={"text": "Rain.", "uri": "a/b"})
     chunk = client.post("/v1/sql", json={"text": "SELECT id FROM resources"}).json()

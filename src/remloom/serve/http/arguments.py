@@ -81,7 +81,14 @@ class Arguments:
             else:
                 values[name] = text
         with explained(self._takes):
-            return msgspec.convert(values, self._takes, strict=False)
+            taken = msgspec.convert(values, self._takes, strict=False)
+        for name in values:
+            # msgspec takes the text null for none
+            if getattr(taken, name) is None:
+                raise InvalidInputError(
+                    f"{name}: null is not a value of a query", remedy="leave it out", argument=name
+                )
+        return taken
 
     def of_body(self, body: bytes, path: dict[str, Any]) -> Struct:
         """Make the arguments of a JSON object; no body is an empty one."""

@@ -87,7 +87,10 @@ def describe(operations: Iterable[Operation], tools: Iterable[Operation] = ()) -
         "components": {
             "schemas": components,
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
-            "responses": {"Problem": _problem("What was wrong, where, and what would be right")},
+            "responses": {
+                "Problem": _problem("What was wrong, where, and what would be right"),
+                "Malformed": _malformed(),
+            },
         },
     }
 
@@ -201,7 +204,10 @@ def _header(name: str, description: str, bounds: dict[str, Any]) -> dict[str, An
 
 
 def _responses(one: Operation, result: dict[str, Any] | None) -> dict[str, Any]:
-    responses: dict[str, Any] = {"default": {"$ref": "#/components/responses/Problem"}}
+    responses: dict[str, Any] = {
+        "400": {"$ref": "#/components/responses/Malformed"},
+        "default": {"$ref": "#/components/responses/Problem"},
+    }
     if one.carries == "out":
         form = MEDIA_TYPES.get(one.name, "application/octet-stream")
         responses["200"] = {"description": "The stream", "content": {form: {}}}
@@ -244,6 +250,13 @@ def _tag(one: Operation) -> str:
 def _problem(description: str) -> dict[str, Any]:
     schema = {"$ref": _TEMPLATE.format(name="Problem")}
     return {"description": description, "content": {"application/problem+json": {"schema": schema}}}
+
+
+def _malformed() -> dict[str, Any]:
+    """Describe the answer to what is no request: of one whose head is too large, only a line."""
+    described = _problem("The body is no JSON, or the request is none of HTTP")
+    described["content"]["text/plain"] = {"schema": {"type": "string"}}
+    return described
 
 
 _FORM = {
