@@ -51,7 +51,7 @@ class Kept(Struct, frozen=True, kw_only=True):
     done: bool = False
     has_body: bool = False
     body: bytes = b""  # JSON; kept in an entry of its own
-    ids: tuple[str, ...] = ()  # of the records that it names; kept with the body
+    records: Any = ()  # what names them, for the audit log: the value, or ids; never stored
     is_repeated: bool = False  # it was done before
 
 
@@ -121,11 +121,10 @@ class Replies:
             done = replace(new, done=True, has_body=value is not None)
             entries = [Entry(NAMESPACE, name, msgspec.json.encode(done))]
             body = msgspec.json.encode(value) if done.has_body else b""
-            ids = _refs(value)
             if body:
-                entries.append(Entry(BODIES, name, body, ids))
+                entries.append(Entry(BODIES, name, body, _refs(value)))
             kv.put(entries)
-            return replace(done, body=body, ids=ids)
+            return replace(done, body=body, records=value)
         finally:
             with self._lock:
                 self._working.discard(place)
@@ -183,7 +182,7 @@ def _with_body(kv: KeyValue, name: str, known: Kept) -> Kept:
             remedy="do not send it again; to write what was forgotten anew, take a new key",
         )
     known = replace(known, is_repeated=True)
-    return known if body is None else replace(known, body=body.value, ids=body.refs)
+    return known if body is None else replace(known, body=body.value, records=body.refs)
 
 
 def _is_going_on(known: Kept) -> bool:
