@@ -192,14 +192,15 @@ def _headers(one: Operation) -> list[dict[str, Any]]:
     headers = []
     if may_be_kept(one):
         text = "the same write under the same key is done once; its reply is kept for a day"
-        headers.append(_header("Idempotency-Key", text, {"maxLength": LONGEST_KEY, "minLength": 1}))
+        bounds = {"pattern": "^[ -~]*$", "maxLength": LONGEST_KEY, "minLength": 1}
+        headers.append(_header("Idempotency-Key", text, bounds))
     if job_kind(one):
         headers.append(_header("Prefer", "respond-async: done as a job", {}))
     return headers
 
 
 def _header(name: str, description: str, bounds: dict[str, Any]) -> dict[str, Any]:
-    schema = {"type": "string", "pattern": "^[ -~]*$", **bounds}
+    schema = {"type": "string", **bounds}
     return {"name": name, "in": "header", "description": description, "schema": schema}
 
 
