@@ -6,6 +6,8 @@ anybody thought of it.
 
 from __future__ import annotations
 
+from functools import partial
+
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -50,6 +52,8 @@ _READ = "Location, Mcp-Session-Id, Retry-After, WWW-Authenticate, X-Request-Id"
 class Guard:
     """Lets a request through to the application, with a `Caller` in `scope["state"]["caller"]`.
 
+    What lasts awaits `scope["state"]["check_again"]`: it raises once the caller's key has ended.
+
     Raises:
         SettingsError: what it is to allow cannot be understood.
     """
@@ -84,7 +88,11 @@ class Guard:
                 await _preflight(scope, receive, body.send)
                 return
             if not is_open(scope["method"], scope["path"]):
-                state["caller"] = await self._caller(scope, headers)
+                is_own = self._is_own(headers)
+                state["caller"] = await self._caller(scope, headers, is_own=is_own)
+                state["check_again"] = partial(
+                    self._authentication.caller, scope["method"], headers, is_own=is_own
+                )
         except RemloomError as error:
             await self._refuse(error, state["request_id"])(scope, receive, body.send)
             return
@@ -99,10 +107,13 @@ class Guard:
         for origin in headers.getlist("Origin"):
             self._origins.check_origin(origin, hosts[0])
 
-    async def _caller(self, scope: Scope, headers: Headers) -> Caller:
-        """Find who calls, and count the call."""
+    def _is_own(self, headers: Headers) -> bool:
+        """Whether a request does not come from a page of another origin."""
         origin = headers.get("Origin", "")
-        is_own = not origin or self._origins.is_own(origin, headers["Host"])
+        return not origin or self._origins.is_own(origin, headers["Host"])
+
+    async def _caller(self, scope: Scope, headers: Headers, *, is_own: bool) -> Caller:
+        """Find who calls, and count the call."""
         caller = await self._authentication.caller(scope["method"], headers, is_own=is_own)
         self._rate.take(caller.key_id)
         if scope["path"] == METRICS and "metrics" not in caller.scopes and not caller.of_home:

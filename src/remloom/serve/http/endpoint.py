@@ -28,7 +28,7 @@ from .jobs import job_kind, prefers_job, queued
 from .problems import problem, refusal, unexpected
 from .streams import receive_stream, send_stream
 
-__all__ = ["Endpoint", "answer", "caller_of"]
+__all__ = ["Endpoint", "answer", "caller_of", "check_again"]
 
 _log = logging.getLogger("remloom.serve")
 
@@ -99,7 +99,8 @@ class Endpoint:
             return await self._queue(caller, operation, values, key)
         if operation.is_long and wants_events(request):
             work = partial(self._work, caller, operation, values, key)
-            return stream_events(work, request.scope["state"].get("request_id", ""))
+            request_id = request.scope["state"].get("request_id", "")
+            return stream_events(work, request_id, check=partial(check_again, request))
         if key is not None:
             once = self._replies.once(operation, caller, key)
             return _repeated(await self._service.call(caller, once, values))
@@ -153,6 +154,17 @@ def caller_of(request: Request) -> Caller:
     if not isinstance(caller, Caller):
         raise AuthenticationError("this needs a key", remedy="send Authorization: Bearer rlm_…")
     return caller
+
+
+async def check_again(request: Request) -> None:
+    """Check, while an answer lasts, that whoever asked for it still may.
+
+    Raises:
+        AuthenticationError: the key was revoked, or has ended.
+    """
+    check = request.scope["state"].get("check_again")
+    if check is not None:
+        await check()
 
 
 def answer(value: Any) -> Response:

@@ -30,7 +30,10 @@ def wants_events(request: Request) -> bool:
 
 
 def stream_events(
-    work: Callable[[Callable[..., None]], Awaitable[Any]], request_id: str
+    work: Callable[[Callable[..., None]], Awaitable[Any]],
+    request_id: str,
+    *,
+    check: Callable[[], Awaitable[None]],
 ) -> StreamingResponse:
     """Answer with `progress` events, then one `result` or `error`.
 
@@ -38,6 +41,7 @@ def stream_events(
 
     Args:
         work: does it, and is given what to report to.
+        check: awaited before each event; what it raises is the last one.
     """
 
     async def events() -> AsyncIterator[bytes]:
@@ -48,15 +52,14 @@ def stream_events(
         try:
             while True:
                 number += 1
-                try:
-                    told = await channel.take(HEARTBEAT)
-                except TimeoutError:
-                    yield b": still working\n\n"
-                except EOFError:
+                heard = await _next_event(channel, number)
+                await check()
+                if not heard:
                     break
-                else:
-                    yield _event(number, "progress", msgspec.json.encode(told, enc_hook=str))
+                yield heard
             yield await _last_event(number, task, request_id)
+        except RemloomError as error:
+            yield _event(number, "error", bytes(problem(error, request_id).body))
         finally:
             task.cancel()
 
@@ -67,7 +70,7 @@ def follow_job(look: Callable[[], Awaitable[Job]], request_id: str) -> Streaming
     """Answer with a `job` event whenever a job has changed, then one `result` or `error`.
 
     Args:
-        look: gives the job as it stands.
+        look: gives the job as it stands; what it raises is the last event.
     """
 
     async def events() -> AsyncIterator[bytes]:
@@ -77,7 +80,7 @@ def follow_job(look: Callable[[], Awaitable[Job]], request_id: str) -> Streaming
             try:
                 job = await look()
             except RemloomError as error:
-                # it was taken out of the queue meanwhile
+                # it was taken out of the queue meanwhile, or whoever follows it may no longer
                 yield _event(number + 1, "error", bytes(problem(error, request_id).body))
                 return
             if job != known:
@@ -98,6 +101,17 @@ def follow_job(look: Callable[[], Awaitable[Job]], request_id: str) -> Streaming
                 yield b": still waiting\n\n"
 
     return StreamingResponse(events(), media_type=MEDIA_TYPE, headers=_HEADERS)
+
+
+async def _next_event(channel: Channel, number: int) -> bytes:
+    """Give what is sent next; nothing when the work has ended."""
+    try:
+        told = await channel.take(HEARTBEAT)
+    except TimeoutError:
+        return b": still working\n\n"
+    except EOFError:
+        return b""
+    return _event(number, "progress", msgspec.json.encode(told, enc_hook=str))
 
 
 async def _last_event(number: int, task: asyncio.Future[Any], request_id: str) -> bytes:

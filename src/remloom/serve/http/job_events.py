@@ -12,7 +12,7 @@ from ...errors import RemloomError
 from ...jobs import Job
 from ...operations import OPERATIONS
 from ..service import Service
-from .endpoint import caller_of
+from .endpoint import caller_of, check_again
 from .events import follow_job
 from .problems import problem
 
@@ -28,6 +28,7 @@ def routes(service: Service) -> list[Route]:
         values = get_job.takes(id=unquote(request.path_params["id"]))
 
         async def look() -> Job:
+            await check_again(request)
             job: Job = await service.call(caller_of(request), get_job, values)
             return job
 
