@@ -155,6 +155,13 @@ def test_an_id_of_the_request_comes_back_unless_it_could_write_into_a_log(client
 
 def test_a_home_that_cannot_be_opened_is_not_ready(client, tmp_path):
     assert client.get("/health/ready").json() == {"status": "ok", "tenants": 1}
+    gone = tmp_path.rename(tmp_path.with_name(f"{tmp_path.name}-gone"))
+    for _ in range(2):
+        answer = client.get("/health/ready")
+        assert answer.status_code == 503
+        assert answer.json()["detail"] == "the home's folder is gone"
+    gone.rename(tmp_path)
+    assert client.get("/health/ready").status_code == 200
 
 
 def test_long_answers_are_compressed(client):
