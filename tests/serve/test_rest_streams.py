@@ -145,10 +145,31 @@ def test_a_write_that_a_killed_process_began_is_done_again_without_doubling(clie
         kv = memory.admin.store.kv
         (entry,) = kv.list(idempotency.NAMESPACE)
         kept = msgspec.json.decode(entry.value, type=idempotency.Kept)
-        begun = msgspec.structs.replace(kept, done=False, body=b"", process="999999999-x")
+        process = f"{kept.process.partition('#')[0]}#999999999-x"
+        begun = msgspec.structs.replace(kept, done=False, body=b"", process=process)
         kv.put([idempotency.Entry(idempotency.NAMESPACE, entry.key, msgspec.json.encode(begun))])
     again = client.post("/v1/moments", **sent)
     assert again.json() == done
+    assert len(client.get("/v1/moments/types/event").json()) == 1
+
+
+def test_a_write_that_another_container_began_is_not_done_beside_it(client):
+    from remloom.serve import idempotency
+
+    sent = {"json": {"moment": moment()}, "headers": {"Idempotency-Key": "k4"}}
+    client.post("/v1/moments", **sent)
+    with client.app.state.service.tenants.opened("acme") as memory:
+        kv = memory.admin.store.kv
+        (entry,) = kv.list(idempotency.NAMESPACE)
+        kept = msgspec.json.decode(entry.value, type=idempotency.Kept)
+        number = kept.process.partition("#")[2]
+        begun = msgspec.structs.replace(kept, done=False, process=f"other/pid:[1]#{number}")
+        kv.put([idempotency.Entry(idempotency.NAMESPACE, entry.key, msgspec.json.encode(begun))])
+        assert client.post("/v1/moments", **sent).status_code == 409
+        # as long as it could still be at work
+        silent = msgspec.structs.replace(begun, at=begun.at - idempotency.STALE)
+        kv.put([idempotency.Entry(idempotency.NAMESPACE, entry.key, msgspec.json.encode(silent))])
+    assert client.post("/v1/moments", **sent).status_code == 200
     assert len(client.get("/v1/moments/types/event").json()) == 1
 
 

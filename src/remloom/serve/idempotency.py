@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import socket
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from threading import Lock
 from typing import Any
 from uuid import NAMESPACE_URL, uuid4, uuid5
@@ -38,7 +39,21 @@ STALE = 120.0  # seconds after which a write of another process is taken for bro
 LONGEST_KEY = 255  # characters
 PRUNED = 3600.0  # seconds between two times that old replies of a tenant are dropped
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_PROCESS = f"{os.getpid()}-{uuid4().hex}"
+
+
+@cache
+def _place() -> str:
+    """Say where process ids are those of this process: a container counts its own from 1."""
+    try:
+        namespace = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        namespace = ""
+    return f"{socket.gethostname()}/{namespace}"
+
+
+@cache
+def _process() -> str:
+    return f"{_place()}#{os.getpid()}-{uuid4().hex}"
 
 
 class Kept(Struct, frozen=True, kw_only=True):
@@ -46,7 +61,7 @@ class Kept(Struct, frozen=True, kw_only=True):
 
     # a hash of what was asked, which nobody can guess at who does not know the client's key
     request: str
-    process: str  # that works at it, or did
+    process: str  # that works at it, or did: place#pid-token
     at: float  # seconds since 1970
     done: bool = False
     has_body: bool = False
@@ -87,7 +102,9 @@ class Replies:
 
         def does(memory: Memory, values: Any, progress: Any) -> Kept:
             asked = f"{key}\0{operation.name}\0{manner}\0".encode() + msgspec.json.encode(values)
-            new = Kept(request=hashlib.sha256(asked).hexdigest(), process=_PROCESS, at=time.time())
+            new = Kept(
+                request=hashlib.sha256(asked).hexdigest(), process=_process(), at=time.time()
+            )
             return self._once(memory, name, new, partial(operation.does, memory), values, progress)
 
         return replace(operation, does=does)
@@ -187,9 +204,15 @@ def _with_body(kv: KeyValue, name: str, known: Kept) -> Kept:
 
 def _is_going_on(known: Kept) -> bool:
     """Whether another process may still be at work; of a dead one nothing is waited for."""
-    pid = int(known.process.partition("-")[0] or 0)
+    place, _, process = known.process.rpartition("#")
+    pid = int(process.partition("-")[0] or 0)
+    if not pid or known.at < time.time() - STALE:
+        return False
+    # elsewhere the same number is another process; Windows has no signal that only asks
+    if place != _place() or os.name == "nt":
+        return True
     # ours has it in its set; an entry with our id that is not there is of one before us
-    if not pid or pid == os.getpid() or known.at < time.time() - STALE:
+    if pid == os.getpid():
         return False
     try:
         os.kill(pid, 0)
