@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 
 from remloom import Memory
 from remloom.errors import ConflictError, InvalidInputError, UnknownNameError
+from remloom.jobs.tasks import summarize
 from remloom.serve.cli.app import program
 
 
@@ -48,6 +49,31 @@ def test_a_job_reads_a_folder_and_keeps_the_numbers_of_the_report(home: Path, no
         assert (job.state, job.result["resources"]) == ("done", 1)
         assert "items" not in job.result
         assert memory.lookup("Sarah Chen").records
+
+
+def test_a_result_keeps_no_text_that_could_quote_what_was_read() -> None:
+    run = {"id": "r1", "status": "done", "reason": "no more of Sarah", "counts": {"dreams": 3}}
+    run["settings"] = {"seed": "Sarah", "neighbours": 5}
+    result = {
+        "run": run,
+        "embedding_error": "cannot embed Sarah",
+        "failed": ["Sarah"],
+        "pending": 0,
+    }
+    kept = {"id": "r1", "status": "done", "counts": {"dreams": 3}, "settings": {"neighbours": 5}}
+    assert summarize(result) == {"run": kept, "pending": 0}
+    assert summarize("Sarah") is None
+
+
+def test_what_is_forgotten_is_in_no_finished_job(home: Path, notes: Path) -> None:
+    with Memory.open(home) as memory:
+        memory.jobs.add("read", {"source": str(notes)})
+        memory.jobs.add("moments", {"model": False})
+        memory.jobs.work(until_idle=True)
+        (uri,) = {record.uri for record in memory.admin.records("resources")}
+        assert memory.forget(uri).verified
+        for job in memory.jobs.list("done"):
+            assert not any(word in str(job) for word in ("Sarah", "Alpha", "Riga"))
 
 
 def test_what_cannot_be_done_is_refused_when_it_is_added(home: Path) -> None:

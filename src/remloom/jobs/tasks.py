@@ -29,7 +29,9 @@ KINDS = (
     "reembed",
     "sweep",
 )
-LONGEST_TEXT = 1_000  # characters of a text kept as part of a result
+# Texts of a result that are kept. Any other may quote what was read, and forgetting does not look
+# into results.
+_TEXTS = ("id", "kind", "status", "started_at", "finished_at", "at")
 _LIMITS = ("tokens", "calls", "cost")  # of a budget
 
 
@@ -135,19 +137,18 @@ def _limits_of(budget: Any) -> dict[str, Any]:
 
 
 def summarize(result: Any) -> Any:
-    """Keep the numbers and texts of what a method returned, and leave out its lists."""
-    return _without_lists(msgspec.to_builtins(result, enc_hook=str))
+    """Keep the numbers of what a method returned, and what names its run; no list, and no text."""
+    return _without_texts(msgspec.to_builtins(result, enc_hook=str))
 
 
-def _without_lists(value: Any) -> Any:
-    if isinstance(value, str):
-        return value[:LONGEST_TEXT]
+def _without_texts(value: Any) -> Any:
     if not isinstance(value, dict):
         return value if isinstance(value, bool | int | float) else None
     small = {}
     for name, item in value.items():
+        if not (name in _TEXTS and isinstance(item, str)):
+            item = _without_texts(item)
         # what became empty tells nothing in a listing of jobs
-        item = _without_lists(item)
         if item not in (None, "", {}):
             small[str(name)] = item
     return small
