@@ -108,6 +108,18 @@ def test_two_servers_on_one_memory_lose_nothing_and_stray_prints_reach_nobody(tm
     assert texts == {f"Fact {index} of agent {number}." for index in range(10) for number in (0, 1)}
 
 
+def test_calls_are_in_the_audit_log(tmp_path):
+    server = Server(tmp_path)
+    server.call("remember", text="Sarah Chen manages Bob.", source="team")
+    assert server.end() == ("", 0)
+    with Memory.open(tmp_path, embedder="none", create=False) as memory:
+        (noted,) = memory.admin.audit()
+        (record,) = memory.admin.records("resources")
+    assert (noted.key_id, noted.operation, noted.outcome) == ("stdio", "remember", "done")
+    assert record.id in noted.records
+    assert "Sarah" not in str(noted)
+
+
 def print_config(*arguments):
     result = CliRunner().invoke(program, ["mcp", *arguments])
     assert result.exit_code == 0, result.output

@@ -188,8 +188,11 @@ class Tenants:
         if entry.memory is None:
             with entry.opening:
                 if entry.memory is None:
-                    entry.memory = self._shared.open(tenant)
+                    entry.memory = self._open_memory(tenant)
         return entry.memory
+
+    def _open_memory(self, tenant: str) -> Memory:
+        return self._shared.open(tenant)
 
     def _give_back(self, tenant: str, entry: _Open) -> None:
         with self._changed:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Lock, Timer
+from threading import Timer
 from typing import Any
 
 import anyio
@@ -30,26 +28,17 @@ class _OneTenant(Tenants):
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
         self._own = settings
-        self._opened_memory: Memory | None = None
-        self._opening = Lock()
-
-    @contextmanager
-    def opened(self, tenant: str) -> Iterator[Memory]:
-        with self._opening:
-            if self._opened_memory is None:
-                self._opened_memory = Memory.open(settings=self._own)
-            memory = self._opened_memory
-        yield memory
 
     def warm(self) -> None:
         """Open it and load what its first answer would wait for."""
         with self.opened(self._own.tenant) as memory:
             _ = memory.admin.embedder
 
-    def close(self) -> None:
-        with self._opening:
-            if self._opened_memory is not None:
-                self._opened_memory.close()
+    def close_idle(self) -> None:
+        """Close nothing: the agent that started the process may go on at any time."""
+
+    def _open_memory(self, tenant: str) -> Memory:
+        return Memory.open(settings=self._own)
 
 
 def serve_stdio(
