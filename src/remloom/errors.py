@@ -134,8 +134,10 @@ class UnknownNameError(InvalidInputError):
     Fields: `kind`, `name`, `nearest` (the known names most like it, best first).
     """
 
-    def __init__(self, kind: str, name: str, known: Sequence[str], *, remedy: str = "") -> None:
-        nearest = _nearest(name, known)
+    def __init__(
+        self, kind: str, name: str, known: Sequence[str], *, remedy: str = "", meant: str = ""
+    ) -> None:
+        nearest = [meant] if meant else _nearest(name, known)
         hints = []
         if nearest:
             hints.append(f"did you mean {' or '.join(map(repr, nearest))}?")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import io
+import socket
+import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -47,7 +49,6 @@ URL = "http://127.0.0.1:8765"
 # tests of `Memory` that look at what a server does not offer
 NOT_OVER_HTTP = {
     "test_a_vector_too_large_for_its_type_is_refused_without_a_warning": "",
-    "test_wrong_arguments_are_errors_that_say_so": "an enum of JSON is no name of ours",
     "test_a_regular_expression_that_would_never_end_is_stopped": "",
     "test_an_empty_name_does_not_stand_for_all_that_was_not_read": "None is no text of JSON",
 }
@@ -224,6 +225,8 @@ def test_a_client_without_a_key_or_server_says_so(monkeypatch: pytest.MonkeyPatc
         Client(URL)
     with pytest.raises(InvalidInputError, match="not the address"):
         Client("localhost", key="rlm_x")
+    with pytest.raises(InvalidInputError, match=f"give '{URL}'"):
+        Client(f"{URL}/v1/", key="rlm_x")
     refused = httpx.MockTransport(_refuse)
     with (
         Client(URL, key="rlm_x", http=httpx.Client(transport=refused)) as client,
@@ -250,6 +253,38 @@ def test_a_lost_reply_is_asked_for_again_under_the_same_key() -> None:
         assert client.write([Entity(name="a")]) == ["id"]
     assert len(keys) == 3
     assert len(set(keys)) == 1
+
+
+def test_retries_are_told_to_nobody(
+    caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    replies = [httpx.Response(503, headers={"retry-after": "0"}), httpx.Response(200, json=["id"])]
+    http = httpx.Client(transport=httpx.MockTransport(lambda request: replies.pop(0)))
+    with Client(URL, key="rlm_x", http=http) as client:
+        assert client.write([Entity(name="a")]) == ["id"]
+    assert not [record for record in caplog.records if "retry" in record.getMessage()]
+    assert tuple(capfd.readouterr()) == ("", "")
+
+
+def test_tls_to_a_server_of_plain_http_is_told_with_its_address() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+
+        def answer() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        plain = threading.Thread(target=answer, daemon=True)
+        plain.start()
+        with (
+            Client(f"https://127.0.0.1:{port}", key="rlm_x") as client,
+            pytest.raises(ServerError) as told,
+        ):
+            client.lookup("a")
+        plain.join()
+    assert f"give 'http://127.0.0.1:{port}'" in told.value.remedy
 
 
 def test_asyncio_too(tmp_path: Path) -> None:

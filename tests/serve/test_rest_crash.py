@@ -40,7 +40,7 @@ def test_what_was_acknowledged_is_there_when_the_server_is_gone(tmp_path, how):
                 sent = {"text": f"Note {number}.", "uri": f"note-{number}"}
                 assert client.post("/v1/texts", json=sent).status_code == 200
         server.send_signal(how)
-        server.wait(20)
+        assert server.wait(20) == (0 if how == signal.SIGTERM else -how)
     finally:
         server.kill()
         server.wait()

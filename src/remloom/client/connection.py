@@ -9,12 +9,21 @@ from uuid import uuid4
 
 import httpx
 import msgspec
-import stamina
 from httpx_sse import ServerSentEvent, aconnect_sse, connect_sse
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    Retrying,
+    retry_if_exception,
+    stop_after_attempt,
+    stop_before_delay,
+    wait_exponential,
+    wait_random,
+)
 
 from ..errors import AuthenticationError, InvalidInputError, ServerError
 from .call import Call, Request, as_query
-from .failures import raise_problem, unreachable
+from .failures import is_without_tls, raise_problem, unreachable
 from .plans import Plan
 
 R = TypeVar("R")
@@ -23,8 +32,10 @@ __all__ = ["AsyncConnection", "Connection"]
 
 TIMEOUT = 60.0  # seconds for a reply; what may take minutes has no limit
 ATTEMPTS = 4
+PATIENCE = 45.0  # seconds in which all of them begin
 # replies after which the same request may succeed
 _BUSY = (429, 502, 503, 504)
+_GROWING = wait_exponential(multiplier=0.1, max=8) + wait_random(0, 0.5)
 _STREAM = "text/event-stream"
 
 
@@ -44,6 +55,11 @@ class _Target:
         if not self.url.startswith(("http://", "https://")):
             raise InvalidInputError(
                 f"{url!r} is not the address of a server", remedy='give "http://127.0.0.1:8765"'
+            )
+        if self.url.endswith("/v1"):
+            raise InvalidInputError(
+                f"{url!r} is a path of a server, not its address",
+                remedy=f"give {self.url.removesuffix('/v1')!r}",
             )
         self.headers = {"authorization": f"Bearer {key}"}
         if tenant is not None:
@@ -103,14 +119,30 @@ def _checked(response: httpx.Response) -> httpx.Response:
     return response
 
 
-def _wait(error: Exception) -> bool | float:
-    """How long to wait before trying again: as long as the server says, if it does."""
+def _may_pass(error: BaseException) -> bool:
+    """Whether the same request may have a reply when it is sent again."""
     if not isinstance(error, _Unanswered):
         return False
-    if isinstance(error.cause, httpx.Response):
+    return isinstance(error.cause, httpx.Response) or not is_without_tls(error.cause)
+
+
+def _pause(state: RetryCallState) -> float:
+    """How long to wait before trying again: as long as the server says, if it does."""
+    error = state.outcome.exception() if state.outcome else None
+    if isinstance(error, _Unanswered) and isinstance(error.cause, httpx.Response):
         said = error.cause.headers.get("retry-after", "")
-        return float(said) if said.isdecimal() else True
-    return True
+        if said.isdecimal():
+            return float(said)
+    return _GROWING(state)
+
+
+# tenacity tells nobody of retries: what a program set up for its own stays as it is
+_RETRYING: dict[str, Any] = {
+    "retry": retry_if_exception(_may_pass),
+    "stop": stop_after_attempt(ATTEMPTS) | stop_before_delay(PATIENCE),
+    "wait": _pause,
+    "reraise": True,
+}
 
 
 class Connection:
@@ -156,7 +188,7 @@ class Connection:
     def exchange(self, arguments: dict[str, Any]) -> httpx.Response:
         """Send one request until there is a reply."""
         try:
-            for attempt in stamina.retry_context(on=_wait, attempts=ATTEMPTS, wait_max=8):
+            for attempt in Retrying(**_RETRYING):
                 with attempt:
                     try:
                         return _checked(self._http.request(**arguments))
@@ -164,7 +196,7 @@ class Connection:
                         raise _Unanswered(error) from error
         except _Unanswered as error:
             return error.give_up(self.target.url)
-        raise AssertionError("stamina ends with a reply or an error")
+        raise AssertionError("retrying ends with a reply or an error")
 
     def _follow(self, call: Call, request: Request) -> Any:
         """Call what is long, and report its progress as it comes."""
@@ -242,7 +274,7 @@ class AsyncConnection:
     async def exchange(self, arguments: dict[str, Any]) -> httpx.Response:
         """Send one request until there is a reply."""
         try:
-            async for attempt in stamina.retry_context(on=_wait, attempts=ATTEMPTS, wait_max=8):
+            async for attempt in AsyncRetrying(**_RETRYING):
                 with attempt:
                     try:
                         return _checked(await self._http.request(**arguments))
@@ -250,7 +282,7 @@ class AsyncConnection:
                         raise _Unanswered(error) from error
         except _Unanswered as error:
             return error.give_up(self.target.url)
-        raise AssertionError("stamina ends with a reply or an error")
+        raise AssertionError("retrying ends with a reply or an error")
 
     async def _follow(self, call: Call, request: Request) -> Any:
         arguments = self.target.arguments(request)

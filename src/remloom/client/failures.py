@@ -10,7 +10,10 @@ import msgspec
 from .. import errors
 from ..errors import RemloomError, ServerError
 
-__all__ = ["raise_problem", "unreachable"]
+__all__ = ["is_without_tls", "raise_problem", "unreachable"]
+
+# what OpenSSL says of an answer in plain HTTP, by its version
+_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
 
 
 class _Problem(msgspec.Struct, kw_only=True):
@@ -44,11 +47,16 @@ def raise_problem(status: int, body: bytes) -> None:
     raise error
 
 
+def is_without_tls(error: httpx.TransportError) -> bool:
+    """Whether TLS was spoken to a server of plain HTTP."""
+    return any(sign in str(error) for sign in _NO_TLS)
+
+
 def unreachable(url: str, error: httpx.TransportError) -> ServerError:
     """Make our error of a request that had no reply."""
     reason = str(error) or type(error).__name__
-    return ServerError(
-        f"no reply from {url}: {reason}",
-        remedy="see that `remloom serve` runs there, and that the address is right",
-        url=url,
-    )
+    remedy = "see that `remloom serve` runs there, and that the address is right"
+    if is_without_tls(error):
+        plain = url.replace("https://", "http://", 1)
+        remedy = f"it does not speak TLS: give {plain!r}, or the address of the proxy that does"
+    return ServerError(f"no reply from {url}: {reason}", remedy=remedy, url=url)

@@ -391,8 +391,8 @@ class Memory:
         """Make predicates and SQL on one field of a schema fast. Source: seed 2.
 
         Args:
-            schema: resources, entities or moments; or, as seed 2 has it, a type of entities
-                ("person"), whose fields are properties: the index is that of every entity's.
+            schema: resources, entities or moments; or a type of entities ("person"), whose
+                fields are properties: the index is that of every entity's.
 
         Raises:
             UnknownNameError: the schema has no such field, or this is nearly the name of a schema.
@@ -424,7 +424,7 @@ class Memory:
         return self._queries.run(statement)
 
     def rem_query(self, query_type: str, parameters: Mapping[str, Any] | None = None) -> Answer:
-        """Run a query in the seeds' JSON form; without parameters, a statement as text.
+        """Run a query given as JSON; without parameters, a statement as text.
 
         Source: seed 5.
 
@@ -544,7 +544,7 @@ class Memory:
             strategy: the order of the nodes, which LIMIT cuts: by the edges that reached them
                 ("breadth-first"), or each branch to its end before the next ("depth-first"). What
                 is reached is the same.
-            edge_type: one type to follow, as seed 2 calls it.
+            edge_type: one type to follow.
         """
         return self._queries.traverse(
             label,
@@ -577,7 +577,7 @@ class Memory:
     ) -> AskResult:
         """Let a model answer: it asks this memory in statements, turn by turn, and cites.
 
-        Its `as_dict()` is the JSON of seed 5's `ask_rem`. See docs/ask.md.
+        See docs/ask.md. Source: seed 5, `ask_rem`.
 
         Args:
             turns: statements at most.
@@ -799,7 +799,7 @@ class Memory:
             seed: of the dreams; another one, other dreams.
             window: documents at once in relaxed order; default twice the setting `llm_concurrency`.
             budget: what this call may spend; then it stops cleanly.
-            neighbours: records near a text that it is held against (seed 1: K=5, tunable).
+            neighbours: records near a text that it is held against.
             progress: called after each document and each ten dreams.
 
         Raises:

@@ -179,7 +179,7 @@ class Profiles:
         )
 
     def get_remme_context(self, query: str) -> str:
-        """Give the context of seed 4 for a query: USER MEMORIES, and USER PREFERENCES.
+        """Give the context for a query: USER MEMORIES, and USER PREFERENCES.
 
         The five memories that answer the query best, and verbosity, diet with allergies, tech stack
         and communication, as far as they are for the query. Source: seed 4, "Agent Injection".

@@ -50,7 +50,7 @@ class Queries:
         return self._executor.run(parse(statement))
 
     def run_json(self, query_type: str, parameters: Mapping[str, Any]) -> Answer:
-        """Run a query in the seeds' JSON form."""
+        """Run a query given as JSON."""
         from ..query.json_form import from_parameters
 
         return self._executor.run(from_parameters(query_type, parameters))

@@ -22,7 +22,7 @@ EdgeKey: TypeAlias = tuple[str, str, str]
 
 
 class Edge(Struct, frozen=True, gc=False, kw_only=True, tag_field="schema", tag="edges"):
-    """A directed, typed, weighted relation between two labels (the seeds' InlineEdge).
+    """A directed, typed, weighted relation between two labels.
 
     There is one edge for each (src, rel_type, dst). Writing it again merges: the higher weight
     wins, properties merge (the newer value of a key wins), the earliest `created_at` stays.
@@ -31,7 +31,7 @@ class Edge(Struct, frozen=True, gc=False, kw_only=True, tag_field="schema", tag=
     are keys ("sarah-chen"). Well-known properties: `dst_name`, `dst_entity_type`
     (`<schema>[/<category>]`, such as "person/employee"), `confidence`, `context`.
 
-    In a record's `graph_paths`, an edge that is written may also be given as seed 5's JSON object
+    In a record's `graph_paths`, an edge that is written may also be given as a JSON object
     of it, or as a path.
     """
 

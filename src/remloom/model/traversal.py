@@ -133,7 +133,7 @@ class StageCounts(JsonValue, frozen=True, gc=False):
 
 
 class Stage(JsonValue, frozen=True, gc=False, kw_only=True):
-    """One step of a query, for the next turn of its caller (seed 5, "Stage tracking and memos")."""
+    """One step of a query, for the next turn of its caller. Source: seed 5."""
 
     depth: int
     executed: str

@@ -43,7 +43,7 @@ from ..runs.run import Run
 from .bounds import MOST_ITEMS, bounded
 from .operation import Hints, Needs, Operation, Progress, Route, Scope
 
-__all__ = ["OfMemory", "derive", "make_struct"]
+__all__ = ["OfMemory", "derive", "head_of", "make_struct"]
 
 # what modules import for type checkers alone
 _VALUES = (
@@ -156,8 +156,18 @@ def describe(function: Callable[..., Any]) -> str:
     >>> describe(Memory.delete_resource)
     'Forget one resource and what was derived from it.'
     """
-    text = inspect.getdoc(function) or ""
-    head = re.split(r"\n\n(?:Args|Raises|Returns|Yields|>>>)", text, maxsplit=1)[0]
+    return head_of(inspect.getdoc(function) or "")
+
+
+def head_of(text: str) -> str:
+    """Give what a docstring says before its sections, on one line.
+
+    >>> head_of("A key. Source: RFC 1.\\n\\n    Attributes:\\n        id: `a`.")
+    'A key.'
+    """
+    head = re.split(
+        r"\n\n\s*(?:Args|Attributes|Example|Fields|Raises|Returns|Yields|>>>)", text, maxsplit=1
+    )[0]
     plain = re.sub(r"\s*Source: [^.]*\.|\s*See docs/\S+\.(?=\s|$)", "", head)
     return re.sub(r"\s+", " ", plain.replace("`", "")).strip()
 

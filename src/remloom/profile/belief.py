@@ -112,7 +112,7 @@ class Belief(Struct, frozen=True, kw_only=True):
         value: what holds, or held last.
         confidence: the probability that it holds now, calibrated: 0 to 1.
         probability: the same without calibration.
-        strength: how much evidence there is, as the seed counts it: .30, .45, .555, … at most .8.
+        strength: how much evidence there is, counted in steps: .30, .45, .555, … at most .8.
         level: tentative, established or confident, by independent pieces: 1, 3, 5.
         state: see `State`.
         since, until: when it began to be believed, and when it ended.

@@ -10,7 +10,7 @@ __all__ = ["FieldMapping"]
 
 
 class FieldMapping(Struct, frozen=True, kw_only=True):
-    """What a claim was taken for, in the seed's shape.
+    """What a claim was taken for.
 
     Args:
         raw_key: what it was about, as it was found.

@@ -75,7 +75,7 @@ class ScanResult(Struct, frozen=True, kw_only=True):
             of what was normalised see `normalise`. With its id it can be taken back.
         read: what was read first, if a source was given.
         evidence: of a dry run, what would be written.
-        mappings: what was normalised at its end, in the seed's shape; see `FieldMapping`.
+        mappings: what was normalised at its end; see `FieldMapping`.
         failed: the passages that wait for the next scan, with the reason.
     """
 

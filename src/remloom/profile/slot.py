@@ -45,7 +45,7 @@ class Slot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         usage: for what it may be used.
         topics: words of questions that it helps to answer, besides its label and path.
         question: what to ask the user when it is not sure: "Are you vegetarian?".
-        default: what the seed assumes while nothing is known; shown as such, never as a belief.
+        default: what is assumed while nothing is known; shown as such, never as a belief.
     """
 
     id: str

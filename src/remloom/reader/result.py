@@ -49,7 +49,7 @@ class Sentence(Struct, frozen=True, kw_only=True):
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """The answer to a question about documents. The first five fields and `history` are seed 3's.
+    """The answer to a question about documents. Source: seed 3.
 
     Without an answer in what was read, `found` is False and `answer` says what was searched.
     """

@@ -13,7 +13,7 @@ ReadingMode: TypeAlias = Literal["overview", "search", "read", "deep_read"]
 
 
 class ReadStep(Struct, frozen=True, kw_only=True):
-    """A turn of a reading. The first ten fields are those of seed 3's history."""
+    """A turn of a reading. Source: seed 3."""
 
     iteration: int  # from 0
     thought: str = ""

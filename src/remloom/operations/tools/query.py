@@ -24,7 +24,7 @@ class QueryTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Queried(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The answer to a statement as seed 5's JSON; its kind decides which fields it has.
+    """The answer to a statement as JSON; its kind decides which fields it has.
 
     Every record and node has its `trust` and `source` besides.
     """

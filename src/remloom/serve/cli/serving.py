@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import sys
 from contextlib import suppress
@@ -45,7 +46,8 @@ def serve(
     """Serve the memories of a home over HTTP: REST, tools, and pages.
 
     The first start makes an API key, and prints it once; on another address than loopback there
-    has to be one. SIGTERM and Ctrl-C let the calls that have begun end first.
+    has to be one. SIGTERM and Ctrl-C let the calls that have begun end first;
+    then the exit code is 0.
     """
     from msgspec.structs import replace
 
@@ -85,10 +87,16 @@ def serve(
         limit_concurrency=AT_ONCE,
     )
     server = uvicorn.Server(config)
+    # uvicorn raises the signal anew when the calls have ended
+    signal.signal(signal.SIGTERM, _end)
     with listening, suppress(KeyboardInterrupt):
         server.run(sockets=[listening])
     if not server.started:
         sys.exit(1)
+
+
+def _end(number: int, frame: object) -> None:
+    sys.exit(0)
 
 
 def _joined(listed: str, given: tuple[str, ...]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import types
 import typing
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from typing import Annotated, Any, Union
 from urllib.parse import unquote
@@ -16,13 +16,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from ...errors import InvalidInputError, UnknownNameError
-from ...operations import Operation
+from ...operations import TOOLS, Operation
+from .choices import choices_at
 from .files import read_files
 
 __all__ = ["Arguments", "explained"]
 
 _UNKNOWN = re.compile(r"unknown field `([^`]*)`")
 _MISSING = re.compile(r"missing required field `([^`]*)`")
+_NO_CHOICE = re.compile(r"Invalid (?:enum )?value '?(.*?)'?$", re.DOTALL)
 _PLACE = re.compile(r" - at `\$\.?(.*)`$")
 
 # how msgspec says that a text has a NUL in it
@@ -35,7 +37,8 @@ class Arguments:
     Raises (each of its methods):
         InvalidInputError: a value is not what the operation takes; names the argument and its
             bound.
-        UnknownNameError: an argument that it does not take; names the nearest.
+        UnknownNameError: an argument that it does not take, or a value that is none of its choices;
+            names the nearest.
         HTTPException: the body is no JSON.
     """
 
@@ -173,7 +176,12 @@ def _wrong(error: msgspec.ValidationError, takes: type[Struct]) -> InvalidInputE
     unknown = _UNKNOWN.search(problem)
     known = takes.__struct_fields__
     if unknown and not where:
-        return UnknownNameError("argument", unknown.group(1), known)
+        name = unknown.group(1)
+        return UnknownNameError("argument", name, known, meant=_meant(name, known))
+    wrong = _NO_CHOICE.match(problem)
+    choices = choices_at(takes, where) if wrong and where else []
+    if wrong and choices:
+        return UnknownNameError(where, wrong.group(1), choices)
     missing = _MISSING.search(problem)
     argument = (missing.group(1) if missing else "") or re.split(r"[.\[]", where)[0]
     if missing and not where:
@@ -188,6 +196,12 @@ def _wrong(error: msgspec.ValidationError, takes: type[Struct]) -> InvalidInputE
         remedy="see /openapi.json for what it takes",
         argument=argument,
     )
+
+
+def _meant(name: str, known: Collection[str]) -> str:
+    """Give the argument that a name of another's means, as those of the tools of agents do."""
+    meanings = [tool.aliases[name] for tool in TOOLS if name in tool.aliases]
+    return next((meaning for meaning in meanings if meaning in known), "")
 
 
 def _twice(name: str) -> InvalidInputError:

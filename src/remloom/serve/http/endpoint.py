@@ -88,13 +88,13 @@ class Endpoint:
         caller = caller_of(request)
         # before the body is read, so that whoever may not costs nothing
         caller.check(operation)
+        key = _key_of(request, operation)
         values = await arguments.read(request)
         if operation.carries == "out":
             return await send_stream(self._service, caller, operation, values)
         if operation.carries == "in":
             service = self._service
             return answer(await receive_stream(request, service, caller, operation, values))
-        key = request.headers.get("idempotency-key") if may_be_kept(operation) else None
         if job_kind(operation) and prefers_job(request):
             return await self._queue(caller, operation, values, key)
         if operation.is_long and wants_events(request):
@@ -165,6 +165,22 @@ async def check_again(request: Request) -> None:
     check = request.scope["state"].get("check_again")
     if check is not None:
         await check()
+
+
+def _key_of(request: Request, operation: Operation) -> str | None:
+    """Give the key of a write; what only reads needs none.
+
+    Raises:
+        HTTPException: a write has one whose reply is not kept: sent again, it would be done again.
+    """
+    key = request.headers.get("idempotency-key")
+    if key is None or may_be_kept(operation):
+        return key
+    if request.method not in ("GET", "HEAD") and not operation.hints.read_only:
+        raise HTTPException(
+            400, f"Idempotency-Key is not for {operation.name}\nsend the request without it, once"
+        )
+    return None
 
 
 def answer(value: Any) -> Response:

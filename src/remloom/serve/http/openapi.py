@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from ..._version import __version__
 from ...operations import OPERATIONS, TOOLS, Operation
+from ...operations.signatures import head_of
 from ..idempotency import LONGEST_KEY, may_be_kept
 from .jobs import job_kind
 from .streams import MEDIA_TYPES
@@ -64,6 +65,8 @@ def describe(operations: Iterable[Operation], tools: Iterable[Operation] = ()) -
     taken = dict(zip([name for name, _ in named], schemas[1:], strict=False))
     given = iter(schemas[1 + len(named) :])
     paths: dict[str, dict[str, Any]] = {}
+    for component in components.values():
+        _explain(component)
     for name, one in named:
         _document(components, taken[name], one)
         result = next(given) if one.gives is not None else None
@@ -72,7 +75,7 @@ def describe(operations: Iterable[Operation], tools: Iterable[Operation] = ()) -
         item = _operation(name, one, taken[name], result, components)
         path = _known_path(route.path, paths, item)
         paths.setdefault(path, {})[route.method.lower()] = item
-    return {
+    description = {
         "openapi": "3.1.0",
         "info": {
             "title": "Remloom",
@@ -93,6 +96,39 @@ def describe(operations: Iterable[Operation], tools: Iterable[Operation] = ()) -
             },
         },
     }
+    return _with_short_names(description)
+
+
+def _explain(component: dict[str, Any]) -> None:
+    """Part a docstring into what it says of a whole and of each field."""
+    doc = component.get("description", "")
+    properties = component.get("properties", {})
+    for name, text in _told_in(doc).items():
+        if name in properties:
+            properties[name].setdefault("description", text)
+    if doc:
+        component["description"] = head_of(doc)
+
+
+def _with_short_names(description: dict[str, Any]) -> dict[str, Any]:
+    """Call types of one name by that of their package besides, not by all of their module."""
+    names = {}
+    for known in description["components"]["schemas"]:
+        *packages, name = known.split(".")
+        names[known] = packages[-2].title() + name if packages else known
+    links = {_TEMPLATE.format(name=known): _TEMPLATE.format(name=names[known]) for known in names}
+
+    def renamed(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: renamed(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [renamed(item) for item in value]
+        return links.get(value, value) if isinstance(value, str) else value
+
+    components = description["components"]
+    components["schemas"] = {names[known]: one for known, one in components["schemas"].items()}
+    shown: dict[str, Any] = renamed(description)
+    return shown
 
 
 def _known_path(path: str, paths: dict[str, Any], item: dict[str, Any]) -> str:
@@ -159,7 +195,10 @@ def _arguments(one: Operation) -> dict[str, str]:
     """Read what a docstring says of arguments; "recursive, glob: …" says it of two."""
     if one.documented is None:
         return {}
-    doc = inspect.getdoc(one.documented) or ""
+    return _told_in(inspect.getdoc(one.documented) or "")
+
+
+def _told_in(doc: str) -> dict[str, str]:
     parsed = docstring_parser.parse(doc, style=docstring_parser.DocstringStyle.GOOGLE)
     told = {}
     for argument in parsed.params:
