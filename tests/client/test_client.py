@@ -54,18 +54,25 @@ NOT_OVER_HTTP = {
 }
 
 
-def served(home: Path) -> tuple[Any, str]:
+@contextmanager
+def served(home: Path) -> Iterator[tuple[Any, str]]:
     """A server of a home, and a key that may do everything in its tenant "default"."""
     service = Service(Settings.load(home=str(home), embedder="none"))
     key = service.keys.create("test", SCOPES, tenant="default").key
-    return create_app(service.settings, service=service), key
+    try:
+        yield create_app(service.settings, service=service), key
+    finally:
+        service.close()
 
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Client]:
     Home(tmp_path).create("default")
-    app, key = served(tmp_path)
-    with TestClient(app, base_url=URL) as http, Client(URL, key=key, http=http) as client:
+    with (
+        served(tmp_path) as (app, key),
+        TestClient(app, base_url=URL) as http,
+        Client(URL, key=key, http=http) as client,
+    ):
         yield client
 
 
@@ -289,9 +296,8 @@ def test_tls_to_a_server_of_plain_http_is_told_with_its_address() -> None:
 
 def test_asyncio_too(tmp_path: Path) -> None:
     Home(tmp_path).create("default")
-    app, key = served(tmp_path)
 
-    async def ask() -> str:
+    async def ask(app: Any, key: str) -> str:
         http = httpx.AsyncClient(transport=httpx.ASGITransport(app, client=("127.0.0.1", 1)))
         async with AsyncClient(URL, key=key, http=http) as memory:
             await memory.write([Entity(name="Sarah Chen")])
@@ -299,4 +305,5 @@ def test_asyncio_too(tmp_path: Path) -> None:
                 await memory.forget("nobody")
             return (await memory.lookup("sarah chen")).records[0].name
 
-    assert asyncio.run(ask()) == "Sarah Chen"
+    with served(tmp_path) as (app, key):
+        assert asyncio.run(ask(app, key)) == "Sarah Chen"
