@@ -7,6 +7,7 @@ cost a fifth of a bulk write.
 """
 
 from .answers import Answer, Hit, LookupReport, SearchReport, SelectReport
+from .definitions import KINDS, EdgeDefinition, Field, Kind, SchemaDefinition
 from .edges import SHARES, Direction, Edge, EdgeKey, Order
 from .recall import Reason, Recall, RecallHit
 from .records import (
@@ -18,6 +19,7 @@ from .records import (
     Person,
     Record,
     Resource,
+    Row,
     Speaker,
     cited,
     record_dict,
@@ -35,6 +37,7 @@ from .traversal import (
 
 __all__ = [
     "EXTRACTED",
+    "KINDS",
     "MAX_NODE_EDGES",
     "SESSION_GAP",
     "SHARES",
@@ -42,11 +45,14 @@ __all__ = [
     "Copied",
     "Direction",
     "Edge",
+    "EdgeDefinition",
     "EdgeKey",
     "Entity",
     "Exported",
+    "Field",
     "Hit",
     "Imported",
+    "Kind",
     "LookupReport",
     "Message",
     "Migrated",
@@ -63,6 +69,8 @@ __all__ = [
     "Record",
     "ResolvedLabel",
     "Resource",
+    "Row",
+    "SchemaDefinition",
     "SearchReport",
     "SelectReport",
     "Speaker",

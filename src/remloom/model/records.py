@@ -1,4 +1,4 @@
-"""Records: resources, entities and moments, and the messages that chats are made of."""
+"""Records: resources, entities, moments and rows, and the messages that chats are made of."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ __all__ = [
     "Person",
     "Record",
     "Resource",
+    "Row",
     "Speaker",
     "cited",
     "record_dict",
@@ -207,6 +208,35 @@ class Moment(
     def is_made(self) -> bool:
         """Whether reading or dreaming made it."""
         return "made_by" in self.metadata or "uri" in self.metadata
+
+
+class Row(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """A record of a schema that the tenant registered: a customer, an order, a ticket.
+
+    It is found by its handle, which no other row of its schema has, and by its name, which others
+    may share.
+    """
+
+    schema: str
+    id: str = ""  # given on write when empty: the same schema and handle get the same id
+    # "customer-12345", what edges point at; from the schema's `handle` fields or the name if empty
+    handle: str = ""
+    name: str = ""  # what people call it; from the schema's `name_fields`, or the handle, if empty
+    type: str = ""  # of its entity: "customer"; the schema's first if empty
+    aliases: tuple[str, ...] = ()
+    summary: str = ""
+    fields: dict[str, Any] = {}  # as the schema's `base_fields` say
+    metadata: dict[str, Any] = {}  # anything else, as the schema's `metadata_schema` says
+    related_entities: tuple[str, ...] = ()
+    version: int = 0  # of the schema, when it was written
+    uri: str = ""  # where it comes from: "<source>/<table>"
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    graph_paths: tuple[Edge, ...] = ()
+    embedding: Sequence[float] | None = None
+    expires_at: datetime | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
 
 
 Record: TypeAlias = Resource | Entity | Moment

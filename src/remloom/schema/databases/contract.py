@@ -1,0 +1,141 @@
+"""What a database that is already there must tell, for whoever reads one and whoever adds one.
+
+Everything is read-only, bounded in time, and streamed: nothing asks for a whole table at once. A
+folder of CSV files and a collection of documents are databases as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeAlias
+
+from msgspec import Struct
+
+from ...model import Kind
+
+__all__ = [
+    "Column",
+    "ColumnProfile",
+    "Database",
+    "ForeignKey",
+    "Key",
+    "Table",
+    "TableProfile",
+]
+
+# values of the columns of a key, in their order
+Key: TypeAlias = tuple[Any, ...]
+
+
+class Column(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A column as the database declares it."""
+
+    name: str
+    kind: Kind | None = None  # None: what cannot be a field (a blob)
+    list: bool = False  # an array
+    declared: str = ""  # its type in the words of the database
+    nullable: bool = True
+    values: tuple[str, ...] = ()  # of an enum type, or of a CHECK
+    comment: str = ""
+
+
+class ForeignKey(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A foreign key as the database declares it."""
+
+    columns: tuple[str, ...]
+    target: str  # table
+    target_columns: tuple[str, ...]
+
+
+class Table(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A table, view, file or collection. Names outside the default schema are "sales.orders"."""
+
+    name: str
+    columns: tuple[Column, ...]
+    primary_key: tuple[str, ...] = ()
+    unique: tuple[tuple[str, ...], ...] = ()  # columns of further unique constraints and indexes
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    indexed: tuple[tuple[str, ...], ...] = ()  # columns of every index, in its order
+    rows: int | None = None  # estimated by the database; None: unknown
+    is_view: bool = False
+    comment: str = ""
+
+
+class ColumnProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a sample of rows has in one column."""
+
+    column: str
+    nulls: int = 0  # of the rows sampled
+    distinct: int = 0  # different values among those sampled that are not null
+    values: tuple[Any, ...] = ()  # different ones among them, in no order
+    lowest: Any = None
+    highest: Any = None
+    longest: int = 0  # characters, of text
+
+
+class TableProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a sample of its rows says of a table."""
+
+    table: str
+    rows: int | None = None  # in the table: counted where it is small, else estimated
+    sampled: int = 0  # rows read
+    whole: bool = False  # whether the sample is the whole table
+    columns: tuple[ColumnProfile, ...] = ()
+
+
+class Database(Protocol):
+    """A database, opened read-only. Every method may be called from one thread at a time.
+
+    Errors: SourceError of everything that the database refuses, without credentials in it.
+    """
+
+    @property
+    def kind(self) -> str:
+        """What it is: "postgresql", "mysql", "sqlite", "duckdb", "mongodb", "snowflake"."""
+        ...
+
+    @property
+    def address(self) -> str:
+        """Where it is, as a URL without credentials."""
+        ...
+
+    def tables(self, names: Sequence[str] | None = None) -> list[Table]:
+        """Describe its tables, by name; only these if `names` are given.
+
+        Raises: UnknownNameError (there is no such table).
+        """
+        ...
+
+    def profile(self, table: Table, sample: int) -> TableProfile:
+        """Look at up to so many rows, spread over the table."""
+        ...
+
+    def count_contained(
+        self, table: str, columns: Sequence[str], values: Sequence[Key]
+    ) -> int | None:
+        """Count how many of these different values a table has in these columns; None: it would
+        take a scan of what is too large for one."""
+        ...
+
+    def rows(
+        self, table: Table, columns: Sequence[str], *, after: Key | None, limit: int
+    ) -> list[tuple[Any, ...]]:
+        """Read the rows whose key comes after this one, in the order of their keys.
+
+        The key is the table's `primary_key`; a table without one is read by offset, and `after` is
+        then a tuple of one number. Values are plain: str, int, float, Decimal, bool, date, datetime
+        (UTC), None, lists and dicts of these.
+        """
+        ...
+
+    def count(self, table: Table) -> int:
+        """Count the rows of a table."""
+        ...
+
+    def snapshot(self) -> Any:
+        """Let reads inside this context see one state of the database, where it can."""
+        ...
+
+    def close(self) -> None:
+        """Close the connection."""
+        ...
