@@ -7,7 +7,7 @@ message. `exit_code` is what the command line returns for it.
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "ConflictError",
     "CorruptStoreError",
     "CutOffError",
+    "DefinitionError",
     "EmbedderError",
     "EmbedderMismatchError",
     "ForbiddenError",
@@ -40,6 +41,8 @@ __all__ = [
     "RemloomError",
     "ReplyError",
     "RerankerError",
+    "RowError",
+    "SchemaChangeError",
     "SchemaVersionError",
     "ServerError",
     "SettingsError",
@@ -154,6 +157,30 @@ class UnknownNameError(InvalidInputError):
         )
 
 
+class DefinitionError(InvalidInputError):
+    """A definition of a schema is none. Fields: `faults`, each with `path`, `why` and `remedy`."""
+
+    def __init__(self, schema: str, faults: Sequence[Mapping[str, str]]) -> None:
+        super().__init__(
+            f"the schema {schema!r} has {_counted(faults)}: {_listed(faults)}",
+            remedy="; ".join(dict.fromkeys(fault["remedy"] for fault in faults[:_LISTED])),
+            schema=schema,
+            faults=[dict(fault) for fault in faults],
+        )
+
+
+class RowError(InvalidInputError):
+    """A row is not as its schema says. Fields: `schema`, `faults`, each with `path` and `why`."""
+
+    def __init__(self, schema: str, faults: Sequence[Mapping[str, str]]) -> None:
+        super().__init__(
+            f"this is no row of {schema}, it has {_counted(faults)}: {_listed(faults)}",
+            remedy=f"see what its rows hold: schemas.get({schema!r})",
+            schema=schema,
+            faults=[dict(fault) for fault in faults],
+        )
+
+
 class TooLargeError(InvalidInputError):
     """A request to a server is larger than it takes."""
 
@@ -256,6 +283,25 @@ class TimeLimitError(LimitError):
 
 class ChangedError(ConflictError):
     """Something to be changed was changed by somebody else meanwhile. Nothing was written."""
+
+
+class SchemaChangeError(ConflictError):
+    """A definition would break the rows and statements of the one before. Nothing was changed.
+
+    Fields: `schema`, `breaks`, each with `path` and `why`.
+    """
+
+    def __init__(
+        self, schema: str, breaks: Sequence[Mapping[str, str]], *, remedy: str = ""
+    ) -> None:
+        super().__init__(
+            f"this would break the schema {schema!r}: {_listed(breaks)}",
+            remedy=remedy
+            or "say what becomes of these fields: mapping={'old': 'new', 'gone': None, "
+            "'other': 'integer'}",
+            schema=schema,
+            breaks=[dict(broken) for broken in breaks],
+        )
 
 
 class GoneError(ConflictError):
@@ -395,6 +441,15 @@ class CutOffError(ReplyError):
 
 class BudgetError(ModelError):
     """The next call could exceed the run's budget. Fields: `limit`, `spent`, `allowed`."""
+
+
+def _counted(faults: Sequence[Mapping[str, str]]) -> str:
+    return "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
+
+
+def _listed(faults: Sequence[Mapping[str, str]]) -> str:
+    shown = [f"{fault['path']}: {fault['why']}" for fault in faults[:_LISTED]]
+    return "; ".join(shown + ["…"] * (len(faults) > _LISTED))
 
 
 def _writable(value: Any) -> Any:

@@ -99,6 +99,7 @@ class SchemaDefinition(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tenant_id: str = ""  # set when it is registered
     # counts from 1 with every change; 0: not registered yet
     version: int = 0
+    rows_since: int = 0  # no stored row is of an earlier version; `migrate` raises it
     description: str = ""
     base_fields: dict[str, Field] = {}  # types as text are read by `Field.parse`
     metadata_schema: dict[str, Any] = {}  # JSON Schema of a row's `metadata`; empty: anything
