@@ -137,3 +137,18 @@ def test_the_command_line_lists_it(client, tmp_path):
     shown = CliRunner().invoke(program, ["--home", str(tmp_path), "--tenant", "acme", "audit"])
     assert "stats" in shown.output
     assert "done" in shown.output
+
+
+def test_a_job_that_is_followed_is_one_call_in_the_log(tmp_path, monkeypatch):
+    from remloom.serve.http import events
+
+    monkeypatch.setattr(events, "JOB_POLL", 0.01)
+    with guarded(tmp_path) as client:
+        key = make_key(tmp_path)
+        later = {"kind": "moments", "payload": {"model": False}}
+        id = client.post("/v1/jobs", json=later, headers=bearer(key)).json()["id"]
+        told = client.get(f"/v1/jobs/{id}/events", headers=bearer(key)).text
+        assert "event: result" in told
+        client.app.state.service.tenants.write_audit()
+        calls = client.get("/v1/audit", headers=bearer(key)).json()
+        assert [one["operation"] for one in calls] == ["get_job", "add_job"]

@@ -1,5 +1,8 @@
 """MCP over HTTP: both revisions at one address, each request in the name of its key."""
 
+import json
+
+import msgspec
 import pytest
 
 from serving import served
@@ -13,14 +16,16 @@ META = {
 }
 
 
-def post(client, method, params=None, *, revision="2025-11-25", **headers):
+def post(client, method, params=None, *, revision="2025-11-25", token=None, **headers):
     params = dict(params or {})
     sent = {**ACCEPT, "MCP-Protocol-Version": revision, **headers}
     if revision == MODERN:
-        params["_meta"] = META
+        params["_meta"] = dict(META)
         sent["Mcp-Method"] = method
         if "name" in params:
             sent["Mcp-Name"] = params["name"]
+    if token is not None:
+        params.setdefault("_meta", {})["progressToken"] = token
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     return client.post("/mcp", json=body, headers=sent)
 
@@ -96,3 +101,74 @@ def test_no_error_tells_where_the_files_of_the_server_are(tmp_path):
             assert "rror" in answer.text
             assert str(tmp_path) not in answer.text
         assert str(tmp_path) not in client.get("/v1/stats").text
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", MODERN])
+def test_what_takes_long_tells_its_progress_to_who_asks(client, revision, monkeypatch):
+    from remloom.operations.tools.ask import ASK
+    from remloom.serve.mcp import server
+
+    def slowly(memory, values, progress):
+        for done in range(3):
+            if progress:
+                progress(done, 3)
+        return ASK.gives(
+            answer="42", citations=[], connections=[], doubts=[], statements=[], tokens=1
+        )
+
+    long = msgspec.structs.replace(ASK, does=slowly)
+    monkeypatch.setattr(server, "_find", lambda tools, name: long)
+    call = {"name": "ask", "arguments": {"question": "x"}}
+    plain = post(client, "tools/call", call, revision=revision)
+    assert plain.json()["result"]["structuredContent"]["answer"] == "42"
+    told = post(client, "tools/call", call, revision=revision, token="mine")
+    assert told.headers["content-type"].startswith("text/event-stream")
+    sent = [
+        json.loads(line.removeprefix("data: "))
+        for line in told.text.splitlines()
+        if line.startswith("data: {")
+    ]
+    *steps, last = sent
+    assert last["result"]["structuredContent"]["answer"] == "42"
+    assert steps
+    assert {step["method"] for step in steps} == {"notifications/progress"}
+    numbers = [step["params"]["progress"] for step in steps]
+    assert numbers == sorted(set(numbers))
+    assert steps[-1]["params"] == {"progressToken": "mine", "progress": 2.0, "total": 3.0}
+
+
+def test_a_short_tool_answers_who_asks_for_progress(client):
+    call = {"name": "lookup", "arguments": {"labels": ["Nobody"]}}
+    assert "Nobody" in post(client, "tools/call", call, token=1).text
+
+
+def test_each_phase_goes_on_with_the_count_of_the_one_before():
+    from remloom.dream.progress import Progress
+    from remloom.serve.mcp.progress import _Steps
+
+    steps = _Steps()
+    told = [Progress(phase=phase, done=done, total=2) for phase in "ab" for done in (1, 2)]
+    assert [steps.next((one,)) for one in told] == [
+        (1, 2, "a"), (2, 2, "a"), (3, 4, "b"), (4, 4, "b")
+    ]  # fmt: skip
+    assert steps.next((told[-1],)) is None
+
+
+def test_nothing_is_announced_that_is_not_told(client):
+    found = post(client, "server/discover", revision=MODERN).json()["result"]["capabilities"]
+    for kind in ("tools", "prompts", "resources"):
+        assert not any(found[kind].values())
+    assert "error" in post(client, "subscriptions/listen", revision=MODERN).json()
+
+
+def test_the_log_of_requests_says_which_tool_was_called(client, caplog):
+    from remloom.serve.http.observed import LOGGER
+
+    caplog.set_level("INFO", LOGGER.name)
+    LOGGER.propagate = True
+    post(client, "tools/call", {"name": "lookup", "arguments": {"labels": ["Nobody"]}})
+    post(client, "tools/list")
+    post(client, "no/such/method")
+    named = [json.loads(record.getMessage())["operation"] for record in caplog.records]
+    assert named == ["lookup", "tools/list", ""]
+    assert "no/such" not in client.get("/metrics").text

@@ -19,6 +19,7 @@ from ..errors import (
     StoreError,
 )
 from .contract import LEASE, Job, Queue
+from .reasons import reason_of
 
 __all__ = ["Worker"]
 
@@ -91,7 +92,7 @@ class Worker:
                     result = self._do(job)
             except Exception as error:
                 return self._queue.fail(
-                    job, _reason(error), again=not isinstance(error, PERMANENT_ERRORS)
+                    job, reason_of(error, job), again=not isinstance(error, PERMANENT_ERRORS)
                 )
             except BaseException:
                 # interrupted: not the job's fault, so it is given back and the interruption goes on
@@ -129,7 +130,3 @@ class Worker:
         finally:
             over.set()
             thread.join()
-
-
-def _reason(error: Exception) -> str:
-    return str(error) or type(error).__name__

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -63,6 +65,8 @@ class Service:
         operation: Operation,
         values: Struct,
         progress: Progress | None = None,
+        *,
+        is_noted: bool = True,
     ) -> Any:
         """Do an operation in the caller's memory.
 
@@ -71,6 +75,7 @@ class Service:
         Args:
             values: an instance of `operation.takes`.
             progress: called from the thread that works.
+            is_noted: in the audit log; it is not, where a call that was noted looks again.
 
         Raises:
             ForbiddenError: the caller may not; nothing was opened.
@@ -80,11 +85,10 @@ class Service:
         """
         caller.check(operation, values)
         with self.metrics.operation(operation.name):
-            return await self._call(caller, operation, values, progress)
+            work = partial(self._do, caller, operation, values, progress, is_noted)
+            return await self._call(operation, work)
 
-    async def _call(
-        self, caller: Caller, operation: Operation, values: Struct, progress: Progress | None
-    ) -> Any:
+    async def _call(self, operation: Operation, do: Callable[[], Any]) -> Any:
         limiter = self._limiter(operation)
         seconds = self.settings.serve_timeout if limiter is self._places else LONG
         place = await self._take_place(limiter, seconds)
@@ -96,7 +100,7 @@ class Service:
             if not begun.acquire(blocking=False):
                 return None
             try:
-                return self._do(caller, operation, values, progress)
+                return do()
             finally:
                 loop.call_soon_threadsafe(limiter.release_on_behalf_of, place)
 
@@ -139,7 +143,12 @@ class Service:
         raise _busy("calls are being done", 1)
 
     def _do(
-        self, caller: Caller, operation: Operation, values: Struct, progress: Progress | None
+        self,
+        caller: Caller,
+        operation: Operation,
+        values: Struct,
+        progress: Progress | None,
+        is_noted: bool,
     ) -> Any:
         if operation.needs == "memory":
             with self.tenants.opened(caller.tenant) as memory:
@@ -153,7 +162,8 @@ class Service:
                 except BaseException as error:
                     self._note(call.entry(error=error), operation, caller.tenant)
                     raise
-                self._note(call.entry(value), operation, caller.tenant)
+                if is_noted:
+                    self._note(call.entry(value), operation, caller.tenant)
                 return value
         call = AuditedCall(caller, operation, values)
         try:

@@ -27,14 +27,15 @@ def routes(service: Service) -> list[Route]:
         request_id = request.scope["state"].get("request_id", "")
         values = get_job.takes(id=unquote(request.path_params["id"]))
 
-        async def look() -> Job:
+        async def look(*, is_noted: bool = False) -> Job:
             await check_again(request)
-            job: Job = await service.call(caller_of(request), get_job, values)
+            caller = caller_of(request)
+            job: Job = await service.call(caller, get_job, values, is_noted=is_noted)
             return job
 
         try:
-            # whether there is one is said before the stream begins
-            await look()
+            # whether there is one is said before the stream begins; to follow it is one call
+            await look(is_noted=True)
         except RemloomError as error:
             return problem(error, request_id)
         return follow_job(look, request_id)

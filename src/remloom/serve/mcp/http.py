@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from ...errors import AuthenticationError
 from ...operations import Toolset
@@ -19,6 +20,7 @@ from .server import make_server
 __all__ = ["mount"]
 
 MOST_BYTES = 4 * 1024 * 1024  # of a request
+_PROGRESS = b'"progressToken"'
 # the guard, which stands before all routes, has looked at host and origin
 _UNGUARDED = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 
@@ -35,16 +37,34 @@ class _Endpoint:
         self._server = make_server(service, _caller_of, toolset)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # one for each request: it then needs no lifespan of the application around it.
+        begun, receive = await _begun(receive)
+        # one for each request: it then needs no lifespan of the application around it
         manager = StreamableHTTPSessionManager(
             self._server,
-            json_response=True,
+            # who asks for progress is answered with a stream, everybody else with one JSON
+            json_response=_PROGRESS not in begun,
             stateless=True,
             security_settings=_UNGUARDED,
             max_request_body_size=MOST_BYTES,
         )
         async with manager.run():
             await manager.handle_request(scope, receive, send)
+
+
+async def _begun(receive: Receive) -> tuple[bytes, Receive]:
+    """Read a body, or as much of it as may be sent; give it, and a `receive` that has all of it."""
+    messages: deque[Message] = deque()
+    body = b""
+    more = True
+    while more and len(body) <= MOST_BYTES:
+        messages.append(await receive())
+        body += messages[-1].get("body", b"")
+        more = messages[-1].get("more_body", False)
+
+    async def again() -> Message:
+        return messages.popleft() if messages else await receive()
+
+    return body, again
 
 
 def _caller_of(context: ServerRequestContext[Any, Any]) -> Caller:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 from mcp.server.caching import CacheableMethod, CacheHint
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
@@ -29,6 +29,7 @@ from ..._version import __version__
 from ...operations import Operation, Toolset, choose_tools
 from ..caller import Caller
 from ..service import Service
+from .progress import asks_for_progress, tell_progress
 from .prompts import PROMPTS, get_prompt
 from .resources import RESOURCES, TEMPLATES, read_resource
 from .tools import call_tool, tools_of
@@ -79,7 +80,11 @@ def make_server(service: Service, caller_of: CallerOf, toolset: Toolset = "defau
 
     async def call(context: _Context, params: CallToolRequestParams) -> CallToolResult:
         operation = _find(tools, params.name)
-        return await call_tool(service, caller_of(context), operation, params.arguments or {})
+        _name(context, operation.name)
+        work = partial(call_tool, service, caller_of(context), operation, params.arguments or {})
+        if operation.is_long and asks_for_progress(context):
+            return await tell_progress(context, work)
+        return await work()
 
     async def list_resources(
         context: _Context, params: PaginatedRequestParams | None
@@ -102,7 +107,7 @@ def make_server(service: Service, caller_of: CallerOf, toolset: Toolset = "defau
     async def prompt(context: _Context, params: GetPromptRequestParams) -> GetPromptResult:
         return await get_prompt(service, caller_of(context), params.name, params.arguments or {})
 
-    return Server(
+    server: Server[Any] = Server(
         "remloom",
         version=__version__,
         title="Remloom",
@@ -118,9 +123,22 @@ def make_server(service: Service, caller_of: CallerOf, toolset: Toolset = "defau
         on_read_resource=read,
         on_list_prompts=list_prompts,
         on_get_prompt=prompt,
-        # nothing is ever sent there: an event of one tenant would be heard by another
-        on_subscriptions_listen=ListenHandler(InMemorySubscriptionBus()),
     )
+
+    async def name_request(ctx: _Context, call_next: CallNext) -> HandlerResult:
+        # of what is not served the name is the client's, who may choose any
+        if server.get_request_handler(ctx.method) is not None:
+            _name(ctx, ctx.method)
+        return await call_next(ctx)
+
+    server.middleware.append(name_request)
+    return server
+
+
+def _name(context: _Context, operation: str) -> None:
+    """Say what a request asks for, for the log of requests and the metrics."""
+    if context.request is not None:
+        context.request.scope["state"]["operation"] = operation
 
 
 def _find(tools: dict[str, Operation], name: str) -> Operation:

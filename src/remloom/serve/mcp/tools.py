@@ -10,7 +10,7 @@ import msgspec
 from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
 
 from ...errors import RemloomError
-from ...operations import TOOLS, Operation
+from ...operations import TOOLS, Operation, Progress
 from ..caller import Caller
 from ..http.problems import hide_paths, without_paths
 from ..service import Service
@@ -51,14 +51,22 @@ def _annotations(operation: Operation) -> ToolAnnotations:
 
 
 async def call_tool(
-    service: Service, caller: Caller, operation: Operation, arguments: Mapping[str, Any]
+    service: Service,
+    caller: Caller,
+    operation: Operation,
+    arguments: Mapping[str, Any],
+    progress: Progress | None = None,
 ) -> CallToolResult:
-    """Call a tool; what goes wrong is told as the text of an error, which a model can mend."""
+    """Call a tool; what goes wrong is told as the text of an error, which a model can mend.
+
+    Args:
+        progress: called, from the thread that works, with what a long one reports.
+    """
     try:
         # whoever may not call it learns nothing of what it takes
         caller.check(operation)
         values, left_out = take(operation, arguments)
-        value = await service.call(caller, operation, values)
+        value = await service.call(caller, operation, values, progress)
     except RemloomError as error:
         return _failed(error_text(error), without_paths(error))
     except Exception as error:
