@@ -96,7 +96,7 @@ class Database(Protocol):
 
     @property
     def address(self) -> str:
-        """Where it is, as a URL without credentials."""
+        """Where it is, as a URL without its password; the user may stand in it."""
         ...
 
     def tables(self, names: Sequence[str] | None = None) -> list[Table]:

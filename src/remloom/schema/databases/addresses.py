@@ -1,0 +1,166 @@
+"""Addresses of databases: what a URL or a path says, apart from the password in it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+
+from msgspec import Struct
+
+from ...errors import InvalidInputError, SourceError
+
+__all__ = ["Address", "parse_address"]
+
+# the scheme of a URL -> the kind of its database
+_KINDS = {
+    "postgresql": "postgresql",
+    "postgres": "postgresql",
+    "mysql": "mysql",
+    "mariadb": "mysql",
+    "tidb": "mysql",
+    "sqlite": "sqlite",
+    "duckdb": "duckdb",
+    "csv": "files",
+    "parquet": "files",
+    "files": "files",
+    "mongodb": "mongodb",
+    "mongodb+srv": "mongodb",
+    "snowflake": "snowflake",
+}
+_SUFFIXES = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
+# what a query may hold that nobody else should read
+_SECRET = re.compile(r"pass|pwd|secret|token|private|credential|api_?key", re.IGNORECASE)
+_USERINFO = re.compile(r"//[^/?#]*@")
+
+
+class Address(Struct, frozen=True, kw_only=True):
+    """Where a database is. Shown without its secrets."""
+
+    kind: str  # of database
+    url: str  # with neither password nor other secrets
+    location: str = ""  # the path of a file or folder
+    password: str = ""
+    secrets: dict[str, str] = {}  # further ones, that the URL's query had
+
+    def __repr__(self) -> str:
+        return f"Address({self.url!r})"
+
+    def clean(self, text: str) -> str:
+        """Take secrets out of a text, such as the message of a driver.
+
+        >>> parse_address("mysql://me:s3cret@host/crm").clean("denied: mysql://me:s3cret@host")
+        'denied: mysql://***@host'
+        """
+        text = _USERINFO.sub("//***@", text)
+        for secret in (self.password, *self.secrets.values()):
+            for form in {secret, quote(secret, safe=""), repr(secret)[1:-1]}:
+                if form:
+                    text = text.replace(form, "***")
+        return text
+
+    def parts(self) -> dict[str, Any]:
+        """Give user, host, port, database and options, as the drivers name them."""
+        split = urlsplit(self.url)
+        return {
+            "user": unquote(split.username or ""),
+            "host": split.hostname or "",
+            "port": split.port,
+            "database": unquote(split.path.lstrip("/")),
+            "options": dict(parse_qsl(split.query)),
+        }
+
+
+def parse_address(url: str) -> Address:
+    """Read the URL of a database, or the path of a file or folder.
+
+    Raises:
+        InvalidInputError: it is of no database that can be read.
+        SourceError: there is no such file.
+    """
+    scheme, found, _ = url.partition("://")
+    if not found:
+        return _of_path(Path(url).expanduser(), url)
+    kind = _KINDS.get(scheme.lower()) or _KINDS.get(scheme.lower().partition("+")[0])
+    if kind is None:
+        raise InvalidInputError(
+            f"{scheme[:40]}:// is no database that can be read",
+            remedy="readable are " + ", ".join(f"{name}://" for name in _KINDS),
+        )
+    if kind in ("sqlite", "duckdb", "files"):
+        return _of_file(kind, url, scheme)
+    return _of_server(kind, url)
+
+
+def _of_server(kind: str, url: str) -> Address:
+    try:
+        split = urlsplit(url)
+        password = unquote(split.password or "")
+        _ = split.port  # checked by reading it
+    except ValueError:
+        raise InvalidInputError(
+            f"the URL of this {kind} database cannot be read",
+            remedy="write it as scheme://user@host:port/database, with special characters of a "
+            "password as %40",
+        ) from None
+    given = parse_qsl(split.query, keep_blank_values=True)
+    secrets = {name: value for name, value in given if _SECRET.search(name)}
+    shown = [(name, value) for name, value in given if name not in secrets]
+    host = split.netloc.rpartition("@")[2]
+    user = split.username or ""
+    netloc = f"{user}@{host}" if user else host
+    query = f"?{urlencode(shown)}" if shown else ""
+    return Address(
+        kind=kind,
+        url=f"{split.scheme}://{netloc}{split.path}{query}",
+        password=password or secrets.pop("password", ""),
+        secrets=secrets,
+    )
+
+
+def _of_file(kind: str, url: str, scheme: str) -> Address:
+    path = unquote(url.partition("://")[2].partition("?")[0])
+    # three slashes and a relative path, as SQLAlchemy has it; four, or three, and an absolute one
+    relative = Path(path[1:] if path.startswith("/") else path).expanduser()
+    location = relative if relative.exists() else Path(path).expanduser()
+    if not location.exists():
+        raise _missing(location, url)
+    location = location.resolve()
+    return Address(kind=kind, url=_file_url(scheme, str(location)), location=str(location))
+
+
+def _of_path(path: Path, given: str) -> Address:
+    if not path.exists():
+        raise _missing(path, given)
+    location = str(path.resolve())
+    kind = _kind_of_file(path)
+    return Address(kind=kind, url=_file_url(kind, location), location=location)
+
+
+def _file_url(scheme: str, location: str) -> str:
+    # four slashes: an absolute path
+    return f"{scheme}:///{quote(location)}"
+
+
+def _kind_of_file(path: Path) -> str:
+    if path.is_dir() or path.name.lower().endswith(_SUFFIXES):
+        return "files"
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(16)
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read: {error.strerror}", uri=str(path)) from error
+    if head.startswith(b"SQLite format 3\0"):
+        return "sqlite"
+    if head[8:12] == b"DUCK":
+        return "duckdb"
+    raise SourceError(
+        f"{path} is no database that can be read",
+        uri=str(path),
+        remedy="give a database of SQLite or DuckDB, a folder or file of CSV or Parquet, or a URL",
+    )
+
+
+def _missing(path: Path, given: str) -> SourceError:
+    return SourceError(f"there is no {path}", uri=given, remedy="check the path; nothing was made")

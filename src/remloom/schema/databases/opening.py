@@ -1,0 +1,33 @@
+"""Opening a database that is there, whichever it is."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from .addresses import parse_address
+from .contract import Database
+
+__all__ = ["open_database"]
+
+
+def open_database(url: str, password: str | None = None) -> Database:
+    """Open a database, read-only.
+
+    Args:
+        url: `postgresql://`, `mysql://`, `mariadb://`, `sqlite:///`, `duckdb:///`, `csv:///`,
+            `parquet:///`, `mongodb://`, `snowflake://`, or the path of a file or folder.
+        password: instead of the one in the URL: itself, or where it is, as `file:<path>` or
+            `keyring:<service>/<name>`.
+
+    Raises:
+        InvalidInputError: it is of no database that can be read.
+        SourceError: it cannot be opened. Nothing is made where nothing is.
+        MissingExtraError: what reads it is not installed.
+        SettingsError: the password is not where it is said to be.
+    """
+    address = parse_address(url)
+    if password:
+        address = replace(address, password=password)
+    from .sqlite import SqliteDatabase
+
+    return SqliteDatabase(address)

@@ -1,0 +1,89 @@
+"""Profiles: what a sample of rows says of each column. Pure; how rows are sampled is a database's
+own affair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from .contract import Column, ColumnProfile, Table, TableProfile
+
+__all__ = ["profile_rows", "rows_to_read"]
+
+_LEAST = 1_000  # rows of a table that is too large to be read whole
+_SHARE = 100  # of such a table, one row in so many is read
+_CELLS = 4_000_000  # values of one sample
+_FEWEST = 100  # rows, however many columns there are
+
+
+def rows_to_read(rows: int | None, columns: int, sample: int) -> int:
+    """Say how many rows of a table to read for its profile.
+
+    Up to `sample` rows are read whole; of a larger table one row in a hundred, but at least 1,000
+    and at most `sample`; of a table whose size nobody knows, 1,000. A table with very many columns
+    has fewer read.
+
+    >>> rows_to_read(500, 8, 20_000), rows_to_read(100_000, 8, 20_000), rows_to_read(None, 8, 900)
+    (20000, 1000, 900)
+    """
+    if rows is None:
+        wanted = _LEAST
+    elif rows <= sample:
+        wanted = sample
+    else:
+        wanted = max(_LEAST, rows // _SHARE)
+    return max(1, min(wanted, sample, max(_FEWEST, _CELLS // max(1, columns))))
+
+
+def profile_rows(
+    table: Table,
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[Any]],
+    *,
+    total: int | None,
+    whole: bool,
+) -> TableProfile:
+    """Profile the sampled rows of a table; their values are plain, in the order of the columns."""
+    by_column: Sequence[Sequence[Any]] = list(zip(*rows, strict=True)) or [()] * len(columns)
+    return TableProfile(
+        table=table.name,
+        rows=len(rows) if whole else total,
+        sampled=len(rows),
+        whole=whole,
+        columns=tuple(
+            _profile_column(column, values)
+            for column, values in zip(columns, by_column, strict=True)
+        ),
+    )
+
+
+def _profile_column(column: Column, values: Sequence[Any]) -> ColumnProfile:
+    filled = [value for value in values if value is not None]
+    if column.list or column.kind == "json" or any(isinstance(v, list | dict) for v in filled):
+        # what cannot be hashed is told apart by its JSON
+        encoded = {msgspec.json.encode(value, enc_hook=str): value for value in filled}
+        different = list(encoded.values())
+    else:
+        different = list(dict.fromkeys(filled))
+    lowest, highest = _bounds(different)
+    return ColumnProfile(
+        column=column.name,
+        nulls=len(values) - len(filled),
+        distinct=len(different),
+        values=tuple(different),
+        lowest=lowest,
+        highest=highest,
+        longest=max((len(value) for value in different if isinstance(value, str)), default=0),
+    )
+
+
+def _bounds(values: Sequence[Any]) -> tuple[Any, Any]:
+    """The lowest and the highest; neither where values cannot be compared."""
+    if not values or isinstance(values[0], list | dict):
+        return None, None
+    try:
+        return min(values), max(values)
+    except TypeError:
+        return None, None

@@ -1,0 +1,282 @@
+"""What all databases that speak SQL have in common: rows by their keys, samples, counts."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, ClassVar
+
+from msgspec import Struct
+
+from ...errors import SourceError, UnknownNameError
+from .addresses import Address
+from .contract import Column, Key, Table, TableProfile
+from .plain_values import bind, converters
+from .profiles import profile_rows, rows_to_read
+
+__all__ = ["Sample", "SqlDatabase"]
+
+SECONDS = 60  # that one statement may take
+_SCANNED = 100_000  # rows of a table that is read whole to look for values, where no index helps
+_CHUNK = 500  # values looked for by one statement
+
+
+class Sample(Struct, frozen=True):
+    """Rows of a table, and whether they are all it has."""
+
+    rows: Sequence[Sequence[Any]]
+    whole: bool
+
+
+class SqlDatabase(ABC):
+    """A database that speaks SQL, read-only. See `contract.Database`.
+
+    A database of its own says how it describes itself, how it takes a sample, and how it runs a
+    statement.
+    """
+
+    kind: ClassVar[str]
+    _placeholder: ClassVar[str] = "?"
+    # rows of the largest table that is scanned for values; None: any
+    _scanned: ClassVar[int | None] = _SCANNED
+    # whether (a, b) > (1, 2) is answered from an index
+    _compares_tuples: ClassVar[bool] = True
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._described: dict[str, Table] = {}
+        self._places: dict[str, tuple[str, ...]] = {}
+
+    @property
+    def address(self) -> str:
+        """Where it is, as a URL without secrets."""
+        return self._address.url
+
+    def tables(self, names: Sequence[str] | None = None) -> list[Table]:
+        """Describe its tables and views, by name; only these if `names` are given.
+
+        Raises:
+            UnknownNameError: there is no such table.
+        """
+        described = {table.name: table for table in self._describe()}
+        self._described = described
+        if names is None:
+            return [described[name] for name in sorted(described)]
+        for name in names:
+            if name not in described:
+                raise UnknownNameError("table", name, list(described))
+        return [described[name] for name in sorted(set(names))]
+
+    def profile(self, table: Table, sample: int) -> TableProfile:
+        """Look at up to so many rows, spread over the table."""
+        columns = [column for column in table.columns if column.kind is not None]
+        limit = rows_to_read(table.rows, len(columns), sample)
+        if not columns:
+            return TableProfile(table=table.name, rows=table.rows)
+        taken = self._sample(table, columns, limit)
+        rows = _plain(taken.rows, columns)
+        return profile_rows(table, columns, rows, total=table.rows, whole=taken.whole)
+
+    def count_contained(
+        self, table: str, columns: Sequence[str], values: Sequence[Key]
+    ) -> int | None:
+        """Count how many of these different values a table has in these columns.
+
+        None: no index helps, and the table is too large to be read for it.
+        """
+        described = self._known(table)
+        if not self._may_look(described, columns):
+            return None
+        of = [_column(described, name) for name in columns]
+        keys = [key for value in values if (key := _bound(value, of)) is not None]
+        found = 0
+        listed = ", ".join(self._quote(name) for name in columns)
+        for start in range(0, len(keys), _CHUNK):
+            chunk = keys[start : start + _CHUNK]
+            condition = self._within(listed, len(columns), len(chunk))
+            distinct = f"SELECT DISTINCT {listed} FROM {self._place(table)} WHERE {condition}"
+            parameters = [value for key in chunk for value in key]
+            found += self._read(f"SELECT count(*) FROM ({distinct}) AS found", parameters)[0][0]
+        return found
+
+    def rows(
+        self, table: Table, columns: Sequence[str], *, after: Key | None, limit: int
+    ) -> list[tuple[Any, ...]]:
+        """Read the rows whose key comes after this one, in the order of their keys."""
+        of = [_column(table, name) for name in columns]
+        listed = ", ".join(self._expression(column) for column in of)
+        sql = f"SELECT {listed} FROM {self._place(table.name)}"
+        if not table.primary_key:
+            offset = int(after[0]) if after else 0
+            sql = f"{sql}{self._natural_order(table)} {self._window(limit, offset)}"
+            return _plain(self._read(sql), of)
+        parameters: list[Any] = []
+        if after is not None:
+            keys = [_column(table, name) for name in table.primary_key]
+            condition, parameters = self._after(keys, after)
+            sql = f"{sql} WHERE {condition}"
+        order = ", ".join(self._quote(name) for name in table.primary_key)
+        sql = f"{sql} ORDER BY {order} {self._window(limit, 0)}"
+        return _plain(self._read(sql, parameters), of)
+
+    def count(self, table: Table) -> int:
+        """Count the rows of a table."""
+        return int(self._read(f"SELECT count(*) FROM {self._place(table.name)}")[0][0])
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Let reads inside this context see one state of the database."""
+        return self._in_transaction()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connection."""
+
+    @abstractmethod
+    def _describe(self) -> list[Table]:
+        """Describe all tables, and note their places."""
+
+    @abstractmethod
+    def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
+        """Read up to so many rows, spread over the table, without reading it all."""
+
+    @abstractmethod
+    def _run(self, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Run a statement, in no more than `SECONDS`."""
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Begin a transaction that sees one state of the database."""
+
+    @abstractmethod
+    def _end(self) -> None:
+        """End the transaction."""
+
+    @contextmanager
+    def _in_transaction(self) -> Iterator[None]:
+        with self._translated():
+            self._begin()
+        try:
+            yield
+        finally:
+            with self._translated():
+                self._end()
+
+    def _read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with self._translated():
+            return self._run(sql, parameters)
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Turn errors of the driver into ours, without what secrets their texts may have."""
+        try:
+            yield
+        except self._errors() as error:
+            raise self._problem(error) from None
+
+    @abstractmethod
+    def _errors(self) -> tuple[type[Exception], ...]:
+        """The errors of the driver."""
+
+    def _problem(self, error: Exception) -> SourceError:
+        said = " ".join(str(part) for part in error.args) or type(error).__name__
+        first = self._address.clean(said).strip().partition("\n")[0]
+        return SourceError(f"{self.address}: {first[:300]}", uri=self.address)
+
+    def _quote(self, name: str) -> str:
+        return '"' + name.replace('"', '""') + '"'
+
+    def _place(self, name: str) -> str:
+        """The name of a table as a statement has it."""
+        parts = self._places.get(name)
+        if parts is None:
+            self._known(name)
+            parts = self._places[name]
+        return ".".join(self._quote(part) for part in parts)
+
+    def _known(self, name: str) -> Table:
+        if name not in self._described:
+            self.tables([name])
+        return self._described[name]
+
+    def _expression(self, column: Column) -> str:
+        """What is read of a column."""
+        return self._quote(column.name)
+
+    def _natural_order(self, table: Table) -> str:
+        """In which order rows without a key are read: that of the database, if it is stable."""
+        return ""
+
+    def _window(self, limit: int, offset: int) -> str:
+        return f"LIMIT {int(limit)} OFFSET {int(offset)}" if offset else f"LIMIT {int(limit)}"
+
+    def _may_look(self, table: Table, columns: Sequence[str]) -> bool:
+        wanted = set(columns)
+        indexes = (table.primary_key, *table.unique, *table.indexed)
+        if any(index and set(index[: len(wanted)]) == wanted for index in indexes):
+            return True
+        if self._scanned is None:
+            return True
+        return not table.is_view and table.rows is not None and table.rows <= self._scanned
+
+    def _within(self, listed: str, width: int, many: int) -> str:
+        """The condition that columns have one of so many values."""
+        one = ", ".join([self._placeholder] * width)
+        if width == 1:
+            return f"{listed} IN ({', '.join([one] * many)})"
+        return f"({listed}) IN ({', '.join([f'({one})'] * many)})"
+
+    def _after(self, keys: Sequence[Column], after: Key) -> tuple[str, list[Any]]:
+        """The condition that a key comes after this one, and its parameters."""
+        values = [bind(value, column) for value, column in zip(after, keys, strict=True)]
+        names = [self._quote(column.name) for column in keys]
+        if len(names) == 1:
+            return f"{names[0]} > {self._placeholder}", values
+        if self._compares_tuples:
+            marks = ", ".join([self._placeholder] * len(names))
+            return f"({', '.join(names)}) > ({marks})", values
+        ranges, parameters = [], []
+        for number, name in enumerate(names):
+            equal = [f"{before} = {self._placeholder}" for before in names[:number]]
+            ranges.append(" AND ".join([*equal, f"{name} > {self._placeholder}"]))
+            parameters += values[: number + 1]
+        return " OR ".join(f"({one})" for one in ranges), parameters
+
+
+class Deadline:
+    """When a statement has taken long enough."""
+
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self._end = time.monotonic() + seconds
+
+    def passed(self) -> bool:
+        """Whether it has."""
+        return time.monotonic() > self._end
+
+
+def _column(table: Table, name: str) -> Column:
+    for column in table.columns:
+        if column.name == name:
+            return column
+    raise UnknownNameError(f"column of {table.name}", name, [c.name for c in table.columns])
+
+
+def _plain(rows: Sequence[Sequence[Any]], columns: Sequence[Column]) -> list[tuple[Any, ...]]:
+    """Make the values of rows plain, column by column."""
+    if not rows:
+        return []
+    made = [
+        [convert(value) for value in values]
+        for convert, values in zip(converters(columns), zip(*rows, strict=True), strict=True)
+    ]
+    return list(zip(*made, strict=True))
+
+
+def _bound(key: Key, columns: Sequence[Column]) -> Key | None:
+    """The values as the driver takes them; None for what cannot be in these columns."""
+    try:
+        bound = tuple(bind(value, column) for value, column in zip(key, columns, strict=True))
+    except (ValueError, ArithmeticError):
+        return None
+    return None if None in bound else bound
