@@ -36,6 +36,7 @@ __all__ = [
     "ModelRefusedError",
     "ModelUnavailableError",
     "NotFoundError",
+    "PlanError",
     "QuerySyntaxError",
     "ReadOnlyStoreError",
     "RemloomError",
@@ -165,6 +166,18 @@ class DefinitionError(InvalidInputError):
             f"the schema {schema!r} has {_counted(faults)}: {_listed(faults)}",
             remedy="; ".join(dict.fromkeys(fault["remedy"] for fault in faults[:_LISTED])),
             schema=schema,
+            faults=[dict(fault) for fault in faults],
+        )
+
+
+class PlanError(InvalidInputError):
+    """A plan of a database cannot be followed. Fields: `uri`, `faults`, each with `path`, `why`."""
+
+    def __init__(self, uri: str, faults: Sequence[Mapping[str, str]]) -> None:
+        super().__init__(
+            f"the plan {uri} has {_counted(faults)}: {_listed(faults)}",
+            remedy="mend these places, or let discovery write the plan anew",
+            uri=uri,
             faults=[dict(fault) for fault in faults],
         )
 

@@ -2,91 +2,37 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from collections.abc import Mapping
 
-from ..model import Field, SchemaDefinition
+from msgspec.structs import replace
 
-__all__ = ["Estimate", "LeftOut", "Plan", "PlannedEdge", "PlannedField", "PlannedTable", "Question"]
+from ..errors import InvalidInputError, UnknownNameError
+from ..model import EdgeDefinition, SchemaDefinition
+from .planned import (
+    Estimate,
+    LeftOut,
+    PlanContents,
+    PlannedEdge,
+    PlannedField,
+    PlannedLink,
+    PlannedTable,
+    Question,
+)
 
-
-class PlannedField(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A column that becomes a field of the rows."""
-
-    column: str
-    name: str  # of the field
-    field: Field
-    evidence: str = ""
-
-
-class PlannedTable(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A table whose rows become rows of a schema."""
-
-    table: str
-    schema_name: str
-    entity_type: str  # "customer", what a handle begins with
-    key: tuple[str, ...]  # columns that tell its rows apart; empty: all of them, by their content
-    key_declared: bool = False
-    name: tuple[str, ...] = ()  # columns of the human name; empty: rows are named by their handle
-    fields: tuple[PlannedField, ...] = ()
-    watermark: str = ""  # column that grows whenever a row is written
-    rows: int | None = None
-    confidence: float = 1.0  # of key and name
-    evidence: str = ""
+__all__ = [
+    "Estimate",
+    "LeftOut",
+    "Plan",
+    "PlannedEdge",
+    "PlannedField",
+    "PlannedLink",
+    "PlannedTable",
+    "Question",
+]
 
 
-class PlannedEdge(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Columns that lead from rows of one table to those of another."""
-
-    table: str
-    columns: tuple[str, ...]
-    target: str  # table
-    target_columns: tuple[str, ...]
-    name: str = ""  # type of the edge: "belongs_to"
-    inverse: str = ""  # type of a second edge, back; empty: none is written
-    through: str = ""  # link table whose rows are these edges, not rows of their own
-    declared: bool = True  # by the database; else inferred
-    confidence: float = 1.0
-    evidence: str = ""
-
-
-class Question(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What discovery could not decide, with what it would do if nobody answers."""
-
-    table: str
-    columns: tuple[str, ...] = ()
-    question: str
-    proposal: str = ""  # what holds unless somebody edits the plan
-    evidence: str = ""
-
-
-class LeftOut(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A table, or a column of one, that is not taken, and why."""
-
-    table: str
-    column: str = ""
-    reason: str
-
-
-class Estimate(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What taking it all would come to."""
-
-    rows: int = 0
-    edges: int = 0
-    megabytes: float = 0.0
-    embedding_seconds: float = 0.0
-
-
-class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Plan(PlanContents, frozen=True, kw_only=True, omit_defaults=True):
     """What discovery proposes of one database."""
-
-    source: str  # the name that it is synced by: "crm"
-    kind: str = ""  # of the database
-    address: str = ""  # where it is, without credentials
-    tables: tuple[PlannedTable, ...] = ()
-    edges: tuple[PlannedEdge, ...] = ()
-    questions: tuple[Question, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
-    estimate: Estimate = Estimate()
 
     @property
     def names(self) -> dict[str, str]:
@@ -96,4 +42,111 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def schemas(self) -> tuple[SchemaDefinition, ...]:
         """The definitions that registering the plan registers."""
-        raise NotImplementedError
+        return tuple(self._schema_of(table) for table in self.tables)
+
+    def mapped(self, entity_mapping: Mapping[str, str]) -> Plan:
+        """Copy the plan with what columns stand for: {"contacts.email": "contact"}.
+
+        A column that tells the rows of its table apart, or names them, says what these rows are; by
+        its values they are looked up. Any other leads to something of that type.
+
+        Raises:
+            UnknownNameError: there is no such table or column.
+        """
+        plan = self
+        for place, entity_type in entity_mapping.items():
+            plan = plan._mapped(place, entity_type)
+        return plan
+
+    def table_of(self, name: str) -> PlannedTable | None:
+        """Find a table by its name, whatever its case."""
+        return next((each for each in self.tables if each.table.lower() == name.lower()), None)
+
+    def _schema_of(self, table: PlannedTable) -> SchemaDefinition:
+        by_column = {field.column: field.name for field in table.fields}
+        links = {link.table for link in self.links}
+        edges = [
+            self._edge_definition(
+                edge, tuple(by_column[column] for column in edge.columns if column in by_column)
+            )
+            for edge in self.edges
+            if edge.table == table.table and edge.table not in links
+        ]
+        edges += [
+            self._edge_definition(link, ()) for link in self.links if link.owner == table.table
+        ]
+        return SchemaDefinition(
+            schema_name=table.schema_name,
+            description=table.description,
+            base_fields={field.name: field.field for field in table.fields},
+            entity_types=(table.entity_type,),
+            edge_types=tuple(dict.fromkeys(edge.name for edge in edges)),
+            handle=tuple(by_column[column] for column in table.key if column in by_column),
+            name_fields=tuple(by_column[column] for column in table.name if column in by_column),
+            edges=tuple(edges),
+            source=self.source,
+        )
+
+    def _edge_definition(
+        self, edge: PlannedEdge | PlannedLink, fields: tuple[str, ...]
+    ) -> EdgeDefinition:
+        target = self.table_of(edge.target)
+        other = edge.entity_type if isinstance(edge, PlannedEdge) else ""
+        return EdgeDefinition(
+            name=edge.name,
+            fields=fields,
+            target=target.schema_name if target else "",
+            entity_type=target.entity_type if target else other,
+            inverse=edge.inverse,
+        )
+
+    def _mapped(self, place: str, entity_type: str) -> Plan:
+        name, _, column = place.rpartition(".")
+        known = [f"{each.table}.{field.column}" for each in self.tables for field in each.fields]
+        table = self.table_of(name)
+        fields = table.fields if table else ()
+        field = next((each for each in fields if each.column.lower() == column.lower()), None)
+        if table is None or field is None:
+            raise UnknownNameError("column", place, known)
+        if not entity_type.strip():
+            raise InvalidInputError(f"{place} is mapped to no type", remedy="name one: contact")
+        leads = (table.table, (field.column,))
+        for edge in self.edges:
+            if (edge.table, edge.columns) == leads:
+                return self._led_to(edge, entity_type)
+        if field.is_unique or field.column in (*table.key, *table.name):
+            return self._identified(table, field, entity_type)
+        made = PlannedEdge(
+            table=table.table,
+            columns=(field.column,),
+            entity_type=entity_type,
+            name=_free_name(entity_type, [e.name for e in self.edges if e.table == table.table]),
+            evidence="as it is mapped",
+        )
+        return replace(self, edges=(*self.edges, made))
+
+    def _led_to(self, edge: PlannedEdge, entity_type: str) -> Plan:
+        """The same plan, what the edge leads to being of this type."""
+        target = self.table_of(edge.target)
+        if target is not None:
+            return self._with_table(replace(target, entity_type=entity_type))
+        edges = tuple(
+            replace(each, entity_type=entity_type) if each is edge else each for each in self.edges
+        )
+        return replace(self, edges=edges)
+
+    def _identified(self, table: PlannedTable, field: PlannedField, entity_type: str) -> Plan:
+        """The same plan, rows of the table being of this type, and found by the field."""
+        made = replace(field, field=replace(field.field, is_key=field.column not in table.key))
+        fields = tuple(made if each is field else each for each in table.fields)
+        return self._with_table(replace(table, entity_type=entity_type, fields=fields))
+
+    def _with_table(self, table: PlannedTable) -> Plan:
+        tables = tuple(table if each.table == table.table else each for each in self.tables)
+        return replace(self, tables=tables)
+
+
+def _free_name(name: str, taken: list[str]) -> str:
+    """The name, or the first with a number behind it that is free."""
+    tries = (name, *(f"{name}_{number}" for number in range(2, len(taken) + 3)))
+    return next(each for each in tries if each not in taken)
