@@ -57,7 +57,9 @@ def test_a_long_text_has_windows_that_fit_and_cover_it(minilm: MiniLM):
     assert len(spans) > 2
     assert "".join(text[start:end] for start, end in spans) == text
     assert all(text[:end].endswith(". ") for _, end in spans)
-    assert all(len(minilm._tokens(text[start:end])) <= minilm.max_tokens for start, end in spans)
+    assert all(
+        len(minilm._model.tokens(text[start:end])) <= minilm.max_tokens for start, end in spans
+    )
 
 
 def test_a_short_text_is_one_window(minilm: MiniLM):

@@ -54,7 +54,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     embedder: str = "minilm"  # minilm | openai:<model> | fastembed:<model> | none
     embedder_base_url: str = ""  # empty: llm_base_url
     embedder_api_key: str = ""  # empty: llm_api_key
-    reranker: str = "none"  # of recall: none | onnx:<folder> | fastembed:<model> | llm
+    reranker: str = "none"  # of recall: none | local | onnx:<folder> | fastembed:<model> | llm
     names: str = "rules"  # how names are found in what is read: rules, or spacy (extra `ner`)
     model_dir: str = ""  # folder with the bundled embedder's files, when not from its package
     llm_model: str = ""  # <provider>:<model>, local:<GGUF file> or local:smollm2; empty: none

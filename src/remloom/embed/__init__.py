@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Embedder", "FunctionEmbedder", "check_name", "load"]
 
-_KNOWN = ("minilm", "openai:<model>", "fastembed:<model>", "none")
+_KNOWN = ("minilm", "bge", "openai:<model>", "fastembed:<model>", "none")
 
 
 def check_name(name: str) -> None:
@@ -23,7 +23,7 @@ def check_name(name: str) -> None:
         UnknownNameError: no embedder has this name.
     """
     provider, _, model = name.partition(":")
-    if provider not in (("openai", "fastembed") if model else ("minilm", "none")):
+    if provider not in (("openai", "fastembed") if model else ("minilm", "bge", "none")):
         raise UnknownNameError("embedder", name, _KNOWN)
 
 
@@ -31,8 +31,8 @@ def load(name: str, settings: Settings) -> Embedder | None:
     """Make the embedder that a name stands for; None for "none". Its model loads when first used.
 
     Args:
-        name: `minilm` (bundled), `openai:<model>` (any OpenAI-compatible endpoint),
-            `fastembed:<model>` (extra), or `none`.
+        name: `minilm` (bundled), `bge` (extra `models`), `openai:<model>` (any OpenAI-compatible
+            endpoint), `fastembed:<model>` (extra), or `none`.
         settings: where the endpoint, its key, the model folder and the number of threads are taken
             from.
 
@@ -49,6 +49,10 @@ def load(name: str, settings: Settings) -> Embedder | None:
             from .minilm import MiniLM
 
             return CachedQueries(MiniLM(settings.model_dir, threads=settings.threads))
+        case "bge":
+            from .bge import BgeSmall
+
+            return CachedQueries(BgeSmall(threads=settings.threads))
         case "openai":
             from .openai import OpenAIEmbedder
 

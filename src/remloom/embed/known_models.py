@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from .bge import BgeSmall
 from .contract import Embedder
 from .minilm import MiniLM
 from .model_card import ModelCard
 
 __all__ = ["model_card_named", "model_card_of"]
 
-_KNOWN = {MiniLM.name: MiniLM.model_card}
+_KNOWN = {kind.name: kind.model_card for kind in (MiniLM, BgeSmall)}
 
 
 def model_card_named(name: str) -> ModelCard | None:

@@ -41,6 +41,7 @@ _TEXTS: dict[str, Meta] = {
 _NUMBERS: dict[str, Meta] = {
     "budget_tokens": Meta(ge=1, le=200_000),
     "half_life": Meta(gt=0, le=36_500),
+    "rerank_seconds": Meta(gt=0, le=600),
     "hops": Meta(ge=1, le=5),
     "hours": Meta(gt=0, le=1_000_000),
     "limit": Meta(ge=1, le=1_000),

@@ -47,8 +47,11 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
             (those given here go first), and `context` begins with `profile.context`.
         half_life: days after which a record's recency counts half; default: 30 in mode
             "contextual", else age does not count.
-        rerank: gives the best candidates a second look: "onnx:<folder>", "fastembed:<model>",
-            "llm", a `remloom.retrieve.Reranker`, or "none"; default the setting `reranker`.
+        rerank: gives the best candidates a second look: "local", "onnx:<folder>",
+            "fastembed:<model>", "llm", a `remloom.retrieve.Reranker`, or "none"; default the
+            setting `reranker`.
+        rerank_seconds: that the second look may take; after them the order without it is returned,
+            and `Recall.note` says so. Default 10.
         abstain: False returns the best there is, fitting or not.
         count_tokens: of the model that will read it; default an estimate that errs towards too
             many.
@@ -74,6 +77,7 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
     profile: bool = False
     half_life: float | None = None
     rerank: Reranker | str | None = None
+    rerank_seconds: float = 10.0
     abstain: bool = True
     count_tokens: Callable[[str], int] | None = None
     explain: bool = False
@@ -87,6 +91,11 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
         if self.half_life is not None and not self.half_life > 0:
             raise InvalidInputError(
                 f"a half-life is a number of days above 0, not {self.half_life!r}"
+            )
+        if not self.rerank_seconds > 0:
+            raise InvalidInputError(
+                f"a second look takes a number of seconds above 0, not {self.rerank_seconds!r}",
+                remedy='leave the look out by rerank="none"',
             )
         for label, worth in self.preferences.items():
             if not isinstance(worth, int | float) or not -1 <= worth <= 1:
@@ -145,6 +154,7 @@ class RecallChanges(TypedDict, total=False):
     profile: bool
     half_life: float | None
     rerank: Reranker | str | None
+    rerank_seconds: float
     abstain: bool
     count_tokens: Callable[[str], int] | None
     explain: bool

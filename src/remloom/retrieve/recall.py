@@ -110,9 +110,17 @@ class Recaller:
         candidates = self._find(question)
         self._boost(candidates, question)
         reason = self._reason_to_abstain(candidates, question) if options.abstain else ""
+        note = ""
         if reranker is not None and not reason and question.uses("rerank"):
             count = max(LOOKED_AT, options.limit)
-            rerank(candidates, reranker, question.text, count=count, weight=WEIGHTS["rerank"])
+            note = rerank(
+                candidates,
+                reranker,
+                question.text,
+                count=count,
+                weight=WEIGHTS["rerank"],
+                seconds=options.rerank_seconds,
+            )
         if options.abstain:
             drop_far(candidates, self._card)
         best = [] if reason else self._best(candidates, question)
@@ -131,6 +139,7 @@ class Recaller:
             hits=hits,
             abstained=not hits,
             reason=reason,
+            note=note,
             window=question.window.span if question.window else None,
             tokens=tokens,
             explained=_explained(candidates, question, began) if options.explain else {},

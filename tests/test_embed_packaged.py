@@ -1,0 +1,68 @@
+"""The models that come with the extra `models`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from remloom.embed.bge import BgeSmall
+from remloom.embed.token_vectors import TokenEncoder, max_similarity
+
+pytestmark = pytest.mark.model
+
+TEXTS = [
+    "The cat sleeps on the sofa.",
+    "Prices rise by five percent in April, as was said at the meeting of the board.",
+    "The database moved to TiDB.",
+]
+
+
+@pytest.fixture(scope="module")
+def bge() -> BgeSmall:
+    return BgeSmall()
+
+
+@pytest.fixture(scope="module")
+def encoder() -> TokenEncoder:
+    return TokenEncoder()
+
+
+def test_vectors_are_unit_rows_whatever_texts_are_beside_them(bge: BgeSmall) -> None:
+    rows = bge.embed_documents(TEXTS)
+    assert rows.shape == (3, 384)
+    assert rows.dtype == np.float32
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+    # 8-bit weights quantise a run's values together, so neighbours move them a little
+    for text, row in zip(TEXTS, rows, strict=True):
+        assert bge.embed_documents([text])[0] @ row > 0.98
+
+
+def test_a_question_is_nearest_to_what_answers_it(bge: BgeSmall) -> None:
+    question = bge.embed_query("how much more will it cost?")
+    assert (bge.embed_documents(TEXTS) @ question).argmax() == 1
+
+
+def test_windows_fit_the_model(bge: BgeSmall) -> None:
+    text = "The harbour master moved the vessel to another berth. " * 120
+    spans = bge.windows(text)
+    assert "".join(text[start:end] for start, end in spans) == text
+    assert len(spans) > 1
+
+
+def test_tokens_find_what_answers(encoder: TokenEncoder) -> None:
+    question = encoder.encode_query("Which database do they use?")
+    fits = [max_similarity(question, tokens) for tokens in encoder.encode_documents(TEXTS)]
+    assert fits.index(max(fits)) == 2
+    assert all(-1 <= fit <= 1.01 for fit in fits)
+
+
+def test_token_vectors_are_bytes_without_punctuation(encoder: TokenEncoder) -> None:
+    plain, marked = encoder.encode_documents(["cats sleep", "cats, sleep!"])
+    assert plain.dtype == np.int8
+    assert plain.shape == marked.shape == (4, encoder.dims)  # with those of start and end
+    assert encoder.encode_documents([]) == []
+
+
+def test_a_text_of_any_length_has_vectors(encoder: TokenEncoder) -> None:
+    lengths = [len(tokens) for tokens in encoder.encode_documents(["", "x", "word " * 5_000])]
+    assert lengths == [2, 3, encoder.max_tokens]
