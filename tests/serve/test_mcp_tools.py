@@ -1,6 +1,7 @@
 """The MCP server in this process: what agents see, and what their calls do."""
 
 import json
+import re
 
 import anyio
 import jsonschema
@@ -204,3 +205,25 @@ def test_descriptions_are_constants(service):
     listed = use(service, lambda client: client.list_tools()).model_dump_json()
     assert "Sarah Chen moved" not in listed
     assert all(tool.description.isascii() or "…" in tool.description for tool in TOOLS)
+
+
+def test_all_tools_take_no_more_than_they_must(service):
+    everything = use(service, lambda client: client.list_tools(), toolset="all")
+    shown = everything.model_dump(by_alias=True, exclude_none=True, mode="json")
+    assert len(shown["tools"]) > 90
+    assert len(json.dumps(shown, separators=(",", ":"))) < 54_000
+    for tool in shown["tools"]:
+        jsonschema.Draft202012Validator.check_schema(tool["inputSchema"])
+        # nothing is named that is not there
+        text = json.dumps(tool["inputSchema"])
+        named = set(re.findall(r"#/\$defs/(\w+)", text))
+        assert named == set(tool["inputSchema"].get("$defs", {})), tool["name"]
+
+
+def test_what_the_schema_of_write_leaves_out_is_taken_all_the_same(service):
+    record = {"schema": "resources", "content": SENTENCE, "ordinal": 3, "kind": "chunk"}
+
+    async def work(client):
+        return await client.call_tool("write", {"records": [record]})
+
+    assert not use(service, work, toolset="all").is_error

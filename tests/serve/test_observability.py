@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -94,3 +95,25 @@ def test_a_call_is_a_span_of_the_conventions(
     assert span.name == "search_memory"
     assert (span.attributes or {})["gen_ai.memory.store.id"] == TENANT
     assert SECRET not in span.to_json()
+
+
+BOARD = Path(__file__).parent.parent.parent / "docs" / "grafana.json"
+
+
+def test_the_board_of_grafana_shows_what_is_measured(client: TestClient) -> None:
+    client.get("/v1/stats")
+    client.post("/v1/jobs", json={"kind": "sweep", "not_before": "2100-01-01T00:00:00Z"})
+    text = client.get("/metrics").text
+    measured = {line.split("{")[0].split(" ")[0] for line in text.splitlines() if line[0] != "#"}
+    board = json.loads(BOARD.read_text(encoding="utf-8"))
+    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    shown = {name for query in asked for name in re.findall(r"remloom_\w+", query)}
+    assert shown <= measured
+    # a counter comes with the time it was made, and a histogram with its sum
+    assert {name for name in measured - shown if not name.endswith(("_created", "_sum"))} == set()
+    for query in asked:
+        for labels in re.findall(r"by \(([^)]*)\)", query):
+            for label in labels.split(", "):
+                assert f'{label}="' in text
+    places = [tuple(panel["gridPos"].values()) for panel in board["panels"]]
+    assert len({panel["id"] for panel in board["panels"]}) == len(set(places)) == len(places)

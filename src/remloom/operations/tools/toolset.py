@@ -18,6 +18,10 @@ from .timeline import TIMELINE
 
 __all__ = ["TOOLS", "Toolset", "choose_tools"]
 
+# what another tool does as well, and what takes a value that no agent makes
+_SPARED = frozenset(
+    ("create_edge", "create_entity", "create_moment", "create_resource", "reader_keep")
+)
 # chatgpt: the two tools that its connectors know
 Toolset: TypeAlias = Literal["default", "all", "chatgpt"]
 
@@ -29,8 +33,9 @@ TOOLS: tuple[Operation, ...] = (
 def choose_tools(toolset: Toolset = "default", *, has_model: bool = False) -> dict[str, Operation]:
     """Choose the tools of a set, by their names.
 
-    "all" has the other operations too, where no tool has their name; what has to be asked of a
-    language model is in no set but where there is one.
+    "all" has the other operations too, where no tool has their name, but not those that write one
+    record, which `write` does; what has to be asked of a language model is in no set but where
+    there is one.
     """
     if toolset == "chatgpt":
         return {tool.name: tool for tool in (SEARCH, FETCH)}
@@ -39,7 +44,9 @@ def choose_tools(toolset: Toolset = "default", *, has_model: bool = False) -> di
         from ..table import OPERATIONS  # made when it is imported, which takes a while
 
         # a tool has no stream of bytes beside its values
-        others = {one.name: one for one in OPERATIONS if not one.carries}
+        others = {
+            one.name: one for one in OPERATIONS if not one.carries and one.name not in _SPARED
+        }
         chosen = others | chosen
     if not has_model:
         chosen.pop(ASK.name, None)

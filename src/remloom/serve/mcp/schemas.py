@@ -14,6 +14,12 @@ __all__ = ["WRAPPED", "input_schema", "is_wrapped", "output_schema"]
 # the field that a value stands in which is no object: what tools give always is one
 WRAPPED = "result"
 _REFERENCE = "#/$defs/{name}"
+_EMPTY: tuple[Any, ...] = (None, "", [], (), {})  # defaults that go without saying
+# of a record
+_OF_THE_STORE = frozenset(
+    ("content_hash", "created_at", "embedding", "generation", "graph_paths", "kind", "ordinal",
+     "thin", "updated_at")
+)  # fmt: skip
 # what takes tokens and tells a model nothing that it needs; arguments have aliases besides
 _LEFT_OUT = frozenset(
     ("additionalProperties", "contentEncoding", "maxItems", "maxLength", "minItems", "minLength",
@@ -25,6 +31,8 @@ def input_schema(operation: Operation) -> dict[str, Any]:
     """Give the schema of what a tool takes."""
     schema = _schema(operation.takes)
     schema.pop("description", None)
+    for part in (schema.get("properties", {}), schema.get("$defs", {})):
+        _spare(list(part.values()))
     return {"type": "object", "properties": {}, **schema}
 
 
@@ -63,6 +71,24 @@ def _trim(schema: Any) -> None:
     if isinstance(schema, list):
         for part in schema:
             _trim(part)
+
+
+def _spare(schema: Any) -> None:
+    """Leave out of the records in an argument what no agent gives: vectors, hashes, times of the
+    store. Whoever gives them all the same is understood."""
+    if isinstance(schema, dict):
+        properties = schema.get("properties", {})
+        if "schema" in properties:
+            for name in _OF_THE_STORE & properties.keys():
+                del properties[name]
+        schema.pop("discriminator", None)
+        # of a value inside of others, what it is; what may stand in it is seen
+        if "properties" in schema and "description" in schema:
+            schema["description"] = schema["description"].partition("\n")[0]
+        schema = list(schema.values())
+    if isinstance(schema, list):
+        for part in schema:
+            _spare(part)
 
 
 def _schema(hint: Any) -> dict[str, Any]:
@@ -115,7 +141,7 @@ def _without(schema: Any, more: tuple[str, ...]) -> Any:
         del schema["anyOf"]
     shown = {}
     for key, value in schema.items():
-        if key == "default" and value in (None, "", []):
+        if key == "default" and value in _EMPTY:
             continue
         if key in ("properties", "$defs"):
             shown[key] = {name: _without(part, more) for name, part in value.items()}

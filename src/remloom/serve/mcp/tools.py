@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -20,6 +21,7 @@ from .schemas import WRAPPED, input_schema, is_wrapped, output_schema
 __all__ = ["META", "call_tool", "error_text", "tools_of"]
 
 META = "dev.remloom/"  # before the names of what we put into `_meta`
+_LONGEST = 160  # characters of the description of an operation, where a tool has more
 _log = logging.getLogger(__name__)
 
 
@@ -28,7 +30,7 @@ def tools_of(operations: Iterable[Operation]) -> list[Tool]:
     return [
         Tool(
             name=one.name,
-            description=one.description,
+            description=one.description if one in TOOLS else _shortened(one.description),
             input_schema=input_schema(one),
             # those of all other operations, which are many and large, stand in OpenAPI
             output_schema=output_schema(one) if one in TOOLS else None,
@@ -36,6 +38,16 @@ def tools_of(operations: Iterable[Operation]) -> list[Tool]:
         )
         for one in operations
     ]
+
+
+def _shortened(description: str) -> str:
+    """Give the first sentences of a description; OpenAPI and the documentation have all of it."""
+    shown, *rest = re.split(r"(?<=[.]) ", description)
+    for sentence in rest:
+        if len(shown) + len(sentence) > _LONGEST:
+            break
+        shown += f" {sentence}"
+    return shown
 
 
 def _annotations(operation: Operation) -> ToolAnnotations:

@@ -1,0 +1,81 @@
+"""Write docs/rest.md from the table of operations: python -m bench.rest_page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from msgspec.structs import fields
+
+from remloom.operations import OPERATIONS, TOOLS, Operation
+
+PAGE = Path(__file__).parent.parent / "docs" / "rest.md"
+_PLACE = re.compile(r"(<!-- operations -->\n).*?(<!-- /operations -->)", re.DOTALL)
+# headings of the nouns of `Memory`, in the order they are shown
+_NOUNS = {
+    "": "The memory",
+    "admin": "Chores",
+    "profile": "The profile",
+    "dreams": "Dreaming",
+    "runs": "Runs",
+    "jobs": "Jobs",
+    "reader": "Long documents",
+    "keys": "Keys",
+    "home": "Tenants",
+    "tools": "Tools of agents",
+}
+
+
+def main() -> None:
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    print(f"written: {PAGE.name}")
+
+
+def written(page: str) -> str:
+    """The page with the table as it is now."""
+    parts: dict[str, list[Operation]] = {noun: [] for noun in _NOUNS}
+    for one in (*OPERATIONS, *TOOLS):
+        parts[_noun_of(one)].append(one)
+    shown = [f"## {_NOUNS[noun]}\n\n{_table(parts[noun])}" for noun in _NOUNS]
+    return _PLACE.sub(lambda found: f"{found[1]}\n{chr(10).join(shown)}\n{found[2]}", page)
+
+
+def _noun_of(one: Operation) -> str:
+    if one in TOOLS:
+        return "tools"
+    if one.needs != "memory":
+        return one.needs
+    noun, dot, _ = one.method.partition(".")
+    if dot:
+        return noun
+    route = one.route.path.split("/")[2] if one.route else ""
+    return route if route in _NOUNS else ""
+
+
+def _table(operations: Iterable[Operation]) -> str:
+    rows = ["| operation | route | takes | scope | |", "|---|---|---|---|---|"]
+    for one in operations:
+        route = f"`{one.route.method} {one.route.path}`" if one.route else ""
+        taken = ", ".join(
+            f"`{field.name}`" if field.required else field.name for field in fields(one.takes)
+        )
+        rows.append(f"| `{one.name}` | {route} | {taken} | {one.scope} | {_told(one)} |")
+    return "\n".join(rows) + "\n"
+
+
+def _told(one: Operation) -> str:
+    sentence = re.split(r"(?<=[.:;]) ", one.description)[0].rstrip(".:;")
+    # a line of a table has no bars but its own
+    text = sentence.replace("|", r"\|").replace("<", "&lt;")
+    marks = {
+        "streamed": one.is_long,
+        "sends a stream": one.carries == "out",
+        "takes a stream": one.carries == "in",
+    }
+    shown = [mark for mark, is_so in marks.items() if is_so]
+    return f"{text} ({', '.join(shown)})" if shown else text
+
+
+if __name__ == "__main__":
+    main()
