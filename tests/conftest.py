@@ -25,3 +25,13 @@ def postgres(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterat
     folder = tmp_path_factory.getbasetemp()
     with database(server(folder if worker_id == "master" else folder.parent)) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def mariadb(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[str]:
+    """The URL of a MariaDB server."""
+    from mariadb_server import server
+
+    folder = tmp_path_factory.getbasetemp()
+    with server(folder if worker_id == "master" else folder.parent) as url:
+        yield url

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from msgspec.structs import replace
 
-from .addresses import parse_address
+from .addresses import Address, parse_address
 from .contract import Database
 
 __all__ = ["open_database"]
@@ -28,6 +30,30 @@ def open_database(url: str, password: str | None = None) -> Database:
     address = parse_address(url)
     if password:
         address = replace(address, password=password)
+    return _OPENERS[address.kind](address)
+
+
+def _sqlite(address: Address) -> Database:
     from .sqlite import SqliteDatabase
 
     return SqliteDatabase(address)
+
+
+def _postgresql(address: Address) -> Database:
+    from .postgresql import PostgresqlDatabase
+
+    return PostgresqlDatabase(address)
+
+
+def _mysql(address: Address) -> Database:
+    from .mysql import MysqlDatabase
+
+    return MysqlDatabase(address)
+
+
+# by kind of database; each brings its libraries in when it is called
+_OPENERS: Mapping[str, Callable[[Address], Database]] = {
+    "sqlite": _sqlite,
+    "postgresql": _postgresql,
+    "mysql": _mysql,
+}

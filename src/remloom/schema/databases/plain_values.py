@@ -8,21 +8,24 @@ the row can say so.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
+from functools import cache
 from typing import Any, TypeAlias
 
 import msgspec
 
 from .contract import Column
+from .kinds import read_type
 
 __all__ = ["Converter", "bind", "converters", "plain"]
 
 Converter: TypeAlias = Callable[[Any], Any]
 
-_ENDLESS = ("infinity", "-infinity", "0000-00-00")
-_SHORT_TIME = len("2026-01-02T03:04")
+_ENDLESS = ("infinity", "-infinity")
+_LIKE_A_DATE = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
 _TRUE = frozenset((1, "1", "t", "true", "y", "yes", b"\x01"))
 _FALSE = frozenset((0, "0", "f", "false", "n", "no", b"\x00"))
 
@@ -78,6 +81,8 @@ def bind(value: Any, column: Column) -> Any:
         return int(number)
     if column.kind in ("float", "decimal") and isinstance(value, str):
         return Decimal(value)
+    if column.kind == "string" and isinstance(value, str) and _is_binary(column.declared):
+        return bytes.fromhex(value)
     if column.kind in ("string", "enum") and not isinstance(value, str):
         return str(value)
     if column.kind in ("date", "datetime") and isinstance(value, str):
@@ -86,6 +91,11 @@ def bind(value: Any, column: Column) -> Any:
             raise ValueError(value)
         return parsed
     return value
+
+
+@cache
+def _is_binary(declared: str) -> bool:
+    return read_type(declared).kind is None
 
 
 def _dropped(value: Any) -> None:
@@ -187,8 +197,7 @@ def _parsed(text: str) -> datetime | str | None:
     try:
         return _in_utc(datetime.fromisoformat(stripped))
     except ValueError:
-        # SQLite's clock without seconds, and fractions of any length, are read above
-        return text
+        return None if _LIKE_A_DATE.match(stripped) else text
 
 
 def _in_utc(value: datetime) -> datetime | None:

@@ -6,6 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from msgspec import Struct
@@ -21,6 +22,7 @@ __all__ = ["Sample", "SqlDatabase"]
 SECONDS = 60  # that one statement may take
 _SCANNED = 100_000  # rows of a table that is read whole to look for values, where no index helps
 _CHUNK = 500  # values looked for by one statement
+_RUNS = 100  # runs of neighbouring rows that a sample consists of
 
 
 class Sample(Struct, frozen=True):
@@ -128,6 +130,44 @@ class SqlDatabase(ABC):
     def snapshot(self) -> AbstractContextManager[None]:
         """Let reads inside this context see one state of the database."""
         return self._in_transaction()
+
+    def _sample_by_key(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
+        """Read runs of neighbouring rows, spread evenly over numeric keys; of other keys the first
+        and the last; without a key the first."""
+        listed = ", ".join(self._expression(column) for column in columns)
+        sql = f"SELECT {listed} FROM {self._place(table.name)}"
+        if table.rows is None or table.rows <= limit or not table.primary_key:
+            rows = self._read(f"{sql} {self._window(limit + 1, 0)}")
+            return Sample(rows[:limit], whole=len(rows) <= limit)
+        if _column(table, table.primary_key[0]).kind == "integer":
+            return Sample(
+                self._runs(sql, self._quote(table.primary_key[0]), table, limit), whole=False
+            )
+        half = self._window(limit // 2, 0)
+        names = [self._quote(name) for name in table.primary_key]
+        first = self._read(f"{sql} ORDER BY {', '.join(names)} {half}")
+        backwards = ", ".join(f"{name} DESC" for name in names)
+        return Sample(first + self._read(f"{sql} ORDER BY {backwards} {half}"), whole=False)
+
+    def _runs(self, sql: str, key: str, table: Table, limit: int) -> list[tuple[Any, ...]]:
+        """Read runs of neighbouring rows, spread evenly over a key of whole numbers."""
+        place = self._place(table.name)
+        # each is answered from an end of the index
+        ends = f"(SELECT min({key}) FROM {place}), (SELECT max({key}) FROM {place})"
+        lowest, highest = self._read(f"SELECT {ends}")[0]
+        if lowest is None:
+            return []
+        runs = min(_RUNS, limit)
+        edges = [lowest + (highest - lowest + 1) * number // runs for number in range(runs + 1)]
+        mark = self._placeholder
+        run = (
+            f"{sql} WHERE {key} >= {mark} AND {key} < {mark} "
+            f"ORDER BY {key} {self._window(limit // runs, 0)}"
+        )
+        rows: list[tuple[Any, ...]] = []
+        for bounds in pairwise(edges):
+            rows += self._read(run, bounds)
+        return rows
 
     @abstractmethod
     def close(self) -> None:

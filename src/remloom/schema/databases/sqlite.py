@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,7 +18,6 @@ from .sql_database import SECONDS, Deadline, Sample, SqlDatabase
 __all__ = ["SqliteDatabase"]
 
 _STEPS = 10_000  # instructions of SQLite between two looks at the clock
-_RUNS = 100  # runs of neighbouring rows that a sample consists of
 _PROBES = 16  # places at which it is looked how dense rows are
 _RUN = 64  # rows at each of them
 _TYPED = 50  # rows whose values say what a column without a type holds
@@ -234,24 +232,11 @@ class SqliteDatabase(SqlDatabase):
         return lowest, highest
 
     def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
+        if table.is_view or table.name in self._without_row_id or (table.rows or 0) <= limit:
+            return self._sample_by_key(table, columns, limit)
         listed = ", ".join(self._expression(column) for column in columns)
-        place = self._place(table.name)
-        bounds = None if table.is_view else self._row_ids(table)
-        if bounds is None or bounds[0] is None or (table.rows or 0) <= limit:
-            rows = self._read(f"SELECT {listed} FROM {place} LIMIT {limit + 1}")
-            return Sample(rows[:limit], whole=len(rows) <= limit)
-        row_id = _row_id(table)
-        lowest, highest = bounds
-        runs = min(_RUNS, limit)
-        edges = [lowest + (highest - lowest + 1) * n // runs for n in range(runs + 1)]
-        sql = (
-            f"SELECT {listed} FROM {place} WHERE {row_id} >= ? AND {row_id} < ? "
-            f"ORDER BY {row_id} LIMIT {limit // runs}"
-        )
-        rows = []
-        for start, end in pairwise(edges):
-            rows += self._read(sql, (start, end))
-        return Sample(rows, whole=False)
+        sql = f"SELECT {listed} FROM {self._place(table.name)}"
+        return Sample(self._runs(sql, _row_id(table), table, limit), whole=False)
 
 
 def _connect(path: Path) -> sqlite3.Connection:

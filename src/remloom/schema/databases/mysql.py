@@ -1,0 +1,167 @@
+"""Databases in MySQL, MariaDB and TiDB."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from msgspec.structs import replace
+
+from ...errors import SourceError
+from .contract import Column, Table
+from .server_database import ServerDatabase
+from .sql_database import SECONDS, Sample
+
+if TYPE_CHECKING:
+    from sqlalchemy import Inspector
+
+__all__ = ["MysqlDatabase"]
+
+_CONNECTING = 10  # seconds
+_SETTINGS = (
+    # TiDB takes neither of these; MySQL and MariaDB each take one of the last two
+    "SET SESSION TRANSACTION READ ONLY",
+    "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+    "SET SESSION time_zone = '+00:00'",
+    f"SET SESSION max_statement_time = {SECONDS}",
+    f"SET SESSION max_execution_time = {SECONDS * 1000}",
+)
+_RELATIONS = """
+    SELECT table_name, table_type, table_rows FROM information_schema.tables
+    WHERE table_schema = DATABASE()
+"""
+_MARIADB_CHECKS = """
+    SELECT table_name, check_clause FROM information_schema.check_constraints
+    WHERE constraint_schema = DATABASE()
+"""
+_MYSQL_CHECKS = """
+    SELECT t.table_name, c.check_clause FROM information_schema.check_constraints c
+    JOIN information_schema.table_constraints t USING (constraint_schema, constraint_name)
+    WHERE c.constraint_schema = DATABASE()
+"""
+_JSON_VALID = re.compile(r"json_valid\(`([^`]+)`\)")
+# of which the inspection does not know the types
+_SHAPES = """
+    SELECT table_name, column_name, column_type FROM information_schema.columns
+    WHERE table_schema = DATABASE() AND data_type IN (
+        'geometry', 'geometrycollection', 'geomcollection', 'point', 'multipoint',
+        'linestring', 'multilinestring', 'polygon', 'multipolygon')
+"""
+_GEOMETRY = ("geom", "point", "linestring", "polygon", "multi")
+
+
+class MysqlDatabase(ServerDatabase):
+    """A database in MySQL or what speaks like it. See `contract.Database`.
+
+    Raises:
+        MissingExtraError: SQLAlchemy or PyMySQL is not installed.
+        SourceError: it cannot be connected to, or the URL names none.
+    """
+
+    kind: ClassVar[str] = "mysql"
+    _dialect: ClassVar[str] = "mysql+pymysql"
+    _checks_dialect: ClassVar[str] = "mysql"
+    _extra: ClassVar[str] = "mysql"
+    # (a, b) > (1, 2) would read the whole table
+    _compares_tuples: ClassVar[bool] = False
+    # table and column -> the type of its geometry
+    _shapes: Mapping[tuple[str, str], str] = {}
+
+    def _driver_errors(self) -> tuple[type[Exception], ...]:
+        import pymysql
+
+        # of wrong packets, and of a host that has no address
+        return (pymysql.Error, OSError)
+
+    def _connect(self) -> Any:
+        import pymysql
+
+        parts = self._address.parts()
+        if not parts["database"]:
+            raise SourceError(
+                f"{self.address} names no database",
+                uri=self.address,
+                remedy="end it with the name of one: mysql://user@host/database",
+            )
+        options = parts["options"]
+        connection = pymysql.connect(
+            host=parts["host"] or "localhost",
+            port=parts["port"] or 3306,
+            user=parts["user"] or None,
+            password=self._address.password,
+            database=parts["database"],
+            unix_socket=options.get("unix_socket"),
+            ssl_ca=options.get("ssl_ca"),
+            ssl_verify_cert=bool(options.get("ssl_ca")) or None,
+            charset="utf8mb4",
+            autocommit=True,
+            connect_timeout=_CONNECTING,
+            read_timeout=2 * SECONDS,
+        )
+        with connection.cursor() as cursor:
+            for setting in _SETTINGS:
+                with suppress(pymysql.Error):
+                    cursor.execute(setting)
+        return connection
+
+    def _begin(self) -> None:
+        self._run("START TRANSACTION WITH CONSISTENT SNAPSHOT", ())
+
+    def _end(self) -> None:
+        self._run("ROLLBACK", ())
+
+    def _quote(self, name: str) -> str:
+        return "`" + name.replace("`", "``").replace("%", "%%") + "`"
+
+    def _readable(self, inspector: Inspector) -> Mapping[tuple[str | None, str], int | None]:
+        self._shapes = {(table, name): type_ for table, name, type_ in self._run(_SHAPES, ())}
+        return {
+            (None, name): None if "VIEW" in kind.upper() else int(rows or 0)
+            for name, kind, rows in self._run(_RELATIONS, ())
+            if "SYSTEM" not in kind.upper() and kind.upper() != "SEQUENCE"
+        }
+
+    def _checks(
+        self, inspector: Inspector, schema: str | None
+    ) -> Mapping[tuple[str | None, str], list[str]]:
+        # the inspection leaves out those that stand beside their column
+        is_mariadb = "mariadb" in self._driver_connection.get_server_info().lower()
+        found: dict[tuple[str | None, str], list[str]] = {}
+        try:
+            checks = self._run(_MARIADB_CHECKS if is_mariadb else _MYSQL_CHECKS, ())
+        except self._driver_errors():
+            # before MySQL 8.0.16 there are none
+            checks = []
+        for table, condition in checks:
+            found.setdefault((schema, table), []).append(str(condition))
+        return found
+
+    def _table(
+        self,
+        place: tuple[str | None, str],
+        said: Mapping[str, Any],
+        rows: int | None,
+        names: Mapping[tuple[str | None, str], str],
+    ) -> Table:
+        table = super()._table(place, said, rows, names)
+        # MariaDB's JSON is a text with a condition
+        json = {
+            name for condition in said["checks"] or () for name in _JSON_VALID.findall(condition)
+        }
+        columns = []
+        for column in table.columns:
+            shape = self._shapes.get((place[1], column.name))
+            if shape:
+                column = replace(column, declared=shape)
+            columns.append(replace(column, kind="json") if column.name in json else column)
+        return replace(table, columns=tuple(columns))
+
+    def _expression(self, column: Column) -> str:
+        name = self._quote(column.name)
+        is_shape = column.declared.lower().startswith(_GEOMETRY)
+        return f"ST_AsText({name})" if is_shape else name
+
+    def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
+        return self._sample_by_key(table, columns, limit)

@@ -1,0 +1,163 @@
+"""Databases in PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from .contract import Column, Table
+from .server_database import ServerDatabase
+from .sql_database import SECONDS, Sample
+
+if TYPE_CHECKING:
+    from sqlalchemy import Inspector
+
+__all__ = ["PostgresqlDatabase"]
+
+_CONNECTING = 10  # seconds
+_SETTINGS = {
+    "default_transaction_read_only": "on",
+    "statement_timeout": f"{SECONDS}s",
+    "lock_timeout": "5s",
+    "timezone": "UTC",
+    "intervalstyle": "iso_8601",
+    # rows without a key come in the same order each time
+    "synchronize_seqscans": "off",
+    "max_parallel_workers_per_gather": "0",
+}
+# Partitions are read through their parents. What the planner expects is asked later.
+_RELATIONS = """
+    SELECT n.nspname, c.relname, c.relkind IN ('v', 'm')
+    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND NOT c.relispartition
+        AND n.nspname NOT IN ('information_schema', 'pg_catalog', 'pg_toast')
+        AND n.nspname NOT LIKE 'pg\\_temp%%' AND n.nspname NOT LIKE 'pg\\_toast\\_temp%%'
+        AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+        AND NOT EXISTS (
+            SELECT FROM pg_catalog.pg_depend d
+            WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid
+                AND d.deptype = 'e')
+"""
+_PAGES = 100  # of a table, at least, from which a sample is taken
+# kinds of which the driver makes lists itself
+_LISTED = ("integer", "float", "decimal", "boolean")
+# the dates that Python has
+_IN_CALENDAR = "CASE WHEN {0} >= '0001-01-01' AND {0} < '10000-01-01' THEN {0} END"
+
+
+class PostgresqlDatabase(ServerDatabase):
+    """A database in PostgreSQL. See `contract.Database`.
+
+    Raises:
+        MissingExtraError: SQLAlchemy or psycopg is not installed.
+        SourceError: it cannot be connected to.
+    """
+
+    kind: ClassVar[str] = "postgresql"
+    _dialect: ClassVar[str] = "postgresql+psycopg"
+    _checks_dialect: ClassVar[str] = "postgres"
+    _extra: ClassVar[str] = "sql"
+    _in_snapshot = False
+
+    def _driver_errors(self) -> tuple[type[Exception], ...]:
+        import psycopg
+
+        return (psycopg.Error,)
+
+    def _connect(self) -> Any:
+        import psycopg
+
+        _, _, rest = self._address.url.partition("://")
+        secrets: dict[str, Any] = dict(self._address.secrets)
+        if self._address.password:
+            secrets["password"] = self._address.password
+        connection = psycopg.connect(
+            f"postgresql://{rest}",
+            autocommit=True,
+            connect_timeout=_CONNECTING,
+            # servers behind a pool of connections know no prepared statements
+            prepare_threshold=None,
+            **secrets,
+        )
+        try:
+            for name, value in _SETTINGS.items():
+                connection.execute("SELECT set_config(%s, %s, false)", (name, value))
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _run(self, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+        if not self._in_snapshot:
+            return super()._run(sql, parameters)
+        # a statement that fails must not take the snapshot with it
+        with self._driver_connection.transaction():
+            return super()._run(sql, parameters)
+
+    def _begin(self) -> None:
+        self._run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", ())
+        self._run("SELECT 1", ())
+        self._in_snapshot = True
+
+    def _end(self) -> None:
+        self._in_snapshot = False
+        self._run("ROLLBACK", ())
+
+    def _readable(self, inspector: Inspector) -> Mapping[tuple[str | None, str], int | None]:
+        default = inspector.default_schema_name
+        found: dict[tuple[str | None, str], int | None] = {}
+        for schema, table, is_view in self._run(_RELATIONS, ()):
+            place = (None if schema == default else schema, table)
+            found[place] = None if is_view else self._expected(schema, table)
+        return found
+
+    def _expected(self, schema: str, table: str) -> int:
+        """How many rows the planner expects, from statistics and the size of the table."""
+        place = f"{self._quote(schema)}.{self._quote(table)}"
+        plan = self._run(f"EXPLAIN (FORMAT JSON) SELECT 1 FROM {place}", ())[0][0]
+        return int(plan[0]["Plan"]["Plan Rows"])
+
+    def _expression(self, column: Column) -> str:
+        name = self._quote(column.name)
+        if column.list:
+            return name if column.kind in _LISTED else f"{name}::text[]"
+        if column.kind in ("date", "datetime"):
+            return _IN_CALENDAR.format(name)
+        return f"{name}::text" if column.declared.lower().startswith("interval") else name
+
+    def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
+        listed = ", ".join(self._expression(column) for column in columns)
+        sql = f"SELECT {listed} FROM {self._place(table.name)}"
+        if table.rows is not None and table.rows > limit:
+            pages = self._pages(table)
+            if pages:
+                rows = self._read(
+                    f"{sql} WHERE ctid = ANY (%s::tid[])", (_spread(pages, table.rows, limit),)
+                )
+            else:
+                # a parent of partitions
+                share = 100 * limit / table.rows
+                sampled = f"TABLESAMPLE SYSTEM ({share:f}) REPEATABLE (1)"
+                rows = self._read(f"{sql} {sampled} LIMIT {2 * limit}")
+            if rows:
+                return Sample(rows, whole=False)
+        rows = self._read(f"{sql} LIMIT {limit + 1}")
+        return Sample(rows[:limit], whole=len(rows) <= limit)
+
+    def _pages(self, table: Table) -> int:
+        """How many pages a table has of its own; a parent of partitions has none."""
+        size = "pg_relation_size(%s::regclass) / current_setting('block_size')::int"
+        return int(
+            self._read(f"SELECT {size}", (self._place(table.name).replace("%%", "%"),))[0][0]
+        )
+
+
+def _spread(pages: int, rows: int, limit: int) -> list[str]:
+    """Places of about so many rows: some of each of some pages, spread over the table."""
+    each = max(1, min(limit // _PAGES, rows // pages))
+    read = min(pages, -(-limit // each))
+    return [
+        f"({pages * number // read},{line})"
+        for number in range(read)
+        for line in range(1, each + 1)
+    ]

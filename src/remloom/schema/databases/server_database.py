@@ -1,0 +1,271 @@
+"""Databases on servers, described by SQLAlchemy's inspection."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ...errors import MissingExtraError, SourceError
+from .addresses import Address
+from .checks import allowed_values
+from .contract import Column, ForeignKey, Table
+from .kinds import read_type
+from .sql_database import SqlDatabase
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Inspector
+    from sqlalchemy.types import TypeEngine
+
+__all__ = ["ServerDatabase"]
+
+_COUNTED = 20_000  # rows of the largest table that is counted rather than estimated
+_Place = tuple[str | None, str]  # schema and table, as the inspection has them
+
+
+class ServerDatabase(SqlDatabase):
+    """A database on a server, of which SQLAlchemy knows the dialect. See `contract.Database`."""
+
+    _placeholder: ClassVar[str] = "%s"
+    _dialect: ClassVar[str]  # of SQLAlchemy
+    _checks_dialect: ClassVar[str]  # of sqlglot
+    _extra: ClassVar[str]  # that brings the driver
+
+    def __init__(self, address: Address) -> None:
+        super().__init__(address)
+        try:
+            from sqlalchemy import create_engine
+            from sqlalchemy.pool import StaticPool
+
+            # before the connection, of which a driver that is not there could not speak
+            errors = self._errors()
+        except ImportError:
+            raise MissingExtraError(f"reading {self.kind} databases", self._extra) from None
+        try:
+            self._driver_connection = self._connect()
+        except errors as error:
+            raise self._problem(error) from None
+        # one connection, which has been made: SQLAlchemy never sees how
+        engine = create_engine(
+            f"{self._dialect}://",
+            creator=lambda: self._driver_connection,
+            poolclass=StaticPool,
+            isolation_level="AUTOCOMMIT",
+        )
+        with self._translated():
+            self._connection: Connection = engine.connect()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+        self._connection.engine.dispose()
+
+    def _errors(self) -> tuple[type[Exception], ...]:
+        from sqlalchemy.exc import SQLAlchemyError
+
+        return (SQLAlchemyError, *self._driver_errors())
+
+    @abstractmethod
+    def _connect(self) -> Any:
+        """Connect, read-only."""
+
+    @abstractmethod
+    def _driver_errors(self) -> tuple[type[Exception], ...]:
+        """The errors of the driver."""
+
+    @abstractmethod
+    def _readable(self, inspector: Inspector) -> Mapping[_Place, int | None]:
+        """The tables and views that may be read, and how many rows they have, roughly; None for
+        views."""
+
+    def _run(self, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+        with self._driver_connection.cursor() as cursor:
+            cursor.execute(sql, tuple(parameters))
+            return list(cursor.fetchall()) if cursor.description else []
+
+    def _quote(self, name: str) -> str:
+        # what stands for a parameter
+        return super()._quote(name).replace("%", "%%")
+
+    def _problem(self, error: Exception) -> SourceError:
+        # SQLAlchemy's own texts have the statement and its values in them
+        return super()._problem(getattr(error, "orig", None) or error)
+
+    def _describe(self) -> list[Table]:
+        from sqlalchemy import inspect
+        from sqlalchemy.exc import SAWarning
+
+        with self._translated(), warnings.catch_warnings():
+            # of types that it does not know: they are read as texts
+            warnings.simplefilter("ignore", SAWarning)
+            inspector = inspect(self._connection)
+            inspector.clear_cache()
+            readable = self._readable(inspector)
+            names = _names(readable)
+            self._places = {
+                name: tuple(part for part in place if part) for place, name in names.items()
+            }
+            described = []
+            for schema in sorted({schema for schema, _ in readable}, key=str):
+                described += self._of_schema(inspector, schema, readable, names)
+        known = {table.name for table in described}
+        return [_with_known_targets(table, known) for table in described]
+
+    def _of_schema(
+        self,
+        inspector: Inspector,
+        schema: str | None,
+        readable: Mapping[_Place, int | None],
+        names: Mapping[_Place, str],
+    ) -> list[Table]:
+        from sqlalchemy.engine.reflection import ObjectKind
+
+        said = {
+            what: getattr(inspector, f"get_multi_{what}")(schema=schema, kind=ObjectKind.ANY)
+            for what in ("columns", "pk_constraint", "foreign_keys", "unique_constraints")
+        }
+        said["indexes"] = inspector.get_multi_indexes(schema=schema, kind=ObjectKind.ANY)
+        said["table_comment"] = inspector.get_multi_table_comment(
+            schema=schema, kind=ObjectKind.ANY
+        )
+        said["checks"] = self._checks(inspector, schema)
+        return [
+            self._table(
+                place, {what: of.get(place) for what, of in said.items()}, readable[place], names
+            )
+            for place in said["columns"]
+            if place in readable
+        ]
+
+    def _checks(self, inspector: Inspector, schema: str | None) -> Mapping[_Place, list[str]]:
+        """The conditions of the CHECK constraints of each table."""
+        from sqlalchemy.engine.reflection import ObjectKind
+
+        found = inspector.get_multi_check_constraints(schema=schema, kind=ObjectKind.ANY)
+        return {
+            (schema, table): [str(check["sqltext"]) for check in checks]
+            for (_, table), checks in found.items()
+        }
+
+    def _table(
+        self,
+        place: _Place,
+        said: Mapping[str, Any],
+        rows: int | None,
+        names: Mapping[_Place, str],
+    ) -> Table:
+        key = tuple((said["pk_constraint"] or {}).get("constrained_columns") or ())
+        foreign = tuple(_foreign_keys(said["foreign_keys"] or (), place[0], names))
+        in_keys = {*key, *(column for one in foreign for column in one.columns)}
+        unique, indexed = _indexes(said["unique_constraints"] or (), said["indexes"] or ())
+        allowed: dict[str, tuple[str, ...]] = {}
+        for condition in said["checks"] or ():
+            allowed |= allowed_values(condition, self._checks_dialect)
+        return Table(
+            name=names[place],
+            columns=tuple(
+                self._column(one, is_key=one["name"] in in_keys, allowed=allowed)
+                for one in said["columns"]
+            ),
+            primary_key=key,
+            unique=unique,
+            foreign_keys=foreign,
+            indexed=(key, *indexed) if key else indexed,
+            rows=None if rows is None else self._counted(names[place], rows),
+            is_view=rows is None,
+            comment=(said["table_comment"] or {}).get("text") or "",
+        )
+
+    def _column(
+        self, said: Mapping[str, Any], *, is_key: bool, allowed: Mapping[str, tuple[str, ...]]
+    ) -> Column:
+        name = str(said["name"])
+        declared = self._declared(said["type"])
+        is_list, values = _enumerated(said["type"])
+        type_ = read_type(declared, is_key=is_key)
+        values = values or type_.values or allowed.get(name.casefold(), ())
+        return Column(
+            name=name,
+            kind="enum" if values else type_.kind,
+            list=is_list or type_.list,
+            declared=declared,
+            nullable=bool(said.get("nullable", True)),
+            values=values,
+            comment=said.get("comment") or "",
+        )
+
+    def _declared(self, type_: TypeEngine[Any]) -> str:
+        """A type in the words of the database."""
+        from sqlalchemy.exc import CompileError
+
+        # a domain is of the type that it is made of
+        base = getattr(type_, "data_type", type_)
+        try:
+            return base.compile(self._connection.dialect)
+        except CompileError:
+            # one that SQLAlchemy does not know is read as a text
+            return ""
+
+    def _counted(self, table: str, estimate: int) -> int:
+        """The number of rows where it is small; else what the server estimates."""
+        if estimate > _COUNTED:
+            return estimate
+        some = f"SELECT 1 AS one FROM {self._place(table)} LIMIT {_COUNTED + 1}"
+        counted = self._read(f"SELECT count(*) FROM ({some}) AS some_rows")[0][0]
+        return int(max(counted, estimate) if counted > _COUNTED else counted)
+
+
+def _names(places: Iterable[_Place]) -> dict[_Place, str]:
+    """What tables are called: without the schema, if it is the default one."""
+    return {place: f"{place[0]}.{place[1]}" if place[0] else place[1] for place in places}
+
+
+def _enumerated(type_: TypeEngine[Any]) -> tuple[bool, tuple[str, ...]]:
+    """Whether a type is a list, and the values of an enum, of a list of them, or of a domain."""
+    base = getattr(type_, "data_type", type_)
+    inner = getattr(base, "item_type", base)
+    values = getattr(inner, "enums", ())
+    return inner is not base, tuple(values)
+
+
+def _foreign_keys(
+    said: Iterable[Mapping[str, Any]], schema: str | None, names: Mapping[_Place, str]
+) -> Iterable[ForeignKey]:
+    for one in said:
+        place = (one["referred_schema"], one["referred_table"])
+        # a schema that is not said is the default one, or that of the table itself
+        target = names.get(place) or names.get((schema, place[1])) or ".".join(filter(None, place))
+        yield ForeignKey(
+            columns=tuple(one["constrained_columns"]),
+            target=target,
+            target_columns=tuple(one["referred_columns"]),
+        )
+
+
+def _with_known_targets(table: Table, known: set[str]) -> Table:
+    from msgspec.structs import replace
+
+    kept = tuple(one for one in table.foreign_keys if one.target in known)
+    return table if len(kept) == len(table.foreign_keys) else replace(table, foreign_keys=kept)
+
+
+def _indexes(
+    unique: Iterable[Mapping[str, Any]], indexes: Iterable[Mapping[str, Any]]
+) -> tuple[tuple[tuple[str, ...], ...], tuple[tuple[str, ...], ...]]:
+    """The columns of what is unique, and those of all indexes, each once; without indexes of
+    expressions, of the first letters, and of a part of the rows."""
+    found: dict[tuple[str, ...], bool] = {
+        tuple(one["column_names"]): True for one in unique if one.get("column_names")
+    }
+    for index in indexes:
+        columns = tuple(index["column_names"])
+        options = index.get("dialect_options") or {}
+        if None in columns or any(
+            options.get(f"{dialect}_{what}")
+            for dialect in ("postgresql", "mysql", "mariadb")
+            for what in ("where", "length", "prefix")
+        ):
+            continue
+        found[columns] = found.get(columns, False) or bool(index["unique"])
+    return tuple(columns for columns, is_unique in found.items() if is_unique), tuple(found)
