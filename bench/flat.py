@@ -33,6 +33,7 @@ from remloom.memory.dreams import Dreams
 from remloom.memory.jobs import Jobs
 from remloom.memory.profiles import Profiles
 from remloom.memory.runs import Runs
+from remloom.memory.schemas import Schemas
 from remloom.predicates import Eq, Query
 
 from . import data, stores
@@ -398,6 +399,10 @@ CALLS: dict[str, Call] = {
     "admin.export": _one(lambda w: w.memory.admin.export(w.file()), grows=_ALL),
     "admin.backup": _one(lambda w: w.memory.admin.backup(w.file()), grows=_ALL),
     "admin.optimize": _one(lambda w: w.memory.admin.optimize(), grows="it writes the indexes anew"),
+    **{
+        f"schemas.{name}": Call(left_out="by the schemas that there are, not by what is remembered")
+        for name in ("register", "list", "get", "drop", "migrate")
+    },
     "admin.import_": Call(left_out="it writes everything"),
     "admin.reembed": Call(left_out="its time is the embedder's"),
     "embed_pending": Call(left_out="its time is the embedder's"),
@@ -414,6 +419,7 @@ def methods() -> set[str]:
         "jobs.": Jobs,
         "dreams.": Dreams,
         "profile.": Profiles,
+        "schemas.": Schemas,
         "admin.": Admin,
         "Home.": Home,
     }

@@ -20,6 +20,7 @@ from remloom.aio import (
     AsyncMemory,
     AsyncReader,
     AsyncRuns,
+    AsyncSchemas,
 )
 from remloom.errors import NotFoundError, StoreClosedError, TenantNotFoundError, UnknownNameError
 from remloom.memory import Home, Memory
@@ -27,6 +28,7 @@ from remloom.memory.admin import Admin
 from remloom.memory.dreams import Dreams
 from remloom.memory.jobs import Jobs
 from remloom.memory.runs import Runs
+from remloom.memory.schemas import Schemas
 from remloom.model import Edge, Entity
 from remloom.reader.reader import Reader
 from remloom.testing.embedder import WordEmbedder
@@ -56,7 +58,7 @@ def test_every_method_of_memory_is_there_with_the_same_signature_and_words() -> 
 ITERATED = {(Admin, "records"), (Reader, "stream")}
 NOUNS = [
     (AsyncRuns, Runs), (AsyncJobs, Jobs), (AsyncDreams, Dreams), (AsyncAdmin, Admin), (AsyncHome, Home),
-    (AsyncReader, Reader),
+    (AsyncReader, Reader), (AsyncSchemas, Schemas),
 ]  # fmt: skip
 
 
@@ -137,6 +139,7 @@ def test_the_nouns_and_their_properties_are_those_of_memory() -> None:
             "jobs",
             "profile",
             "runs",
+            "schemas",
         ]
     )
     assert [properties(ours) for ours, _ in NOUNS] == [properties(noun) for _, noun in NOUNS]

@@ -151,11 +151,12 @@ def test_every_public_method_of_memory_is_documented_with_its_parameters() -> No
     from remloom.memory.jobs import Jobs
     from remloom.memory.profiles import Profiles
     from remloom.memory.runs import Runs
+    from remloom.memory.schemas import Schemas
     from remloom.reader.reader import Reader
 
     api = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     shown = re.findall(r"`(?:Memory\.)?(\w+)\(([^`]*)\)`", api)
-    for kind in (Memory, Home, Runs, Jobs, Dreams, Profiles, Reader, Admin):
+    for kind in (Memory, Home, Runs, Jobs, Dreams, Profiles, Schemas, Reader, Admin):
         for name in dir(kind):
             if name.startswith("_") or not callable(getattr(kind, name)):
                 continue

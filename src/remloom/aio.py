@@ -34,6 +34,7 @@ from .memory.jobs import Jobs
 from .memory.memory import Memory
 from .memory.profiles import Profiles
 from .memory.runs import Runs
+from .memory.schemas import Schemas
 from .reader.reader import Reader
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ __all__ = [
     "AsyncProfiles",
     "AsyncReader",
     "AsyncRuns",
+    "AsyncSchemas",
 ]
 
 MAX_THREADS = 8  # calls of one AsyncMemory that run at the same time; more wait their turn
@@ -247,6 +249,16 @@ class AsyncProfiles(_AsyncNoun[Profiles]):
     normalise = _noun_in_thread(Profiles.normalise)
 
 
+class AsyncSchemas(_AsyncNoun[Schemas]):
+    """`Schemas` for asyncio."""
+
+    register = _noun_in_thread(Schemas.register)
+    list = _noun_in_thread(Schemas.list)
+    get = _noun_in_thread(Schemas.get)
+    drop = _noun_in_thread(Schemas.drop)
+    migrate = _noun_in_thread(Schemas.migrate)
+
+
 class AsyncAdmin(_AsyncNoun[Admin]):
     """`Admin` for asyncio. Its properties are read here and now, not in a thread.
 
@@ -433,6 +445,11 @@ class AsyncMemory:
     def profile(self) -> AsyncProfiles:
         """What is known of the user and others: `show`, `why`, `set`, `observe`, …"""
         return AsyncProfiles(self, lambda memory: memory.profile)
+
+    @property
+    def schemas(self) -> AsyncSchemas:
+        """Schemas of one's own and their rows."""
+        return AsyncSchemas(self, lambda memory: memory.schemas)
 
     @property
     def admin(self) -> AsyncAdmin:

@@ -41,6 +41,7 @@ from .profiles import Profiles
 from .queries import Queries, parse_condition
 from .recall import Recalling
 from .runs import Runs
+from .schemas import Schemas
 from .writing import Writing
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ __all__ = ["Memory"]
 class Memory:
     """A tenant's memory, opened. Use it as a context manager; any thread may call any method.
 
-    What is done less often stands under a noun: `runs`, `jobs`, `dreams`, `profile` and `admin`.
+    What is done less often stands under a noun: `runs`, `jobs`, `dreams`, `profile`,
+    `schemas` and `admin`.
 
     >>> with Memory.open(home, embedder="none") as memory:
     ...     _ = memory.write([
@@ -188,6 +190,11 @@ class Memory:
     def profile(self) -> Profiles:
         """What is known of the user and others: `show`, `why`, `set`, `observe`, …"""
         return Profiles(self._engine, self._writing, self._ingesting, self._recalling)
+
+    @property
+    def schemas(self) -> Schemas:
+        """Schemas of one's own and their rows: `register`, `list`, `get`, `migrate`, `drop`, …"""
+        return Schemas(self._engine, self._writing)
 
     @property
     def admin(self) -> Admin:

@@ -24,7 +24,18 @@ from .records import (
     cited,
     record_dict,
 )
-from .reports import Copied, Exported, Imported, Migrated, ReadItem, ReadReport, Receipt, TenantInfo
+from .reports import (
+    Copied,
+    Exported,
+    Imported,
+    Migrated,
+    ReadItem,
+    ReadReport,
+    Receipt,
+    Registered,
+    RowsMigrated,
+    TenantInfo,
+)
 from .traversal import (
     MAX_NODE_EDGES,
     Node,
@@ -67,9 +78,11 @@ __all__ = [
     "RecallHit",
     "Receipt",
     "Record",
+    "Registered",
     "ResolvedLabel",
     "Resource",
     "Row",
+    "RowsMigrated",
     "SchemaDefinition",
     "SearchReport",
     "SelectReport",

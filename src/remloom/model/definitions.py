@@ -60,7 +60,8 @@ class Field(Struct, frozen=True, kw_only=True, omit_defaults=True):
         if found := _LIST.fullmatch(text.strip()):
             return replace(cls.parse(found[1] or found[2]), list=True, **changes)
         if found := _ENUM.fullmatch(text.strip()):
-            values = tuple(part.strip().strip("'\"") for part in found[1].split(","))
+            parts = found[1].split(",") if found[1].strip() else []
+            values = tuple(part.strip().strip("'\"") for part in parts)
             return cls(kind="enum", values=values, **changes)
         name = text.strip().lower()
         kind = _SYNONYMS.get(name, name)
@@ -99,7 +100,8 @@ class SchemaDefinition(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tenant_id: str = ""  # set when it is registered
     # counts from 1 with every change; 0: not registered yet
     version: int = 0
-    rows_since: int = 0  # no stored row is of an earlier version; `migrate` raises it
+    # no stored row has the form of an earlier version; below `version` until `migrate` raises it
+    rows_since: int = 0
     description: str = ""
     base_fields: dict[str, Field] = {}  # types as text are read by `Field.parse`
     metadata_schema: dict[str, Any] = {}  # JSON Schema of a row's `metadata`; empty: anything

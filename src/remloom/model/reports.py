@@ -17,6 +17,8 @@ __all__ = [
     "ReadItem",
     "ReadReport",
     "Receipt",
+    "Registered",
+    "RowsMigrated",
     "TenantInfo",
 ]
 
@@ -140,6 +142,26 @@ class Migrated(Struct, frozen=True, kw_only=True):
 
     before: int  # 0: there was none
     after: int
+
+
+class Registered(Struct, frozen=True, kw_only=True):
+    """The outcome of registering a schema."""
+
+    schema_name: str
+    version: int
+    changes: tuple[str, ...] = ()  # of the version before; none: nothing was written
+    # what is allowed, and may not be meant: edges to schemas that are not there
+    notes: tuple[str, ...] = ()
+
+
+class RowsMigrated(Struct, frozen=True, kw_only=True):
+    """How many rows of earlier versions were written anew."""
+
+    schema_name: str
+    version: int
+    rows: int
+    # why the others were not, by their ids: they are as they were
+    failed: dict[str, str] = {}
 
 
 class TenantInfo(Struct, frozen=True, kw_only=True):

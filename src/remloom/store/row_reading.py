@@ -22,7 +22,7 @@ def read_row(row: Row, definition: SchemaDefinition) -> Row:
     without those that are gone, and with the defaults of those that came.
     """
     fields = row.fields
-    if row.version < definition.version:
+    if row.version < definition.version and definition.rows_since < definition.version:
         fields = current_fields(fields, definition)
     given = {
         name: from_stored(fields[name], field)

@@ -11,10 +11,11 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from ..errors import InvalidInputError, MissingExtraError, RowError
+from ..errors import InvalidInputError, RowError
 from ..model import Field, Row, SchemaDefinition
 from .edge_validation import inline_edge
 from .field_values import is_stored_as_given, storing, to_stored, value_type
+from .json_schema import compile_schema
 
 __all__ = ["RowChecker", "checker_of", "row_faults"]
 
@@ -94,11 +95,7 @@ class RowChecker:
     @cached_property
     def metadata_validator(self) -> Any:
         """What checks `metadata`, compiled."""
-        try:
-            import jsonschema_rs
-        except ImportError as error:
-            raise MissingExtraError("a metadata_schema", "schemas") from error
-        return jsonschema_rs.validator_for(self.definition.metadata_schema)
+        return compile_schema(self.definition.metadata_schema)
 
 
 _checkers: OrderedDict[int, RowChecker] = OrderedDict()  # by the id of their definition

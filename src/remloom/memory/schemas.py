@@ -1,0 +1,145 @@
+"""Schemas of a tenant's own: what is registered, and its rows."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Unpack
+
+from ..errors import InvalidInputError
+from ..model import Receipt, Registered, RowsMigrated, SchemaDefinition
+from .arguments import Progress, check_text
+from .engine import Engine
+from .writing import Writing
+
+if TYPE_CHECKING:
+    from ..schema.definition_input import DefinitionInput, DefinitionParts
+    from ..schema.registry import Registry
+
+__all__ = ["Schemas"]
+
+_AT_ONCE = 500  # rows that one transaction forgets
+
+
+class Schemas:
+    """The schemas that were registered, and rows of them. Reached as `memory.schemas`.
+
+    See docs/schemas.md. Source: seed 5, "Schema registry extension".
+    """
+
+    def __init__(self, engine: Engine, writing: Writing) -> None:
+        self._engine = engine
+        self._store = engine.store
+        self._writing = writing
+
+    @cached_property
+    def _registry(self) -> Registry:
+        from ..schema.registry import Registry
+
+        return Registry(self._store, self._engine.tenant)
+
+    # -- the registry ------------------------------------------------------------------------------
+
+    def register(
+        self,
+        definition: DefinitionInput | None = None,
+        *,
+        mapping: Mapping[str, str | None] | None = None,
+        **parts: Unpack[DefinitionParts],
+    ) -> Registered:
+        """Register a schema, or a new version of one; the same definition again changes nothing.
+
+        What is added (a field that may be missing, a value of an enum, a wider kind, a type of
+        entities or edges, words that describe) makes a new version. What would break rows or
+        statements (a field that goes, is renamed, narrowed, or newly required) is refused unless
+        `mapping` says what becomes of it.
+
+        Args:
+            definition: a `SchemaDefinition`, a mapping of its parts, the path of a TOML file, a
+                msgspec Struct or a pydantic model; with `schema_name=` and `fields=` none is
+                needed.
+            mapping: of a field of before, what it is called now, None if it goes, or the kind that
+                its values become; `{"handle": None}` allows other handles, as it does other
+                `entity_types`, `edge_types` and `graph_enabled`.
+            parts: of the definition, in place of those that it has.
+
+        Raises:
+            DefinitionError: it is no definition; names every fault.
+            SchemaChangeError: it breaks what is there; names every break.
+            SourceError: there is no such file, or it is no TOML.
+        """
+        from ..schema.definition_input import read_definition
+
+        checked = read_definition(definition, parts)
+        return self._registry.register(checked, _check_mapping(mapping))
+
+    def list(self) -> builtins.list[SchemaDefinition]:
+        """List the definitions of the schemas that are registered, by name."""
+        return self._registry.list()
+
+    def get(self, name: str, version: int | None = None) -> SchemaDefinition:
+        """Get the definition of a schema, as it is or as it was in a version.
+
+        Raises:
+            UnknownNameError: no such schema is registered.
+            NotFoundError: it has no such version.
+        """
+        return self._registry.get(check_text(name, "the name of a schema"), version)
+
+    def drop(self, name: str, *, rows: bool = False) -> Receipt:
+        """Remove a schema with all its versions.
+
+        Args:
+            rows: forget its rows first; without, a schema that has any is refused.
+
+        Raises:
+            UnknownNameError: no such schema is registered.
+            ConflictError: it has rows.
+        """
+        from ..schema.registry import rows_of
+
+        self.get(name)
+        receipt = Receipt(verified=True, at=datetime.now(UTC))
+        if rows:
+            # those that have expired are found by nobody else
+            self._writing.sweep(None)
+            while ids := [row.id for row in islice(rows_of(self._store, name), _AT_ONCE)]:
+                receipt = receipt.plus(self._writing.forget(ids))
+        self._registry.remove(name)
+        return receipt
+
+    def migrate(self, name: str, progress: Progress | None = None) -> RowsMigrated:
+        """Write the rows of earlier versions anew, as the schema is today.
+
+        They are read so anyway; afterwards they are stored so as well. Broken off, it goes on where
+        it was when it is called again.
+
+        Args:
+            progress: called as `progress(done, total)`.
+
+        Raises:
+            UnknownNameError: no such schema is registered.
+        """
+        from ..schema.migration import migrate
+
+        return migrate(self._store, self._registry, self._writing.write_batch, name, progress)
+
+
+def _check_mapping(mapping: Any) -> dict[str, str | None]:
+    given = {} if mapping is None else mapping
+    is_mapping = isinstance(given, Mapping)
+    if not is_mapping or not all(isinstance(key, str) for key in given):
+        raise InvalidInputError(
+            f"a mapping says what becomes of fields, and is not {mapping!r}"[:200],
+            remedy="mapping={'old': 'new', 'gone': None, 'other': 'integer'}",
+        )
+    for name, target in given.items():
+        if not isinstance(target, str | None):
+            raise InvalidInputError(
+                f"the field {name!r} cannot become {target!r}"[:200],
+                remedy="give the name that it has now, its kind now, or None if it goes",
+            )
+    return dict(given)
