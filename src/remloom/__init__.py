@@ -19,6 +19,7 @@ from .model import (
     RecallHit,
     Receipt,
     Resource,
+    Row,
     Speaker,
 )
 from .predicates import Query
@@ -58,6 +59,7 @@ __all__ = [
     "RecordView",
     "RemloomError",
     "Resource",
+    "Row",
     "Settings",
     "Speaker",
     "__version__",

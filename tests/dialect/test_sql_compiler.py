@@ -397,13 +397,13 @@ def _tree(rng: random.Random, depth: int) -> Any:
 
 def test_whatever_tree_a_parser_makes_only_our_own_words_come_of_it() -> None:
     """The parser is not trusted: its nodes are translated, whatever they hold."""
-    from remloom.sql.columns import columns
+    from remloom.sql.columns import table_of
     from remloom.sql.expressions import ExpressionReader
 
     rng, translated = random.Random(7), 0
     for _ in range(6_000):
         node = _tree(rng, rng.randrange(1, 4))
-        read = ExpressionReader("SELECT x", [], columns("resources"), "resources")
+        read = ExpressionReader("SELECT x", [], table_of("resources").columns, "resources")
         try:
             value = read(node)
             texts = SqliteWriter("resources").write(value), PostgresWriter("resources").write(value)

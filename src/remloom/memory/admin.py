@@ -95,7 +95,7 @@ class Admin:
         if schema is not None:
             from ..query.statements import known_schema
 
-            schema = known_schema(schema)
+            schema = known_schema(schema, self.store.schemas)
         return _while_open(self._engine, self.store.records.all(schema))
 
     def describe(self, id_or_label: str, *, as_of: datetime | None = None) -> lineage.RecordView:

@@ -9,7 +9,7 @@ from typing import TypeVar, get_args
 
 from .. import labels
 from ..errors import InvalidInputError, NotFoundError, UnknownNameError
-from ..model import Direction, Edge, Entity, Moment, Resource
+from ..model import Direction, Edge, Entity, Moment, Resource, label_of_record
 from ..predicates import Query
 from ..store.contract import Reads, Store
 from ..store.schemas import SCHEMAS
@@ -66,7 +66,7 @@ def get_entity_at(store: Store, id: str, as_of: datetime) -> Entity:
 def label_of(reads: Reads, label_or_id: str) -> str:
     """Give the name of the record that has this id, or else the label itself."""
     record = reads.records.get(None, label_or_id) if may_be_id(label_or_id) else None
-    return label_or_id if record is None else record.name
+    return label_or_id if record is None else label_of_record(record)
 
 
 def may_be_id(label_or_id: str) -> bool:
@@ -120,9 +120,10 @@ def query(store: Store, kind: type[_R], query: Query) -> list[_R]:
 
 def create_index(store: Store, schema: str, field: str) -> None:
     """Index a field of a schema, or of a type of entities; see `Memory.create_index`."""
-    if isinstance(schema, str) and schema.lower() not in SCHEMAS:
+    known = [*SCHEMAS, *store.schemas()]
+    if isinstance(schema, str) and schema.lower() not in known:
         # seed 2 names types of entities here; what is nearly a schema is a spelling mistake
-        if not schema.strip() or get_close_matches(schema.lower(), SCHEMAS, n=1, cutoff=0.8):
-            raise UnknownNameError("schema", schema, list(SCHEMAS))
+        if not schema.strip() or get_close_matches(schema.lower(), known, n=1, cutoff=0.8):
+            raise UnknownNameError("schema", schema, known)
         schema = "entities"
-    store.sql.create_index(schema, field)
+    store.sql.create_index(schema.lower() if isinstance(schema, str) else schema, field)

@@ -122,7 +122,12 @@ class Writing:
             # whoever opens it with that embedder finds these texts in the queue
             model = stored[0]
         batch = validation.build(
-            items, tenant=engine.tenant, model=model, deleted=removed, deleted_edges=unlinked
+            items,
+            tenant=engine.tenant,
+            model=model,
+            deleted=removed,
+            deleted_edges=unlinked,
+            schemas=(reads or self._store).schemas,
         )
         if batch.dims and engine.embedder is not None and batch.dims != engine.embedder.dims:
             own = f"those of {engine.embedder.name} {engine.embedder.dims}"

@@ -22,6 +22,7 @@ from .records import (
     Row,
     Speaker,
     cited,
+    label_of_record,
     record_dict,
 )
 from .reports import (
@@ -93,5 +94,6 @@ __all__ = [
     "TraverseReport",
     "TypeCount",
     "cited",
+    "label_of_record",
     "record_dict",
 ]

@@ -24,6 +24,7 @@ __all__ = [
     "Row",
     "Speaker",
     "cited",
+    "label_of_record",
     "record_dict",
 ]
 
@@ -227,6 +228,8 @@ class Row(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     summary: str = ""
     fields: dict[str, Any] = {}  # as the schema's `base_fields` say
     metadata: dict[str, Any] = {}  # anything else, as the schema's `metadata_schema` says
+    # set on write: names of the fields whose words are found (see `Field.searchable`)
+    searched: tuple[str, ...] = ()
     related_entities: tuple[str, ...] = ()
     version: int = 0  # of the schema, when it was written
     uri: str = ""  # where it comes from: "<source>/<table>"
@@ -239,7 +242,7 @@ class Row(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     updated_at: datetime | None = None
 
 
-Record: TypeAlias = Resource | Entity | Moment
+Record: TypeAlias = Resource | Entity | Moment | Row
 
 
 class Message(Struct, frozen=True, gc=False, kw_only=True):
@@ -267,6 +270,11 @@ def cited(uri: str, metadata: dict[str, Any]) -> str:
         first, last = pages[0], pages[1]
         return f"{uri}#page={first}" if first == last else f"{uri}#page={first}-{last}"
     return uri
+
+
+def label_of_record(record: Record) -> str:
+    """Return the label that edges from and to a record have: a row's handle, else its name."""
+    return record.handle if isinstance(record, Row) else record.name
 
 
 def record_dict(record: Record) -> dict[str, Any]:

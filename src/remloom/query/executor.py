@@ -187,7 +187,7 @@ class Executor:
         For a text, the report's `waiting` says how many texts (at most `MAX_WAITING` are counted)
         have no vector yet.
         """
-        spec, vector = _vector_spec(query), self._query_vector(query)
+        spec, vector = self._vector_spec(query), self._query_vector(query)
 
         def fetch(count: int) -> list[Match]:
             return self.store.search.vector(vector, replace(spec, limit=count))
@@ -205,7 +205,7 @@ class Executor:
 
     def search_matches(self, query: Search) -> list[Match]:
         """The matches of a SEARCH, best first."""
-        spec = _vector_spec(query)
+        spec = self._vector_spec(query)
         return self.store.search.vector(self._query_vector(query), spec)
 
     def _query_vector(self, query: Search) -> Sequence[float]:
@@ -221,7 +221,7 @@ class Executor:
 
     def search_text(self, query: TextSearch) -> Answer:
         """The records with the words of the text (BM25), best first, each text once."""
-        schema = None if query.schema is None else known_schema(query.schema)
+        schema = None if query.schema is None else known_schema(query.schema, self.store.schemas)
         spec = SearchSpec(schema=schema, where=query.where, limit=query.limit)
 
         def fetch(count: int) -> list[Match]:
@@ -241,14 +241,13 @@ class Executor:
             report=SelectReport(selection.schema, selection.truncated),
         )
 
-
-def _vector_spec(query: Search) -> SearchSpec:
-    return SearchSpec(
-        schema=known_schema(query.schema),
-        where=query.where,
-        limit=query.limit,
-        min_score=query.min_score,
-    )
+    def _vector_spec(self, query: Search) -> SearchSpec:
+        return SearchSpec(
+            schema=known_schema(query.schema, self.store.schemas),
+            where=query.where,
+            limit=query.limit,
+            min_score=query.min_score,
+        )
 
 
 def _to_hit(match: Match) -> Hit:

@@ -75,7 +75,7 @@ def _(query: Fuzzy, _: Store) -> _Steps:
 
 @_explain.register(Search)
 def _(query: Search, store: Store) -> _Steps:
-    schema = known_schema(query.schema)
+    schema = known_schema(query.schema, store.schemas)
     model, dims = store.vectors.model() or ("the embedder", 0)
     search = (
         f"vectors of {dims} dimensions, {_VECTOR_SEARCH}" if dims else "nothing is embedded yet"
@@ -93,8 +93,8 @@ def _(query: Search, store: Store) -> _Steps:
 
 
 @_explain.register(TextSearch)
-def _(query: TextSearch, _: Store) -> _Steps:
-    schema = "every schema" if query.schema is None else known_schema(query.schema)
+def _(query: TextSearch, store: Store) -> _Steps:
+    schema = "every schema" if query.schema is None else known_schema(query.schema, store.schemas)
     where = f"{schema} where {render_condition(query.where)}" if query.where else schema
     return [
         ("search", "the words of the text, by the inverted index"),
@@ -105,7 +105,7 @@ def _(query: TextSearch, _: Store) -> _Steps:
 
 @_explain.register(Sql)
 def _(query: Sql, store: Store) -> _Steps:
-    select, text = compile_cached(query.text)
+    select, text = compile_cached(query.text, store.schemas)
     plan = [("plan", line) for line in store.sql.explain(select, limit=MAX_ROWS)]
     limits = f"{MAX_ROWS:,} rows, {SQL_TIMEOUT:g} s, read-only"
     return [("sql", text), *plan, ("limits", limits)]

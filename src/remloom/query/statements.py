@@ -6,8 +6,9 @@ checks itself when it is made, so one that exists can be run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias, cast
 
 from msgspec import Struct
@@ -226,16 +227,22 @@ class Statement(Struct, frozen=True, gc=False):
             )
 
 
-def known_schema(name: str) -> str:
-    """The schema of this name, whatever its case. Raises UnknownNameError."""
+def known_schema(name: str, registered: Callable[[], Iterable[str]] = tuple) -> str:
+    """The schema of this name, whatever its case; `registered` gives those that are not built in.
+
+    Raises:
+        UnknownNameError: there is none.
+    """
     schema = name.lower()
-    if schema not in SCHEMAS:
+    if schema not in SCHEMAS and schema not in (others := list(registered())):
+        known = [*SCHEMAS, *others]
+        nearest = get_close_matches(schema, others, n=3) if others else []
         raise UnknownNameError(
             "schema",
             name,
-            list(SCHEMAS),
-            remedy=f'there are {", ".join(SCHEMAS)}; if "in {name}" is part of what to search for,'
-            " put it all in quotes",
+            known,
+            remedy=f'there are {", ".join([*SCHEMAS, *nearest])}; if "in {name}" is part of what to'
+            " search for, put it all in quotes",
         )
     return schema
 

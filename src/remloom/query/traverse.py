@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from .. import labels
 from ..model import (
     MAX_NODE_EDGES,
     Answer,
     Node,
-    Record,
     Stage,
     StageCounts,
     TraverseReport,
@@ -86,7 +84,8 @@ class _Traversal:
         self._types = stored_edge_types(store, query.edge_types)
 
     def run(self) -> Answer:
-        start_nodes = [_start_node(record) for record in self._starts.records]
+        starts = zip(self._starts.records, self._starts.keys, strict=True)
+        start_nodes = [Node(record, 0, (key,)) for record, key in starts]
         start_keys = list(dict.fromkeys(node.path[0] for node in start_nodes))
         reached = _Reached()
         if self._query.max_depth and start_nodes:
@@ -262,10 +261,6 @@ class _Traversal:
             keys, direction=self._query.direction, as_of=self._as_of
         )
         return tuple(counts)
-
-
-def _start_node(record: Record) -> Node:
-    return Node(record, 0, (labels.key(record.name),))
 
 
 def _new_keys(by_depth: list[list[Node]]) -> list[list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,9 @@ from msgspec import Struct
 
 from .. import labels
 from ..errors import InvalidInputError
-from ..model import Hit, Record, ResolvedLabel
+from ..model import Hit, Record, ResolvedLabel, label_of_record
+from ..store.contract import Store
+from ..store.merge import keys_of
 from .label_resolution import resolve_labels
 from .select import Selection, run_select
 from .statements import Fuzzy, Lookup, Search, Start
@@ -27,6 +29,7 @@ class Starts(Struct, frozen=True):
     """The records that a TRAVERSE starts from, with their edges."""
 
     records: Sequence[Record]
+    keys: Sequence[str]  # of each, that it is left at
     suggestions: Sequence[Hit] = ()  # for labels that mean nothing
     resolved: Sequence[ResolvedLabel] = ()
     truncated: bool = False  # a SELECT had more rows than are read
@@ -51,11 +54,11 @@ def find_starts(
         selection = run_select(executor.store, query.text)
         records, truncated = _find_selected(executor, selection), selection.truncated
     # loaded again, with their edges
-    keys = list(dict.fromkeys(labels.key(record.name) for record in records))
+    keys = list(dict.fromkeys(labels.key(label_of_record(record)) for record in records))
     by_key = executor.store.records.lookup(keys, edges=edges, as_of=as_of)
     by_id = {record.id: record for record in _distinct(by_key.values())}
     loaded = [by_id[record.id] for record in records if record.id in by_id]
-    return Starts(loaded, truncated=truncated)
+    return Starts(loaded, _start_keys(executor.store, loaded, {}), truncated=truncated)
 
 
 def _find_by_labels(
@@ -70,7 +73,8 @@ def _find_by_labels(
     by_key = store.records.lookup(list(label_of), edges=edges, as_of=as_of)
     missing = [label for key, label in label_of.items() if not by_key[key]]
     if not missing:
-        return Starts(_distinct(by_key.values()))
+        found = _distinct(by_key.values())
+        return Starts(found, _start_keys(store, found, by_key))
     resolved = resolve_labels(store, missing)
     missing = [label for label in missing if label not in resolved]
     resolutions = list(resolved.values())
@@ -80,8 +84,10 @@ def _find_by_labels(
         [resolution.key for resolution in resolutions], edges=edges, as_of=as_of
     )
     meant = [record for record in _distinct(namesakes.values()) if record.id in ids]
+    found = _distinct([*by_key.values(), meant])
     return Starts(
-        _distinct([*by_key.values(), meant]),
+        found,
+        _start_keys(store, found, by_key),
         suggestions=executor.suggest(missing) if missing else (),
         resolved=[resolution.summary for resolution in resolutions],
     )
@@ -106,6 +112,25 @@ def _find_selected(executor: Executor, selection: Selection) -> list[Record]:
     keys = [labels.key(text) for text in texts]
     by_key = executor.store.records.lookup(keys, edges=0)
     return [record for record in _distinct(by_key.values()) if record.schema == schema]
+
+
+def _start_keys(
+    store: Store, records: Sequence[Record], found_by: Mapping[str, Sequence[Record]]
+) -> list[str]:
+    """Return the key at which the walk leaves each record: that of its own label, or, where other
+    records have that too and nobody asked for it, another that it has.
+
+    `found_by` has the records by the keys that were asked for.
+    """
+    keys = {record.id: keys_of(record) for record in records}
+    doubtful = {own[0]: None for own in keys.values() if len(own) > 1 and own[0] not in found_by}
+    namesakes = store.records.lookup(list(doubtful), edges=0) if doubtful else {}
+    starts = []
+    for own, *others in keys.values():
+        is_shared = len(namesakes.get(own, ())) > 1
+        asked = [key for key in others if key in found_by]
+        starts.append([*asked, *others][0] if is_shared else own)
+    return starts
 
 
 def _distinct(groups: Iterable[Sequence[Record]]) -> list[Record]:

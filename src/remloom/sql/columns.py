@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from ..model import Entity, Moment, Resource
-from .values import Column, Type
+from msgspec import Struct
+
+from ..model import Entity, Field, Kind, Moment, Resource, Row, SchemaDefinition
+from .values import Column, FieldColumn, Json, Type
 
 __all__ = [
     "DEFAULTS",
@@ -15,10 +18,10 @@ __all__ = [
     "OBJECTS",
     "RENAMED",
     "TIMES",
+    "Table",
     "column",
-    "columns",
-    "fields",
     "is_json",
+    "table_of",
 ]
 
 SCHEMAS = {kind.schema: kind for kind in (Resource, Entity, Moment)}
@@ -26,7 +29,7 @@ LISTS = frozenset({
     "aliases", "related_entities", "emotion_tags", "topic_tags", "classifications",
     "resource_refs", "entity_refs", "present_persons", "speakers",
 })  # fmt: skip
-OBJECTS = frozenset({"metadata", "properties"})
+OBJECTS = frozenset({"metadata", "properties", "fields"})
 TIMES = frozenset({"created_at", "updated_at", "starts_at", "ends_at", "expires_at"})
 # The stored body of a record leaves out what has its default.
 DEFAULTS: dict[str, Any] = {
@@ -35,6 +38,7 @@ DEFAULTS: dict[str, Any] = {
     "trust": "read",
     "kind": "chunk",
     "thin": False,
+    "version": 0,
 }
 # seed 5's column names -> ours
 RENAMED = {
@@ -46,21 +50,71 @@ RENAMED = {
 # columns whose values may be of any length
 LONG = frozenset({"content", "context", "summary", "graph_paths", "parents"}) | LISTS | OBJECTS
 _JOINED = frozenset({"parents", "graph_paths"})  # put together from other tables
-_HIDDEN = frozenset({"embedding"})
+_HIDDEN = frozenset({"embedding", "searched"})
+_OTHERS = ("key", "schema", "parents", "graph_paths")  # columns of every table
+_FIRST = ("id", "handle", "name", "type")  # columns of rows, before those of their fields
 
 
-def fields(schema: str) -> list[str]:
-    """The fields of a schema that a predicate may name; JSON fields take paths below them too."""
-    return [name for name in SCHEMAS[schema].__struct_fields__ if name not in _JOINED | _HIDDEN]
+# what a field of a row is to a statement; a list of any kind is JSON
+_TYPES: dict[Kind, Type] = {
+    "string": "text",
+    "enum": "text",
+    "integer": "integer",
+    "float": "real",
+    "decimal": "real",
+    "boolean": "boolean",
+    "date": "date",
+    "datetime": "time",
+    "json": "json",
+}
+
+
+class Table(Struct, frozen=True):
+    """A schema as statements see it."""
+
+    name: str
+    # that a SELECT knows, in the order of `*`
+    columns: Mapping[str, Column | Json]
+    # that a predicate may name; JSON fields take paths below them too
+    fields: tuple[str, ...]
+    own: Mapping[str, Field] = {}  # fields of a registered schema
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether its records are rows."""
+        return self.name not in SCHEMAS
+
+
+def table_of(schema: str, definition: SchemaDefinition | None = None) -> Table:
+    """Return a schema as a table: a built-in one, or that of a definition."""
+    return _built_in(schema) if definition is None else _registered(definition)
 
 
 @cache
-def columns(schema: str) -> dict[str, Column]:
-    """Every column that a SELECT over the schema knows, by name, in the order of `*`."""
-    own = fields(schema)
+def _built_in(schema: str) -> Table:
+    own = tuple(_fields(SCHEMAS[schema]))
     renamed = [seed_name for seed_name, name in RENAMED.items() if name in own]
-    names = [*own, *renamed, "key", "schema", "parents", "graph_paths"]
-    return {name: column(RENAMED.get(name, name)) for name in names}
+    names = [*own, *renamed, *_OTHERS]
+    return Table(schema, {name: column(RENAMED.get(name, name)) for name in names}, own)
+
+
+def _registered(definition: SchemaDefinition) -> Table:
+    of_all = _fields(Row)
+    own = {name: _field_column(name, field) for name, field in definition.base_fields.items()}
+    columns: dict[str, Column | Json] = {name: column(name) for name in _FIRST}
+    columns |= own
+    columns |= {name: column(name) for name in (*of_all, *_OTHERS) if name not in columns}
+    return Table(definition.schema_name, columns, (*of_all, *own), definition.base_fields)
+
+
+def _fields(kind: type[Struct]) -> list[str]:
+    return [name for name in kind.__struct_fields__ if name not in _JOINED | _HIDDEN]
+
+
+def _field_column(name: str, field: Field) -> Column | Json:
+    if field.list or field.kind == "json":
+        return Json("fields", (name,))
+    return Column(name, _TYPES[field.kind], FieldColumn(("fields", name), field.kind))
 
 
 def column(name: str) -> Column:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import RemloomError, UnknownNameError
+from ..model import SchemaDefinition
 from . import bounds
-from .columns import SCHEMAS, columns
+from .columns import SCHEMAS, Table, table_of
 from .expressions import ExpressionReader
 from .render import default_name
 from .select_checks import check_groups, check_lengths
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compile_select"]
 
+NONE_REGISTERED: Mapping[str, SchemaDefinition] = MappingProxyType({})
 MAX_OUTPUTS = 200  # columns of an answer
 MAX_WINDOW = 1_000_000  # of LIMIT and OFFSET
 _MAX_NAME = 500  # characters of the name of a column
@@ -35,8 +39,13 @@ _CLAUSES = frozenset({
 })  # fmt: skip
 
 
-def compile_select(sql: str) -> Select:
+def compile_select(
+    sql: str, definitions: Mapping[str, SchemaDefinition] = NONE_REGISTERED
+) -> Select:
     """The SELECT that a text says.
+
+    Args:
+        definitions: of the schemas that are registered.
 
     Raises:
         QuerySyntaxError: the text is not SQL.
@@ -52,7 +61,7 @@ def compile_select(sql: str) -> Select:
     tokens = bounds.check_tokens(sql)
     tree = _parse_tree(sql)
     try:
-        return _SelectReader(sql, tokens, tree).read_select()
+        return _SelectReader(sql, tokens, tree, definitions).read_select()
     except RemloomError:
         raise
     except Exception:
@@ -99,11 +108,14 @@ class _SelectReader:
         sql: str,
         tokens: list[Any],
         tree: exp.Select,
+        definitions: Mapping[str, SchemaDefinition],
     ) -> None:
         self._sql = sql
         self._tree = tree
-        self._schema, alias = self._read_table(tokens)
-        self._columns = columns(self._schema)
+        self._definitions = definitions
+        self._table, alias = self._read_table(tokens)
+        self._schema = self._table.name
+        self._columns = self._table.columns
         self._read = ExpressionReader(sql, tokens, self._columns, alias)
 
     def read_select(self) -> Select:
@@ -129,6 +141,8 @@ class _SelectReader:
             order=self._read_order(outputs),
             limit=self._read_window("limit"),
             offset=self._read_window("offset") or 0,
+            is_star=[(output.name, output.value) for output in outputs]
+            == list(self._columns.items()),
         )
         check_groups(select, self._sql)
         check_lengths(select, self._sql)
@@ -136,8 +150,8 @@ class _SelectReader:
 
     # -- its clauses -------------------------------------------------------------------------------
 
-    def _read_table(self, tokens: list[Any]) -> tuple[str, str]:
-        """The schema that is read, and the name by which the statement calls it."""
+    def _read_table(self, tokens: list[Any]) -> tuple[Table, str]:
+        """The table that is read, and the name by which the statement calls it."""
         from sqlglot import exp
 
         # the parser's name for it, and that of its older versions
@@ -164,10 +178,10 @@ class _SelectReader:
         ):
             bounds.refuse("a table's alias may not rename its columns", self._sql, position)
         schema = table.name.lower()
-        if schema not in SCHEMAS:
-            raise UnknownNameError("table", table.name, list(SCHEMAS))
+        if schema not in SCHEMAS and schema not in self._definitions:
+            raise UnknownNameError("table", table.name, [*SCHEMAS, *self._definitions])
         name = schema if alias is None else alias.this.name
-        return schema, name.lower()
+        return table_of(schema, self._definitions.get(schema)), name.lower()
 
     def _read_outputs(self) -> tuple[Output, ...]:
         outputs: list[Output] = []

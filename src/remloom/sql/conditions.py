@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import Any, ClassVar, TypeAlias
 
 from .. import predicates
 from ..errors import InvalidInputError, UnknownNameError
 from ..labels import storable
+from ..model import Row
 from ..predicates import Predicate
 from . import values
 from .coercion import literal
@@ -18,13 +20,13 @@ from .columns import (
     RENAMED,
     SCHEMAS,
     TIMES,
+    Table,
     column,
-    fields,
     is_json,
 )
 from .patterns import check_regex
 from .times import parse_time
-from .values import Expression, Operator, Type, Value
+from .values import Column, Expression, Json, Operator, Type, Value
 
 __all__ = ["Conditions"]
 
@@ -45,7 +47,7 @@ _OPERATORS: dict[type[Any], Operator] = {
 }
 _ANNOTATIONS = {
     name: annotation
-    for schema in SCHEMAS.values()
+    for schema in (*SCHEMAS.values(), Row)
     for name, annotation in schema.__annotations__.items()
 }
 _NOT_TEXT = ("time", "date", "integer", "real", "number", "boolean")
@@ -53,18 +55,19 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Conditions:
-    """Reads the predicates of one schema.
+    """Reads the predicates of one table.
 
     Args:
-        schema: whose fields are known.
+        table: whose fields are known.
         has_path: whether any record has this JSON path; asked for a bare name that is not a field,
-            which then means a key of `properties` (entities) or `metadata` (the others).
+            which then means a key of `properties` (entities) or `metadata` (resources, moments).
     """
 
-    def __init__(self, schema: str, has_path: Callable[[str], bool]) -> None:
-        self.schema = schema
+    def __init__(self, table: Table, has_path: Callable[[str], bool]) -> None:
+        self.table = table
+        self.schema = table.name
         self._has_path = has_path
-        self._fields = fields(schema)
+        self._fields = table.fields
 
     def field(self, name: str) -> str:
         """The full path that a field name means.
@@ -79,20 +82,29 @@ class Conditions:
         has_quote = any(char in name for char in "\"'\\")
         if not name or has_quote or not storable(name):
             raise InvalidInputError(f"{name!r} is not a field name")
+        if (own := name.removeprefix("fields.")) in self.table.own:
+            return own
         root = name.partition(".")[0]
         if name in self._fields or (root in OBJECTS and root in self._fields):
             return name
+        if root in self.table.own and self.table.own[root].kind == "json":
+            return f"fields.{name}"
+        if self.table.is_registered:
+            raise UnknownNameError(f"field of {self.schema}", name, self._fields)
         column = "properties" if self.schema == "entities" else "metadata"
         path = f"{column}.{name}"
         if self._has_path(path):
             return path
         raise UnknownNameError(f"field of {self.schema}", name, self._fields)
 
-    def value(self, name: str) -> Expression:
+    def value(self, name: str) -> Column | Json:
         """The value that a field name means."""
-        root, *steps = self.field(name).split(".")
+        path = self.field(name)
+        if path in self.table.own:
+            return self.table.columns[path]
+        root, *steps = path.split(".")
         if steps or is_json(root):
-            return values.Json(root, tuple(steps))
+            return Json(root, tuple(steps))
         return column(root)
 
     def read(self, predicate: Predicate) -> Expression:
@@ -220,6 +232,8 @@ class Conditions:
             InvalidInputError: it cannot be one.
         """
         field = self.field(name)
+        if field in self.table.own:
+            return _of_kind(name, value, self.value(name).type)
         if field in TIMES:
             return Value(_micros(field, value), "time")
         if isinstance(value, datetime):
@@ -254,6 +268,33 @@ def _check_type(field: str, value: Any) -> None:
         remedy = "write it without quotes"
     if remedy:
         raise InvalidInputError(f"{field} is a number, and {value!r} is not one", remedy=remedy)
+
+
+def _of_kind(name: str, value: Any, kind: Type) -> Value:
+    """A value as a literal that the field of a row, which is of this type, is compared with."""
+    if kind in ("time", "date"):
+        if isinstance(value, date) and not isinstance(value, datetime):
+            value = value.isoformat()
+        return Value(_micros(name, value), kind)
+    if isinstance(value, Decimal):
+        value = float(value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind == "text" and not isinstance(value, str):
+        raise InvalidInputError(f"{name} is text, and {value!r} is not", remedy=f"write '{value}'")
+    if kind in ("integer", "real") and not is_number:
+        raise InvalidInputError(f"{name} is a number, and {value!r} is not one")
+    if kind == "boolean" and not isinstance(value, bool):
+        raise InvalidInputError(f"{name} is true or false, and {value!r} is neither")
+    if not isinstance(value, bool | int | float | str):
+        raise InvalidInputError(
+            f"{name} cannot be compared with {value!r}",
+            remedy="use text, a number, a boolean or a datetime",
+        )
+    if isinstance(value, str):
+        _storable_text(value)
+    elif not isinstance(value, bool) and not -(2**63) <= value < 2**63:
+        value = float(value)
+    return Value(float(value), "real") if kind == "real" else literal(value)
 
 
 def _check_is_text(predicate: _Search) -> None:

@@ -19,7 +19,7 @@ from . import (
 )
 from .calls import read_call
 from .nodes import NodeReader, sql_name
-from .values import Column, Expression, Value
+from .values import Column, Expression, Json, Value
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -66,7 +66,7 @@ class ExpressionReader:
         self,
         sql: str,
         tokens: Sequence[Any],
-        columns: Mapping[str, Column],
+        columns: Mapping[str, Column | Json],
         table: str,
     ) -> None:
         self.sql = sql
@@ -189,8 +189,17 @@ class ExpressionReader:
     def check_table(self, node: exp.Column) -> None:
         """Refuse a column of another table."""
         other_table = node.table and node.table.lower() != self.table
+        # a field of a row by its path
+        if other_table and node.table.lower() == "fields" and self._is_field(node.name.lower()):
+            other_table = False
         if node.args.get("db") or node.args.get("catalog") or other_table:
             raise UnknownNameError("table", node.table, [self.table])
+
+    def _is_field(self, name: str) -> bool:
+        column = self.columns.get(name)
+        return column is not None and (
+            column.column == "fields" if isinstance(column, Json) else column.field is not None
+        )
 
     # -- columns and literals ----------------------------------------------------------------------
 

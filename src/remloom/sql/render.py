@@ -7,7 +7,6 @@ from functools import singledispatch
 import msgspec
 
 from . import times
-from .columns import columns
 from .functions import find_function
 from .values import (
     Aggregate,
@@ -72,8 +71,7 @@ def render_select(select: Select) -> str:
 
 
 def _render_outputs(select: Select) -> str:
-    every_column = list(columns(select.schema).items())
-    if [(output.name, output.value) for output in select.outputs] == every_column:
+    if select.is_star:
         return "*"
     return ", ".join(map(_render_output, select.outputs))
 

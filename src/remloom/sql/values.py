@@ -9,11 +9,13 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
 
+from ..model import Kind
+
 __all__ = [
     "Aggregate", "And", "AnyOf", "Arithmetic", "Call", "Case", "Cast", "Column", "Compare",
-    "Contains", "EndsWith", "Expression", "InPath", "IsNull", "IsSet", "IsTrue", "Json", "Like",
-    "Matches", "Not", "NotDistinct", "Now", "Operator", "Or", "OrderTerm", "Output", "Select",
-    "Shift", "StartsWith", "Type", "Value", "children", "has_aggregate", "walk",
+    "Contains", "EndsWith", "Expression", "FieldColumn", "InPath", "IsNull", "IsSet", "IsTrue",
+    "Json", "Like", "Matches", "Not", "NotDistinct", "Now", "Operator", "Or", "OrderTerm",
+    "Output", "Select", "Shift", "StartsWith", "Type", "Value", "children", "has_aggregate", "walk",
 ]  # fmt: skip
 
 # A time is microseconds since 1970 UTC wherever it is computed with; a date is the time of its
@@ -25,11 +27,19 @@ Type: TypeAlias = Literal[
 Operator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
 
 
+class FieldColumn(Struct, frozen=True):
+    """Where the field of a row is stored, and how."""
+
+    path: tuple[str, ...]  # within the record: ("fields", "total")
+    kind: Kind
+
+
 class Column(Struct, frozen=True):
     """A column of the one table that the SELECT reads."""
 
     name: str
     type: Type
+    field: FieldColumn | None = None  # of a row, that it is
 
 
 class Json(Struct, frozen=True):
@@ -269,6 +279,7 @@ class Select(Struct, frozen=True):
     order: tuple[OrderTerm, ...] = ()
     limit: int | None = None
     offset: int = 0
+    is_star: bool = False  # its outputs are all columns of the schema
 
     @property
     def aggregated(self) -> bool:

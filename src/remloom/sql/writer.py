@@ -80,11 +80,11 @@ class Writer(ABC):
         """A mark for a value."""
 
     @abstractmethod
-    def column(self, name: str) -> str:
+    def column(self, value: Column) -> str:
         """A column as what is computed with."""
 
     @abstractmethod
-    def time_column(self, name: str) -> str:
+    def time_column(self, value: Column) -> str:
         """A column of times as the text that the record shows."""
 
     @abstractmethod
@@ -177,7 +177,7 @@ class Writer(ABC):
         return self.write(Cast(value, "text") if value.type == "json" else value)
 
     def _column(self, value: Column) -> str:
-        return self.json(value) if value.type == "json" else self.column(value.name)
+        return self.json(value) if value.type == "json" else self.column(value)
 
     def _value(self, value: Value) -> str:
         if value.value is None:
@@ -277,8 +277,8 @@ class Writer(ABC):
 
     def _cast(self, value: Cast) -> str:
         part = value.part
-        if value.type == "text" and part.type == "time" and isinstance(part, Column):
-            return self.time_column(part.name)
+        if value.type == "text" and part.type in ("time", "date") and isinstance(part, Column):
+            return self.time_column(part)
         # the day of a time, and the midnight of a day
         if value.type == "date" or (part.type == "date" and value.type == "time"):
             return f"{self.prefix}time_trunc('day', {self.write(part)})"

@@ -44,6 +44,7 @@ from .components import (
     VectorReads,
     Vectors,
 )
+from .definitions import Schemas
 from .results import Capabilities, Deletion, Written
 
 __all__ = ["ERASURES", "INDEXES", "TEXT_NUMBERS", "Reads", "Store"]
@@ -59,6 +60,13 @@ TEXT_NUMBERS = "texts"
 class Reads(Protocol):
     """What can be read inside `Store.update`, as its transaction sees it; of the whole store, as it
     is on disk."""
+
+    def schemas(self) -> Schemas:
+        """Return the definitions of the registered schemas, by name, as they are now.
+
+        It is the same value until one of them changes, whoever changes it; the definitions that did
+        not are the same values even then. One index probe."""
+        ...
 
     @property
     def records(self) -> RecordReads: ...

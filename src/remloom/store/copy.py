@@ -19,14 +19,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .. import labels
 from ..errors import ConflictError, InvalidInputError, StoreError
 from ..kv import Entry, KeyRange
-from ..model import Copied, Edge, Entity, Moment, Record, Resource
+from ..model import Copied, Edge, Moment, Record, Resource
 from .backends import backend_for
 from .batch import Batch, BatchRecord, Vector
 from .contract import ERASURES, INDEXES, TEXT_NUMBERS, Store
 from .indexed_text import searchable_text
+from .merge import keys_of
 from .stats import Stats
 
 if TYPE_CHECKING:
@@ -239,12 +239,10 @@ class _Copying:
 
 def _item(record: Record, vectors: tuple[Vector, ...]) -> BatchRecord:
     """The record as `Store.write` takes it, exactly as it is."""
-    aliases = record.aliases if isinstance(record, Entity) else ()
     parents = record.parents if isinstance(record, Resource) else ()
     if isinstance(record, Resource) and parents:
         record = replace(record, parents=())
-    keys = dict.fromkeys(labels.key(name) for name in (record.name, *aliases))
-    return BatchRecord(record, tuple(keys), searchable_text(record), vectors, parents)
+    return BatchRecord(record, keys_of(record), searchable_text(record), vectors, parents)
 
 
 def _referred(record: Record) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..model import Entity, Record, Resource
+from ..model import Entity, Moment, Record, Resource
 
 __all__ = ["embedded_text", "origin", "said", "searchable_text"]
 
@@ -35,5 +35,17 @@ def embedded_text(record: Record) -> str:
         return record.content
     if isinstance(record, Entity):
         return f"{record.name}: {record.summary}" if record.summary else ""
-    tags = " ".join(record.topic_tags + record.emotion_tags + record.classifications)
-    return "\n".join(part for part in (record.name, record.summary, tags) if part)
+    if isinstance(record, Moment):
+        tags = " ".join(record.topic_tags + record.emotion_tags + record.classifications)
+        return "\n".join(part for part in (record.name, record.summary, tags) if part)
+    searched = (_words(record.fields.get(name)) for name in record.searched)
+    # a name that is only the handle says nothing in words
+    name = record.name if record.name != record.handle else ""
+    return "\n".join(part for part in (name, record.summary, *searched) if part)
+
+
+def _words(value: object) -> str:
+    """Return the words of a field, or of each that a list holds."""
+    if isinstance(value, list):
+        return " ".join(filter(None, map(_words, value)))
+    return value if isinstance(value, str) else ""

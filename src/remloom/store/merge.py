@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..errors import ConflictError, LabelError
-from ..model import EXTRACTED, Edge, Entity, Record
+from ..model import EXTRACTED, Edge, Entity, Record, Row
 from .batch import BatchRecord
 from .indexed_text import searchable_text
 from .record_ids import new_id
@@ -32,6 +32,7 @@ __all__ = [
     "merge_entity",
     "merge_namesakes",
     "merge_record",
+    "same_handle",
     "same_json",
     "thin_entity",
 ]
@@ -40,12 +41,15 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 def keys_of(record: Record) -> tuple[str, ...]:
-    """Return the keys of a record: of its name first, then of its aliases; none twice.
+    """Return the keys of a record: of a row's handle, its name, its aliases; none twice.
 
     >>> keys_of(Entity(name="Sarah Chen", aliases=("Sarah", "sarah chen")))
     ('sarah-chen', 'sarah')
     """
     key = labels.key(record.name)
+    if isinstance(record, Row):
+        names = (labels.key(record.handle), key, *map(labels.key, record.aliases))
+        return tuple(dict.fromkeys(names))
     if not isinstance(record, Entity) or not record.aliases:
         return (key,)
     return tuple(dict.fromkeys((key, *map(labels.key, record.aliases))))
@@ -191,6 +195,17 @@ def _check_schema(record: Record, schema: str) -> None:
         )
 
 
+def same_handle(row: Row, other: Row) -> ConflictError:
+    """Say that two rows of a schema have handles that are one label."""
+    return ConflictError(
+        f"the handles {row.handle!r} and {other.handle!r} of {row.schema} are one label, and these "
+        "are two rows",
+        remedy="give one of them a handle that differs in more than case, hyphens and blanks",
+        id=other.id,
+        schema=row.schema,
+    )
+
+
 def is_unchanged(record: Record, stored: Record) -> bool:
     """Whether a record is what is stored, times apart."""
     if replace(record, updated_at=stored.updated_at) != stored:
@@ -200,7 +215,10 @@ def is_unchanged(record: Record, stored: Record) -> bool:
 
 
 def free_values(record: Record) -> dict[str, Any]:
-    """Return what a record has that is of no type of ours: `properties` or `metadata`."""
+    """Return what a record has that is of no type of ours: `properties` or `metadata`, and the
+    fields of a row."""
+    if isinstance(record, Row):
+        return {"fields": record.fields, "metadata": record.metadata}
     return record.properties if isinstance(record, Entity) else record.metadata
 
 

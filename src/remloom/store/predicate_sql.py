@@ -8,10 +8,10 @@ from typing import Any, NoReturn, TypeAlias
 
 from ..errors import InvalidInputError
 from ..predicates import MOST_RESULTS, And, Matches, Not, Or, Predicate, Query, VectorSimilar
+from ..sql.columns import Table
 from ..sql.conditions import Conditions
 from ..sql.writer import Writer
 from .results import Match
-from .schemas import check_schema
 from .specs import SearchSpec
 
 __all__ = [
@@ -35,11 +35,9 @@ def search_similar(
     one.
 
     Raises:
-        UnknownNameError: there is no such schema.
         InvalidInputError: a negative limit or offset; two VectorSimilar, or one whose top_k or
             min_score is not valid.
     """
-    check_schema(schema)
     _check_not_negative(query.count, "limit")
     _check_not_negative(query.skip, "offset")
     similar, others = _split(query.where)
@@ -94,7 +92,7 @@ def asks_regex(where: Predicate) -> bool:
 
 
 class Compiler(Conditions):
-    """Compiles predicates of one schema. See `Conditions`.
+    """Compiles predicates of one table. See `Conditions`.
 
     Args:
         writer: makes the provider's writer for a schema.
@@ -103,12 +101,12 @@ class Compiler(Conditions):
 
     def __init__(
         self,
-        schema: str,
+        table: Table,
         has_path: Callable[[str], bool],
         writer: Callable[[str], Writer],
         mark: str,
     ) -> None:
-        super().__init__(schema, has_path)
+        super().__init__(table, has_path)
         self._writer = writer
         self._mark = mark
 

@@ -9,9 +9,10 @@ from uuid_utils import NAMESPACE_URL, uuid5, uuid7
 from ..errors import InvalidInputError
 from ..model import Resource
 
-__all__ = ["content_hash", "new_id", "resource_id"]
+__all__ = ["content_hash", "new_id", "resource_id", "row_id"]
 
 _NAMESPACE = uuid5(NAMESPACE_URL, "https://remloom.dev/resource")
+_ROWS = uuid5(NAMESPACE_URL, "https://remloom.dev/row")
 
 
 def new_id() -> str:
@@ -42,3 +43,8 @@ def resource_id(tenant: str, resource: Resource) -> str:
             "the uri or name holds half a surrogate pair",
             remedy="decode it as UTF-8, or rename the file",
         ) from error
+
+
+def row_id(tenant: str, schema: str, handle: str) -> str:
+    """Return the id of a row that was given none: UUIDv5 of (tenant, schema, handle)."""
+    return str(uuid5(_ROWS, f"{tenant}\n{schema}\n{handle}"))

@@ -16,7 +16,7 @@ from unicodedata import normalize
 
 import msgspec
 
-from ..model import Edge, Entity, Moment, Record, Resource, edge_types
+from ..model import Edge, Entity, Moment, Record, Resource, Row, edge_types
 from ..text.analysis import STOP_WORDS
 from .contract import Store
 from .merge import keys_of
@@ -221,6 +221,9 @@ def _own_texts(record: Record) -> Iterator[str]:
     elif isinstance(record, Entity):
         if not record.is_extracted:
             yield from (record.name, *record.aliases, record.summary, *_texts(record.properties))
+    elif isinstance(record, Row):
+        yield from (record.handle, record.name, *record.aliases, record.summary, record.uri)
+        yield from (*_texts(record.fields), *_texts(record.metadata))
     elif not record.is_made:
         tags = record.topic_tags + record.emotion_tags + record.classifications + record.entity_refs
         yield from (record.name, record.summary, *tags, *_texts(record.metadata))
@@ -240,7 +243,7 @@ def _derived_texts(record: Record) -> Iterator[tuple[str, str]]:
         if record.is_extracted:
             yield "name", record.name
             yield from (("aliases", alias) for alias in record.aliases)
-    elif record.is_made:
+    elif isinstance(record, Moment) and record.is_made:
         yield "name", record.name
         yield "summary", record.summary
         for field in ("topic_tags", "entity_refs", "emotion_tags", "classifications"):

@@ -1,11 +1,15 @@
-"""The schemas of a memory: what kinds of records there are, by name."""
+"""The built-in schemas: what kinds of records every memory has, by name."""
 
 from __future__ import annotations
 
-from ..errors import UnknownNameError
-from ..model import Entity, Moment, Resource
+from collections.abc import Callable
+from typing import Any
 
-__all__ = ["SCHEMAS", "check_schema"]
+import msgspec
+
+from ..model import Entity, Moment, Resource, Row
+
+__all__ = ["SCHEMAS", "decoder_of"]
 
 SCHEMAS: dict[str, type[Resource | Entity | Moment]] = {
     "resources": Resource,
@@ -13,13 +17,13 @@ SCHEMAS: dict[str, type[Resource | Entity | Moment]] = {
     "moments": Moment,
 }
 
+_decoders: dict[str, Callable[[bytes | str], Any]] = {
+    name: msgspec.json.Decoder(kind).decode for name, kind in SCHEMAS.items()
+}
+_decode_row = msgspec.json.Decoder(Row).decode
 
-def check_schema(schema: str) -> str:
-    """Return the schema's name, if there is one of that name.
 
-    Raises:
-        UnknownNameError: there is none.
-    """
-    if schema not in SCHEMAS:
-        raise UnknownNameError("schema", schema, list(SCHEMAS))
-    return schema
+def decoder_of(schema: str) -> Callable[[bytes | str], Any]:
+    """Return what decodes the stored body of a record; every schema but the built-in ones has
+    rows."""
+    return _decoders.get(schema, _decode_row)

@@ -70,5 +70,5 @@ def by_schema(rows: Iterable[tuple[str, str | None, int]]) -> dict[str, dict[str
     """Sort rows of (schema, type, count) into `Stats.types`; each schema is in it."""
     types: dict[str, dict[str, int]] = {schema: {} for schema in SCHEMAS}
     for schema, type, count in rows:
-        types[schema][type or ""] = count
+        types.setdefault(schema, {})[type or ""] = count
     return types

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from ..errors import InvalidInputError
-from ..model import Edge, Entity, Moment, Record, Resource
+from ..model import Edge, Entity, Moment, Record, Resource, Row
 
 __all__ = ["WRITABLE", "times_in_utc"]
 
-WRITABLE: tuple[type[Struct], ...] = (Resource, Entity, Moment, Edge)
+WRITABLE: tuple[type[Struct], ...] = (Resource, Entity, Moment, Row, Edge)
 _TIMES: dict[type, tuple[str, ...]] = {
     kind: tuple(
         name for name in kind.__struct_fields__ if name.endswith("_at") or name.startswith("valid_")

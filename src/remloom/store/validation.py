@@ -7,7 +7,7 @@ nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 
 import msgspec
@@ -15,22 +15,43 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import labels
-from ..errors import InvalidInputError, LabelError, RemloomError, VectorError
-from ..model import Edge, Entity, Moment, Record, Resource
+from ..errors import (
+    InvalidInputError,
+    LabelError,
+    RemloomError,
+    UnknownNameError,
+    VectorError,
+)
+from ..model import (
+    Edge,
+    Entity,
+    Moment,
+    Record,
+    Resource,
+    Row,
+    SchemaDefinition,
+    label_of_record,
+)
 from .batch import Batch, BatchRecord, Vector
 from .edge_validation import EdgeBuilder, inline_edge
 from .indexed_text import embedded_text, searchable_text
 from .json_values import NOT_STORABLE_REMEDY, check_json, encode_strict
-from .merge import free_values, keys_of, merge_namesakes
-from .record_ids import content_hash, new_id, resource_id
+from .merge import free_values, keys_of, merge_namesakes, same_handle
+from .record_ids import content_hash, new_id, resource_id, row_id
+from .row_names import complete_row
+from .schemas import SCHEMAS
 from .time_validation import WRITABLE, times_in_utc
 from .vector_validation import to_vectors
 
 __all__ = ["build", "check_record"]
 
 _DECODERS: dict[type, msgspec.json.Decoder[Record]] = {
-    kind: msgspec.json.Decoder(kind) for kind in (Resource, Entity, Moment)
+    kind: msgspec.json.Decoder(kind) for kind in (Resource, Entity, Moment, Row)
 }
+
+
+def _none_registered() -> Mapping[str, SchemaDefinition]:
+    return {}
 
 
 def build(
@@ -40,6 +61,7 @@ def build(
     model: str,
     deleted: Iterable[str] = (),
     deleted_edges: Iterable[tuple[str, str, str]] = (),
+    schemas: Callable[[], Mapping[str, SchemaDefinition]] = _none_registered,
 ) -> Batch:
     """Check and complete what is to be written.
 
@@ -47,19 +69,21 @@ def build(
         model: names the embedder that made (or will make) the vectors; empty means there is none,
             and nothing is queued for embedding.
         deleted, deleted_edges: ids and edges to delete first.
+        schemas: gives the definitions of the registered schemas, if there are rows among the items.
 
     Raises:
         InvalidInputError: something that is not a record or edge, a naive datetime, an end before
             its start, a weight outside 0..1, metadata that is not JSON.
         LabelError: a name, alias or edge end without a key.
         VectorError: see `to_vectors`; also vectors of different dimensions in one batch.
-        ConflictError: two schemas under one id.
+        ConflictError: two schemas under one id, or two rows with handles of one key.
+        UnknownNameError, RowError: a row of no registered schema, or not as that says.
     """
     if isinstance(items, Struct):
         raise InvalidInputError(
             f"one {type(items).__name__} is not a list of them", remedy="write([…])"
         )
-    builder = _BatchBuilder(tenant, model)
+    builder = _BatchBuilder(tenant, model, schemas)
     for position, item in enumerate(items):
         try:
             builder.add(item)
@@ -92,9 +116,16 @@ def check_record(record: Record) -> Record:
 class _BatchBuilder:
     """Takes the items of one batch, one after another."""
 
-    def __init__(self, tenant: str, model: str) -> None:
+    def __init__(
+        self,
+        tenant: str,
+        model: str,
+        schemas: Callable[[], Mapping[str, SchemaDefinition]],
+    ) -> None:
         self._tenant = tenant
         self._model = model
+        self._schemas = schemas
+        self._handles: dict[tuple[str, str], Row] = {}  # by schema and key
         self._now = datetime.now(UTC)
         self._records: dict[str, BatchRecord] = {}  # by id
         self._given: list[str] = []  # the id of each record, in order
@@ -110,7 +141,7 @@ class _BatchBuilder:
         if type(item) not in WRITABLE:
             raise InvalidInputError(
                 f"cannot write a {type(item).__name__}",
-                remedy="write Resource, Entity, Moment or Edge values",
+                remedy="write Resource, Entity, Moment, Row or Edge values",
             )
         record = self._complete(item)
         prepared = self._prepare(record, item)
@@ -121,7 +152,7 @@ class _BatchBuilder:
         self._given.append(record.id)
         for given in item.graph_paths:
             edge = inline_edge(given)
-            self._edges.add(edge, edge.src or record.name)
+            self._edges.add(edge, edge.src or label_of_record(record))
 
     def batch(self) -> Batch:
         positions: tuple[int, ...] = ()
@@ -148,6 +179,8 @@ class _BatchBuilder:
                 content_hash=content_hash(item.content),
                 parents=(),
             )
+        if isinstance(item, Row):
+            item = self._complete_row(item)
         return replace(
             item,
             id=item.id or self._new_id(item),
@@ -156,6 +189,17 @@ class _BatchBuilder:
             created_at=item.created_at or self._now,
             updated_at=self._now,
         )
+
+    def _complete_row(self, item: Row) -> Row:
+        schemas = self._schemas()
+        if not isinstance(item.schema, str) or item.schema not in schemas:
+            raise UnknownNameError("schema", str(item.schema), [*SCHEMAS, *schemas])
+        row = complete_row(item, schemas[item.schema])
+        row = replace(row, id=row.id or row_id(self._tenant, row.schema, row.handle))
+        known = self._handles.setdefault((row.schema, labels.key(row.handle)), row)
+        if known.id != row.id:
+            raise same_handle(row, known)
+        return row
 
     def _new_id(self, item: Record) -> str:
         if isinstance(item, Resource):
@@ -184,8 +228,8 @@ class _BatchBuilder:
             parents=item.parents if isinstance(item, Resource) else (),
             embed=bool(self._model and not vectors and embedded.strip()),
             merge=isinstance(record, Entity) and not item.id,
-            # A resource is given the same id again for the same text.
-            fresh=not isinstance(record, Resource) and not item.id,
+            # A resource is given the same id again for the same text, a row for the same handle.
+            fresh=not isinstance(record, Resource | Row) and not item.id,
         )
 
     def _check_dims(self, dims: int) -> None:

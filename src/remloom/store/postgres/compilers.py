@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
+from ...model import SchemaDefinition
+from ...sql.columns import table_of
+from ..definitions import Definitions
 from ..predicate_sql import Compiler
-from ..schemas import check_schema
 from .database import Database
 from .sql_writer import PostgresWriter, json_value
 from .statements import SQL
@@ -14,12 +16,18 @@ __all__ = ["Compilers"]
 
 
 class Compilers:
-    """Makes the compiler of each schema once. See `predicate_sql.Compiler`."""
+    """Makes the compiler of each schema once, and that of a registered one again when its
+    definition is another. See `predicate_sql.Compiler`.
 
-    def __init__(self, server: Database, tenant: str) -> None:
+    Attributes:
+        definitions: of the registered schemas.
+    """
+
+    def __init__(self, server: Database, tenant: str, definitions: Definitions) -> None:
         self._server = server
         self._tenant = tenant
-        self._by_schema: dict[str, Compiler] = {}
+        self.definitions = definitions
+        self._by_schema: dict[str, tuple[SchemaDefinition | None, Compiler]] = {}
 
     def of(self, schema: str) -> Compiler:
         """Return the compiler of a schema.
@@ -27,10 +35,13 @@ class Compilers:
         Raises:
             UnknownNameError: there is no such schema.
         """
-        if schema not in self._by_schema:
-            has_path = partial(self._has_path, check_schema(schema))
-            self._by_schema[schema] = Compiler(schema, has_path, PostgresWriter, "%s")
-        return self._by_schema[schema]
+        definition = self.definitions.of(schema)
+        known, compiler = self._by_schema.get(schema, (None, None))
+        if compiler is None or known is not definition:
+            has_path = partial(self._has_path, schema)
+            compiler = Compiler(table_of(schema, definition), has_path, PostgresWriter, "%s")
+            self._by_schema[schema] = definition, compiler
+        return compiler
 
     def _has_path(self, schema: str, path: str) -> bool:
         """Whether some record of the schema has a value at a JSON path."""

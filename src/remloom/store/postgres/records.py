@@ -136,10 +136,10 @@ class PostgresRecords:
     # -- by field and time -------------------------------------------------------------------------
 
     def query(self, schema: str, query: Query) -> list[Record]:
+        compiler = self._compilers.of(schema)
         where, matches = search_similar(self._search, schema, query)
         if matches is not None and not query.order:
             return [match.record for match in matches[query.skip :][: query.count]]
-        compiler = self._compilers.of(schema)
         condition, compared = compiler.compile(where)
         values: list[Any] = [self._tenant, *compared]
         if matches is not None:

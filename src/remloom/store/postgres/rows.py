@@ -10,7 +10,7 @@ from msgspec.structs import force_setattr, replace
 from ...model import Edge, Entity, Record, Resource
 from ..encoding import micros, moment_of, times_of, type_of
 from ..json_values import encode_free
-from ..schemas import SCHEMAS
+from ..schemas import decoder_of
 
 __all__ = ["RECORD_COLUMNS", "decode", "edge_of", "paths_of", "row_of"]
 
@@ -32,7 +32,6 @@ RECORD_COLUMNS = {
     "expires": "q",
 }
 
-_decoders = {name: msgspec.json.Decoder(kind).decode for name, kind in SCHEMAS.items()}
 _decode_properties = msgspec.json.Decoder(dict[str, Any]).decode
 _PathRow = tuple[str, str, str, float, int, int | None, int | None, dict[str, Any] | None]
 _decode_paths = msgspec.json.Decoder(list[_PathRow]).decode
@@ -40,7 +39,7 @@ _decode_paths = msgspec.json.Decoder(list[_PathRow]).decode
 
 def decode(schema: str, body: bytes, content: str | None) -> Record:
     """The record of the columns `schema`, `body` and `content`."""
-    record: Record = _decoders[schema](body)
+    record: Record = decoder_of(schema)(body)
     if content is not None:
         force_setattr(record, "content", content)
     return record

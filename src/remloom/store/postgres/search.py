@@ -13,7 +13,6 @@ from ...predicates import All, And, Predicate
 from ..expiry import has_expired, now
 from ..indexes.name_similarity import GOOD_SCORE, NameMatches, split_name
 from ..results import Match
-from ..schemas import check_schema
 from ..specs import NameSpec, SearchSpec
 from ..vector_validation import to_vector
 from . import bm25_index
@@ -133,7 +132,8 @@ class PostgresSearch:
     # -- vectors -----------------------------------------------------------------------------------
 
     def vector(self, vector: Sequence[float], spec: SearchSpec) -> list[Match]:
-        schema = check_schema(spec.schema or "")
+        schema = spec.schema or ""
+        self._compilers.definitions.of(schema)
         data, dims = to_vector(vector, what="the query")
         condition, values = self._condition(None, spec.where, schema)
         ef = max(self._ef, spec.limit)

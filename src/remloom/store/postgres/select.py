@@ -24,12 +24,10 @@ from ...sql.answers import (
     number_out_of_range,
     rows_too_large,
 )
-from ...sql.columns import columns
 from ...sql.values import Select
 from ...sql.writer import is_plain_step
 from ..contract import INDEXES
 from ..expiry import now
-from ..schemas import check_schema
 from .compilers import Compilers
 from .database import Database
 from .kv import PostgresKeyValue
@@ -84,7 +82,7 @@ class PostgresSql:
         return "" if last is None else f"(r.expires IS NULL OR r.expires > {last})"
 
     def columns(self, schema: str) -> list[str]:
-        return list(columns(check_schema(schema)))
+        return list(self._compilers.of(schema).table.columns)
 
     def create_index(self, schema: str, field: str) -> None:
         path = self._compilers.of(schema).field(field)

@@ -169,7 +169,8 @@ class PostgresWriter(Writer):
 
     # -- columns and JSON --------------------------------------------------------------------------
 
-    def column(self, name: str) -> str:
+    def column(self, value: Column) -> str:
+        name = value.name
         if name in TIMES:
             return _TIMES[name]
         if name in _OWN:
@@ -189,8 +190,8 @@ class PostgresWriter(Writer):
             text = f"coalesce({text}, '{DEFAULTS[name]}')"
         return f"({text}){_C}"
 
-    def time_column(self, name: str) -> str:
-        return f"(r.body ->> '{name}'){_C}"
+    def time_column(self, value: Column) -> str:
+        return f"(r.body ->> '{value.name}'){_C}"
 
     def json(self, value: Expression) -> str:
         if isinstance(value, Json):
@@ -502,7 +503,7 @@ class PostgresWriter(Writer):
             value, kind = output.value, output.value.type
             # A time that is not computed with is shown as it is stored.
             if isinstance(value, Column) and kind == "time" and not grouped:
-                sql, kind = self.time_column(value.name), "text"
+                sql, kind = self.time_column(value), "text"
             else:
                 sql = self.write(value)
             columns.append(f"{sql} AS c{index}")

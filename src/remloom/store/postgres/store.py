@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ..batch import Batch
 from ..contract import Reads
+from ..definitions import Definitions
 from ..predicate_sql import refuse_search
 from ..results import Capabilities, Deletion, Written
 from .admin import PostgresAdmin
@@ -85,12 +86,14 @@ class PostgresStore:
             server.release()
             raise
         self._indexing = Indexing(server, tenant, hnsw, tail)
-        compilers = Compilers(server, tenant)
+        self.kv = PostgresKeyValue(server, tenant)
+        definitions = Definitions(self.kv)
+        self.schemas = definitions.all
+        compilers = Compilers(server, tenant, definitions)
         self.graph = PostgresGraph(server, tenant)
         self.search = PostgresSearch(server, tenant, compilers, hnsw.get("ef", 50))
         self.records = PostgresRecords(server, tenant, self.graph, compilers, self.search.vector)
         self.vectors = PostgresVectors(server, tenant, self._indexing.count_written)
-        self.kv = PostgresKeyValue(server, tenant)
         self.sql = PostgresSql(server, tenant, compilers, self.kv)
         self.admin = PostgresAdmin(server, tenant, self._indexing)
 
@@ -190,13 +193,15 @@ class _TransactionReads:
     outlives it."""
 
     def __init__(self, server: Database, tenant: str, *, expired: bool) -> None:
-        compilers = Compilers(server, tenant)
+        self.kv = PostgresKeyValue(server, tenant)
+        definitions = Definitions(self.kv)
+        self.schemas = definitions.all
+        compilers = Compilers(server, tenant, definitions)
         self.graph = PostgresGraph(server, tenant)
         self.records = PostgresRecords(
             server, tenant, self.graph, compilers, refuse_search, expired=expired
         )
         self.vectors = PostgresVectors(server, tenant, _refuse_to_count)
-        self.kv = PostgresKeyValue(server, tenant)
 
 
 def _refuse_to_count(_vectors: int | None) -> None:

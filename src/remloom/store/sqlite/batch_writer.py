@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from ... import labels
 from ...kv import KeyRange
-from ...model import Entity, Record
+from ...model import Entity, Record, Row
 from .. import history
 from ..batch import Batch, BatchRecord
 from ..encoding import type_of
 from ..indexed_text import embedded_text, origin, searchable_text
-from ..merge import Namesake, find_namesake, merge_record
+from ..merge import Namesake, find_namesake, keys_of, merge_record, same_handle
 from ..references import referred_ids
 from ..results import Deletion, Written
 from . import kv, preconditions
@@ -99,6 +98,7 @@ class _BatchWriter:
                 changed.append((record_no, item))
         self._session.flush()
         # From here on all records of the batch are stored, under all of their labels.
+        self._check_handles(changed)
         if self._moved:
             self._edges.move(self._moved)
         for label_no in labels.released:
@@ -134,7 +134,7 @@ class _BatchWriter:
         if changed is None:
             return id, record_no, "unchanged"
         self._update(changed, record_no, stored, text_no)
-        old_key = labels.key(stored.name)
+        old_key = keys_of(stored)[0]
         if not (item.merge or self._batch.exact) and old_key != changed.keys[0]:
             self._rename(record_no, old_key, changed.keys[0])
         both_entities = isinstance(stored, Entity) and isinstance(changed.record, Entity)
@@ -191,6 +191,17 @@ class _BatchWriter:
         self._insert(item, record_no, text_no if same_text else None)
         session.flush()
         self._labels.released.update(dict.fromkeys(released))
+
+    def _check_handles(self, changed: Sequence[tuple[int, BatchRecord]]) -> None:
+        """Refuse a row whose handle is the label of another of its schema: edges would lead to
+        both."""
+        for record_no, item in changed:
+            row = item.record
+            if isinstance(row, Row) and not self._batch.exact:
+                values = (self._labels.find(item.keys[0]), row.schema, record_no)
+                other = self._cursor.execute(SQL.same_handle, values).get
+                if other is not None:
+                    raise same_handle(row, decode(row.schema, other, None))  # type: ignore[arg-type]
 
     def _rename(self, record_no: int, old_key: str, new_key: str) -> None:
         """Let the edges of a record follow it to its new name, unless another record was called as

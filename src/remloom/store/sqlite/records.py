@@ -18,6 +18,7 @@ from ...sql.writer import requires_value
 from ..encoding import TOP, micros
 from ..expiry import BEFORE_ALL, has_expired, now
 from ..predicate_sql import VectorSearch, order_direction, search_similar
+from ..schemas import SCHEMAS
 from ..specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange
 from .compilers import Compilers
 from .database import Database
@@ -58,6 +59,7 @@ class SqliteRecords:
         self._database = database
         self._graph = graph
         self._compilers = compilers
+        self._given_out = compilers.definitions.given_out
         self._search = search
         self._expired = expired
         self._translate = translate(database.path)
@@ -69,7 +71,7 @@ class SqliteRecords:
             row = self._database.reader.execute(SQL.get_record, (id,)).get
         if row is None or (schema is not None and row[1] != schema):
             return None
-        record = decode(row[1], row[2], row[3])
+        record = self._given_out(decode(row[1], row[2], row[3]))
         return record if self._is_there(record) else None
 
     def lookup(
@@ -100,7 +102,7 @@ class SqliteRecords:
         if len(rows) > 1:
             rows.sort(key=_RANK)
         for key, _, record_no, schema, body, content, label_no, linked, total in rows:
-            record = decode(schema, body, content)
+            record = self._given_out(decode(schema, body, content))
             if not self._is_there(record):
                 continue
             if edges and (linked or total > 1):
@@ -118,7 +120,7 @@ class SqliteRecords:
             bounds = (prefix, prefix + TOP, self._now, limit * 4)
             rows = self._database.reader.execute(SQL.complete, bounds).fetchall()
         names = (
-            name if rank == 0 else _alias(decode(schema, body, content), key)
+            name if rank == 0 and schema in SCHEMAS else _name(decode(schema, body, content), key)
             for name, rank, key, schema, body, content in rows
         )
         return list(dict.fromkeys(names))[:limit]
@@ -150,10 +152,10 @@ class SqliteRecords:
     # -- by field and time -------------------------------------------------------------------------
 
     def query(self, schema: str, query: Query) -> list[Record]:
+        compiler = self._compilers.of(schema)
         where, matches = search_similar(self._search, schema, query)
         if matches is not None and not query.order:
             return [match.record for match in matches[query.skip :][: query.count]]
-        compiler = self._compilers.of(schema)
         condition, values = compiler.compile(where)
         # What is found by its key is not looked for along all of the schema.
         by_name = requires_value(compiler.read(where), "name")
@@ -165,7 +167,7 @@ class SqliteRecords:
         if not_expired := self._not_expired():
             condition = f"({condition}) AND {not_expired}"
         terms = [
-            f"{stored_value(schema, compiler.field(field))} {order_direction(order)}"
+            f"{stored_value(schema, compiler.value(field))} {order_direction(order)}"
             for field, order in query.order
         ]
         found = (
@@ -189,15 +191,13 @@ class SqliteRecords:
     def expired(self, limit: int) -> list[Record]:
         with self._translate:
             rows = self._database.reader.execute(SQL.expired, (now(), limit)).fetchall()
-        return [decode(schema, body, content) for _, schema, body, content in rows]
+        return [self._given_out(decode(*row)) for _, *row in rows]
 
     def texts_after(self, number: int, limit: int) -> list[tuple[int, Record]]:
         values = (number, self._now, limit)
         with self._translate:
             rows = self._database.reader.execute(SQL.texts_after, values).fetchall()
-        return [
-            (text_no, decode(schema, body, content)) for text_no, _, schema, body, content in rows
-        ]
+        return [(text_no, self._given_out(decode(*row))) for text_no, _, *row in rows]
 
     # -- all of them -------------------------------------------------------------------------------
 
@@ -215,7 +215,7 @@ class SqliteRecords:
                         ids = parents.execute(SQL.parents_of, (record_no,)).fetchall()
                         if ids:
                             force_setattr(record, "parents", tuple(id for (id,) in ids))
-                    yield record
+                    yield self._given_out(record)
 
     # -- rows --------------------------------------------------------------------------------------
 
@@ -223,7 +223,9 @@ class SqliteRecords:
         """Decode the records of a statement whose rows begin with `COLUMNS`."""
         with self._translate:
             rows = self._database.reader.execute(sql, values).fetchall()
-        records = [decode(schema, body, content) for _, schema, body, content, *_ in rows]
+        records = [
+            self._given_out(decode(schema, body, content)) for _, schema, body, content, *_ in rows
+        ]
         return [record for record in records if self._is_there(record)]
 
     def _ids(self, sql: str, id: str) -> list[str]:
@@ -251,7 +253,7 @@ def _json_once(ids: Iterable[str]) -> str:
     return json.dumps(list(dict.fromkeys(ids)))
 
 
-def _alias(record: Record, key: str) -> str:
-    """Return the alias of a record that has this key, or its name."""
-    aliases = getattr(record, "aliases", ())
-    return next((alias for alias in aliases if labels.key(alias) == key), record.name)
+def _name(record: Record, key: str) -> str:
+    """Return that of the names of a record which has this key; its name if none has."""
+    names = (getattr(record, "handle", record.name), record.name, *getattr(record, "aliases", ()))
+    return next((name for name in names if labels.key(name) == key), record.name)

@@ -11,7 +11,7 @@ from msgspec.structs import force_setattr
 from ...errors import CorruptStoreError
 from ...model import Entity, Record, Resource
 from ..encoding import micros, times_of, type_of
-from ..schemas import SCHEMAS
+from ..schemas import decoder_of
 
 if TYPE_CHECKING:
     import zstandard
@@ -24,7 +24,6 @@ COLUMNS = "r.rid, r.schema, r.body, r.content"  # what `decode` needs, rid first
 # it would take half as long again.
 LONG = 4096
 
-_decoders = {name: msgspec.json.Decoder(kind).decode for name, kind in SCHEMAS.items()}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -43,7 +42,7 @@ def decode(schema: str, body: str, content: bytes | None) -> Record:
         CorruptStoreError: it is not as it was written.
     """
     try:
-        record: Record = _decoders[schema](body)
+        record: Record = decoder_of(schema)(body)
     except msgspec.MsgspecError as error:
         raise _damaged(error) from error
     if content is not None:

@@ -16,7 +16,6 @@ from ...model import Record
 from ...predicates import All
 from ..expiry import has_expired, now
 from ..results import Match
-from ..schemas import check_schema
 from ..specs import NameSpec, SearchSpec
 from ..vector_validation import to_vector
 from .compilers import Compilers
@@ -80,6 +79,7 @@ class SqliteSearch:
         self._database = database
         self._indexes = indexes
         self._compilers = compilers
+        self._given_out = compilers.definitions.given_out
         self._labels = labels
         # by `_Filter.state`; None: asked for once
         self._allowed: OrderedDict[Any, NDArray[np.int64] | None] = OrderedDict()
@@ -125,7 +125,10 @@ class SqliteSearch:
             rows = cursor.execute(SQL.records_of_labels_and_type, (label_nos, type)).fetchall()
         if len(rows) > 1:
             rows.sort(key=_HIT_ORDER)
-        return [(position, rank, number, decode(*row)) for position, rank, number, *row in rows]
+        return [
+            (position, rank, number, self._given_out(decode(*row)))
+            for position, rank, number, *row in rows
+        ]
 
     # -- texts -------------------------------------------------------------------------------------
 
@@ -168,7 +171,8 @@ class SqliteSearch:
         parts: list[str] = []
         values: list[Any] = []
         if spec.schema is not None:
-            parts.append(f"r.schema = '{check_schema(spec.schema)}'")
+            self._compilers.definitions.of(spec.schema)
+            parts.append(f"r.schema = '{spec.schema}'")
         if spec.where is not None and not isinstance(spec.where, All):
             sql, values = self._compilers.of(spec.schema or "resources").compile(spec.where)
             parts.append(f"({sql})")
@@ -189,14 +193,16 @@ class SqliteSearch:
             state = filter.state(cursor)
             allow = self._allowed.get(state)
             if allow is None:
-                matches, is_final = _records(cursor, ask(count, None), count, filter, limit)
+                matches, is_final = self._records(cursor, ask(count, None), count, filter, limit)
                 if is_final:
                     return matches
                 wider = _SPARE * count * limit // len(matches) if matches else size
                 is_new = bool(filter.condition) and state not in self._allowed
                 if is_new and wider * _COSTLIER < size:
                     self._allowed[state] = None  # it has come once
-                    matches, is_final = _records(cursor, ask(wider, None), wider, filter, limit)
+                    matches, is_final = self._records(
+                        cursor, ask(wider, None), wider, filter, limit
+                    )
                     if is_final:
                         return matches
                 if filter.condition:
@@ -207,7 +213,9 @@ class SqliteSearch:
             # leave too few.
             unfiltered = _Filter(filter.numbering)
             while True:
-                matches, is_final = _records(cursor, ask(count, allow), count, unfiltered, limit)
+                matches, is_final = self._records(
+                    cursor, ask(count, allow), count, unfiltered, limit
+                )
                 if is_final or count >= size:
                     return matches
                 count *= _OVERFETCH
@@ -224,23 +232,27 @@ class SqliteSearch:
             self._allowed.popitem(last=False)
         return allowed
 
-
-def _records(
-    cursor: apsw.Cursor, hits: _Hits, requested: int, filter: _Filter, limit: int
-) -> tuple[list[Match], bool]:
-    """Return the records of hits, best first, and whether these are all that can be had: there are
-    as many as wanted, or the index had no more to give than these."""
-    condition = f"WHERE {filter.condition}" if filter.condition else ""
-    sql = SQL.fill(f"records_of_{filter.numbering.name}", filter=condition)
-    numbers = str([number for number, _ in hits])
-    best: dict[int, Match] = {}
-    for position, first, last, record_no, *row in cursor.execute(sql, (numbers, *filter.values)):
-        if record_no not in best:
-            record = decode(*row)
-            if has_expired(record):
-                continue
-            window = f"{first}:{last}" if filter.numbering.has_windows else ""
-            best[record_no] = Match(record, hits[position][1], window)
-            if len(best) == limit:
-                break
-    return list(best.values()), len(best) == limit or len(hits) < requested
+    def _records(
+        self, cursor: apsw.Cursor, hits: _Hits, requested: int, filter: _Filter, limit: int
+    ) -> tuple[list[Match], bool]:
+        """Return the records of hits, best first, and whether these are all that can be had: there
+        are as many as wanted, or the index had no more to give than these."""
+        condition = f"WHERE {filter.condition}" if filter.condition else ""
+        sql = SQL.fill(f"records_of_{filter.numbering.name}", filter=condition)
+        numbers = str([number for number, _ in hits])
+        best: dict[int, tuple[Record, float, str]] = {}
+        found = cursor.execute(sql, (numbers, *filter.values))
+        for position, first, last, record_no, *row in found:
+            if record_no not in best:
+                record = decode(*row)
+                if has_expired(record):
+                    continue
+                window = f"{first}:{last}" if filter.numbering.has_windows else ""
+                best[record_no] = record, hits[position][1], window
+                if len(best) == limit:
+                    break
+        # the cursor is free again: definitions are read with it
+        matches = [
+            Match(self._given_out(record), score, window) for record, score, window in best.values()
+        ]
+        return matches, len(best) == limit or len(hits) < requested

@@ -19,10 +19,8 @@ import apsw
 from ...errors import InvalidInputError, SqlGuardError, StoreBusyError
 from ...kv import Entry
 from ...sql.answers import FetchBudget, ResultSet, decode_scalar, display_value
-from ...sql.columns import columns
 from ...sql.values import Select, Type
 from ..contract import INDEXES
-from ..schemas import check_schema
 from . import kv
 from .compilers import Compilers
 from .database import Database
@@ -87,11 +85,12 @@ class SqliteSql:
             return [str(row[3]) for row in rows]
 
     def columns(self, schema: str) -> list[str]:
-        return list(columns(check_schema(schema)))
+        return list(self._compilers.of(schema).table.columns)
 
     def create_index(self, schema: str, field: str) -> None:
-        path = self._compilers.of(schema).field(field)
-        expression = stored_value(schema, path).replace("r.", "")
+        compiler = self._compilers.of(schema)
+        path = compiler.field(field)
+        expression = stored_value(schema, compiler.value(field)).replace("r.", "")
         if "decompress" in expression:
             raise InvalidInputError("content is indexed as text already", remedy="use search_text")
         # Few records share a name: the time behind it costs no order by name, and the latest of a

@@ -24,6 +24,7 @@ from ...sql.values import (
     Contains,
     EndsWith,
     Expression,
+    FieldColumn,
     InPath,
     IsSet,
     Json,
@@ -82,13 +83,14 @@ def _json_step(step: str | int) -> str:
     return f".{json.dumps(step, ensure_ascii=False)}"
 
 
-def stored_value(schema: str, field: str) -> str:
-    """The value of a field or JSON path, as `create_index` indexes it and `ORDER BY` has it."""
-    root, *steps = field.split(".")
-    if steps or root in LISTS or root in OBJECTS:
+def stored_value(schema: str, value: Column | Json) -> str:
+    """A column or a value within JSON, as `create_index` indexes it and `ORDER BY` has it."""
+    if value.type == "json":
         # no field's name has a quote (see `Conditions.field`)
-        return f"r.body ->> '{json_path([root, *steps])}'"
-    return SqliteWriter(schema).column(root)
+        column, steps = _column_and_steps(value)
+        return f"r.body ->> '{json_path([column, *steps])}'"
+    assert isinstance(value, Column)  # noqa: S101 - what is not JSON is a column
+    return SqliteWriter(schema).column(value)
 
 
 def schema_condition(schema: str) -> str:
@@ -117,7 +119,10 @@ class SqliteWriter(Writer):
 
     # -- columns and JSON --------------------------------------------------------------------------
 
-    def column(self, name: str) -> str:
+    def column(self, value: Column) -> str:
+        name = value.name
+        if value.field is not None:
+            return _field(value.field)
         if name in TIMES:
             return _TIMES[name]
         if name in _JOINED:
@@ -137,8 +142,8 @@ class SqliteWriter(Writer):
         literal = f"'{default}'" if isinstance(default, str) else int(default)
         return f"coalesce(r.body ->> '$.{name}', {literal})"
 
-    def time_column(self, name: str) -> str:
-        return f"r.body ->> '$.{name}'"
+    def time_column(self, value: Column) -> str:
+        return f"r.body ->> '$.{value.name}'" if value.field is None else _text(value.field)
 
     def _source(self, value: Expression) -> tuple[str, str]:
         """The JSON that a value is in, and the path to it, as SQL."""
@@ -282,7 +287,7 @@ class SqliteWriter(Writer):
         return f"(j.value = {self.bind(literal.value, literal.type)} AND j.type IN {kinds})"
 
     def _is_one_of(self, value: Expression, literals: Sequence[Value]) -> str:
-        name = value.name if isinstance(value, Column) else ""
+        name = value.name if isinstance(value, Column) and value.field is None else ""
         default = DEFAULTS.get(name)
         written = self.write(value)
         # The body leaves a default out, so a column without it is compared as it is stored.
@@ -466,8 +471,8 @@ class SqliteWriter(Writer):
         for index, output in enumerate(select.outputs):
             value, kind = output.value, output.value.type
             # A time that is not computed with is shown as it is stored.
-            if isinstance(value, Column) and kind == "time" and not grouped:
-                sql, kind = self.time_column(value.name), "text"
+            if isinstance(value, Column) and kind in ("time", "date") and not grouped:
+                sql, kind = self.time_column(value), "text"
             elif select.distinct or value in select.groups:
                 sql = self._grouped(value)
             else:
@@ -498,9 +503,25 @@ class SqliteWriter(Writer):
         if value.type == "json":
             return self._scalar(value)
         written = self.write(value)
-        if value.type == "text" and _is_long(value):
+        if value.type == "text" and _is_long(value) and not _is_field(value):
             return f"substr({written}, 1, {_MAX_KEY})"
         return written
+
+
+def _field(field: FieldColumn) -> str:
+    """A field of a row as what is computed with; NULL where it is of another kind."""
+    text = _text(field)
+    if field.kind in ("date", "datetime"):
+        seconds = f"unixepoch(substr({text}, 1, 19))"
+        return f"({seconds} * 1000000 + CAST(substr({text}, 21, 6) AS INTEGER))"
+    if field.kind in ("decimal", "float"):
+        return f"CAST({text} AS REAL)"
+    return text
+
+
+def _text(field: FieldColumn) -> str:
+    """A field of a row as it is stored."""
+    return f"r.body ->> '{json_path(field.path)}'"
 
 
 def _column_and_steps(value: Expression) -> tuple[str, tuple[str | int, ...]]:
@@ -541,11 +562,17 @@ def _way(term: OrderTerm) -> str:
     return f"{way} NULLS {'FIRST' if term.nulls_first else 'LAST'}"
 
 
+def _is_field(value: Expression) -> bool:
+    """Whether a value is a field of a row: an index has it whole."""
+    return isinstance(value, Column) and value.field is not None
+
+
 def _is_long(value: Expression) -> bool:
     """Whether a value may be of any length."""
     if value.type not in ("text", "json", "any"):
         return False
     return any(
-        isinstance(part, Json) or (isinstance(part, Column) and part.name in LONG)
+        isinstance(part, Json)
+        or (isinstance(part, Column) and (part.name in LONG or _is_field(part)))
         for part in walk(value)
     )

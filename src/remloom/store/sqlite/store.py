@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ..batch import Batch
 from ..contract import Reads
+from ..definitions import Definitions
 from ..predicate_sql import refuse_search
 from ..results import Capabilities, Deletion, Written
 from . import batch_writer
@@ -85,13 +86,15 @@ class SqliteStore:
         if self._erasures.unfinished:
             self._indexes.start()
         labels = LabelNumbers(database)
-        compilers = Compilers(database)
+        self.kv = SqliteKeyValue(database)
+        definitions = Definitions(self.kv)
+        self.schemas = definitions.all
+        compilers = Compilers(database, definitions)
         self.graph = SqliteGraph(database, labels)
         self.search = SqliteSearch(database, self._indexes, compilers, labels)
         self.records = SqliteRecords(database, self.graph, compilers, self.search.vector)
         self.vectors = SqliteVectors(database)
         self.sql = SqliteSql(database, compilers)
-        self.kv = SqliteKeyValue(database)
         self.admin = SqliteAdmin(database, self._indexes, self._erasures, encrypted=bool(key))
 
     def write(self, batch: Batch) -> Written:
@@ -164,10 +167,12 @@ class _TransactionReads:
 
     def __init__(self, path: Path, cursor: apsw.Cursor, *, expired: bool = False) -> None:
         database = TransactionDatabase(path, cursor)
-        compilers = Compilers(database)
+        self.kv = SqliteKeyValue(database)
+        definitions = Definitions(self.kv)
+        self.schemas = definitions.all
+        compilers = Compilers(database, definitions)
         self.graph = SqliteGraph(database, LabelNumbers(database))
         self.records = SqliteRecords(
             database, self.graph, compilers, refuse_search, expired=expired
         )
         self.vectors = SqliteVectors(database)
-        self.kv = SqliteKeyValue(database)

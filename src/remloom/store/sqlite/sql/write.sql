@@ -20,6 +20,11 @@ WHERE r.expires IS NULL OR r.expires > :now;
 SELECT r.id, r.type, r.thin, n.rank > 0 OR n.total = 1 FROM names n CROSS JOIN records r ON r.rid = n.rid
 WHERE n.lid = :label_no AND (n.rank = 0 OR r.thin = 1) AND r.schema = 'entities' ORDER BY r.rid;
 
+-- name: same_handle
+-- Another row of a schema whose handle has a label.
+SELECT r.body FROM names n CROSS JOIN records r ON r.rid = n.rid
+WHERE n.lid = :label_no AND n.rank = 0 AND r.schema = :schema AND n.rid <> :record_no LIMIT 1;
+
 -- name: others_named
 -- The other records that had a label for their name before this batch; not those that got it just now.
 SELECT n.rid FROM names n JOIN records r USING (rid)

@@ -1,0 +1,123 @@
+"""The definitions of registered schemas as key-value entries of their tenant.
+
+The current definition of a schema is the entry `schemas/<name>`, every earlier one is
+`schema_versions/<name>/<version>`. The entry `schemas/@` counts the changes of all of them: who
+knows its version knows whether what it has read before still holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar, cast
+
+import msgspec
+
+from ..errors import CorruptStoreError, UnknownNameError
+from ..kv import Entry, EntryReads
+from ..model import Record, Row, SchemaDefinition
+from .row_reading import read_row
+from .schemas import SCHEMAS
+
+__all__ = [
+    "CHANGES",
+    "DEFINITIONS",
+    "EARLIER",
+    "Definitions",
+    "Schemas",
+    "definition_entries",
+    "read_definitions",
+]
+
+DEFINITIONS = "schemas"  # namespace of the current definitions, by name
+EARLIER = "schema_versions"  # namespace of the others; the key is `<name>/<version:06d>`
+CHANGES = "@"  # key, in `DEFINITIONS`, of the number of changes
+
+# by name; the same object as long as nobody changes a definition, and so is each of its values
+Schemas = Mapping[str, SchemaDefinition]
+_R = TypeVar("_R", bound=Record)
+
+
+def read_definitions(entries: EntryReads) -> dict[str, SchemaDefinition]:
+    """Read the current definition of every schema that is registered."""
+    return {
+        entry.key: _decoded(entry) for entry in entries.list(DEFINITIONS) if entry.key != CHANGES
+    }
+
+
+def definition_entries(
+    definition: SchemaDefinition, changes: int, earlier: SchemaDefinition | None = None
+) -> list[Entry]:
+    """Return the entries that register a definition.
+
+    Args:
+        changes: the number of changes with this one.
+        earlier: the definition that it follows.
+    """
+    name = definition.schema_name
+    entries = [
+        Entry(DEFINITIONS, name, msgspec.json.encode(definition)),
+        Entry(DEFINITIONS, CHANGES, msgspec.json.encode(changes)),
+    ]
+    if earlier is not None:
+        key = f"{name}/{earlier.version:06d}"
+        entries.append(Entry(EARLIER, key, msgspec.json.encode(earlier)))
+    return entries
+
+
+class Definitions:
+    """The schemas of one tenant, read again once somebody changed them.
+
+    Whether somebody did is one index probe, which only rows and what asks of them pay.
+    """
+
+    def __init__(self, entries: EntryReads) -> None:
+        self._entries = entries
+        self._read: tuple[object, dict[str, SchemaDefinition]] = (None, {})
+
+    def all(self) -> Schemas:
+        """Return the definitions of all registered schemas, by name."""
+        changes = self._entries.get(DEFINITIONS, CHANGES)
+        state = None if changes is None else (changes.version, changes.value)
+        known_state, known = self._read
+        if state == known_state:
+            return known
+        # what is read is at least as new as `state`: at worst it is read once more
+        read = read_definitions(self._entries)
+        for name, definition in read.items():
+            # what was made for a definition is found by the object
+            if known.get(name) == definition:
+                read[name] = known[name]
+        self._read = (state, read)
+        return read
+
+    def of(self, schema: str) -> SchemaDefinition | None:
+        """Return the definition of a schema; None of one of the built-in ones.
+
+        Raises:
+            UnknownNameError: there is no schema of this name.
+        """
+        if schema in SCHEMAS:
+            return None
+        known = self.all()
+        if schema not in known:
+            raise UnknownNameError("schema", schema, [*SCHEMAS, *known])
+        return known[schema]
+
+    def given_out(self, record: _R) -> _R:
+        """Return a stored record as it is given out: a row's fields by today's definition."""
+        if not isinstance(record, Row):
+            return record
+        definition = self.all().get(record.schema)
+        if definition is None:
+            return record
+        return cast(_R, read_row(record, definition))
+
+
+def _decoded(entry: Entry) -> SchemaDefinition:
+    try:
+        return msgspec.json.decode(entry.value, type=SchemaDefinition)
+    except msgspec.MsgspecError as error:
+        raise CorruptStoreError(
+            f"the definition of the schema {entry.key!r} is not as it was written: {error}",
+            remedy="restore the last `remloom backup`, or register the schema again",
+        ) from error

@@ -1,0 +1,71 @@
+"""What a row is called where it does not say: its handle, its name and further labels, by the
+definition of its schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from ..errors import LabelError
+from ..model import Row, SchemaDefinition
+from .row_validation import checker_of
+
+__all__ = ["complete_row"]
+
+
+def complete_row(row: Row, definition: SchemaDefinition) -> Row:
+    """Return a row as it is stored: checked, its fields in their stored form, and named.
+
+    Raises:
+        RowError: it is not as the definition says.
+        LabelError: it has neither a handle nor a name, nor the fields that would make one.
+    """
+    if not row.type and definition.entity_types:
+        row = replace(row, type=definition.entity_types[0])
+    row = checker_of(definition).check(row)
+    name = row.name or " ".join(_texts(row, definition.name_fields))
+    handle = row.handle or _handle(row, definition) or name
+    if not handle:
+        needed = ", ".join(definition.handle)
+        raise LabelError(
+            f"a row of {definition.schema_name} has no handle and no name",
+            label="",
+            remedy=f"give it {needed}" if needed else "give it a handle or a name",
+        )
+    keyed = [key for key, field in definition.base_fields.items() if field.is_key]
+    searched = [key for key, field in definition.base_fields.items() if field.searchable]
+    aliases = (*row.aliases, *_texts(row, keyed))
+    return replace(
+        row,
+        handle=handle,
+        name=name or handle,
+        aliases=tuple(dict.fromkeys(aliases)),
+        searched=tuple(key for key in searched if key in row.fields),
+    )
+
+
+def _handle(row: Row, definition: SchemaDefinition) -> str:
+    """Make a handle of its fields; empty when one of them is not set."""
+    parts = list(_texts(row, definition.handle))
+    if not parts or len(parts) < len(definition.handle):
+        return ""
+    if len(parts) > 1:
+        parts = [part.replace("%", "%25").replace("/", "%2F") for part in parts]
+    prefix = definition.entity_types[0] if definition.entity_types else definition.schema_name
+    return f"{prefix}-{'/'.join(parts)}"
+
+
+def _texts(row: Row, names: tuple[str, ...] | list[str]) -> list[str]:
+    """Return those of these fields that are set, as text; of a list each value."""
+    texts: list[str] = []
+    for name in names:
+        value = row.fields.get(name)
+        parts = value if isinstance(value, list) else [value]
+        texts += [_text(part).strip() for part in parts if part is not None]
+    return [text for text in texts if text]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
