@@ -211,14 +211,22 @@ class Moment(
         return "made_by" in self.metadata or "uri" in self.metadata
 
 
-class Row(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+class Row(
+    Struct,
+    frozen=True,
+    gc=False,
+    kw_only=True,
+    omit_defaults=True,
+    tag_field="schema",
+    tag="rows",
+):
     """A record of a schema that the tenant registered: a customer, an order, a ticket.
 
     It is found by its handle, which no other row of its schema has, and by its name, which others
-    may share.
+    may share. As JSON its `schema` is "rows", like that of every row, and `schema_name` is its own.
     """
 
-    schema: str
+    schema: str = msgspec.field(name="schema_name")
     id: str = ""  # given on write when empty: the same schema and handle get the same id
     # "customer-12345", what edges point at; from the schema's `handle` fields or the name if empty
     handle: str = ""
@@ -284,6 +292,8 @@ def record_dict(record: Record) -> dict[str, Any]:
     built = msgspec.to_builtins(record)
     shown: dict[str, Any] = {"schema": record.schema}
     for name in record.__struct_fields__:
+        if name == "schema":
+            continue
         # `omit_defaults` leaves defaults out of `built`; they are plain values already
         value = built.get(name, getattr(record, name))
         if name in ("id", "name") or value not in _UNSET:

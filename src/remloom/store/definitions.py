@@ -7,7 +7,7 @@ knows its version knows whether what it has read before still holds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeVar, cast
 
 import msgspec
@@ -103,14 +103,21 @@ class Definitions:
             raise UnknownNameError("schema", schema, [*SCHEMAS, *known])
         return known[schema]
 
-    def given_out(self, record: _R) -> _R:
-        """Return a stored record as it is given out: a row's fields by today's definition."""
-        if not isinstance(record, Row):
-            return record
-        definition = self.all().get(record.schema)
-        if definition is None:
-            return record
-        return cast(_R, read_row(record, definition))
+    def reader(self) -> Callable[[_R], _R]:
+        """Return what makes of stored records what is given out: the fields of rows by the
+        definitions of today. These are read once, when the first row comes."""
+        known: Schemas | None = None
+
+        def given_out(record: _R) -> _R:
+            nonlocal known
+            if not isinstance(record, Row):
+                return record
+            if known is None:
+                known = self.all()
+            definition = known.get(record.schema)
+            return record if definition is None else cast(_R, read_row(record, definition))
+
+        return given_out
 
 
 def _decoded(entry: Entry) -> SchemaDefinition:

@@ -125,6 +125,7 @@ class _BatchBuilder:
         self._tenant = tenant
         self._model = model
         self._schemas = schemas
+        self._known: Mapping[str, SchemaDefinition] | None = None  # `schemas`, asked once
         self._handles: dict[tuple[str, str], Row] = {}  # by schema and key
         self._now = datetime.now(UTC)
         self._records: dict[str, BatchRecord] = {}  # by id
@@ -191,7 +192,9 @@ class _BatchBuilder:
         )
 
     def _complete_row(self, item: Row) -> Row:
-        schemas = self._schemas()
+        if self._known is None:
+            self._known = self._schemas()
+        schemas = self._known
         if not isinstance(item.schema, str) or item.schema not in schemas:
             raise UnknownNameError("schema", str(item.schema), [*SCHEMAS, *schemas])
         row = complete_row(item, schemas[item.schema])

@@ -59,7 +59,7 @@ class SqliteRecords:
         self._database = database
         self._graph = graph
         self._compilers = compilers
-        self._given_out = compilers.definitions.given_out
+        self._reader = compilers.definitions.reader
         self._search = search
         self._expired = expired
         self._translate = translate(database.path)
@@ -71,7 +71,7 @@ class SqliteRecords:
             row = self._database.reader.execute(SQL.get_record, (id,)).get
         if row is None or (schema is not None and row[1] != schema):
             return None
-        record = self._given_out(decode(row[1], row[2], row[3]))
+        record = self._reader()(decode(row[1], row[2], row[3]))
         return record if self._is_there(record) else None
 
     def lookup(
@@ -101,8 +101,9 @@ class SqliteRecords:
         """Add the records of these rows under their keys, with their edges."""
         if len(rows) > 1:
             rows.sort(key=_RANK)
+        given_out = self._reader()
         for key, _, record_no, schema, body, content, label_no, linked, total in rows:
-            record = self._given_out(decode(schema, body, content))
+            record = given_out(decode(schema, body, content))
             if not self._is_there(record):
                 continue
             if edges and (linked or total > 1):
@@ -191,13 +192,14 @@ class SqliteRecords:
     def expired(self, limit: int) -> list[Record]:
         with self._translate:
             rows = self._database.reader.execute(SQL.expired, (now(), limit)).fetchall()
-        return [self._given_out(decode(*row)) for _, *row in rows]
+        return list(map(self._reader(), [decode(*row) for _, *row in rows]))
 
     def texts_after(self, number: int, limit: int) -> list[tuple[int, Record]]:
         values = (number, self._now, limit)
         with self._translate:
             rows = self._database.reader.execute(SQL.texts_after, values).fetchall()
-        return [(text_no, self._given_out(decode(*row))) for text_no, _, *row in rows]
+        given_out = self._reader()
+        return [(text_no, given_out(decode(*row))) for text_no, _, *row in rows]
 
     # -- all of them -------------------------------------------------------------------------------
 
@@ -206,6 +208,7 @@ class SqliteRecords:
         with closing(connecting) as connection, self._translate:
             connection.execute("BEGIN")
             parents = connection.cursor()
+            given_out = self._reader()
             for sql in (SQL.all_written, SQL.all_thin):
                 for record_no, kind, body, content in connection.execute(sql, (schema,)):
                     record = decode(kind, body, content)
@@ -215,7 +218,7 @@ class SqliteRecords:
                         ids = parents.execute(SQL.parents_of, (record_no,)).fetchall()
                         if ids:
                             force_setattr(record, "parents", tuple(id for (id,) in ids))
-                    yield self._given_out(record)
+                    yield given_out(record)
 
     # -- rows --------------------------------------------------------------------------------------
 
@@ -223,8 +226,9 @@ class SqliteRecords:
         """Decode the records of a statement whose rows begin with `COLUMNS`."""
         with self._translate:
             rows = self._database.reader.execute(sql, values).fetchall()
+        given_out = self._reader()
         records = [
-            self._given_out(decode(schema, body, content)) for _, schema, body, content, *_ in rows
+            given_out(decode(schema, body, content)) for _, schema, body, content, *_ in rows
         ]
         return [record for record in records if self._is_there(record)]
 

@@ -79,7 +79,7 @@ class SqliteSearch:
         self._database = database
         self._indexes = indexes
         self._compilers = compilers
-        self._given_out = compilers.definitions.given_out
+        self._reader = compilers.definitions.reader
         self._labels = labels
         # by `_Filter.state`; None: asked for once
         self._allowed: OrderedDict[Any, NDArray[np.int64] | None] = OrderedDict()
@@ -125,8 +125,9 @@ class SqliteSearch:
             rows = cursor.execute(SQL.records_of_labels_and_type, (label_nos, type)).fetchall()
         if len(rows) > 1:
             rows.sort(key=_HIT_ORDER)
+        given_out = self._reader()
         return [
-            (position, rank, number, self._given_out(decode(*row)))
+            (position, rank, number, given_out(decode(*row)))
             for position, rank, number, *row in rows
         ]
 
@@ -252,7 +253,8 @@ class SqliteSearch:
                 if len(best) == limit:
                     break
         # the cursor is free again: definitions are read with it
+        given_out = self._reader()
         matches = [
-            Match(self._given_out(record), score, window) for record, score, window in best.values()
+            Match(given_out(record), score, window) for record, score, window in best.values()
         ]
         return matches, len(best) == limit or len(hits) < requested

@@ -25,6 +25,7 @@ _AT: dict[str, Any] = {"direction": "out"}
 _ALL: dict[str, Any] = {**_AT, "rel_types": None, "limit": None}
 _SOME = EdgeSpec(["a"], direction="out", limit=3)
 CALLS: dict[str, Callable[[Store], object]] = {
+    "schemas": lambda store: store.schemas(),
     "write": lambda store: store.write(Batch()),
     "update": lambda store: store.update(lambda _: Batch()),
     "write_all": lambda store: store.write_all(lambda: [Batch()]),
