@@ -1,0 +1,217 @@
+"""Discovery: a database is looked at, and a plan of it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeAlias
+
+from msgspec.structs import replace
+
+from ...errors import InvalidInputError
+from ..databases.contract import Database, Table, TableProfile
+from ..plan import Plan
+from ..planned import LeftOut, PlannedEdge, PlannedField, PlannedTable, Question
+from .edge_names import name_edges
+from .estimates import estimate
+from .facts import TableFacts, gather_facts
+from .fields import choose_fields
+from .foreign_keys import Contains, find_foreign_keys
+from .keys import KeyProposal, propose_key, propose_pair
+from .link_tables import find_links
+from .names import NameProposal, propose_name
+from .questions import ask_of_edges, ask_of_table
+from .schema_names import entity_types, name_schemas
+from .watermarks import find_watermark
+from .words import snake, split_name
+
+__all__ = ["discover", "propose"]
+
+Progress: TypeAlias = Callable[[int, int], None]
+# reads rows of some columns of a table, whose rows have no key yet
+ReadRows: TypeAlias = Callable[[TableFacts, Sequence[str]], Sequence[tuple[Any, ...]]]
+
+_ROWS_FOR_KEYS = 2_000  # read to see whether several columns together are unique
+
+
+def discover(
+    database: Database,
+    name: str,
+    tables: Sequence[str] | None = None,
+    relationships: bool = True,
+    sample: int = 20_000,
+    progress: Progress | None = None,
+) -> Plan:
+    """Look at a database, and propose what becomes of it. Nothing is written anywhere.
+
+    Args:
+        name: what the source is to be called.
+        tables: only these; views too, if they are named. All tables if not given.
+        relationships: whether foreign keys are looked for.
+        sample: most rows of a table that are looked at; 0 goes by names and declarations alone.
+        progress: called with the tables done and how many there are.
+
+    Raises:
+        UnknownNameError: there is no such table.
+        SourceError: the database cannot be read.
+    """
+    if sample < 0:
+        raise InvalidInputError("a sample has 0 rows or more", remedy="sample=20_000")
+    described = database.tables(tables)
+    views = [each for each in described if each.is_view and tables is None]
+    taken = [each for each in described if each not in views]
+    profiles: dict[str, TableProfile] = {}
+    for done, table in enumerate(taken):
+        if sample:
+            profiles[table.name] = database.profile(table, sample)
+        if progress is not None:
+            progress(done + 1, len(taken))
+    contains: Contains = database.count_contained if sample else _know_nothing
+    plan = propose(
+        name,
+        taken,
+        profiles,
+        contains=contains,
+        read_rows=partial(_read_rows, database) if sample else _read_nothing,
+        relationships=relationships,
+    )
+    left_out = tuple(
+        LeftOut(table=view.name, reason="a view: its rows come from other tables") for view in views
+    )
+    return replace(
+        plan, kind=database.kind, address=database.address, left_out=(*plan.left_out, *left_out)
+    )
+
+
+def propose(
+    source: str,
+    tables: Sequence[Table],
+    profiles: Mapping[str, TableProfile],
+    *,
+    contains: Contains,
+    read_rows: ReadRows,
+    relationships: bool = True,
+) -> Plan:
+    """Propose what becomes of tables, by what they declare and by samples of their rows."""
+    facts = gather_facts(tables, profiles)
+    keys = {name: key for name, each in facts.items() if (key := propose_key(each, facts))}
+    found = find_foreign_keys(facts, keys, contains) if relationships else None
+    edges = name_edges(found.edges, facts) if found else []
+    for name in facts.keys() - keys.keys():
+        if pair := _key_of_parts(facts[name], edges, read_rows):
+            keys[name] = pair
+    schemas = name_schemas(facts, source)
+    types = entity_types(facts, schemas)
+
+    def further_fields(table: TableFacts, columns: Sequence[str]) -> tuple[PlannedField, ...]:
+        chosen = choose_fields(table, columns, types[table.name], key=(), name=(), leading=())
+        left_out.extend(chosen.left_out)
+        return chosen.fields
+
+    left_out: list[LeftOut] = []
+    links = find_links(facts, keys, edges, further_fields)
+    linked = {link.table for link in links}
+    planned: list[PlannedTable] = []
+    questions: list[Question] = []
+    for name, table in facts.items():
+        if name in linked:
+            continue
+        leading = {column for edge in edges if edge.table == name for column in edge.columns}
+        key_columns = keys[name].columns if name in keys else ()
+        # what says which row it is, is no name beside it
+        identifying = {column for column in key_columns if table.column_of(column).is_identifier}
+        proposed = propose_name(table, leading | identifying, facts)
+        chosen = choose_fields(
+            table,
+            list(table.columns),
+            types[name],
+            key=key_columns,
+            name=proposed.columns if proposed else (),
+            leading=leading,
+        )
+        planned.append(
+            _table(table, schemas[name], types[name], keys.get(name), proposed, chosen.fields)
+        )
+        left_out += chosen.left_out
+        questions += ask_of_table(planned[-1], keys.get(name), proposed)
+    if found:
+        questions += [*ask_of_edges(edges), *found.questions]
+    return Plan(
+        source=source,
+        tables=tuple(planned),
+        edges=tuple(_with_types(edge, facts) for edge in edges),
+        links=tuple(links),
+        questions=tuple(questions),
+        left_out=tuple(left_out),
+        estimate=estimate(facts, planned, edges, links),
+    )
+
+
+def _table(
+    facts: TableFacts,
+    schema_name: str,
+    entity_type: str,
+    key: KeyProposal | None,
+    name: NameProposal | None,
+    fields: tuple[PlannedField, ...],
+) -> PlannedTable:
+    said = [f"key: {key.evidence}" if key else "no key: rows are told apart by their content"]
+    said.append(f"name: {name.evidence}" if name else "no name: rows are called by their handle")
+    return PlannedTable(
+        table=facts.name,
+        schema_name=schema_name,
+        entity_type=entity_type,
+        key=key.columns if key else (),
+        key_declared=bool(key and key.declared),
+        name=name.columns if name else (),
+        fields=fields,
+        description=facts.table.comment.strip(),
+        watermark=find_watermark(facts),
+        rows=facts.rows,
+        confidence=key.confidence if key else 0.0,
+        evidence="; ".join(said),
+    )
+
+
+def _key_of_parts(
+    facts: TableFacts, edges: Sequence[PlannedEdge], read_rows: ReadRows
+) -> KeyProposal | None:
+    """The key of a table that has no column of its own for it: several that lead elsewhere."""
+    leading = {edge.columns[0] for edge in edges if edge.table == facts.name}
+    parts = [name for name in facts.columns if name in leading]
+    identifiers = [
+        name
+        for name, column in facts.columns.items()
+        if name not in leading and column.value_class and column.is_identifier
+    ]
+    if len(parts) + len(identifiers) < 2 or not parts or not facts.is_sampled:
+        return None
+
+    def is_unique(columns: Sequence[str]) -> bool:
+        rows = read_rows(facts, columns)
+        return len(rows) > 1 and len(set(rows)) == len(rows) and None not in set().union(*rows)
+
+    return propose_pair(facts, [*parts, *identifiers], is_unique)
+
+
+def _read_rows(
+    database: Database, facts: TableFacts, columns: Sequence[str]
+) -> Sequence[tuple[Any, ...]]:
+    return database.rows(facts.table, columns, after=None, limit=_ROWS_FOR_KEYS)
+
+
+def _read_nothing(_facts: TableFacts, _columns: Sequence[str]) -> Sequence[tuple[Any, ...]]:
+    return ()
+
+
+def _know_nothing(
+    _table: str, _columns: Sequence[str], _values: Sequence[tuple[Any, ...]]
+) -> int | None:
+    return None
+
+
+def _with_types(edge: PlannedEdge, tables: Mapping[str, TableFacts]) -> PlannedEdge:
+    """An edge that leads out of the plan says what it leads to."""
+    if edge.target in tables:
+        return edge
+    return replace(edge, entity_type=snake("_".join(split_name(edge.target.rpartition(".")[2]))))

@@ -1,0 +1,78 @@
+"""Types of edges, by the columns that they come from: customer_id -> belongs_to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import count
+
+from msgspec.structs import replace
+
+from ..planned import PlannedEdge
+from .facts import ColumnFacts, TableFacts
+from .name_matches import align
+from .words import snake, word_lists
+
+__all__ = ["BELONGS_TO", "free_name", "name_edges"]
+
+BELONGS_TO = "belongs_to"
+
+
+def name_edges(edges: Iterable[PlannedEdge], tables: Mapping[str, TableFacts]) -> list[PlannedEdge]:
+    """Name edges: two of one table that lead to the same other one never share a name.
+
+    An edge is called after the part that its target plays ("billing_address"); `belongs_to` if
+    that is the name of the target itself; `reports_to` or `child_of` within one table.
+    """
+    named: list[PlannedEdge] = []
+    taken: dict[tuple[str, str], set[str]] = {}
+    for edge in edges:
+        used = taken.setdefault((edge.table, edge.target), set())
+        name = free_name(_name_of(edge, tables), used)
+        used.add(name)
+        named.append(replace(edge, name=name))
+    return named
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """Give the name, or the first with a number behind it that is not taken.
+
+    >>> free_name("contains", ["contains", "contains_2"])
+    'contains_3'
+    """
+    used = set(taken)
+    if name not in used:
+        return name
+    return next(f"{name}_{number}" for number in count(2) if f"{name}_{number}" not in used)
+
+
+def _name_of(edge: PlannedEdge, tables: Mapping[str, TableFacts]) -> str:
+    source, target = tables[edge.table], tables.get(edge.target)
+    column = source.column_of(edge.columns[-1])
+    if edge.table == edge.target:
+        return _name_within(column)
+    if target is None or len(edge.columns) > 1:
+        return BELONGS_TO
+    is_target = len(column.content) <= len(target.words)
+    if not column.content or (is_target and align(column.content, target.words) >= 0.7):
+        return BELONGS_TO
+    key = target.column_of(edge.target_columns[0]) if edge.target_columns else column
+    if column.words == key.words and column is not key:
+        return BELONGS_TO
+    return _role(column)
+
+
+def _name_within(column: ColumnFacts) -> str:
+    """The type of an edge to another row of the same table."""
+    for name, words in word_lists().same_table.items():
+        if not set(words).isdisjoint(column.words):
+            return name
+    return _role(column) if column.content else "related_to"
+
+
+def _role(column: ColumnFacts) -> str:
+    """The part that the target plays: the column without the word that says it identifies it."""
+    kept = "_".join(column.content) if column.content else column.name
+    # "created_by" says more than "created"
+    if column.words[-1] == "by":
+        kept = "_".join(column.words)
+    return snake(kept)

@@ -1,0 +1,292 @@
+"""Foreign keys that nobody declared: by inclusion of values, by names, by what is covered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from ..databases.contract import ForeignKey
+from ..planned import PlannedEdge, Question
+from .facts import ColumnFacts, TableFacts
+from .keys import KeyProposal
+from .name_matches import NameMatch, align, best_of_kinds, match_names
+from .words import word_lists
+
+__all__ = ["Contains", "ForeignKeys", "find_foreign_keys"]
+
+# (table, columns, different values) -> how many of them are there; None: not to be had cheaply
+Contains = Callable[[str, Sequence[str], Sequence[tuple[Any, ...]]], "int | None"]
+
+_INCLUDED = 0.98  # of the values of a foreign key are those of what it leads to
+_MOSTLY_INCLUDED = 0.9  # where the name leaves no doubt: the others are orphans
+_NO_DOUBT = 0.9
+_ENOUGH = 0.75  # confidence of an edge, with values
+_ENOUGH_BY_NAME = 0.72  # of a name alone
+_WORTH_ASKING = 0.3
+_SUPPORT = 0.55  # of what a name leaves open, what values can say at most
+_FEW = 3  # different values, which are in any key by chance
+_MANY = 10  # of text, which are there by no chance
+_NONE_SAID = frozenset((0, -1, "", "0", "-1", "N/A", "NULL", "None", "none", "null"))
+
+
+class Candidate(Struct, frozen=True):
+    """A column, a key that it might lead to, and what speaks for it."""
+
+    source: TableFacts
+    column: ColumnFacts
+    target: TableFacts
+    key: ColumnFacts
+    name: NameMatch
+    included: float | None = None  # share of its values that are in the key; None: not known
+    covered: float = 0.0  # share of the key's values that are in it
+
+    @property
+    def support(self) -> float:
+        """What the values say, from 0 to 1."""
+        if self.included is None:
+            return 0.0
+        many = len(self.column.values)
+        if self.column.value_class == "text":
+            return max(min(1.0, many / _MANY), self.covered)
+        return 0.5 + 0.5 * self.covered if many >= _FEW or self.covered > 0.5 else 0.3
+
+    @property
+    def confidence(self) -> float:
+        """How sure it is that one leads to the other, from 0 to 1."""
+        if self.included is None:
+            return self.name.score * 0.95
+        sure = 1 - (1 - self.name.score) * (1 - _SUPPORT * self.support)
+        return sure * self.included if self.included < _INCLUDED else sure
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is to be proposed."""
+        if self.included is None:
+            return self.name.score >= _ENOUGH_BY_NAME
+        if self.included < _INCLUDED:
+            return self.included >= _MOSTLY_INCLUDED and self.name.score >= _NO_DOUBT
+        return self.confidence >= _ENOUGH
+
+    @property
+    def evidence(self) -> str:
+        """What speaks for it, in words."""
+        return "; ".join(part for part in (self._inclusion, self.name.why) if part)
+
+    @property
+    def _inclusion(self) -> str:
+        place = f"{self.target.name}.{self.key.name}"
+        many = len(self.column.values)
+        if self.included is None:
+            return "no values to compare"
+        if self.included >= 1:
+            return f"all {many:,} values seen are in {place}, {self.covered:.0%} of it covered"
+        return f"{self.included:.1%} of {many:,} values seen are in {place}, the others nowhere"
+
+
+class ForeignKeys(Struct, frozen=True):
+    """What leads from table to table, and what is to be asked."""
+
+    edges: tuple[PlannedEdge, ...]
+    questions: tuple[Question, ...]
+
+
+def find_foreign_keys(
+    tables: Mapping[str, TableFacts], keys: Mapping[str, KeyProposal], contains: Contains
+) -> ForeignKeys:
+    """Find which columns lead to which tables: those declared, and those that nobody did.
+
+    Args:
+        keys: of the tables that have one.
+        contains: asks the database where a sample is not the whole of a table.
+    """
+    finder = _Finder(tables, keys, contains)
+    edges: list[PlannedEdge] = []
+    questions: list[Question] = []
+    for table in tables.values():
+        declared = [_declared(table, foreign) for foreign in table.table.foreign_keys]
+        edges += declared
+        taken = {
+            column.lower() for edge in declared if len(edge.columns) == 1 for column in edge.columns
+        }
+        for column in table.columns.values():
+            if column.name.lower() not in taken and column.value_class:
+                best, asked = finder.decide(table, column)
+                edges += best
+                questions += asked
+    return ForeignKeys(tuple(edges), tuple(questions))
+
+
+class _Finder:
+    def __init__(
+        self,
+        tables: Mapping[str, TableFacts],
+        keys: Mapping[str, KeyProposal],
+        contains: Contains,
+    ) -> None:
+        self._keys = {
+            name: tables[name].column_of(key.columns[0])
+            for name, key in keys.items()
+            if len(key.columns) == 1
+        }
+        self._tables = tables
+        self._contains = contains
+        self._kinds = best_of_kinds(tables)
+        self._ends = Counter(table.words[-1:] for table in tables.values())
+
+    def decide(
+        self, table: TableFacts, column: ColumnFacts
+    ) -> tuple[list[PlannedEdge], list[Question]]:
+        """The edge that a column is, if it is one, and what is to be asked of it."""
+        named = list(self._named(table, column))
+        held = sorted(
+            (each for each in map(self._weigh, named) if each.holds), key=_rank, reverse=True
+        )
+        if not held:
+            return [], self._ask(table, column)
+        best = held[0]
+        doubts = [each for each in held[1:] if _rank(best)[0] - _rank(each)[0] < 0.03]
+        return [_edge(best)], [_which(best, doubts)] if doubts else []
+
+    def _named(self, table: TableFacts, column: ColumnFacts) -> Iterator[Candidate]:
+        """What a column might lead to, by its name."""
+        own = self._keys.get(table.name)
+        for name, key in self._keys.items():
+            target = self._tables[name]
+            if key is column or key.value_class != column.value_class:
+                continue
+            is_only = self._ends[target.words[-1:]] == 1
+            match = match_names(table, column, target, key, self._kinds, is_only)
+            if own is column and not self._is_named_after(table, column, target):
+                continue
+            if match.score >= _WORTH_ASKING:
+                yield Candidate(table, column, target, key, match)
+
+    @staticmethod
+    def _is_named_after(table: TableFacts, column: ColumnFacts, target: TableFacts) -> bool:
+        """Whether a key is called after another table than its own, which it then leads to."""
+        return align(column.content, target.words) > align(column.content, table.words)
+
+    def _weigh(self, candidate: Candidate) -> Candidate:
+        included, covered = self._included(candidate.column, candidate.target, candidate.key)
+        return Candidate(
+            candidate.source, candidate.column, candidate.target, candidate.key,
+            self._of_own_key(candidate), included, covered,
+        )  # fmt: skip
+
+    def _of_own_key(self, candidate: Candidate) -> NameMatch:
+        """A key that leads elsewhere itself is called after that, not after its own table."""
+        name, target, key = candidate.name, candidate.target, candidate.key
+        if not key.content or align(key.content, target.words) >= 0.5:
+            return name
+        if align(candidate.column.content, target.words) >= 0.7:
+            return name
+        others = (each for each in self._tables.values() if each is not target)
+        if any(align(key.content, each.words) >= 0.9 for each in others):
+            return NameMatch(name.score * 0.5, name.why)
+        return name
+
+    def _included(
+        self, column: ColumnFacts, target: TableFacts, key: ColumnFacts
+    ) -> tuple[float | None, float]:
+        """Which share of a column's values is in a key, and which of the key's in the column."""
+        if not column.values or not (target.is_sampled or target.rows):
+            return (0.0, 0.0) if column.values and target.rows == 0 else (None, 0.0)
+        values = column.values
+        missing = values - key.values
+        if missing and not target.profile.whole:
+            asked = [(value,) for value in missing]
+            found = self._contains(target.name, (key.name,), asked)
+            if found is None:
+                return None, 0.0
+            absent = len(missing) - found
+        else:
+            # what stands for "none" leads nowhere
+            missing, values = missing - _NONE_SAID, values - (missing & _NONE_SAID)
+            absent = len(missing)
+        if not values:
+            return None, 0.0
+        whole = max(target.rows or 0, len(key.values), 1)
+        return 1 - absent / len(values), min(1.0, (len(values) - absent) / whole)
+
+    def _ask(self, table: TableFacts, column: ColumnFacts) -> list[Question]:
+        """A question, where values say that a column leads somewhere and its name does not."""
+        if self._keys.get(table.name) is column or not self._is_worth_asking(table, column):
+            return []
+        found = []
+        for name, key in self._keys.items():
+            target = self._tables[name]
+            if key is column or key.value_class != column.value_class or not key.values:
+                continue
+            included, covered = self._included(column, target, key)
+            if included is not None and included >= _INCLUDED and covered >= _WORTH_ASKING:
+                found.append(
+                    Candidate(table, column, target, key, NameMatch(0.0), included, covered)
+                )
+        found.sort(key=lambda each: each.covered, reverse=True)
+        return [_whether(found[:3])] if found else []
+
+    @staticmethod
+    def _is_worth_asking(table: TableFacts, column: ColumnFacts) -> bool:
+        if column.value_class == "text":
+            return len(column.values) >= _FEW
+        # any number is in a key that counts up, unless it is called an identifier
+        is_opaque = column.words[-1] in word_lists().opaque
+        if not (is_opaque and column.content and len(column.values) > 1):
+            return False
+        # a code whose text stands beside it
+        return not any(
+            other.content == column.content and other is not column
+            for other in table.columns.values()
+        )
+
+
+def _rank(candidate: Candidate) -> tuple[float, float]:
+    return candidate.confidence, candidate.covered
+
+
+def _edge(found: Candidate) -> PlannedEdge:
+    return PlannedEdge(
+        table=found.source.name,
+        columns=(found.column.name,),
+        target=found.target.name,
+        target_columns=(found.key.name,),
+        confidence=round(found.confidence, 2),
+        evidence=found.evidence,
+    )
+
+
+def _declared(table: TableFacts, foreign: ForeignKey) -> PlannedEdge:
+    return PlannedEdge(
+        table=table.name,
+        columns=foreign.columns,
+        target=foreign.target,
+        target_columns=foreign.target_columns,
+        declared=True,
+        evidence="a foreign key that is declared",
+    )
+
+
+def _which(best: Candidate, others: Sequence[Candidate]) -> Question:
+    places = " or ".join(f"{each.target.name}.{each.key.name}" for each in (best, *others))
+    return Question(
+        table=best.source.name,
+        columns=(best.column.name,),
+        question=f"Does it lead to {places}?",
+        proposal=f"{best.target.name}.{best.key.name}",
+        evidence=best.evidence,
+    )
+
+
+def _whether(found: Sequence[Candidate]) -> Question:
+    best = found[0]
+    places = " or ".join(f"{each.target.name}.{each.key.name}" for each in found)
+    return Question(
+        table=best.source.name,
+        columns=(best.column.name,),
+        question=f"Does it lead to {places}?",
+        proposal="no",
+        evidence=f"{best.evidence}; no word in common",
+    )

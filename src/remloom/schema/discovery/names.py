@@ -1,0 +1,195 @@
+"""Names: the columns that hold what people call a row."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from statistics import median
+
+import msgspec
+from msgspec import Struct
+
+from .facts import ColumnFacts, TableFacts
+from .name_matches import align
+from .words import word_lists
+
+__all__ = ["NameProposal", "is_of_people", "propose_name"]
+
+_ENOUGH = 0.45
+_LONGEST = 80  # characters of a name, at the median
+_FEW_ROWS = 12  # in so few, names that repeat say nothing
+_REPEATED = 0.25  # different names by rows, below which they are kinds rather than names
+# what looks like something else than a name
+_LIKE_NO_NAME = re.compile(
+    r"https?://\S+|www\.\S+|(/|[A-Za-z]:\\)\S+|[0-9a-f]{24,}|[0-9a-f]{8}-[0-9a-f-]{27}"
+    r"|[\d\s.,:/+()-]+",
+    re.IGNORECASE,
+)
+_LOOKED_AT = 200  # values of a column
+
+
+class NameProposal(Struct, frozen=True):
+    """Columns of the human name, how sure that is, and why."""
+
+    columns: tuple[str, ...]
+    confidence: float
+    evidence: str = ""
+
+
+class _Words(Struct, frozen=True):
+    words: frozenset[str]
+
+
+class _Lists(Struct, frozen=True):
+    whole: tuple[str, ...]
+    first: frozenset[str]
+    last: frozenset[str]
+    kinds_of_names: frozenset[str]
+    other_names: frozenset[str]
+    instead: dict[str, float]
+    people: _Words
+    never: _Words
+
+
+@cache
+def _lists() -> _Lists:
+    text = files(__package__).joinpath("name_words.toml").read_text("utf-8")
+    return msgspec.convert(tomllib.loads(text), _Lists)
+
+
+def is_of_people(words: Sequence[str]) -> bool:
+    """Whether the rows of a table that is called so are people."""
+    return bool(words) and words[-1] in _lists().people.words
+
+
+def propose_name(
+    facts: TableFacts, leading: Collection[str], others: Mapping[str, TableFacts]
+) -> NameProposal | None:
+    """Propose the columns that hold what people call a row; None: nothing does.
+
+    Args:
+        leading: columns that identify rows, of this table or another.
+    """
+    columns = [column for column in facts.columns.values() if _can_be_name(column, leading)]
+    rated = [
+        (_rate(facts, column, others) * _share_of_names(facts, column), -position, column)
+        for position, column in enumerate(columns)
+    ]
+    score, _, best = max(rated, key=lambda each: each[:2], default=(0.0, 0, None))
+    composed = _first_and_last(facts, columns)
+    # a person's own name, unless there is one column of all of it
+    if composed and (score < 1.0 or best is None or best.words[-1] == "title"):
+        return composed
+    if best is None or score < _ENOUGH:
+        return None
+    return NameProposal((best.name,), round(min(score, 0.99), 2), _evidence(facts, best))
+
+
+def _can_be_name(column: ColumnFacts, leading: Collection[str]) -> bool:
+    is_text = column.column.kind in ("string", "enum") and not column.column.list
+    return is_text and column.name not in leading
+
+
+def _written(column: ColumnFacts) -> tuple[str, ...]:
+    """Its words with short forms spelled out: lname is "last name"."""
+    forms = word_lists().abbreviations
+    words = [part for word in column.words for part in forms.get(word, (word,))[0].split()]
+    # line1, name_2
+    return tuple(word for word in words if not word.isdigit()) or column.words
+
+
+def _rate(facts: TableFacts, column: ColumnFacts, others: Mapping[str, TableFacts]) -> float:
+    """How well a column's name says that it holds what a row is called, from 0 to 1.
+
+    Above 1: it is the table's own.
+    """
+    lists = _lists()
+    words = _written(column)
+    own = _own_words(facts, words)
+    text = " ".join(own)
+    if text in lists.whole:
+        if text == "title" and is_of_people(facts.words):
+            return 0.4
+        return (1.1 if own != words else 1.05) - lists.whole.index(text) * 0.01
+    if words == facts.words or (not own and words[-1] not in lists.never.words):
+        return 0.9
+    if text in lists.instead:
+        return lists.instead[text] * _as_identifier(facts, column, text)
+    if words[-1] in ("name", "title", "label"):
+        return _rate_name_of(facts, words[:-1], others)
+    if words[-1] in lists.never.words:
+        return 0.0
+    ends = [" ".join(words[-length:]) for length in (2, 1)]
+    found = max((lists.instead.get(end, 0.0) for end in ends), default=0.0)
+    # somebody else's description, number, address
+    return found * (0.9 if words[-1] == "description" else 0.8)
+
+
+def _own_words(facts: TableFacts, words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words without those of the table before them: "customer name" is "name"."""
+    for length in range(min(len(words), len(facts.words)), 0, -1):
+        begins = words[:length] == facts.words[:length]
+        if begins or align(words[:length], facts.words) >= 0.7:
+            return words[length:]
+    return words
+
+
+def _rate_name_of(
+    facts: TableFacts, kind: tuple[str, ...], others: Mapping[str, TableFacts]
+) -> float:
+    """How well the name of something does: a "company name" among customers, a "product name"
+    among lines of orders."""
+    lists = _lists()
+    if kind[-1] in lists.other_names:
+        return 0.0
+    if any(each is not facts and align(kind, each.words) >= 0.95 for each in others.values()):
+        return 0.0
+    return 0.85 if kind[-1] in lists.kinds_of_names else 0.62
+
+
+def _as_identifier(facts: TableFacts, column: ColumnFacts, text: str) -> float:
+    """A code or number is what a row is called only where no two have the same."""
+    if text in ("code", "number", "no", "nr", "reference", "sku", "isbn", "symbol", "ticker"):
+        return 1.0 if column.is_unique or not facts.is_sampled else 0.0
+    return 1.0
+
+
+def _share_of_names(facts: TableFacts, column: ColumnFacts) -> float:
+    """How much the values look like names: filled, different, not too long; 1 without values."""
+    if not column.filled:
+        return 1.0 if not facts.is_sampled else 0.3
+    filled = column.filled / facts.profile.sampled
+    if filled < 0.5:
+        return filled
+    texts = [str(value) for value in column.profile.values[:_LOOKED_AT]]
+    if sum(map(bool, map(_LIKE_NO_NAME.fullmatch, texts))) > len(texts) / 2:
+        return 0.0
+    # a table of people may hold many of one name
+    is_repeated = column.uniqueness < _REPEATED and facts.profile.sampled >= _FEW_ROWS
+    is_long = median(map(len, texts)) > _LONGEST
+    return (0.4 if is_repeated else 1.0) * (0.5 if is_long else 1.0)
+
+
+def _first_and_last(facts: TableFacts, columns: Sequence[ColumnFacts]) -> NameProposal | None:
+    lists = _lists()
+    found: dict[str, str] = {}
+    for column in columns:
+        text = " ".join(_written(column))
+        own = " ".join(_own_words(facts, _written(column)))
+        for part, forms in (("first", lists.first), ("last", lists.last)):
+            if text in forms or own in forms:
+                found.setdefault(part, column.name)
+    if len(found) == 2:
+        return NameProposal((found["first"], found["last"]), 0.95, "a first and a last name")
+    if "last" in found and is_of_people(facts.words):
+        return NameProposal((found["last"],), 0.8, "a last name")
+    return None
+
+
+def _evidence(facts: TableFacts, column: ColumnFacts) -> str:
+    if not column.filled:
+        return "by its name"
+    return f"{column.profile.distinct:,} different ones in {facts.profile.sampled:,} rows seen"

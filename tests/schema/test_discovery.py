@@ -1,0 +1,211 @@
+"""Discovery: what is proposed of databases with the traps that real ones have."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from remloom.errors import InvalidInputError
+from remloom.schema.databases.opening import open_database
+from remloom.schema.discovery.discovering import discover
+from remloom.schema.plan import Plan, PlannedEdge
+
+CRM = """
+CREATE TABLE accounts (account_id INTEGER, account_name TEXT, parent_account_id INTEGER, owner INTEGER);
+CREATE TABLE employees (emp_no INTEGER, fname TEXT, lname TEXT, reports_to INTEGER, pwd TEXT);
+CREATE TABLE contacts (id INTEGER PRIMARY KEY, full_name TEXT, email TEXT, acctid INTEGER, phone TEXT, status TEXT);
+CREATE TABLE tblAddress (AddressID INTEGER, Line1 TEXT);
+CREATE TABLE orders (
+  orderno TEXT, contactid INTEGER, BillingAddressID INTEGER, ShippingAddressID INTEGER,
+  SalesRepID INTEGER, quantity INTEGER, updated_at TIMESTAMP);
+CREATE INDEX orders_updated ON orders (updated_at);
+CREATE TABLE products (sku TEXT, title TEXT, picture BLOB, notes TEXT);
+CREATE TABLE order_lines (orderno TEXT, sku TEXT, qty INTEGER, price DECIMAL(9, 2));
+CREATE VIEW big_orders AS SELECT * FROM orders WHERE quantity > 3;
+"""  # nothing but one key is declared
+
+
+@pytest.fixture(scope="module")
+def crm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("crm") / "crm.sqlite"
+    connection = sqlite3.connect(path)
+    connection.executescript(CRM)
+
+    def insert(table: str, rows: Sequence[tuple[object, ...]]) -> None:
+        marks = ", ".join("?" * len(rows[0]))
+        connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+
+    insert("accounts", [(i, f"Company {i}", i // 2 or None, 100 + i % 9) for i in range(1, 41)])
+    insert(
+        "employees",
+        [(100 + i, f"Ann{i}", f"Lee{i}", 100 + i // 3 if i else None, "x1") for i in range(9)],
+    )
+    kinds = ("lead", "client", "lost")
+    insert("contacts", [
+        (i, f"Jo Doe {i}", f"jo{i}@example.com", i % 40 + 1, f"+49 30 123{i:05}", kinds[i % 3])
+        for i in range(1, 201)
+    ])  # fmt: skip
+    insert("tblAddress", [(i, f"{i} Main Street") for i in range(1, 61)])
+    insert("orders", [
+        (f"SO-{i:05}", i % 200 + 1, i % 60 + 1, i * 7 % 60 + 1, 100 + i % 9, i % 5, f"2026-01-{i % 28 + 1:02} 10:00:00")
+        for i in range(300)
+    ])  # fmt: skip
+    insert(
+        "products",
+        [
+            (f"AB-{i:03}", f"Thing {i}", b"\0", f"It is a very good thing, number {i}")
+            for i in range(50)
+        ],
+    )
+    insert(
+        "order_lines",
+        [(f"SO-{i % 300:05}", f"AB-{(i * 3 + i // 300) % 50:03}", i % 7, 9.5) for i in range(600)],
+    )
+    connection.commit()
+    connection.close()
+    return path
+
+
+@pytest.fixture(scope="module")
+def plan(crm: Path) -> Plan:
+    return discovered(crm)
+
+
+def discovered(path: Path, **options: object) -> Plan:
+    database = open_database(str(path))
+    try:
+        return discover(database, "crm", **options)  # type: ignore[arg-type]
+    finally:
+        database.close()
+
+
+def edge_of(plan: Plan, table: str, column: str) -> PlannedEdge:
+    return next(each for each in plan.edges if (each.table, each.columns) == (table, (column,)))
+
+
+def test_foreign_keys_are_found_where_none_are_declared(plan: Plan) -> None:
+    found = {(edge.table, *edge.columns, edge.target) for edge in plan.edges}
+
+    assert found == {
+        ("accounts", "parent_account_id", "accounts"),
+        ("accounts", "owner", "employees"),
+        ("employees", "reports_to", "employees"),
+        ("contacts", "acctid", "accounts"),
+        ("orders", "contactid", "contacts"),
+        ("orders", "BillingAddressID", "tblAddress"),
+        ("orders", "ShippingAddressID", "tblAddress"),
+        ("orders", "SalesRepID", "employees"),
+        ("order_lines", "orderno", "orders"),
+        ("order_lines", "sku", "products"),
+    }
+    assert all(edge.evidence and not edge.declared for edge in plan.edges)
+
+
+def test_keys_are_found_and_a_table_of_parts_is_told_by_two(plan: Plan) -> None:
+    keys = {table.table: table.key for table in plan.tables}
+
+    assert keys == {
+        "accounts": ("account_id",), "employees": ("emp_no",), "contacts": ("id",),
+        "tblAddress": ("AddressID",), "orders": ("orderno",), "products": ("sku",),
+    }  # fmt: skip
+    assert not next(each for each in plan.tables if each.table == "orders").key_declared
+
+
+def test_the_names_that_people_use_are_found(plan: Plan) -> None:
+    assert plan.names == {
+        "accounts": "account_name", "employees": "fname, lname", "contacts": "full_name",
+        "tblAddress": "Line1", "products": "title",
+    }  # fmt: skip
+
+
+def test_edges_are_named_by_their_part_and_two_to_one_table_never_share_a_name(plan: Plan) -> None:
+    assert edge_of(plan, "orders", "contactid").name == "belongs_to"
+    assert edge_of(plan, "orders", "BillingAddressID").name == "billing_address"
+    assert edge_of(plan, "orders", "ShippingAddressID").name == "shipping_address"
+    assert edge_of(plan, "orders", "SalesRepID").name == "sale_rep"
+    assert edge_of(plan, "employees", "reports_to").name == "reports_to"
+    assert edge_of(plan, "accounts", "parent_account_id").name == "child_of"
+
+
+def test_a_link_table_becomes_edges_with_its_other_columns_as_properties(plan: Plan) -> None:
+    (link,) = plan.links
+
+    assert (link.table, link.owner, link.name, link.target) == (
+        "order_lines", "orders", "contains", "products",
+    )  # fmt: skip
+    assert [field.column for field in link.fields] == ["qty", "price"]
+
+
+def test_enums_personal_data_labels_and_prose_are_told(plan: Plan) -> None:
+    fields = {
+        (table.table, field.column): field.field for table in plan.tables for field in table.fields
+    }
+
+    assert fields["contacts", "status"].values == ("client", "lead", "lost")
+    assert fields["contacts", "email"].personal == "email"
+    assert fields["contacts", "email"].is_key
+    assert fields["contacts", "phone"].personal == "phone"
+    assert not fields["contacts", "phone"].searchable
+    assert fields["products", "notes"].searchable
+
+
+def test_secrets_pictures_and_views_are_left_out_and_it_is_said(plan: Plan) -> None:
+    left_out = {(each.table, each.column): each.reason for each in plan.left_out}
+
+    assert set(left_out) == {("employees", "pwd"), ("products", "picture"), ("big_orders", "")}
+    assert "secret" in left_out["employees", "pwd"]
+
+
+def test_a_column_of_times_of_writing_with_an_index_is_a_watermark_and_is_asked_of(
+    plan: Plan,
+) -> None:
+    marks = {table.table: table.watermark for table in plan.tables if table.watermark}
+
+    assert marks == {"orders": "updated_at"}
+    assert ("orders", ("updated_at",)) in {(each.table, each.columns) for each in plan.questions}
+
+
+def test_a_plan_estimates_what_it_comes_to(plan: Plan) -> None:
+    assert plan.estimate.rows == 40 + 9 + 200 + 60 + 300 + 50
+    assert plan.estimate.edges == 39 + 40 + 8 + 200 + 4 * 300 + 600
+    assert plan.estimate.megabytes > 0
+
+
+def test_its_schemas_name_no_field_as_rows_name_theirs(plan: Plan) -> None:
+    contacts = next(each for each in plan.schemas if each.schema_name == "contacts")
+
+    assert contacts.handle == ("contact_id",)
+    assert contacts.entity_types == ("contact",)
+
+
+def test_a_view_is_taken_if_it_is_named(crm: Path) -> None:
+    plan = discovered(crm, tables=["big_orders", "contacts"])
+
+    assert {table.table for table in plan.tables} == {"big_orders", "contacts"}
+
+
+def test_without_a_sample_names_alone_decide(crm: Path) -> None:
+    plan = discovered(crm, sample=0)
+
+    assert edge_of(plan, "orders", "contactid").target == "contacts"
+    assert "no values" in edge_of(plan, "orders", "contactid").evidence
+
+
+def test_relationships_are_not_looked_for_if_nobody_wants_them(crm: Path) -> None:
+    assert not discovered(crm, relationships=False).edges
+
+
+def test_progress_is_told_by_tables(crm: Path) -> None:
+    told: list[tuple[int, int]] = []
+
+    discovered(crm, progress=lambda done, total: told.append((done, total)))
+
+    assert told[-1] == (7, 7)
+
+
+def test_a_sample_of_less_than_nothing_is_refused(crm: Path) -> None:
+    with pytest.raises(InvalidInputError, match="sample"):
+        discovered(crm, sample=-1)
