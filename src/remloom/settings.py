@@ -17,9 +17,10 @@ from msgspec import Struct
 
 from .errors import SettingsError, UnknownNameError
 
-__all__ = ["Settings", "TaskSettings", "calls_forbidden", "split_list"]
+__all__ = ["Settings", "TaskSettings", "calls_forbidden", "source_password", "split_list"]
 
 _PREFIX = "REMLOOM_"
+_SOURCE = "REMLOOM_SOURCE_"  # and the name of a database that is there: its password
 # the settings that are one of a few words
 _CHOICES = {
     "names": ("rules", "spacy"),
@@ -179,6 +180,13 @@ def split_list(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
+def source_password(name: str) -> str | None:
+    """Return what `REMLOOM_SOURCE_<NAME>` says is the password of a source: itself, or `file:`,
+    `keyring:`; None if it says nothing."""
+    variable = re.sub(r"\W", "_", name).upper()
+    return os.environ.get(f"{_SOURCE}{variable}") or None
+
+
 def calls_forbidden(settings: Settings) -> bool:
     """Whether no language model may be called.
 
@@ -199,7 +207,7 @@ def _environment(variables: Mapping[str, str]) -> dict[str, str]:
                 setting="key",
                 remedy=f"set it to the master key, or unset {variable} to go without one",
             )
-        if not variable.startswith(_PREFIX) or not value:
+        if not variable.startswith(_PREFIX) or variable.startswith(_SOURCE) or not value:
             continue
         if name in Settings.__struct_fields__:
             values[name] = value

@@ -26,7 +26,17 @@ from ..errors import ConflictError, MissingExtraError, SettingsError, WrongKeyEr
 from .folders import file_error, write_new
 from .tenant_file import ScryptCost, TenantFile
 
-__all__ = ["COST", "new_key", "refuse_weak", "rewrap", "unwrap", "weaker", "weakness", "wrap"]
+__all__ = [
+    "COST",
+    "new_key",
+    "read_reference",
+    "refuse_weak",
+    "rewrap",
+    "unwrap",
+    "weaker",
+    "weakness",
+    "wrap",
+]
 
 _NONCE = 12  # bytes before the wrapped key, as AES-GCM takes them
 COST = ScryptCost(2**17, 8, 1)
@@ -69,7 +79,7 @@ def wrap(master: str, tenant: str) -> tuple[TenantFile, str]:
     if not master:
         return TenantFile(tenant=tenant), ""
     data_key = secrets.token_hex(32)
-    return _sealed(TenantFile(tenant=tenant), _material(master), data_key), data_key
+    return _sealed(TenantFile(tenant=tenant), read_reference(master), data_key), data_key
 
 
 def unwrap(file: TenantFile, master: str) -> str:
@@ -95,7 +105,7 @@ def unwrap(file: TenantFile, master: str) -> str:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     blob = bytes.fromhex(file.wrapped_key)
-    material = _material(master)
+    material = read_reference(master)
     try:
         cipher = AESGCM(_wrapping_key(material, file))
         # The tenant's name is authenticated as well: a key does not open under another's.
@@ -116,7 +126,7 @@ def rewrap(file: TenantFile, master: str, *, tenant: str | None = None) -> Tenan
     """
     data_key = unwrap(file, master)
     named = replace(file, tenant=file.tenant if tenant is None else tenant)
-    return _sealed(named, _material(master), data_key) if data_key else named
+    return _sealed(named, read_reference(master), data_key) if data_key else named
 
 
 def weaker(file: TenantFile) -> bool:
@@ -145,7 +155,7 @@ def refuse_weak(master: str) -> None:
 
 def weakness(master: str) -> str:
     """Say why a master key could be guessed; empty when it could not."""
-    material = _material(master)
+    material = read_reference(master)
     if _raw(material) is not None:
         repeats = len(set(material.lower())) == 1
         return "the master key is one digit again and again" if repeats else ""
@@ -214,21 +224,30 @@ def _raw(material: str) -> bytes | None:
     return None
 
 
-def _material(master: str) -> str:
-    """Read the key or passphrase that a master key is, or that it says where to find."""
-    scheme, _, location = master.partition(":")
+def read_reference(secret: str, *, variable: str = "REMLOOM_KEY") -> str:
+    """Read a key, passphrase or password that is given, or of which it is said where it is.
+
+    Args:
+        secret: itself, or `file:<path>`, `shared-file:<path>`, `keyring:<service>/<name>`.
+        variable: what to mend, if it is not there.
+
+    Raises:
+        SettingsError: it is not there, empty, or may be read by others.
+        MissingExtraError: the keyring needs an extra.
+    """
+    scheme, _, location = secret.partition(":")
     if scheme in ("file", "shared-file"):
-        material = _read_file(location, shared=scheme == "shared-file")
+        material = _read_file(location, shared=scheme == "shared-file", variable=variable)
     elif scheme == "keyring":
         material = _read_keyring(location)
     else:
-        material = master
+        material = secret
     if not material.strip():
         raise SettingsError("the master key is empty", setting="key", remedy=_NEW_KEY_REMEDY)
     return material
 
 
-def _read_file(name: str, *, shared: bool) -> str:
+def _read_file(name: str, *, shared: bool, variable: str) -> str:
     path = Path(name).expanduser()
     try:
         with path.open("rb") as stream:
@@ -238,14 +257,14 @@ def _read_file(name: str, *, shared: bool) -> str:
         raise SettingsError(
             f"the key file {name} cannot be read: {error.strerror}",
             setting="key",
-            remedy="check REMLOOM_KEY",
+            remedy=f"check {variable}",
         ) from error
     if os.name == "posix" and not shared and stat.S_ISREG(mode) and mode & 0o077:
         raise SettingsError(
             f"the key file {name} may be read by others: its mode is {stat.S_IMODE(mode):04o}",
             setting="key",
             remedy=f"chmod 600 {name}; if a container shows it like that, say so: "
-            f"REMLOOM_KEY=shared-file:{name}",
+            f"shared-file:{name}",
         )
     try:
         return data.decode().strip()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
+from ...store.encryption import read_reference
 from .addresses import Address, parse_address
 from .contract import Database
 
@@ -29,6 +30,7 @@ def open_database(url: str, password: str | None = None) -> Database:
     """
     address = parse_address(url)
     if password:
+        password = read_reference(password, variable="the password of this database")
         address = replace(address, password=password)
     return _OPENERS[address.kind](address)
 
@@ -51,9 +53,23 @@ def _mysql(address: Address) -> Database:
     return MysqlDatabase(address)
 
 
+def _duckdb(address: Address) -> Database:
+    from .duckdb import DuckdbDatabase
+
+    return DuckdbDatabase(address)
+
+
+def _files(address: Address) -> Database:
+    from .duckdb import FilesDatabase
+
+    return FilesDatabase(address)
+
+
 # by kind of database; each brings its libraries in when it is called
 _OPENERS: Mapping[str, Callable[[Address], Database]] = {
     "sqlite": _sqlite,
     "postgresql": _postgresql,
     "mysql": _mysql,
+    "duckdb": _duckdb,
+    "files": _files,
 }

@@ -1,0 +1,337 @@
+"""Databases in DuckDB, and folders of CSV and Parquet files, which DuckDB reads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ...errors import MissingExtraError, SourceError
+from .addresses import Address
+from .checks import allowed_values
+from .contract import Column, ForeignKey, Table
+from .kinds import read_type
+from .sql_database import SECONDS, Sample, SqlDatabase
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["DuckdbDatabase", "FilesDatabase"]
+
+# nothing is fetched from elsewhere
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
+_RELATIONS = """
+    SELECT schema_name, table_name, false, estimated_size, comment FROM duckdb_tables()
+    WHERE NOT internal AND database_name = current_database()
+    UNION ALL
+    SELECT schema_name, view_name, true, NULL, comment FROM duckdb_views()
+    WHERE NOT internal AND database_name = current_database()
+"""
+_COLUMNS = """
+    SELECT schema_name, table_name, column_name, data_type, is_nullable, comment
+    FROM duckdb_columns() WHERE NOT internal AND database_name = current_database()
+    ORDER BY schema_name, table_name, column_index
+"""
+_CONSTRAINTS = """
+    SELECT schema_name, table_name, constraint_type, constraint_column_names, expression,
+        referenced_table, referenced_column_names
+    FROM duckdb_constraints() WHERE database_name = current_database()
+    ORDER BY schema_name, table_name, constraint_index
+"""
+_ZONED = "TIMESTAMP WITH TIME ZONE"
+_TYPED = ("DATE", "TIMESTAMP")
+_SEPARATED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+_PARQUET = ".parquet"
+_INTEGERS = ("BIGINT", "HUGEINT", "INTEGER", "DOUBLE")
+# what would be another text, were it read as a number
+_LEADING_ZERO = "^[-+]?0[0-9]"
+
+
+class DuckdbDatabase(SqlDatabase):
+    """A database in a file of DuckDB. See `contract.Database`.
+
+    Raises:
+        MissingExtraError: DuckDB is not installed.
+        SourceError: the file is no database, or another process writes it.
+    """
+
+    kind: ClassVar[str] = "duckdb"
+    # columns are stored apart: looking at one is cheap
+    _scanned: ClassVar[int | None] = None
+
+    def __init__(self, address: Address) -> None:
+        super().__init__(address)
+        try:
+            import duckdb
+        except ImportError:
+            raise MissingExtraError("reading DuckDB, CSV and Parquet", "duckdb") from None
+        self._error = duckdb.Error
+        with self._translated():
+            self._connection = self._opened()
+
+    def close(self) -> None:
+        """Close the database."""
+        self._connection.close()
+
+    def _opened(self) -> duckdb.DuckDBPyConnection:
+        import duckdb
+
+        return duckdb.connect(self._address.location, read_only=True, config=_CONFIG)
+
+    def _errors(self) -> tuple[type[Exception], ...]:
+        return (self._error,)
+
+    def _run(self, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+        with self._limited():
+            return self._connection.execute(sql, list(parameters)).fetchall()
+
+    @contextmanager
+    def _limited(self) -> Iterator[None]:
+        timer = threading.Timer(SECONDS, self._connection.interrupt)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _begin(self) -> None:
+        self._run("BEGIN TRANSACTION", ())
+
+    def _end(self) -> None:
+        self._run("ROLLBACK", ())
+
+    def _describe(self) -> list[Table]:
+        columns: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
+        for schema, table, *column in self._read(_COLUMNS):
+            columns.setdefault((schema, table), []).append(tuple(column))
+        constraints: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
+        for schema, table, *constraint in self._read(_CONSTRAINTS):
+            constraints.setdefault((schema, table), []).append(tuple(constraint))
+        described = []
+        for schema, table, is_view, rows, comment in self._read(_RELATIONS):
+            name = table if schema == "main" else f"{schema}.{table}"
+            self._places[name] = (schema, table)
+            place = (schema, table)
+            described.append(
+                _table(
+                    (schema, name),
+                    columns.get(place, ()),
+                    constraints.get(place, ()),
+                    rows=None if is_view else rows,
+                    comment=comment or "",
+                )
+            )
+        return described
+
+    def _expression(self, column: Column) -> str:
+        name, declared = self._quote(column.name), column.declared.upper()
+        if declared == _ZONED:
+            # the driver needs a library of time zones for what has one
+            name = f"timezone('UTC', {name})"
+        elif _ZONED in declared:
+            return f"CAST({name} AS VARCHAR{'[]' if column.list else ''})"
+        if declared.startswith(_TYPED) and not column.list:
+            return f"CASE WHEN isfinite({name}) THEN {name} END"
+        return f"CAST({name} AS VARCHAR)" if declared == "INTERVAL" else name
+
+    def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
+        if table.is_view or table.rows is None or table.rows <= limit:
+            return self._sample_by_key(table, columns, limit)
+        listed = ", ".join(self._expression(column) for column in columns)
+        spread = [table.rows * number // limit for number in range(limit)]
+        sql = f"SELECT {listed} FROM {self._place(table.name)}"
+        rows = self._read(f"{sql} WHERE rowid IN (SELECT unnest(?))", (spread,))
+        return Sample(rows, whole=False)
+
+
+class FilesDatabase(DuckdbDatabase):
+    """CSV and Parquet files: each is a table; so is a folder within the folder, with its files as
+    parts. See `contract.Database`.
+
+    A CSV is read once, when the folder is opened. A column is of numbers or dates where all its
+    values are; what begins with a zero is a text.
+
+    Raises:
+        MissingExtraError: DuckDB is not installed.
+        SourceError: there are no such files, or one is broken.
+    """
+
+    def _opened(self) -> duckdb.DuckDBPyConnection:
+        import duckdb
+
+        self._parquet: dict[str, int] = {}
+        connection = duckdb.connect(":memory:", config=_CONFIG)
+        try:
+            self._load(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _load(self, connection: duckdb.DuckDBPyConnection) -> None:
+        tables = _tables_of(Path(self._address.location))
+        if not tables:
+            raise SourceError(
+                f"{self._address.location} has no CSV or Parquet files",
+                uri=self.address,
+                remedy="give the folder that they are in",
+            )
+        for name, paths in tables.items():
+            listed = [str(path) for path in paths]
+            try:
+                if paths[0].suffix.lower() == _PARQUET:
+                    self._add_parquet(connection, name, listed)
+                else:
+                    _add_separated(connection, self._quote(name), listed)
+            except self._error as error:
+                first = str(error).partition("\n")[0]
+                raise SourceError(f"{listed[0]}: {first[:300]}", uri=listed[0]) from None
+
+    def _add_parquet(
+        self, connection: duckdb.DuckDBPyConnection, name: str, paths: list[str]
+    ) -> None:
+        files = ", ".join(_text(path) for path in paths)
+        connection.execute(
+            f"CREATE VIEW {self._quote(name)} AS "
+            f"SELECT * FROM read_parquet([{files}], union_by_name = true)"
+        )
+        sizes = f"SELECT sum(num_rows) FROM parquet_file_metadata([{files}])"
+        row = connection.execute(sizes).fetchone()
+        self._parquet[name] = int(row[0] or 0) if row else 0
+
+    def _describe(self) -> list[Table]:
+        from msgspec.structs import replace
+
+        return [
+            replace(table, rows=self._parquet[table.name], is_view=False)
+            if table.name in self._parquet
+            else table
+            for table in super()._describe()
+        ]
+
+    def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
+        if table.name not in self._parquet or (table.rows or 0) <= limit:
+            return super()._sample(table, columns, limit)
+        listed = ", ".join(self._expression(column) for column in columns)
+        # parts of files, the same ones each time
+        share = 100 * limit / (table.rows or 1)
+        sampled = f"TABLESAMPLE system({share:f}%) REPEATABLE (1)"
+        rows = self._read(f"SELECT {listed} FROM {self._place(table.name)} {sampled}")
+        return Sample(rows or super()._sample_by_key(table, columns, limit).rows, whole=False)
+
+
+def _table(
+    place: tuple[str, str],
+    columns: Sequence[tuple[Any, ...]],
+    constraints: Sequence[tuple[Any, ...]],
+    *,
+    rows: int | None,
+    comment: str,
+) -> Table:
+    schema, name = place
+    key: tuple[str, ...] = ()
+    unique, foreign = [], []
+    allowed: dict[str, tuple[str, ...]] = {}
+    for type_, of, expression, target, target_columns in constraints:
+        if type_ == "PRIMARY KEY":
+            key = tuple(of)
+        elif type_ == "UNIQUE":
+            unique.append(tuple(of))
+        elif type_ == "CHECK":
+            allowed |= allowed_values(str(expression), "duckdb")
+        elif type_ == "FOREIGN KEY":
+            target = target if schema == "main" else f"{schema}.{target}"
+            one = ForeignKey(columns=tuple(of), target=target, target_columns=tuple(target_columns))
+            foreign.append(one)
+    in_keys = {*key, *(column for one in foreign for column in one.columns)}
+    return Table(
+        name=name,
+        columns=tuple(_column(column, column[0] in in_keys, allowed) for column in columns),
+        primary_key=key,
+        unique=tuple(unique),
+        foreign_keys=tuple(foreign),
+        indexed=(key, *unique) if key else tuple(unique),
+        rows=rows,
+        is_view=rows is None,
+        comment=comment,
+    )
+
+
+def _column(said: tuple[Any, ...], is_key: bool, allowed: dict[str, tuple[str, ...]]) -> Column:
+    name, declared, nullable, comment = said
+    type_ = read_type(declared, is_key=is_key)
+    values = type_.values or allowed.get(name.casefold(), ())
+    return Column(
+        name=name,
+        kind="enum" if values else type_.kind,
+        list=type_.list,
+        declared=declared,
+        nullable=nullable,
+        values=values,
+        comment=comment or "",
+    )
+
+
+def _tables_of(place: Path) -> dict[str, list[Path]]:
+    """The files that each table consists of."""
+    if place.is_file():
+        return {_stem(place): [place]}
+    found: dict[str, list[Path]] = {}
+    for path in sorted(place.iterdir()):
+        if path.is_dir():
+            parts = _parts(path)
+            if parts:
+                found[path.name] = parts
+        elif _is_table(path):
+            # orders.csv beside orders.parquet
+            name = path.name if _stem(path) in found else _stem(path)
+            found[name] = [path]
+    return found
+
+
+def _parts(folder: Path) -> list[Path]:
+    """The files of one kind in a folder: of Parquet, if there are any."""
+    files = [path for path in sorted(folder.iterdir()) if _is_table(path)]
+    parquet = [path for path in files if path.suffix.lower() == _PARQUET]
+    return parquet or files
+
+
+def _is_table(path: Path) -> bool:
+    return path.is_file() and path.name.lower().endswith((*_SEPARATED, _PARQUET))
+
+
+def _stem(path: Path) -> str:
+    name = path.name
+    for suffix in (".gz", ".csv", ".tsv", _PARQUET):
+        if name.lower().endswith(suffix):
+            name = name[: -len(suffix)]
+    return name
+
+
+def _add_separated(connection: duckdb.DuckDBPyConnection, table: str, paths: list[str]) -> None:
+    files = f"[{', '.join(_text(path) for path in paths)}]"
+    source = f"read_csv({files}, union_by_name = true, sample_size = -1"
+    types = {}
+    for name, type_, *_ in connection.execute(f"DESCRIBE SELECT * FROM {source})").fetchall():
+        if type_ in _INTEGERS:
+            quoted = '"' + name.replace('"', '""') + '"'
+            found = connection.execute(
+                f"SELECT 1 FROM {source}, all_varchar = true) "
+                f"WHERE regexp_matches({quoted}, '{_LEADING_ZERO}') LIMIT 1"
+            ).fetchone()
+            if found:
+                types[name] = "VARCHAR"
+    if types:
+        listed = ", ".join(f"{_text(name)}: '{type_}'" for name, type_ in types.items())
+        source += f", types = {{{listed}}}"
+    connection.execute(f"CREATE TABLE {table} AS SELECT * FROM {source})")
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,146 @@
+"""DuckDB, and folders of CSV and Parquet, read as databases that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from remloom.errors import SettingsError, SourceError
+from remloom.schema.databases.contract import Database, ForeignKey
+from remloom.schema.databases.opening import open_database
+from remloom.settings import Settings, source_password
+
+
+@pytest.fixture
+def opened() -> Iterator[list[Database]]:
+    """What is closed at the end."""
+    opened: list[Database] = []
+    yield opened
+    for database in opened:
+        database.close()
+
+
+def test_duckdb_is_described_and_read(tmp_path: Path, opened: list[Database]) -> None:
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        for statement in (
+            "CREATE TABLE a (id INT PRIMARY KEY, code VARCHAR UNIQUE, time TIMESTAMPTZ,"
+            " mood ENUM('sad', 'ok'), tags VARCHAR[], s STRUCT(n INT), day DATE, photo BLOB,"
+            " span INTERVAL, stage VARCHAR CHECK (stage IN ('new', 'won')))",
+            "INSERT INTO a VALUES (1, 'x', '2024-01-01 10:00+02', 'ok', ['t'], {'n': 1},"
+            " 'infinity', '\\x00'::BLOB, INTERVAL 90 MINUTE, 'won')",
+            "CREATE SCHEMA sales",
+            "CREATE TABLE sales.b (x INT, y INT, price DECIMAL(9, 2), PRIMARY KEY (x, y))",
+            "INSERT INTO sales.b VALUES (1, 2, 1.5), (1, 1, NULL), (0, 9, 2)",
+            "CREATE TABLE c (a_id INT REFERENCES a (id), ratio DOUBLE)",
+            "INSERT INTO c VALUES (1, 'nan')",
+            "CREATE VIEW v AS SELECT code FROM a",
+            "COMMENT ON TABLE a IS 'All kinds'",
+        ):
+            connection.execute(statement)
+    database = open_database(str(path))
+    opened.append(database)
+    tables = {table.name: table for table in database.tables()}
+    assert set(tables) == {"a", "sales.b", "c", "v"}
+    a, b, c = tables["a"], tables["sales.b"], tables["c"]
+    assert (a.comment, a.rows, a.unique) == ("All kinds", 1, (("code",),))
+    assert {column.name: column.values for column in a.columns if column.values} == {
+        "mood": ("sad", "ok"),
+        "stage": ("new", "won"),
+    }
+    assert c.foreign_keys == (ForeignKey(columns=("a_id",), target="a", target_columns=("id",)),)
+    assert tables["v"].is_view
+    names = [column.name for column in a.columns]
+    assert database.rows(a, names, after=None, limit=9) == [
+        (
+            1, "x", datetime(2024, 1, 1, 8, tzinfo=UTC), "ok", ["t"], {"n": 1}, None, None,
+            "01:30:00", "won",
+        )
+    ]  # fmt: skip
+    assert database.rows(b, ["x", "y", "price"], after=(0, 9), limit=9) == [
+        (1, 1, None),
+        (1, 2, Decimal("1.50")),
+    ]
+    assert database.rows(c, ["ratio"], after=None, limit=9) == [(None,)]
+    assert database.count_contained("sales.b", ["x", "y"], [(1, 2), (1, 3)]) == 1
+
+
+def test_a_large_table_of_duckdb_is_sampled(tmp_path: Path, opened: list[Database]) -> None:
+    path = tmp_path / "large.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE t AS SELECT range AS id, 'x' AS x FROM range(300000)")
+    database = open_database(f"duckdb:///{path}")
+    opened.append(database)
+    (table,) = database.tables()
+    profile = database.profile(table, 20_000)
+    assert (profile.sampled, profile.rows, profile.whole) == (3000, 300_000, False)
+    assert profile.columns[0].highest > 290_000
+
+
+def test_a_folder_of_files_is_a_database(tmp_path: Path, opened: list[Database]) -> None:
+    (tmp_path / "customers.csv").write_text(
+        "id,zip,name,since\n1,00501,Ann,2024-02-29\n2,10115,,\n"
+    )
+    (tmp_path / "notes.txt").write_text("not a table")
+    (tmp_path / "it's.tsv").write_text("a\tb\n1\tx y\n")
+    (tmp_path / "orders").mkdir()
+    with duckdb.connect() as connection:
+        for part in range(2):
+            connection.execute(
+                f"COPY (SELECT {part} + range AS id, {{'n': 1}} AS data FROM range(1000))"
+                f" TO '{tmp_path}/orders/{part}.parquet' (FORMAT parquet)"
+            )
+    for url in (f"csv:///{tmp_path}", str(tmp_path)):
+        database = open_database(url)
+        opened.append(database)
+        tables = {table.name: table for table in database.tables()}
+        assert {name: table.rows for name, table in tables.items()} == {
+            "customers": 2,
+            "it's": 1,
+            "orders": 2000,
+        }
+        customers = tables["customers"]
+        assert [column.kind for column in customers.columns] == [
+            "integer", "string", "string", "date",
+        ]  # fmt: skip
+        names = ["id", "zip", "name", "since"]
+        assert database.rows(customers, names, after=(1,), limit=5) == [(2, "10115", None, None)]
+        first = database.rows(customers, names, after=None, limit=1)
+        assert first == [(1, "00501", "Ann", date(2024, 2, 29))]
+        assert database.count(tables["orders"]) == 2000
+        assert database.profile(tables["orders"], 1000).sampled >= 1000
+        assert database.rows(tables["orders"], ["data"], after=None, limit=1) == [({"n": 1},)]
+
+
+def test_broken_and_missing_files_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="no CSV or Parquet"):
+        open_database(str(tmp_path))
+    (tmp_path / "t.parquet").write_bytes(b"PAR1 is how it begins, and no more")
+    with pytest.raises(SourceError, match=r"t\.parquet"):
+        open_database(f"parquet:///{tmp_path}/t.parquet")
+    (tmp_path / "x.duckdb").write_bytes(b"12345678DUCK" + b"\0" * 100)
+    with pytest.raises(SourceError, match="duckdb"):
+        open_database(str(tmp_path / "x.duckdb"))
+
+
+def test_a_password_may_be_a_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "password"
+    file.write_text("s3cret\n")
+    file.chmod(0o600)
+    monkeypatch.setenv("REMLOOM_SOURCE_MY_CRM", f"file:{file}")
+    Settings.load(home=str(tmp_path))
+    password = source_password("my-crm")
+    assert password == f"file:{file}"
+    with pytest.raises(SourceError) as caught:
+        open_database("mysql://me@127.0.0.1:1/crm", password=password)
+    assert "s3cret" not in str(caught.value)
+    with pytest.raises(SettingsError, match="cannot be read"):
+        open_database("mysql://me@127.0.0.1:1/crm", password=f"file:{tmp_path}/none")
+    value: Any = source_password("other")
+    assert value is None
