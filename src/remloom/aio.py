@@ -362,6 +362,9 @@ class AsyncHome:
     repair = _home_in_thread(Home.repair)
     migrate = _home_in_thread(Home.migrate)
     copy = _home_in_thread(Home.copy)
+    grant = _home_in_thread(Home.grant)
+    grants = _home_in_thread(Home.grants)
+    revoke = _home_in_thread(Home.revoke)
     new_key = _unbound_in_thread(Home.new_key)
 
 

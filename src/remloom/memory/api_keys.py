@@ -13,7 +13,7 @@ import re
 import secrets
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from threading import Lock
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias, get_args
 
@@ -33,6 +33,7 @@ from ..errors import (
 from ..kv import Entry
 from ..store.backends import backend_for
 from ..store.home import tenant_name
+from .arguments import end_of
 from .audit import AuditEntry, AuditLog
 
 if TYPE_CHECKING:
@@ -46,8 +47,6 @@ SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 _NAMESPACE = "api-keys"
 _FORM = re.compile(r"rlm_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
-_LIFETIME = re.compile(r"(\d{1,5})\s*(h|d|w)")
-_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _LONGEST_NAME = 200  # characters
 # compared with where there is no such key, so that both take as long
 _NO_HASH = hashlib.sha256(secrets.token_bytes(32)).hexdigest()
@@ -164,7 +163,7 @@ class ApiKeys:
             tenant=tenant,
             scopes=given,
             created_at=now,
-            expires_at=_end(expires, now),
+            expires_at=end_of(expires, now, "a key"),
         )
         secret = secrets.token_urlsafe(32)
         entry = _entry(_Stored(made, _hash(secret)))
@@ -297,28 +296,6 @@ def _known(scopes: Sequence[str]) -> tuple[Scope, ...]:
             "an API key without scopes may do nothing", remedy=f"give some of {', '.join(SCOPES)}"
         )
     return tuple(scope for scope in SCOPES if scope in scopes)
-
-
-def _end(expires: str, now: datetime) -> datetime | None:
-    """Read when a key ends."""
-    if not expires.strip():
-        return None
-    lasting = _LIFETIME.fullmatch(expires.strip())
-    try:
-        if lasting:
-            end = now + int(lasting[1]) * _UNITS[lasting[2]]
-        else:
-            end = datetime.fromisoformat(expires.strip())
-    except (ValueError, OverflowError):
-        raise InvalidInputError(
-            f"{expires!r:.50} is no time", remedy="write it like 30d, 12h, or 2027-01-31"
-        ) from None
-    end = end if end.tzinfo is not None else end.replace(tzinfo=UTC)
-    if end <= now:
-        raise InvalidInputError(
-            f"a key that ended at {end.isoformat()} opens nothing", remedy="give a time to come"
-        )
-    return end.astimezone(UTC)
 
 
 def _hash(secret: str) -> str:

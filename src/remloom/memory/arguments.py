@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ..errors import InvalidInputError, UnknownNameError
@@ -24,6 +25,7 @@ __all__ = [
     "check_run_kind",
     "check_text",
     "edge_type_names",
+    "end_of",
 ]
 
 _T = TypeVar("_T")
@@ -38,6 +40,8 @@ RUN_KINDS = (
     "normalise",
     "profile",
 )
+_LIFETIME = re.compile(r"(\d{1,5})\s*(h|d|w)")
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 Progress: TypeAlias = Callable[[int, int], None]  # called as progress(done, total)
 
 
@@ -53,6 +57,39 @@ def check_aware(at: datetime) -> None:
         raise InvalidInputError(
             f"{at.isoformat()} is out of range", remedy="give a time of the years 1 to 9999 in UTC"
         ) from error
+
+
+def end_of(text: str, now: datetime, what: str) -> datetime | None:
+    """Read when something ends: a time such as "2027-01-31", or how long it lasts, such as "12h".
+
+    Args:
+        text: empty: never.
+        what: that ends, for the message of an error: "a key".
+
+    Raises:
+        InvalidInputError: it is no time, or is over.
+    """
+    if not text.strip():
+        return None
+    end = _parse_end(text.strip(), now)
+    if end <= now:
+        raise InvalidInputError(
+            f"{what} that ended at {end.isoformat()} is of no use", remedy="give a time to come"
+        )
+    return end.astimezone(UTC)
+
+
+def _parse_end(text: str, now: datetime) -> datetime:
+    lasting = _LIFETIME.fullmatch(text)
+    try:
+        end = (
+            now + int(lasting[1]) * _UNITS[lasting[2]] if lasting else datetime.fromisoformat(text)
+        )
+    except (ValueError, OverflowError):
+        raise InvalidInputError(
+            f"{text!r:.50} is no time", remedy="write it like 30d, 12h, or 2027-01-31"
+        ) from None
+    return end if end.tzinfo is not None else end.replace(tzinfo=UTC)
 
 
 def edge_type_names(edge_types: Sequence[str] | None) -> tuple[str, ...]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from datetime import datetime
 
 import msgspec
 
 from ..model import Copied, Migrated, TenantInfo
+from ..predicates import Predicate
 from ..settings import Settings
 from ..store.backends import backend_for
 from ..store.encryption import new_key
 from .api_keys import ApiKeys
-from .arguments import Progress
+from .arguments import Progress, check_aware
+from .grants import USES, Grant, Grants, Use
 
 __all__ = ["Home"]
 
@@ -55,7 +59,7 @@ class Home:
         backend_for(settings).create(tenant, settings.key)
 
     def delete(self, tenant: str) -> None:
-        """Destroy a tenant: its API keys, its name, its key, then what is in its folder.
+        """Destroy a tenant: its API keys, its grants, its name, its key, then its folder.
 
         Whoever has it open gets StoreClosedError. A deletion that is killed is finished by the next
         who opens or lists a tenant of this home.
@@ -68,6 +72,8 @@ class Home:
         # first: a tenant of this name that is made later is another
         with ApiKeys(settings) as keys:
             keys.revoke_all(tenant)
+        with Grants(settings) as grants:
+            grants.revoke_all(tenant)
         backend_for(settings).delete(tenant)
 
     def adopt(self, tenant: str) -> None:
@@ -156,6 +162,64 @@ class Home:
         return copy_tenant(
             source, msgspec.structs.replace(source, **changes), plain=plain, progress=progress
         )
+
+    def grant(
+        self,
+        tenant: str,
+        *,
+        to: str,
+        may: Sequence[Use] = USES,
+        schemas: Sequence[str] = ("resources",),
+        where: Predicate | str | None = None,
+        until: datetime | str | None = None,
+    ) -> Grant:
+        """Let one tenant find what another remembers, by `Federation`. See docs/federation.md.
+
+        Several grants to one tenant add up. What is outside of them is neither shown nor counted.
+
+        Args:
+            tenant: that gives it.
+            to: the tenant that may ask.
+            may: how it may ask: lookup, search, recall.
+            schemas: whose records it may find.
+            where: only records for which this holds.
+            until: a time, or how long: "12h", "30d", "4w"; default until it is revoked.
+
+        Raises:
+            TenantNotFoundError: one of the two does not exist.
+            UnknownNameError: a use, a schema, or a field of a schema, that does not exist.
+            InvalidInputError: it would be of no use.
+            WrongKeyError: the key does not open the tenant that gives it.
+        """
+        if isinstance(until, datetime):
+            check_aware(until)
+            until = until.isoformat()
+        with Grants(self._settings()) as grants:
+            return grants.add(
+                to, tenant=tenant, may=may, schemas=schemas, where=where, until=until or ""
+            )
+
+    def grants(self, tenant: str = "", *, to: str = "") -> list[Grant]:
+        """List the grants that were not revoked, newest first; those that have ended too.
+
+        Args:
+            tenant: that gave them; default every one.
+            to: the tenant that received them; default every one.
+        """
+        with Grants(self._settings()) as grants:
+            return grants.list(tenant, to=to)
+
+    def revoke(self, tenant: str, *, to: str, id: str = "") -> int:
+        """End what a tenant granted another, from the next question on; returns how many grants.
+
+        Args:
+            id: of one grant; default all to that tenant.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        with Grants(self._settings()) as grants:
+            return grants.revoke(to, tenant=tenant, id=id)
 
     @staticmethod
     def new_key(file: str | os.PathLike[str] | None = None) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
+from ..federation.federation import OWN_OPTIONS, Federation
 from ..memory.admin import Admin
 from ..memory.api_keys import ApiKeys
 from ..memory.dreams import Dreams
+from ..memory.grants import Grants
 from ..memory.home import Home
 from ..memory.jobs import Jobs
 from ..memory.profiles import Profiles
@@ -23,6 +25,8 @@ _dreams = partial(derive, of=Dreams, noun="dreams")
 _admin = partial(derive, of=Admin, noun="admin")
 _home = partial(derive, of=Home, needs="home")
 _keys = partial(derive, of=ApiKeys, needs="keys")
+_grants = partial(derive, of=Grants, needs="grants")
+_across = partial(derive, of=Federation, needs="federation")
 
 _WRITING = (
     derive("write", "POST /v1/write", "write"),
@@ -156,6 +160,22 @@ _KEYS = (
     _keys("revoke_key", "DELETE /v1/keys/{id}", "admin", method="revoke", destructive=True),
 )
 
+_GRANTS = (
+    _grants("create_grant", "POST /v1/grants", "admin", method="add"),
+    _grants("list_grants", "GET /v1/grants", "admin", method="list"),
+    _grants("revoke_grant", "DELETE /v1/grants", "admin", method="revoke", destructive=True),
+)
+_ACROSS = (
+    _across("list_received_grants", "GET /v1/across/grants", "read", method="grants"),
+    _across("lookup_across", "POST /v1/across/lookup", "read", method="lookup"),
+    _across("search_across", "POST /v1/across/search", "read", method="search"),
+    _across("search_text_across", "POST /v1/across/search/text", "read", method="search_text"),
+    _across("recall_across", "POST /v1/across/recall", "read", method="recall", skip=OWN_OPTIONS),
+    _across(
+        "context_across", "POST /v1/across/context", "read", method="context", skip=OWN_OPTIONS
+    ),
+)
+
 METHODS: tuple[Operation, ...] = (
     *_WRITING,
     *_FORGETTING,
@@ -167,4 +187,6 @@ METHODS: tuple[Operation, ...] = (
     *_CHORES,
     *_HOME,
     *_KEYS,
+    *_GRANTS,
+    *_ACROSS,
 )

@@ -11,9 +11,9 @@ from ..memory.api_keys import Scope
 
 __all__ = ["Hints", "Needs", "Operation", "Progress", "Route", "Scope"]
 
-# what `does` is given first: an opened `Memory`, the `Home` of all tenants, or the `ApiKeys` that
-# whoever calls may see
-Needs: TypeAlias = Literal["memory", "home", "keys"]
+# what `does` is given first: an opened `Memory`, the `Home` of all tenants, the `ApiKeys` or
+# `Grants` that whoever calls may see, or the `Federation` of those that let them ask
+Needs: TypeAlias = Literal["memory", "home", "keys", "grants", "federation"]
 # called with what a long operation reports on its way: counts, or a value of its own
 Progress: TypeAlias = Callable[..., None]
 

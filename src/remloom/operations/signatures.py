@@ -9,6 +9,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Annotated, Any, Literal, Union
 
 import msgspec
@@ -132,6 +133,7 @@ def derive(
         return getattr(owner, attribute)(*given, **arguments)
 
     reads = scope == "read"
+    is_its_own = issubclass(of, OfMemory) or needs == "federation"
     return Operation(
         name=name,
         takes=_takes(name, signature, hints, skip),
@@ -144,7 +146,7 @@ def derive(
         description=describe(function),
         route=Route.parse(route),
         needs=needs,
-        method="" if issubclass(of, OfMemory) else f"{noun}.{attribute}" if noun else attribute,
+        method="" if is_its_own else f"{noun}.{attribute}" if noun else attribute,
         documented=function,
         is_long=is_long,
     )
@@ -287,7 +289,9 @@ def _rest_of(signature: inspect.Signature, kind: Any) -> str:
 
 
 def _plain(default: Any) -> Any:
-    return list(default) if isinstance(default, tuple) else default
+    if not isinstance(default, tuple):
+        return default
+    return msgspec.field(default_factory=partial(list, default)) if default else []
 
 
 def _fields_of(values: Struct) -> list[tuple[str, Any]]:

@@ -30,8 +30,12 @@ class Caller(Struct, frozen=True, kw_only=True):
 
     def may(self, operation: Operation) -> bool:
         """Whether it may call an operation; what it may not is not shown to it either."""
-        concerns_all = operation.needs == "home"
-        return operation.scope in self.scopes and (self.of_home or not concerns_all)
+        if operation.needs == "home":
+            is_fitting = self.of_home
+        else:
+            # who asks others is one tenant: a key of all of them is nobody's
+            is_fitting = operation.needs != "federation" or not self.of_home
+        return operation.scope in self.scopes and is_fitting
 
     def check(self, operation: Operation, values: Struct | None = None) -> None:
         """Refuse an operation that it may not call.
@@ -52,6 +56,12 @@ class Caller(Struct, frozen=True, kw_only=True):
                     remedy=f"ask for a key with it: remloom keys create --scopes {scope}",
                     scope=scope,
                 )
+        if operation.needs == "federation" and self.of_home:
+            raise ForbiddenError(
+                f"this key may not {operation.name}: it is of no tenant, and others granted it "
+                "nothing",
+                remedy="use a key of the tenant that asks",
+            )
         if not self.may(operation):
             raise ForbiddenError(
                 f"this key may not {operation.name}: it is of tenant {self.tenant!r} alone",

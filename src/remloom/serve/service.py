@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio import CapacityLimiter, to_thread
 from msgspec import Struct
 
 from ..errors import BusyError, TimeLimitError
+from ..federation import Federation
 from ..memory.api_keys import SCOPES, ApiKeys
 from ..memory.audit import AuditEntry
+from ..memory.grants import Grants
 from ..memory.home import Home
+from ..memory.memory import Memory
 from ..operations import Operation, Progress
 from ..settings import Settings
 from ..telemetry import memory_span
@@ -25,6 +29,9 @@ from .guard.authentication import Authentication
 from .guard.oauth import open_tokens
 from .metrics import Metrics
 from .tenants import Tenants
+
+if TYPE_CHECKING:
+    from ..store.contract import Store
 
 __all__ = ["Service"]
 
@@ -49,6 +56,7 @@ class Service:
         self.tenants = tenants or Tenants(settings)
         self.metrics = Metrics(self.tenants)
         self.keys = ApiKeys(settings)
+        self._grants = Grants(settings)
         self.authentication = Authentication(
             self.keys, open_tokens(settings), is_local="://" not in settings.home
         )
@@ -119,6 +127,7 @@ class Service:
     def close(self) -> None:
         """Close every memory that is open."""
         self.tenants.close()
+        self._grants.close()
         self.keys.close()
 
     def _limiter(self, operation: Operation) -> CapacityLimiter:
@@ -150,13 +159,16 @@ class Service:
         progress: Progress | None,
         is_noted: bool,
     ) -> Any:
-        if operation.needs == "memory":
-            with self.tenants.opened(caller.tenant) as memory:
+        if operation.needs in ("memory", "federation"):
+            with (
+                self.tenants.opened(caller.tenant) as memory,
+                self._asked(operation, caller.tenant, memory) as asked,
+            ):
                 call = AuditedCall(caller, operation, values)
                 span = memory_span(operation.method or operation.name, caller.tenant)
                 try:
                     with span as told:
-                        value = operation.does(memory, values, progress)
+                        value = operation.does(asked, values, progress)
                         if told is not None:
                             told.returned(value)
                 except BaseException as error:
@@ -177,13 +189,33 @@ class Service:
     def _do_of_home(
         self, caller: Caller, operation: Operation, values: Struct, progress: Progress | None
     ) -> Any:
-        """Do what concerns the home, or its keys, and no memory."""
+        """Do what concerns the home, its keys or its grants, and no memory."""
         if operation.needs == "home":
             return operation.does(self._home(), values, progress)
+        if operation.needs == "grants":
+            with Grants(self.settings, tenant=caller.tenant) as grants:
+                return operation.does(grants, values, progress)
         scopes = SCOPES if caller.of_home else caller.scopes
         # a key of all tenants that names one sees that one's
         with ApiKeys(self.settings, tenant=caller.tenant, scopes=scopes) as keys:
             return operation.does(keys, values, progress)
+
+    @contextmanager
+    def _asked(
+        self, operation: Operation, tenant: str, memory: Memory
+    ) -> Iterator[Memory | Federation]:
+        """Give what an operation asks: the caller's memory, or those that others let it ask."""
+        if operation.needs == "memory":
+            yield memory
+            return
+        embedder = partial(getattr, memory.admin, "embedder")
+        with Federation(tenant, self._grants, self._opened_store, embedder) as federation:
+            yield federation
+
+    @contextmanager
+    def _opened_store(self, tenant: str) -> Iterator[Store]:
+        with self.tenants.opened(tenant) as memory:
+            yield memory.admin.store
 
     def _note(self, entry: AuditEntry, operation: Operation, tenant: str) -> None:
         self.tenants.note(tenant, entry, at_once=is_grave(operation))

@@ -68,6 +68,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "query": "queries",
         "show": "records",
     },
+    "Share": {"grant": "grants", "grants": "grants", "revoke": "grants"},
     "Dream": {
         "learn": "dream",
         "dream": "dream",

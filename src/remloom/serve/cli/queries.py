@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from click import Choice, argument, option
 
 from ...errors import InvalidInputError
+from .across import across_option, open_across, show_across
 from .app import Call, command
 from .times import Time
 
@@ -34,12 +35,19 @@ STRATEGIES = ("breadth-first", "depth-first")
     metavar="TIME",
     help="What had these names then, as it was, such as 2025-01-15.",
 )
-def lookup(call: Call, labels: tuple[str, ...], as_of: datetime | None) -> None:
+@across_option
+def lookup(call: Call, labels: tuple[str, ...], as_of: datetime | None, across: str | None) -> None:
     """Find records by their exact names or aliases.
 
     Case, spaces, hyphens and underscores do not matter. When there is no such record, the nearest
     names are suggested.
     """
+    if across is not None:
+        if as_of is not None:
+            raise InvalidInputError("other tenants are asked as they are now", remedy="no --as-of")
+        with open_across(call, across) as others:
+            show_across(call, others.lookup(*labels))
+        return
     _ask(call, lambda memory: memory.lookup(*labels, as_of=as_of))
 
 
@@ -67,6 +75,7 @@ def fuzzy(call: Call, text: str, type: str | None, threshold: float, limit: int)
     is_flag=True,
     help="Match words (BM25), not meaning: quick, needs no model.",
 )
+@across_option
 def search(
     call: Call,
     text: str,
@@ -75,6 +84,7 @@ def search(
     min_score: float | None,
     limit: int,
     by_words: bool,
+    across: str | None,
 ) -> None:
     """Find records by meaning, or with --text by words.
 
@@ -84,6 +94,16 @@ def search(
         raise InvalidInputError(
             "--min is a cosine, and --text has none", remedy="leave out --min or --text"
         )
+    if across is not None:
+        if min_score is not None:
+            raise InvalidInputError("--min does not go with --across", remedy="leave it out")
+        with open_across(call, across) as others:
+            if by_words:
+                found = others.search_text(text, schema=schema, where=where, limit=limit)
+            else:
+                found = others.search(text, schema=schema or "resources", where=where, limit=limit)
+        show_across(call, found)
+        return
 
     def ask(memory: Memory) -> Answer:
         if by_words:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from click import Choice, argument, option
 
 from ...errors import InvalidInputError
+from .across import across_option, open_across, show_across
 from .app import Call, command, model_option
 from .terminal import echo
 from .times import Time
@@ -73,6 +74,7 @@ MODES = ("auto", "hybrid", "temporal", "contextual", "iterated")
 @option(
     "--context", "as_context", is_flag=True, help="Print the text for a prompt instead of a list."
 )
+@across_option
 def recall(
     call: Call,
     question: str,
@@ -91,30 +93,40 @@ def recall(
     anyway: bool,
     explain: bool,
     as_context: bool,
+    across: str | None,
 ) -> None:
     """Ask in plain words: what answers the question, best first.
 
     By words, meaning, names and relations together, minding the time that the question names. When
     nothing answers, it says so.
     """
+    from ...retrieve.options import RecallOptions
+
+    options = RecallOptions(
+        limit=limit,
+        budget_tokens=budget,
+        mode=mode,
+        history=said,
+        now=now,
+        where=where,
+        exclude=exclude,
+        hops=hops,
+        neighbours=neighbours,
+        preferences=dict(map(_parse_preference, prefer)),
+        half_life=half_life,
+        rerank=rerank,
+        abstain=not anyway,
+        explain=explain,
+    )
+    if across is not None:
+        with open_across(call, across) as others:
+            if as_context and not call.json:
+                echo(others.context(question, options), nl=False)
+            else:
+                show_across(call, others.recall(question, options))
+        return
     with call.open() as memory:
-        recalled = memory.recall(
-            question,
-            limit=limit,
-            budget_tokens=budget,
-            mode=mode,
-            history=said,
-            now=now,
-            where=where,
-            exclude=exclude,
-            hops=hops,
-            neighbours=neighbours,
-            preferences=dict(map(_parse_preference, prefer)),
-            half_life=half_life,
-            rerank=rerank,
-            abstain=not anyway,
-            explain=explain,
-        )
+        recalled = memory.recall(question, options)
     # JSON has the text too, beside all else
     if as_context and not call.json:
         from ...retrieve.prompt_context import text_of

@@ -1,0 +1,309 @@
+"""The federation: one tenant's questions to all that let it ask."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self, Unpack, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from ..embed import check_name, load
+from ..embed.known_models import model_card_of
+from ..embed.model_card import ModelCard
+from ..errors import EmbedderError, InvalidInputError, UnknownNameError
+from ..memory.grants import Grants
+from ..memory.queries import parse_condition
+from ..memory.recall import CONTEXT_HITS, CONTEXT_TOKENS
+from ..model import LookupReport, Recall
+from ..predicates import Predicate
+from ..query.duplicates import search_distinct
+from ..query.executor import Executor
+from ..query.statements import Lookup, Search, TextSearch
+from ..retrieve import Recaller
+from ..retrieve.options import RecallOptions
+from ..retrieve.prompt_context import text_of, within_budget
+from ..retrieve.recall import PARTS
+from ..settings import Settings
+from ..store.contract import Store
+from ..store.home import tenant_name
+from ..store.results import Match
+from ..store.specs import SearchSpec
+from .answer import FederatedAnswer, ReceivedGrant
+from .asking import Asked, Asker, Found
+from .granted import GrantedStore
+from .grantors import Grantors, Opening
+from .merge import merge_by_rank
+from .query_vectors import QueryVectors
+
+if TYPE_CHECKING:
+    from ..embed.contract import Embedder
+    from ..retrieve.options import RecallChanges
+
+__all__ = ["OWN_OPTIONS", "Federation"]
+
+# options of recall that are of one's own memory alone
+OWN_OPTIONS = ("profile", "rerank", "explain")
+
+
+class Federation:
+    """What other tenants of a home let one find. Any thread may ask; it writes nothing of records.
+
+    A tenant that granted nothing is not named. Nothing is kept between two questions: a grant that
+    has ended or was revoked is not in force at the next one.
+
+    >>> from remloom import Home, Memory, Resource
+    >>> Home(home).create("sales")
+    >>> with Memory.open(home, tenant="legal", embedder="none") as legal:
+    ...     _ = legal.write([Resource(uri="terms.md", content="Payment is due in 30 days.")])
+    >>> _ = Home(home).grant("legal", to="sales")
+    >>> with Federation.open(home, as_tenant="sales", embedder="none") as others:
+    ...     answer = others.search_text("payment due")
+    >>> [(hit.tenant, hit.content) for hit in answer.hits]
+    [('legal', 'Payment is due in 30 days.')]
+    """
+
+    def __init__(
+        self,
+        as_tenant: str,
+        grants: Grants,
+        opening: Opening,
+        embedder: Callable[[], Embedder | None],
+        tenants: Sequence[str] | None = None,
+    ) -> None:
+        self._asker = Asker(tenant_name(as_tenant), grants, opening, tenants)
+        self._embedder = embedder
+        self._closing: list[Callable[[], None]] = [self._asker.close]
+
+    @classmethod
+    def open(
+        cls,
+        home_or_url: str | os.PathLike[str] | None = None,
+        *,
+        as_tenant: str,
+        tenants: Sequence[str] | None = None,
+        key: str | None = None,
+        embedder: Embedder | str | None = None,
+        settings: Settings | None = None,
+    ) -> Self:
+        """Open what the tenants of a home let one of them find.
+
+        Args:
+            home_or_url: the folder, or `postgresql://…`; default the setting `home`.
+            as_tenant: who asks.
+            tenants: whom; default all that granted something.
+            key: the master key of encrypted tenants; default the setting `key`.
+            embedder: of questions; default the setting `embedder`.
+            settings: all settings as one value.
+        """
+        given = {"home": None if home_or_url is None else os.fspath(home_or_url), "key": key}
+        if settings is None:
+            settings = Settings.load(**given, tenant=as_tenant)
+        else:
+            changes = {name: value for name, value in given.items() if value is not None}
+            settings = msgspec.structs.replace(settings, **changes)
+        name = settings.embedder if embedder is None else embedder
+        if isinstance(name, str):
+            check_name(name)
+        loaded: list[Embedder | None] = []
+
+        def embedder_of() -> Embedder | None:
+            if not isinstance(name, str):
+                return name
+            if not loaded:
+                loaded.append(load(name, settings))
+            return loaded[0]
+
+        grants, grantors = Grants(settings), Grantors(settings)
+        federation = cls(as_tenant, grants, grantors.opened, embedder_of, tenants)
+        federation._closing += [grantors.close, grants.close]
+        return federation
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the files and threads."""
+        while self._closing:
+            self._closing.pop(0)()
+
+    def grants(self) -> list[ReceivedGrant]:
+        """List what others let this tenant find, by tenant."""
+        return self._asker.received()
+
+    def lookup(self, *labels: str) -> FederatedAnswer:
+        """Look up the records that have these names, in every tenant that lets one.
+
+        An entity is found by its name, not by its aliases. When nobody has any of the labels,
+        `suggestions` has the nearest names.
+        """
+
+        def work(view: GrantedStore, _: Store) -> Found:
+            answer = Executor(_as_store(view)).lookup(Lookup(labels))
+            missing = answer.report.missing if isinstance(answer.report, LookupReport) else ()
+            return Found(hits=answer.records, suggestions=answer.suggestions, missing=missing)
+
+        asked = self._asker.ask("lookup", "federation.lookup", work)
+        answer = self._merged(asked)
+        answers = asked.answers.values()
+        missing = [label for label in labels if all(label in one.missing for one in answers)]
+        suggestions = {tenant: one.suggestions for tenant, one in asked.answers.items()}
+        return replace(
+            answer,
+            missing=tuple(missing) if asked.answers else (),
+            suggestions=[] if answer.hits else merge_by_rank(suggestions),
+        )
+
+    def search(
+        self,
+        text: str,
+        *,
+        schema: str = "resources",
+        where: Predicate | str | None = None,
+        limit: int = 10,
+    ) -> FederatedAnswer:
+        """Find records of a schema by meaning.
+
+        Raises:
+            EmbedderError: there is no embedder.
+            ForbiddenError: `where` asks for a field that is not shown.
+        """
+        condition = parse_condition(where)
+        if self._embedder() is None:
+            raise EmbedderError(
+                "a search by meaning needs an embedder",
+                remedy="open the federation with one, or use search_text",
+            )
+        limit = Search(text, schema, limit=limit).limit
+        vectors = QueryVectors(self._embedder)
+
+        def work(view: GrantedStore, store: Store) -> Found:
+            if schema not in view.schemas:
+                return Found(reason=f"it grants no {schema}")
+            vector = vectors.for_store(store)(text)
+            if vector is None:
+                return Found(reason="it has no vectors")
+            hits = search_distinct(
+                lambda count: view.search.vector(vector, SearchSpec(count, schema, condition)),
+                limit,
+            )
+            return Found(hits=hits)
+
+        return self._merged(self._asker.ask("search", "federation.search", work), limit)
+
+    def search_text(
+        self,
+        text: str,
+        *,
+        schema: str | None = None,
+        where: Predicate | str | None = None,
+        limit: int = 10,
+    ) -> FederatedAnswer:
+        """Find records by their words (BM25), of every schema that was granted.
+
+        Raises:
+            InvalidInputError: the text is blank.
+            ForbiddenError: `where` asks for a field that is not shown.
+        """
+        condition = parse_condition(where)
+        limit = TextSearch(text, limit=limit).limit
+
+        def work(view: GrantedStore, _: Store) -> Found:
+            if schema is not None and schema not in view.schemas:
+                return Found(reason=f"it grants no {schema}")
+
+            def fetch(count: int) -> list[Match]:
+                return view.search.text(text, SearchSpec(count, schema, condition))
+
+            return Found(hits=search_distinct(fetch, limit))
+
+        return self._merged(self._asker.ask("search", "federation.search_text", work), limit)
+
+    def recall(
+        self,
+        question: str,
+        options: RecallOptions | None = None,
+        **changes: Unpack[RecallChanges],
+    ) -> FederatedAnswer:
+        """Recall what answers a question, of the resources, entities and moments that were granted.
+
+        The options are those of `Memory.recall`, but for `profile`, `rerank` and `explain`, which
+        are of one's own memory. Each tenant abstains for itself.
+        """
+        options = _checked(options, changes)
+        vectors = QueryVectors(self._embedder)
+        own = replace(options, budget_tokens=None)
+
+        def work(view: GrantedStore, store: Store) -> Found:
+            recaller = Recaller(_as_store(view), vectors.for_store(store), self._card())
+            recalled = recaller.recall(question, own)
+            return Found(hits=recalled.hits, reason=recalled.reason)
+
+        answer = self._merged(self._asker.ask("recall", "federation.recall", work), options.limit)
+        if options.budget_tokens is None:
+            return answer
+        hits, tokens = within_budget(answer.hits, options.budget_tokens, options.count_tokens)
+        reason = answer.reason
+        if answer.hits and not hits:
+            reason = f"a budget of {options.budget_tokens} tokens holds none of what was found"
+        # each is one of those that were given
+        return replace(answer, hits=cast("list[Any]", hits), tokens=tokens, reason=reason)
+
+    def context(
+        self,
+        question: str,
+        options: RecallOptions | None = None,
+        **changes: Unpack[RecallChanges],
+    ) -> str:
+        """Recall as text for a prompt: quoted passages, each with its tenant and source; by default
+        at most 20 in 1500 tokens. Who did not answer is said at the end."""
+        if options is None:
+            changes = {"limit": CONTEXT_HITS, "budget_tokens": CONTEXT_TOKENS, **changes}
+        elif options.budget_tokens is None:
+            changes = {"budget_tokens": CONTEXT_TOKENS, **changes}
+        answer = self.recall(question, options, **changes)
+        recall = Recall(question=question, hits=list(answer.hits), reason=answer.reason)
+        silent = [f"{tenant} ({why})" for tenant, why in answer.unanswered.items()]
+        return text_of(recall) + (f"Not answered: {'; '.join(silent)}.\n" if silent else "")
+
+    def _card(self) -> ModelCard | None:
+        embedder = self._embedder()
+        return model_card_of(embedder) if embedder is not None else None
+
+    @staticmethod
+    def _merged(asked: Asked, limit: int | None = None) -> FederatedAnswer:
+        lists = {tenant: one.hits for tenant, one in asked.answers.items()}
+        hits = merge_by_rank(lists, limit)
+        reasons = [f"{name}: {one.reason}" for name, one in asked.answers.items() if one.reason]
+        reason = asked.reason or "; ".join(reasons) or "nothing was found"
+        return FederatedAnswer(
+            hits=hits,
+            tenants=tuple(asked.answers),
+            unanswered=asked.unanswered,
+            reason="" if hits else reason,
+        )
+
+
+def _as_store(view: GrantedStore) -> Store:
+    """The view as the store that it stands for: what it lacks is not to be reached by it."""
+    return cast("Store", view)
+
+
+def _checked(options: RecallOptions | None, changes: RecallChanges) -> RecallOptions:
+    for name in changes:
+        if name not in RecallOptions.__struct_fields__:
+            raise UnknownNameError("option", name, RecallOptions.__struct_fields__)
+    options = RecallOptions(**changes) if options is None else replace(options, **changes)
+    for name in OWN_OPTIONS:
+        if getattr(options, name) not in (None, False, "none"):
+            raise InvalidInputError(
+                f"{name} is of one's own memory, not of other tenants'", remedy="leave it out"
+            )
+    for part in options.exclude:
+        if part not in PARTS:
+            raise UnknownNameError("part", str(part), PARTS)
+    return options

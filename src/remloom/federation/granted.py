@@ -1,0 +1,197 @@
+"""A view of a store that has only what was granted: to those who ask, the rest does not exist.
+
+Recall and LOOKUP ask it like any store. Its records show what they say themselves and nothing that
+points to others; it has no edges. What a search would rank by the whole store is ranked by what was
+granted. There is no SQL, no traversal and no writing in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from .. import labels
+from ..model import Entity, Moment, Record, Resource
+from ..predicates import And, In, Predicate, Query
+from ..store.batch import Vector
+from ..store.contract import Store
+from ..store.results import Match
+from ..store.specs import EdgeSpec, NameSpec, SearchSpec
+from .conditions import permitted
+from .scores import names_of, score_names, score_texts
+
+__all__ = ["GrantedStore"]
+
+_AT_ONCE = 500  # ids of one query
+_POOL = 300  # records with words of a question that are ranked anew, at least
+_DEEP = 4  # times the limit, if that is more
+_MOST_NAMES = 200  # names like one that are looked through
+_OFFERED = 0.3  # likeness of them, at least
+
+
+class GrantedStore:
+    """What some grants show of a store. It reads what `Recaller` and `Executor` read of one.
+
+    Args:
+        conditions: for each schema that was granted, which of its records.
+    """
+
+    def __init__(self, store: Store, conditions: Mapping[str, Predicate]) -> None:
+        scope = _Scope(store, conditions)
+        self.schemas = tuple(conditions)
+        self.records = _Records(scope)
+        self.search = _Search(scope)
+        self.graph = _NoGraph()
+        self.vectors = _Vectors(scope)
+
+
+class _Scope:
+    """The store, and which of its records were granted."""
+
+    def __init__(self, store: Store, conditions: Mapping[str, Predicate]) -> None:
+        self.store = store
+        self.conditions = conditions
+
+    def narrowed(self, schema: str, where: Predicate | None) -> Predicate:
+        """The condition of a granted schema, and another one that was asked for."""
+        granted = self.conditions[schema]
+        if where is None:
+            return granted
+        return And((granted, permitted(where, self.store.sql.columns(schema))))
+
+    def among(self, records: Iterable[Record]) -> list[Record]:
+        """The records that were granted, as they are shown, in their order."""
+        records = list(records)
+        by_schema: dict[str, list[str]] = {}
+        for record in records:
+            by_schema.setdefault(record.schema, []).append(record.id)
+        granted: set[str] = set()
+        for schema, ids in by_schema.items():
+            if schema not in self.conditions:
+                continue
+            for start in range(0, len(ids), _AT_ONCE):
+                some = Query().filter(In("id", ids[start : start + _AT_ONCE]))
+                query = some.filter(self.conditions[schema])
+                granted.update(record.id for record in self.store.records.query(schema, query))
+        return [_shown(record) for record in records if record.id in granted]
+
+
+class _Records:
+    def __init__(self, scope: _Scope) -> None:
+        self._scope = scope
+        self._records = scope.store.records
+
+    def get(self, schema: str | None, id: str) -> Record | None:
+        found = self._records.get(schema, id)
+        return next(iter(self._scope.among([found] if found is not None else [])), None)
+
+    def lookup(
+        self, keys: Sequence[str], *, edges: int = 0, as_of: datetime | None = None
+    ) -> dict[str, list[Record]]:
+        found = self._records.lookup(keys, edges=0)
+        every = {record.id: record for some in found.values() for record in some}
+        shown = {record.id: record for record in self._scope.among(every.values())}
+        return {
+            key: [shown[one.id] for one in some if one.id in shown and _goes_by(one, key)]
+            for key, some in found.items()
+        }
+
+    def query(self, schema: str, query: Query) -> list[Record]:
+        if schema not in self._scope.conditions:
+            return []
+        narrowed = replace(query, where=self._scope.narrowed(schema, query.where))
+        return [_shown(record) for record in self._records.query(schema, narrowed)]
+
+    def moments_between(self, start: datetime, end: datetime) -> list[Moment]:
+        found = self._scope.among(self._records.moments_between(start, end))
+        return [moment for moment in found if isinstance(moment, Moment)]
+
+    def complete(self, prefix: str, limit: int) -> list[str]:
+        # the first names of the whole store would crowd out those that were granted
+        return []
+
+
+class _Search:
+    def __init__(self, scope: _Scope) -> None:
+        self._scope = scope
+        self._search = scope.store.search
+
+    def names(self, text: str, spec: NameSpec) -> list[Match]:
+        # names that were not granted take none of the places
+        wide = replace(spec, limit=_MOST_NAMES, threshold=min(_OFFERED, spec.threshold))
+        found = self._scope.among(match.record for match in self._search.names(text, wide))
+        return score_names(text, found, spec.threshold)[: spec.limit]
+
+    def vector(self, vector: Sequence[float], spec: SearchSpec) -> list[Match]:
+        if spec.schema is None or spec.schema not in self._scope.conditions:
+            return []
+        narrowed = replace(spec, where=self._scope.narrowed(spec.schema, spec.where))
+        found = self._search.vector(vector, narrowed)
+        return [replace(match, record=_shown(match.record)) for match in found]
+
+    def text(self, text: str, spec: SearchSpec) -> list[Match]:
+        pool: list[Record] = []
+        for schema in self._scope.conditions:
+            if spec.schema in (None, schema):
+                where = self._scope.narrowed(schema, spec.where)
+                count = max(_POOL, _DEEP * spec.limit)
+                found = self._search.text(text, SearchSpec(count, schema, where))
+                pool += [_shown(match.record) for match in found]
+        return score_texts(text, pool)[: spec.limit]
+
+
+class _NoGraph:
+    """The edges of a memory, none of which is granted."""
+
+    def edge_types(self) -> list[str]:
+        return []
+
+    def count(self, keys: Sequence[str], **_options: Any) -> int:
+        return 0
+
+    def edge_keys(self, spec: EdgeSpec) -> list[Any]:
+        return []
+
+    def edges(self, spec: EdgeSpec) -> list[Any]:
+        return []
+
+
+class _Vectors:
+    def __init__(self, scope: _Scope) -> None:
+        self._scope = scope
+        self._vectors = scope.store.vectors
+
+    def get(self, id: str) -> list[Vector]:
+        record = self._scope.store.records.get(None, id)
+        return self._vectors.get(id) if record is not None and self._scope.among([record]) else []
+
+    def pending(self, limit: int, *, ids: Sequence[str] | None = None) -> list[Any]:
+        # how many texts wait would tell of those that were not granted
+        return []
+
+
+def _goes_by(record: Record, key: str) -> bool:
+    """Whether a key is of a name of the record's own."""
+    return any(labels.key(name) == key for name in names_of(record) if name.strip())
+
+
+def _shown(record: Record) -> Record:
+    """A record without what points to others, or quotes them."""
+    if isinstance(record, Resource):
+        return replace(record, context="", related_entities=(), parents=(), graph_paths=())
+    if isinstance(record, Entity):
+        return replace(record, aliases=(), graph_paths=())
+    if isinstance(record, Moment):
+        present = tuple(replace(person, id="") for person in record.present_persons)
+        return replace(
+            record,
+            present_persons=present,
+            resource_refs=(),
+            entity_refs=(),
+            parent_moment="",
+            graph_paths=(),
+        )
+    return replace(record, related_entities=(), graph_paths=())

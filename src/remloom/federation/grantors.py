@@ -1,0 +1,69 @@
+"""The stores of those who granted something: opened when they are first asked, and kept open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from threading import Lock
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec.structs import replace
+
+from ..errors import StoreClosedError
+from ..store.backends import backend_for
+
+if TYPE_CHECKING:
+    from ..settings import Settings
+    from ..store.contract import Store
+
+__all__ = ["Grantors", "Opening"]
+
+
+class Opening(Protocol):
+    """Gives the store of a tenant, open as long as it is used. Any thread may call it."""
+
+    def __call__(self, tenant: str, /) -> AbstractContextManager[Store]: ...
+
+
+class Grantors:
+    """Opens the tenants of a home, each once."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._stores: dict[str, Store] = {}
+        self._lock = Lock()
+
+    @contextmanager
+    def opened(self, tenant: str) -> Iterator[Store]:
+        """Give the store of a tenant.
+
+        Raises:
+            TenantNotFoundError: there is no such tenant.
+            StoreError: it cannot be opened.
+        """
+        try:
+            yield self._store(tenant)
+        except StoreClosedError:
+            # it was deleted, and whoever comes next finds what stands there now
+            with self._lock:
+                store = self._stores.pop(tenant, None)
+            if store is not None:
+                store.close()
+            raise
+
+    def close(self) -> None:
+        """Close them all."""
+        with self._lock:
+            stores = list(self._stores.values())
+            self._stores.clear()
+        for store in stores:
+            store.close()
+
+    def _store(self, tenant: str) -> Store:
+        with self._lock:
+            store = self._stores.get(tenant)
+            if store is None:
+                settings = replace(self._settings, tenant=tenant)
+                store = backend_for(settings).open(settings, create=False)
+                self._stores[tenant] = store
+            return store

@@ -1,0 +1,324 @@
+"""Asking other tenants: as far as they grant it, and not a word further."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from remloom import Edge, Entity, Home, Memory, Message, Moment, Person, Resource
+from remloom.errors import (
+    EmbedderError,
+    ForbiddenError,
+    InvalidInputError,
+    NotFoundError,
+    TenantNotFoundError,
+    UnknownNameError,
+)
+from remloom.federation import Federation
+from remloom.federation.conditions import UNSHOWN
+from remloom.federation.granted import _shown
+from remloom.memory import grants as grants_module
+from remloom.memory.audit import AuditLog
+from remloom.predicates import Eq, VectorSimilar
+from remloom.settings import Settings
+from remloom.testing.embedder import WordEmbedder
+
+RECORDS = [
+    Resource(uri="terms.md", category="public", content="Payment is due within thirty days."),
+    Resource(uri="cuts.md", category="secret", content="The payment of bonuses ends in May."),
+    Resource(
+        uri="note.md",
+        category="public",
+        content="Alpha ships in June.",
+        related_entities=("Project Omega",),
+    ),
+    Entity(name="Sarah Chen", type="person", aliases=("The Mole",), summary="Leads payment."),
+    Entity(name="Sarah Chan", type="spy", summary="Watches payment."),
+    Moment(
+        name="Kickoff",
+        starts_at=datetime(2025, 3, 3, tzinfo=UTC),
+        ends_at=datetime(2025, 3, 4, tzinfo=UTC),
+        summary="Payment was discussed.",
+        present_persons=(Person(name="Sarah Chen", id="x"),),
+        entity_refs=("Project Omega",),
+    ),
+    Edge(src="Sarah Chen", rel_type="manages", dst="Bob Smith"),
+]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    for tenant in ("legal", "sales", "hr"):
+        Home(tmp_path).create(tenant)
+    with Memory.open(tmp_path, tenant="legal", embedder=WordEmbedder()) as memory:
+        memory.write(RECORDS, wait=True)
+    return tmp_path
+
+
+@pytest.fixture
+def sales(home: Path) -> Iterator[Federation]:
+    with Federation.open(home, as_tenant="sales", embedder=WordEmbedder()) as federation:
+        yield federation
+
+
+def audit_of(home: Path, tenant: str) -> list[tuple[str, str, int]]:
+    with Memory.open(home, tenant=tenant, embedder="none", create=False) as memory:
+        calls = AuditLog(memory.admin.store.kv).calls(100)
+    return [(call.key_id, call.operation, len(call.records)) for call in calls]
+
+
+def test_nobody_is_named_without_a_grant(home: Path, sales: Federation) -> None:
+    answer = sales.search_text("payment")
+    assert (answer.hits, answer.tenants, answer.unanswered) == ([], (), {})
+    assert answer.reason == "nobody has granted 'sales' anything"
+    assert sales.grants() == []
+
+
+def test_one_who_granted_nothing_and_one_who_is_not_there_look_alike(home: Path) -> None:
+    with Federation.open(home, as_tenant="sales", tenants=["legal", "ghost"]) as asking:
+        answer = asking.search_text("payment")
+    assert set(answer.unanswered) == {"legal", "ghost"}
+    assert len(set(answer.unanswered.values())) == 1
+
+
+def test_a_grant_lets_find_what_it_says_and_no_more(home: Path, sales: Federation) -> None:
+    Home(home).grant("legal", to="sales", where=Eq("category", "public"))
+    answer = sales.search_text("payment")
+    assert [(hit.tenant, hit.uri) for hit in answer.hits] == [("legal", "terms.md")]
+    assert answer.hits[0].source == "legal: terms.md"
+    assert [hit.uri for hit in sales.search("payment of bonuses in May").hits][:1] == ["terms.md"]
+    recalled = sales.recall("When is payment due?")
+    assert {hit.uri for hit in recalled.hits} == {"terms.md", "note.md"}
+    assert "cuts.md" not in sales.context("When does the payment of bonuses end?")
+    # another tenant has nothing of it
+    with Federation.open(home, as_tenant="hr", embedder="none") as other:
+        assert other.search_text("payment").hits == []
+
+
+def test_what_is_shown_of_a_record_points_to_no_other(home: Path, sales: Federation) -> None:
+    Home(home).grant("legal", to="sales", schemas=["resources", "entities", "moments"])
+    (entity,) = sales.lookup("sarah chen").hits
+    assert (entity.record.aliases, entity.graph_paths) == ((), ())
+    (note,) = sales.search_text("Alpha ships").hits
+    assert note.record.related_entities == ()
+    (moment,) = sales.search_text("discussed").hits
+    assert (moment.record.entity_refs, moment.record.present_persons[0].id) == ((), "")
+    assert sales.lookup("The Mole").hits == []
+
+
+def test_every_field_is_shown_or_cannot_be_asked_for() -> None:
+    for kind in (Resource, Entity, Moment):
+        values = {
+            name: ("secret",) if name in UNSHOWN else getattr(kind(name="a"), name)
+            for name in kind.__struct_fields__
+            if name not in ("parent_moment", "context", "present_persons", "embedding")
+        }
+        shown = _shown(kind(**values))
+        assert "secret" not in repr(shown), kind
+
+
+def test_suggestions_come_of_what_was_granted(home: Path, sales: Federation) -> None:
+    Home(home).grant("legal", to="sales", schemas="entities", where="type = 'person'")
+    answer = sales.lookup("Sarah Chin")
+    assert answer.hits == []
+    assert [hit.name for hit in answer.suggestions] == ["Sarah Chen"]
+    assert answer.missing == ("Sarah Chin",)
+    # the only person of this name: the spy is not counted
+    assert [hit.name for hit in sales.lookup("Sarah").hits] == ["Sarah Chen"]
+
+
+def test_a_revoked_grant_is_not_in_force_at_the_next_question(
+    home: Path, sales: Federation
+) -> None:
+    grant = Home(home).grant("legal", to="sales")
+    Home(home).grant("legal", to="sales", schemas=["entities"])
+    assert sales.search_text("payment").hits
+    assert Home(home).revoke("legal", to="sales", id=grant.id) == 1
+    assert {hit.schema for hit in sales.search_text("payment").hits} == {"entities"}
+    assert Home(home).revoke("legal", to="sales") == 1
+    assert sales.search_text("payment").hits == []
+    assert Home(home).grants("legal") == []
+    with pytest.raises(NotFoundError, match="granted 'sales' nothing"):
+        Home(home).revoke("legal", to="sales")
+
+
+def test_a_grant_ends_at_its_time(
+    home: Path, sales: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grant = Home(home).grant("legal", to="sales", until="1h")
+    assert grant.until is not None
+    assert sales.search_text("payment").hits
+    later = grant.until + timedelta(seconds=1)
+    monkeypatch.setattr(grants_module.Grant, "holds_at", lambda self, at: self.until > later)
+    assert sales.search_text("payment").hits == []
+    assert sales.grants() == []
+    assert len(Home(home).grants("legal", to="sales")) == 1
+
+
+def test_a_grant_is_for_some_uses(home: Path, sales: Federation) -> None:
+    Home(home).grant("legal", to="sales", may="lookup", schemas="entities")
+    assert sales.lookup("Sarah Chen").hits
+    answer = sales.search_text("payment")
+    assert answer.hits == []
+    assert answer.unanswered == {"legal": "its grants to 'sales' are not for search"}
+
+
+def test_each_use_is_in_the_audit_log_of_the_one_who_granted_it(
+    home: Path, sales: Federation
+) -> None:
+    Home(home).grant("legal", to="sales")
+    sales.search_text("payment")
+    sales.recall("When is payment due?")
+    sales.lookup("nobody")
+    noted = audit_of(home, "legal")
+    assert [(who, what) for who, what, _ in noted] == [
+        ("tenant:sales", "federation.lookup"),
+        ("tenant:sales", "federation.recall"),
+        ("tenant:sales", "federation.search_text"),
+    ]
+    assert noted[-1][2] == 2
+    assert audit_of(home, "sales") == []
+
+
+def test_those_who_ask_cannot_probe_what_they_are_not_shown(home: Path, sales: Federation) -> None:
+    Home(home).grant("legal", to="sales")
+    for field in sorted(UNSHOWN - {"embedding"}):
+        with pytest.raises(ForbiddenError, match="do not show"):
+            sales.search_text("payment", where=f"{field} CONTAINS 'Omega'")
+        with pytest.raises(ForbiddenError, match="do not show"):
+            sales.recall("payment", where=f"NOT ({field}.x = 'Omega' OR category = 'a')")
+    with pytest.raises(ForbiddenError):
+        sales.search("payment", where="source_resource_ids CONTAINS 'x'")
+    with pytest.raises(InvalidInputError, match="VectorSimilar"):
+        sales.search("payment", where=VectorSimilar(query=[1.0]))
+    # whether any record has such a key is not told
+    assert sales.search_text("payment", where="salary > 3").hits == []
+    assert sales.search_text("payment", where="category = 'public'").hits
+
+
+def test_a_turn_is_not_found_by_the_turns_beside_it(home: Path, sales: Federation) -> None:
+    with Memory.open(home, tenant="legal", embedder="none") as memory:
+        turns = [Message(speaker="Ann", text="Do you like the purple submarine?")]
+        turns.append(Message(speaker="Bob", text="Very much."))
+        memory.read_chat(turns, uri="chat:1")
+        assert len(memory.search_text("purple submarine", schema="resources").records) == 2
+    Home(home).grant("legal", to="sales", where="metadata.speaker = 'Bob'")
+    assert sales.search_text("purple submarine").hits == []
+    assert [hit.content for hit in sales.search_text("much").hits] == ["Very much."]
+
+
+def test_answers_of_several_are_merged_by_rank(home: Path, sales: Federation) -> None:
+    with Memory.open(home, tenant="hr", embedder=WordEmbedder()) as memory:
+        texts = ["Payment, payment, payment.", "Payment of travel."]
+        records = [Resource(uri=f"{n}.md", content=text) for n, text in enumerate(texts)]
+        memory.write(records, wait=True)
+    Home(home).grant("legal", to="sales")
+    Home(home).grant("hr", to="sales")
+    hits = sales.search_text("payment").hits
+    assert sorted(hit.tenant for hit in hits[:2]) == ["hr", "legal"]
+    assert sorted(hit.tenant for hit in hits[2:]) == ["hr", "legal"]
+    assert len(sales.search_text("payment", limit=3).hits) == 3
+    text = sales.context("What about payment?")
+    assert "hr: 0.md" in text
+    assert "legal: terms.md" in text
+    assert sales.recall("What about payment?", budget_tokens=60).tokens <= 60
+
+
+def test_what_granted_tenants_ask_is_checked(home: Path, sales: Federation) -> None:
+    Home(home).grant("legal", to="sales")
+    with pytest.raises(InvalidInputError):
+        sales.search_text("  ")
+    with pytest.raises(InvalidInputError, match="profile"):
+        sales.recall("payment", profile=True)
+    with pytest.raises(UnknownNameError):
+        sales.recall("payment", exclude=["nothing"])
+    assert sales.search_text("payment", schema="moments").reason == "legal: it grants no moments"
+    with (
+        Federation.open(home, as_tenant="sales", embedder="none") as without,
+        pytest.raises(EmbedderError),
+    ):
+        without.search("payment")
+
+
+def test_a_grant_that_would_be_of_no_use_is_refused(home: Path) -> None:
+    with pytest.raises(TenantNotFoundError):
+        Home(home).grant("legal", to="nobody")
+    with pytest.raises(TenantNotFoundError):
+        Home(home).grant("nobody", to="sales")
+    with pytest.raises(InvalidInputError, match="without a grant"):
+        Home(home).grant("sales", to="sales")
+    with pytest.raises(UnknownNameError):
+        Home(home).grant("legal", to="sales", may=["write"])
+    with pytest.raises(UnknownNameError):
+        Home(home).grant("legal", to="sales", schemas=["orders"])
+    with pytest.raises(UnknownNameError):
+        Home(home).grant("legal", to="sales", where="colour = 'red'")
+    with pytest.raises(InvalidInputError):
+        Home(home).grant("legal", to="sales", until=datetime(2020, 1, 1, tzinfo=UTC))
+    with pytest.raises(InvalidInputError):
+        Home(home).grant("legal", to="sales", schemas=[])
+    with pytest.raises(InvalidInputError):
+        Home(home).grant("legal", to="sales", where=VectorSimilar(query=[1.0] * 256))
+    assert Home(home).grants() == []
+
+
+def test_another_tenant_of_an_old_name_has_no_grants(home: Path) -> None:
+    Home(home).grant("legal", to="sales")
+    Home(home).delete("sales")
+    Home(home).create("sales")
+    with Federation.open(home, as_tenant="sales", embedder="none") as asking:
+        assert asking.search_text("payment").tenants == ()
+    assert Home(home).grants("legal") == []
+
+
+def test_a_copy_of_a_tenant_has_granted_nothing(home: Path, tmp_path: Path) -> None:
+    Home(home).grant("legal", to="sales")
+    Home(home).copy(home, tenant="legal", to_tenant="copy")
+    with Federation.open(home, as_tenant="sales", embedder="none") as asking:
+        assert asking.search_text("payment").tenants == ("legal",)
+
+
+def test_one_that_cannot_be_opened_is_said(tmp_path: Path) -> None:
+    key = Home.new_key()
+    Home(tmp_path, key=key).create("vault")
+    Home(tmp_path, key=key).create("sales")
+    with Memory.open(tmp_path, tenant="vault", key=key, embedder="none") as memory:
+        memory.write([Resource(uri="a.md", content="The code of the vault.")])
+    Home(tmp_path, key=key).grant("vault", to="sales")
+    with Federation.open(tmp_path, as_tenant="sales", key=key, embedder="none") as asking:
+        assert asking.search_text("vault").hits
+        path = tmp_path / "tenants" / "vault" / "memory.db"
+        path.write_bytes(b"damaged" * 1_000)
+    with Federation.open(tmp_path, as_tenant="sales", key=key, embedder="none") as asking:
+        answer = asking.search_text("vault")
+        assert list(answer.unanswered) == ["vault"]
+        assert answer.unanswered["vault"] == "its key does not open it"
+        assert asking.grants()[0].unreadable
+        assert "vault (its key does not" in asking.context("What is the code?")
+
+
+def test_vectors_of_another_embedder_are_said(home: Path) -> None:
+    Home(home).grant("legal", to="sales")
+    other = WordEmbedder("other-128", 128)
+    with Federation.open(home, as_tenant="sales", embedder=other) as asking:
+        answer = asking.search("payment")
+    assert answer.unanswered == {"legal": "its vectors were made by another embedder"}
+
+
+def test_a_deleted_grantor_is_not_named(home: Path, sales: Federation) -> None:
+    Home(home).grant("legal", to="sales")
+    assert sales.search_text("payment").hits
+    Home(home).delete("legal")
+    answer = sales.search_text("payment")
+    assert (answer.hits, answer.unanswered, answer.tenants) == ([], {}, ())
+
+
+def test_settings_as_a_value_are_taken(home: Path) -> None:
+    Home(home).grant("legal", to="sales")
+    settings = Settings.load(home=str(home), embedder="none")
+    with Federation.open(as_tenant="sales", settings=settings) as asking:
+        assert len(asking.search_text("payment").hits) == 2
+        assert [grant.tenant for grant in asking.grants()] == ["legal"]
