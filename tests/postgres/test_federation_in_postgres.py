@@ -16,7 +16,9 @@ def test_a_tenant_of_a_database_finds_what_another_grants(postgres: str) -> None
     home.create(sales)
     with Memory.open(postgres, tenant=legal, embedder=WordEmbedder()) as memory:
         texts = {"public": "Payment is due.", "secret": "Payment of bonuses."}
-        records = [Resource(uri=key, category=key, content=text) for key, text in texts.items()]
+        records = [
+            Resource(name=key, uri=key, category=key, content=text) for key, text in texts.items()
+        ]
         memory.write(records, wait=True)
     home.grant(legal, to=sales, where="category = 'public'")
     with Federation.open(postgres, as_tenant=sales, embedder=WordEmbedder()) as others:
