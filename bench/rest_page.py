@@ -23,6 +23,8 @@ _NOUNS = {
     "reader": "Long documents",
     "keys": "Keys",
     "home": "Tenants",
+    "grants": "Grants",
+    "federation": "Other tenants",
     "tools": "Tools of agents",
 }
 

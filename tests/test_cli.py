@@ -713,3 +713,31 @@ def test_a_heading_that_matched_shows_what_stands_under_it() -> None:
             snippet(Hit(record=Resource(name="note", content=text), matched=matched))
             == "We charge per berth."
         )
+
+
+def test_other_tenants_are_asked_with_across(home: Path) -> None:
+    for tenant in ("legal", "sales"):
+        assert run("tenant", "create", tenant).exit_code == 0
+    with Memory.open(home, tenant="legal", embedder="none") as memory:
+        memory.write([Resource(uri="terms.md", category="public", content="Payment is due.")])
+        memory.write([Resource(uri="cuts.md", category="secret", content="Payment is cut.")])
+    nothing = run("search", "payment", "--text", "--across", "all", "--tenant", "sales")
+    assert "nobody has granted" in nothing.output
+    made = run("grant", "sales", "--tenant", "legal", "--where", "category = 'public'")
+    assert made.exit_code == 0
+    assert "category = 'public'" in run("grants", "--tenant", "legal").output
+    assert "legal" in run("grants", "--received", "--tenant", "sales").output
+    for words in (("search", "payment", "--text"), ("recall", "payment"), ("lookup", "terms.md#1")):
+        found = run(*words, "--across", "legal", "--tenant", "sales")
+        assert found.exit_code == 0
+        assert "cuts.md" not in found.output
+    assert (
+        "legal: terms.md" in run("recall", "payment", "--across", "all", "--tenant", "sales").output
+    )
+    context = run("recall", "payment", "--context", "--across", "all", "--tenant", "sales")
+    assert "> Payment is due." in context.output
+    assert run("revoke", "sales", "--tenant", "legal").output == "revoked 1 grant to sales\n"
+    ended = json.loads(
+        run("lookup", "x", "--across", "legal", "--tenant", "sales", "--json").output
+    )
+    assert ended["unanswered"] == {"legal": "it has granted 'sales' nothing"}
