@@ -401,7 +401,7 @@ CALLS: dict[str, Call] = {
     "admin.optimize": _one(lambda w: w.memory.admin.optimize(), grows="it writes the indexes anew"),
     **{
         f"schemas.{name}": Call(left_out="by the schemas that there are, not by what is remembered")
-        for name in ("register", "list", "get", "drop", "migrate")
+        for name in ("register", "list", "get", "drop", "migrate", "taxonomy", "set_taxonomy")
     },
     "admin.import_": Call(left_out="it writes everything"),
     "admin.reembed": Call(left_out="its time is the embedder's"),

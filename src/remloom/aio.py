@@ -257,6 +257,8 @@ class AsyncSchemas(_AsyncNoun[Schemas]):
     get = _noun_in_thread(Schemas.get)
     drop = _noun_in_thread(Schemas.drop)
     migrate = _noun_in_thread(Schemas.migrate)
+    taxonomy = _noun_in_thread(Schemas.taxonomy)
+    set_taxonomy = _noun_in_thread(Schemas.set_taxonomy)
 
 
 class AsyncAdmin(_AsyncNoun[Admin]):

@@ -10,8 +10,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ..errors import InvalidInputError
-from ..model import Receipt, Registered, RowsMigrated, SchemaDefinition
-from .arguments import Progress, check_text
+from ..model import Receipt, Registered, RowsMigrated, SchemaDefinition, Taxonomy
+from .arguments import Progress, check_kind, check_text
 from .engine import Engine
 from .writing import Writing
 
@@ -126,6 +126,32 @@ class Schemas:
         from ..schema.migration import migrate
 
         return migrate(self._store, self._registry, self._writing.write_batch, name, progress)
+
+    # -- the taxonomy ------------------------------------------------------------------------------
+
+    def taxonomy(self) -> Taxonomy:
+        """Tell which types of entities are kinds of others, and which types of edges mean the same.
+
+        Source: seed 5, "Ontology Management".
+        """
+        from ..store.taxonomy import read_taxonomy
+
+        return read_taxonomy(self._store.kv)
+
+    def set_taxonomy(self, taxonomy: Taxonomy) -> None:
+        """Set the taxonomy, in place of the one there is.
+
+        `FUZZY … TYPE party` finds customers then, if a customer is a party, and TRAVERSE follows
+        edges of every type that means the one that is named.
+
+        Raises:
+            DefinitionError: something is a kind of itself, or means itself; names every fault.
+        """
+        from ..schema.taxonomy_faults import check_taxonomy
+        from ..store.taxonomy import taxonomy_entry
+
+        checked = check_taxonomy(check_kind(taxonomy, Taxonomy))
+        self._store.kv.put([taxonomy_entry(checked)])
 
 
 def _check_mapping(mapping: Any) -> dict[str, str | None]:

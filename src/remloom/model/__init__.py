@@ -37,6 +37,7 @@ from .reports import (
     RowsMigrated,
     TenantInfo,
 )
+from .taxonomy import Taxonomy
 from .traversal import (
     MAX_NODE_EDGES,
     Node,
@@ -90,6 +91,7 @@ __all__ = [
     "Speaker",
     "Stage",
     "StageCounts",
+    "Taxonomy",
     "TenantInfo",
     "TraverseReport",
     "TypeCount",

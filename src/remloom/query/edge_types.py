@@ -1,4 +1,4 @@
-"""Edge types by any spelling: `reports_to` means the stored `reports-to`."""
+"""Edge types by any spelling and synonym: `reports_to` means the stored `reports-to`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from .. import labels
 from ..errors import UnknownNameError
 from ..store.contract import Store
+from ..store.taxonomy import read_taxonomy
 
 __all__ = ["stored_edge_types"]
 
 
 def stored_edge_types(store: Store, names: Sequence[str]) -> list[str] | None:
-    """The stored spellings of edge types; None, which means all, if none are named.
+    """The stored spellings of edge types and of those that mean the same; None, which means all, if
+    none are named.
 
     Raises:
         UnknownNameError: the memory has no such edge type.
@@ -26,9 +28,15 @@ def stored_edge_types(store: Store, names: Sequence[str]) -> list[str] | None:
     spellings: dict[str, list[str]] = {}
     for name in stored:
         spellings.setdefault(labels.key(name), []).append(name)
+    taxonomy = read_taxonomy(store.kv)
     types: list[str] = []
     for name in names:
-        if labels.key(name) not in spellings:
+        found = [
+            type
+            for one in taxonomy.edge_types_like(name)
+            for type in spellings.get(labels.key(one), ())
+        ]
+        if not found:
             raise UnknownNameError("edge type", name, stored)
-        types += spellings[labels.key(name)]
-    return types
+        types += found
+    return list(dict.fromkeys(types))

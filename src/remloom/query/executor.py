@@ -24,6 +24,7 @@ from ..store.contract import Store
 from ..store.history import lookup_at
 from ..store.results import Match
 from ..store.specs import NameSpec, SearchSpec
+from ..store.taxonomy import read_taxonomy
 from .duplicates import search_distinct
 from .label_resolution import Resolution, resolve_labels
 from .render import render, render_or_empty
@@ -179,7 +180,15 @@ class Executor:
     def fuzzy_matches(self, query: Fuzzy) -> list[Match]:
         """The matches of a FUZZY, best first."""
         spec = NameSpec(type=query.type, threshold=query.threshold, limit=query.limit)
-        return self.store.search.names(query.text, spec)
+        if query.type is None:
+            return self.store.search.names(query.text, spec)
+        found: dict[str, Match] = {}
+        for type in read_taxonomy(self.store.kv).types_below(query.type):
+            for match in self.store.search.names(query.text, replace(spec, type=type)):
+                found.setdefault(match.record.id, match)
+        # the sort is stable: of one type they stay in their order
+        best = sorted(found.values(), key=lambda match: -match.score)
+        return best[: query.limit]
 
     def search(self, query: Search) -> Answer:
         """The records of one schema nearest in meaning, best first, each text once.
