@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 from tried import Counted, Rounds
@@ -280,10 +280,11 @@ def test_nothing_of_one_tenant_is_told_to_the_other(rounds: Rounds, counted: Cou
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         TwoTenants,
         settings=settings(
-            max_examples=rounds(1, 60),
-            stateful_step_count=rounds(12, 60),
+            max_examples=rounds(2, 60),
+            stateful_step_count=rounds(10, 60),
             deadline=None,
             derandomize=True,
+            phases=[Phase.generate, Phase.shrink],
             suppress_health_check=list(HealthCheck),
         ),
     )

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 DRAINING = 20  # seconds that calls have to end in, after SIGTERM
-AT_ONCE = 2_000  # connections with a request in them; more are told to come again
 KEPT_ALIVE = 30  # seconds that a silent connection is kept
 
 
@@ -64,6 +63,7 @@ def serve(
     listening = _listen(host, port)
     import uvicorn
 
+    from ..connections import PromptConnection, connections_at_once
     from ..guard.first_key import first_key
 
     service = app.state.service
@@ -77,6 +77,7 @@ def serve(
     echo(f"pages: {url}/ui/, MCP: {url}/mcp, REST: {url}/openapi.json", err=True)
     config = uvicorn.Config(
         app,
+        http=PromptConnection,
         access_log=False,
         log_level="warning",
         server_header=False,
@@ -84,7 +85,7 @@ def serve(
         proxy_headers=False,
         timeout_graceful_shutdown=DRAINING,
         timeout_keep_alive=KEPT_ALIVE,
-        limit_concurrency=AT_ONCE,
+        limit_concurrency=connections_at_once(),
     )
     server = uvicorn.Server(config)
     # uvicorn raises the signal anew when the calls have ended
