@@ -54,7 +54,10 @@ def listening(**options):
 
 def answer_to(connection, sent=WHOLE):
     connection.sendall(sent)
-    return connection.recv(1000)
+    told = b""
+    while not told.endswith(b"ok") and (more := connection.recv(1000)):
+        told += more
+    return told
 
 
 def is_closed(connection):
