@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from ... import labels
-from ...model import Entity, Moment
+from ...model import Entity, Moment, Row
 from .. import history
 from ..batch import Batch, BatchRecord, Vector
 from ..encoding import micros
 from ..expiry import now
 from ..indexed_text import origin, searchable_text
+from ..merge import keys_of, same_handle
 from ..references import referred_ids
 from ..results import Written
 from . import bm25_index, kv, trigram_index
@@ -33,7 +33,7 @@ from .embedding_model import register_model
 from .halfvec import Half
 from .preconditions import check
 from .record_plan import Plan, RecordChange, plan_records
-from .rows import RECORD_COLUMNS, row_of
+from .rows import RECORD_COLUMNS, decode, row_of
 from .short_keys import short
 from .statements import SQL
 
@@ -120,6 +120,7 @@ class BatchWriter(EdgeWriter):
         if released:
             self.replace_released(released)
         if not batch.exact:
+            self._check_handles(changes)
             self._keep_history(changes)
         self._store_parents(batch.records, plan)
 
@@ -164,7 +165,7 @@ class BatchWriter(EdgeWriter):
         for id, change in changes.items():
             if change.old is None or change.item.merge:
                 continue
-            before = short(labels.key(change.old.name))
+            before = short(keys_of(change.old)[0])
             after = short(change.item.keys[0])
             if before != after:
                 old_names.append((before, id))
@@ -203,6 +204,19 @@ class BatchWriter(EdgeWriter):
         return self.delete_records(
             [id for id, key in plan.thin_keys.items() if id not in plan.changes and key in taken]
         )
+
+    def _check_handles(self, changes: dict[str, RecordChange]) -> None:
+        """Refuse a row whose handle is the label of another of its schema: edges would lead to
+        both."""
+        rows = {
+            id: change.item for id, change in changes.items() if isinstance(change.item.record, Row)
+        }
+        if not rows:
+            return
+        given = [(short(item.keys[0]), id, item.record.schema) for id, item in rows.items()]
+        values = columns({"keys": "t", "ids": "t", "schemas": "t"}, given)
+        for id, schema, body in self.rows(SQL.same_handles, **values):
+            raise same_handle(rows[id].record, decode(schema, body, None))  # type: ignore[arg-type]
 
     def _keep_history(self, changes: dict[str, RecordChange]) -> None:
         """Keep what entities were."""

@@ -54,6 +54,7 @@ class PostgresRecords:
         self._tenant = tenant
         self._graph = graph
         self._compilers = compilers
+        self._reader = compilers.definitions.reader
         self._search = search
         self._expired = expired
 
@@ -67,7 +68,7 @@ class PostgresRecords:
         rows = self._server.call(self._tenant, SQL.get_record, {"id": id})
         if not rows or (schema is not None and rows[0][0] != schema):
             return None
-        record: Record = decode(*rows[0])
+        record = self._reader()(decode(*rows[0]))
         return record if self._is_there(record) else None
 
     def lookup(
@@ -76,8 +77,9 @@ class PostgresRecords:
         by_short_key = {short(key): key for key in keys}
         records: dict[str, list[Record]] = {key: [] for key in keys}
         rows = self._graph.lookup(list(by_short_key), edges, as_of)
+        given_out = self._reader()
         for key, schema, body, content, paths, _ in rows:
-            record = decode(schema, body, content)
+            record = given_out(decode(schema, body, content))
             if not self._is_there(record):
                 continue
             if paths is not None:
@@ -152,7 +154,7 @@ class PostgresRecords:
         by_key = requires_value(compiler.read(where), "id", "name", "uri", "kind")
         of_schema = f"(r.schema || '') = '{schema}'" if by_key else f"r.schema = '{schema}'"
         terms = [
-            order_terms(compiler.field(field), order_direction(way)).replace("%", "%%")
+            order_terms(compiler.value(field), order_direction(way)).replace("%", "%%")
             for field, way in query.order
         ]
         pieces = {
@@ -175,17 +177,20 @@ class PostgresRecords:
         return self._decode_all(rows)
 
     def expired(self, limit: int) -> list[Record]:
-        return [decode(*row) for row in self._fetch(SQL.expired, now=now(), limit=limit)]
+        rows = self._fetch(SQL.expired, now=now(), limit=limit)
+        return list(map(self._reader(), [decode(*row) for row in rows]))
 
     def texts_after(self, number: int, limit: int) -> list[tuple[int, Record]]:
         rows = self._fetch(SQL.texts_after, number=number, now=self._now, limit=limit)
-        return [(text_no, decode(*record)) for text_no, *record in rows]
+        given_out = self._reader()
+        return [(text_no, given_out(decode(*record))) for text_no, *record in rows]
 
     # -- all of them -------------------------------------------------------------------------------
 
     def all(self, schema: str | None = None, *, expired: bool = False) -> Iterator[Record]:
         with self._server.stream(self._tenant) as cursor:
             values = {"tenant": self._tenant, "schema": schema}
+            given_out = self._reader()
             for sql in (SQL.all_records, SQL.all_thin):
                 cursor.execute(sql, values)
                 for *row, parents in cursor:
@@ -194,7 +199,7 @@ class PostgresRecords:
                         continue
                     if parents and isinstance(record, Resource):
                         force_setattr(record, "parents", tuple(parents))
-                    yield record
+                    yield given_out(record)
 
     # -- rows --------------------------------------------------------------------------------------
 
@@ -203,7 +208,7 @@ class PostgresRecords:
         return self._server.fetch(self._tenant, sql, {"tenant": self._tenant, **values})
 
     def _decode_all(self, rows: Iterable[Any]) -> list[Any]:
-        records = [decode(*row) for row in rows]
+        records = list(map(self._reader(), [decode(*row) for row in rows]))
         return [record for record in records if self._is_there(record)]
 
     # -- what has expired --------------------------------------------------------------------------

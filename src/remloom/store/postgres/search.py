@@ -46,6 +46,7 @@ class PostgresSearch:
         self._server = server
         self._tenant = tenant
         self._compilers = compilers
+        self._reader = compilers.definitions.reader
         self._ef = ef
         self._serving: Serving | None = None  # as it was at the last search
 
@@ -94,6 +95,7 @@ class PostgresSearch:
         sql = SQL.records_named_of_type if spec.type else SQL.records_named
         keys = [short(name) for name, _ in best]
         values = {"tenant": self._tenant, "keys": keys, "type": spec.type}
+        given_out = self._reader()
         by_key: dict[str, list[Any]] = {}
         for key, *row in cursor.execute(sql, values).fetchall():
             by_key.setdefault(key, []).append(row)
@@ -101,7 +103,7 @@ class PostgresSearch:
         for name, score in best:
             for matched, id, schema, body, content in by_key.get(short(name), ()):
                 if id not in matches:
-                    matches[id] = Match(decode(schema, body, content), score, matched)
+                    matches[id] = Match(given_out(decode(schema, body, content)), score, matched)
         return list(matches.values())[: spec.limit]
 
     # -- texts -------------------------------------------------------------------------------------
@@ -110,6 +112,7 @@ class PostgresSearch:
         condition, values = self._condition(spec.schema, spec.where)
         sql = SQL.fill("texts_by_number", condition=condition)
         matches: list[Match] = []
+        given_out = self._reader()
         with self._server.filtering(self._tenant, spec.where) as cursor:
             numbers, scores = bm25_index.score(cursor, self._tenant, text)
             start = 0
@@ -122,7 +125,7 @@ class PostgresSearch:
                 for text_no, score in zip(batch, scores[start : start + count], strict=True):
                     if text_no not in records:
                         continue
-                    record = decode(*records[text_no])
+                    record = given_out(decode(*records[text_no]))
                     if not has_expired(record):
                         matches.append(Match(record, float(score)))
                 start += count
@@ -141,13 +144,13 @@ class PostgresSearch:
         nearest = self._at_once(query, dims, spec.limit)
         if nearest is None:
             nearest = self._in_transaction(query, dims, spec)
-        matches = _matches(nearest.values(), spec.min_score)
+        matches = self._matches(nearest.values(), spec.min_score)
         if any(has_expired(match.record) for match in matches):
             # What expired took the places of others.
             condition += " AND (r.expires IS NULL OR r.expires > %s)"
             query = query._replace(condition=condition, values=[*values, now()])
             nearest = self._in_transaction(query, dims, spec)
-            matches = _matches(nearest.values(), spec.min_score)
+            matches = self._matches(nearest.values(), spec.min_score)
         return [match for match in matches if not has_expired(match.record)][: spec.limit]
 
     def _at_once(self, query: VectorQuery, dims: int, limit: int) -> dict[str, Window] | None:
@@ -185,6 +188,17 @@ class PostgresSearch:
                 # every search slower.
                 count *= _OVERFETCH
 
+    def _matches(self, windows: Iterable[Window], min_score: float | None) -> list[Match]:
+        """What the windows are of, as far as they are like enough."""
+        given_out = self._reader()
+        matches = []
+        for window in windows:
+            score = 1.0 - window.distance
+            if min_score is None or score >= min_score:
+                record = given_out(decode(window.schema, window.body, window.content))
+                matches.append(Match(record, score, f"{window.first}:{window.last}"))
+        return matches
+
     def _condition(
         self, schema: str | None, where: Predicate | None, compiled_as: str | None = None
     ) -> tuple[str, list[Any]]:
@@ -201,17 +215,6 @@ class PostgresSearch:
             condition += f" AND ({sql})"
             values += compared
         return condition, values
-
-
-def _matches(windows: Iterable[Window], min_score: float | None) -> list[Match]:
-    """What the windows are of, as far as they are like enough."""
-    matches = []
-    for window in windows:
-        score = 1.0 - window.distance
-        if min_score is None or score >= min_score:
-            record = decode(window.schema, window.body, window.content)
-            matches.append(Match(record, score, f"{window.first}:{window.last}"))
-    return matches
 
 
 def _first_windows(windows: Iterable[Window]) -> dict[str, Window]:

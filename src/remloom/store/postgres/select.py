@@ -31,7 +31,7 @@ from ..expiry import now
 from .compilers import Compilers
 from .database import Database
 from .kv import PostgresKeyValue
-from .sql_writer import PostgresWriter, sortable_value
+from .sql_writer import PostgresWriter, indexed_value
 from .statements import SQL
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ class PostgresSql:
         return list(self._compilers.of(schema).table.columns)
 
     def create_index(self, schema: str, field: str) -> None:
-        path = self._compilers.of(schema).field(field)
+        compiler = self._compilers.of(schema)
+        path = compiler.field(field)
         if not all(map(is_plain_step, path.split("."))):
             raise InvalidInputError(
                 f"{path!r} cannot be indexed", remedy="index a field whose name is plain words"
@@ -95,7 +96,7 @@ class PostgresSql:
         if path in _OWN_COLUMNS:
             return
         digest = sha256(f"{schema}.{path}".encode()).hexdigest()[:16]
-        expression = sortable_value(path).replace("r.body", "body")
+        expression = indexed_value(compiler.value(field)).replace("r.body", "body")
         sql = SQL.fill(
             "create_field_index", name=f"user_{digest}", expression=expression, schema=schema
         )

@@ -25,6 +25,7 @@ from ...sql.values import (
     Contains,
     EndsWith,
     Expression,
+    FieldColumn,
     InPath,
     IsSet,
     Json,
@@ -39,7 +40,7 @@ from ...sql.values import (
 from ...sql.writer import Writer, is_plain_step, requires_value
 from .short_keys import short
 
-__all__ = ["PostgresWriter", "json_value", "order_terms", "sortable_value"]
+__all__ = ["PostgresWriter", "indexed_value", "json_value", "order_terms", "sortable_value"]
 
 _TIMES = {
     "created_at": "r.created",
@@ -80,6 +81,7 @@ _SQL_TYPES = {
 }
 _POSITION = re.compile(r"\s*[-+]?\d+\s*")  # what PostgreSQL takes for a position in a list
 _INDEXED_LENGTH = 200  # characters of a text that an index of a JSON value has
+_DAY, _CLOCK = r"^\d{4}-\d\d-\d\d", r"\d\d:\d\d:\d\d\.\d{6}"  # as rows have times
 _MAX_ARGUMENTS = 90  # of one function of PostgreSQL's
 
 
@@ -119,14 +121,64 @@ def sortable_value(field: str) -> str:
     return f"remloom.sortable({json_value(field)}){_C}"
 
 
-def order_terms(field: str, way: str) -> str:
+def indexed_value(value: Column | Json) -> str:
+    """The SQL that `create_index` indexes of a column, or of a value within JSON."""
+    if isinstance(value, Column) and value.field is not None:
+        return _field(value.field)
+    return sortable_value(_path_of(value))
+
+
+def order_terms(value: Column | Json, way: str) -> str:
     """ORDER BY terms: unset values lowest, then numbers, then texts."""
     nulls = f"{way} NULLS {'FIRST' if way == 'ASC' else 'LAST'}"
+    if isinstance(value, Column) and value.field is not None:
+        return f"{_field(value.field)} {nulls}"
+    field = _path_of(value)
     if field in TIMES:
         return f"{_TIMES[field]} {nulls}"
     if field in _OWN or field == "content":
         return f"{_OWN.get(field, f'r.content{_C}')} {nulls}"
     return f"{sortable_value(field)} {nulls}, ({json_value(field)} #>> '{{}}'){_C} {nulls}"
+
+
+def _path_of(value: Column | Json) -> str:
+    column, steps = _column_and_steps(value)
+    return ".".join([column, *map(str, steps)])
+
+
+def _field(field: FieldColumn) -> str:
+    """A field of a row as what is computed with; NULL where it is of another kind. An index may
+    have it: nothing in it depends on a setting."""
+    json, text = _json_at(field.path), _field_text(field)
+    match field.kind:
+        case "integer":
+            return f"(CASE WHEN jsonb_typeof({json}) = 'number' THEN ({text})::bigint END)"
+        case "float" | "decimal":
+            return f"remloom.number_of({text})"
+        case "boolean":
+            return f"(CASE WHEN jsonb_typeof({json}) = 'boolean' THEN ({text})::boolean END)"
+        case "date" | "datetime":
+            return f"({_micros(text)})"
+    return text
+
+
+def _field_text(field: FieldColumn) -> str:
+    """A field of a row as it is stored."""
+    return f"({_json_at(field.path)} #>> '{{}}'){_C}"
+
+
+def _micros(text: str) -> str:
+    """The microseconds of a stored time or day, which is written in one way."""
+    parts = [f"substr({text}, {first}, {count})::int" for first, count in ((1, 4), (6, 2), (9, 2))]
+    clock = [f"substr({text}, {first}, {count})" for first, count in ((12, 2), (15, 2), (18, 9))]
+    day = f"make_timestamp({', '.join(parts)}, 0, 0, 0)"
+    time = (
+        f"make_timestamp({', '.join(parts)}, {clock[0]}::int, {clock[1]}::int, {clock[2]}::float8)"
+    )
+    return (
+        f"CASE WHEN {text} ~ '{_DAY}$' THEN remloom.micros({day})"
+        f" WHEN {text} ~ '{_DAY}T{_CLOCK}Z$' THEN remloom.micros({time}) END"
+    )
 
 
 def _sort_key(value: Any) -> str:
@@ -171,6 +223,9 @@ class PostgresWriter(Writer):
 
     def column(self, value: Column) -> str:
         name = value.name
+        if value.field is not None:
+            self.by_expression = True
+            return _field(value.field)
         if name in TIMES:
             return _TIMES[name]
         if name in _OWN:
@@ -191,6 +246,8 @@ class PostgresWriter(Writer):
         return f"({text}){_C}"
 
     def time_column(self, value: Column) -> str:
+        if value.field is not None:
+            return _field_text(value.field)
         return f"(r.body ->> '{value.name}'){_C}"
 
     def json(self, value: Expression) -> str:
@@ -292,7 +349,7 @@ class PostgresWriter(Writer):
         return f"({single} OR (CASE WHEN {is_list} THEN {in_list} END IS TRUE))"
 
     def _is_one_of(self, value: Expression, literals: Sequence[Value]) -> str:
-        name = value.name if isinstance(value, Column) else ""
+        name = value.name if isinstance(value, Column) and value.field is None else ""
         given = [literal.value for literal in literals]
         kind = literals[0].type
         written = self.write(value)
@@ -502,7 +559,7 @@ class PostgresWriter(Writer):
         for index, output in enumerate(select.outputs):
             value, kind = output.value, output.value.type
             # A time that is not computed with is shown as it is stored.
-            if isinstance(value, Column) and kind == "time" and not grouped:
+            if isinstance(value, Column) and kind in ("time", "date") and not grouped:
                 sql, kind = self.time_column(value), "text"
             else:
                 sql = self.write(value)

@@ -29,6 +29,13 @@ SELECT k.key FROM unnest(%(keys)b::text[], %(ids)b::text[]) k (key, id)
 JOIN remloom.names n ON n.tenant_id = %(tenant)s AND n.key = k.key AND n.rank = 0 AND n.id <> k.id
 JOIN remloom.records r ON r.tenant_id = %(tenant)s AND r.id = n.id AND NOT r.thin;
 
+-- name: same_handles
+-- Of some rows, those whose handle is that of another row of their schema, with that one.
+SELECT k.id, r.schema, r.body FROM unnest(%(keys)b::text[], %(ids)b::text[], %(schemas)b::text[]) k (key, id, schema)
+JOIN remloom.names n ON n.tenant_id = %(tenant)s AND n.key = k.key AND n.rank = 0 AND n.id <> k.id
+JOIN remloom.records r ON r.tenant_id = %(tenant)s AND r.id = n.id AND r.schema = k.schema
+LIMIT 1;
+
 -- name: free_keys
 -- Of some keys, those that no record has.
 SELECT k.key FROM unnest(%(keys)b::text[]) k (key)
