@@ -16,7 +16,14 @@ from ..sql.columns import RENAMED
 from ..store.field_values import to_stored
 from ..store.json_schema import compile_schema
 
-__all__ = ["MOST_FIELDS", "RESERVED_NAMES", "Fault", "check_definition", "find_faults"]
+__all__ = [
+    "MOST_FIELDS",
+    "RESERVED_FIELDS",
+    "RESERVED_NAMES",
+    "Fault",
+    "check_definition",
+    "find_faults",
+]
 
 MOST_FIELDS = 300
 # what a statement calls something else, and what the tables of a store are called
@@ -26,7 +33,7 @@ RESERVED_NAMES = frozenset({
     "parents", "pending", "postings", "rels", "remloom", "runs", "secret", "sequence", "snapshots",
     "tenants", "vectors",
 })  # fmt: skip
-_RESERVED_FIELDS = frozenset({*Row.__struct_fields__, *RENAMED, "key", "tenant_id", "parents"})
+RESERVED_FIELDS = frozenset({*Row.__struct_fields__, *RENAMED, "key", "tenant_id", "parents"})
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _NAME_REMEDY = "names are small letters, digits and _, at most 63, and begin with a letter"
 _MOST_VALUES = 1_000  # of an enum
@@ -87,7 +94,7 @@ def _field_faults(definition: SchemaDefinition) -> Iterator[Fault]:
         yield Fault("fields", why, "keep what nobody asks for in one field of kind json")
     for name, field in fields.items():
         path = f"fields.{name[:80]}"
-        if name in _RESERVED_FIELDS:
+        if name in RESERVED_FIELDS:
             remedy = f"call it {_singular(definition)}_{name}"
             if name == "name":
                 remedy += ", or leave it out and say name_fields"

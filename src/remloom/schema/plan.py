@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from ..errors import InvalidInputError, UnknownNameError
+from ..errors import InvalidInputError, PlanError, UnknownNameError
 from ..model import EdgeDefinition, SchemaDefinition
+from .definition_faults import find_faults
 from .planned import (
     Estimate,
     LeftOut,
@@ -56,6 +58,33 @@ class Plan(PlanContents, frozen=True, kw_only=True, omit_defaults=True):
         plan = self
         for place, entity_type in entity_mapping.items():
             plan = plan._mapped(place, entity_type)
+        return plan
+
+    def save(self, path: Path | str) -> Path:
+        """Write the plan as TOML for a person to read and edit, with the evidence as comments."""
+        from .plan_file import write_plan
+
+        write_plan(self, Path(path))
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: Path | str) -> Plan:
+        """Read a plan that was saved, and perhaps edited.
+
+        Raises:
+            PlanError: names every fault with its place.
+            SourceError: there is no such file.
+        """
+        from .plan_file import read_plan
+
+        plan = cls(**asdict(read_plan(Path(path))))
+        faults = [
+            {"path": f"tables.{table.table}.{fault.path}", "why": f"{fault.why}; {fault.remedy}"}
+            for table, schema in zip(plan.tables, plan.schemas, strict=True)
+            for fault in find_faults(schema)
+        ]
+        if faults:
+            raise PlanError(str(path), faults)
         return plan
 
     def table_of(self, name: str) -> PlannedTable | None:

@@ -8,6 +8,7 @@ from statistics import mean
 from msgspec import Struct
 
 from ...model import Field
+from ..definition_faults import MOST_FIELDS
 from ..planned import LeftOut, PlannedField
 from .facts import ColumnFacts, TableFacts
 from .personal_data import Sensitivity, find_sensitivity
@@ -16,7 +17,6 @@ from .words import word_lists
 
 __all__ = ["FieldChoice", "choose_fields"]
 
-_MOST_FIELDS = 300
 _FEW_VALUES = 20  # of a column whose values are kinds
 _ENOUGH_ROWS = 100
 _SHARE_OF_ROWS = 0.05
@@ -58,8 +58,8 @@ def choose_fields(
         sensitivity = find_sensitivity(facts, column)
         is_needed = column.name in key or column.name in leading
         reason = "" if is_needed else _reason_against(column, sensitivity)
-        if not reason and not is_needed and len(taken) >= _MOST_FIELDS - len(key) - len(leading):
-            reason = f"a schema has at most {_MOST_FIELDS} fields"
+        if not reason and not is_needed and len(taken) >= MOST_FIELDS - len(key) - len(leading):
+            reason = f"a schema has at most {MOST_FIELDS} fields"
         if reason:
             left_out.append(LeftOut(table=facts.name, column=column.name, reason=reason))
         else:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ...model import Row
-from ...sql.columns import RENAMED
+from ..definition_faults import RESERVED_FIELDS, RESERVED_NAMES
 from .edge_names import free_name
 from .facts import TableFacts
 from .words import snake
@@ -13,12 +12,6 @@ from .words import snake
 __all__ = ["MOST_LETTERS", "entity_types", "name_fields", "name_schemas"]
 
 MOST_LETTERS = 63
-RESERVED_FIELDS = frozenset({*Row.__struct_fields__, *RENAMED, "key", "tenant_id", "parents"})
-RESERVED_NAMES = frozenset({
-    "resources", "entities", "moments", "records", "edges", "labels", "schemas", "rows",
-    "dead", "degrees", "journal", "journal_subjects", "models", "names", "parents", "pending",
-    "rels", "remloom", "sequence", "snapshots", "vectors", "tenants", "terms", "trigrams",
-})  # fmt: skip
 
 
 def name_schemas(tables: Iterable[str], source: str) -> dict[str, str]:
