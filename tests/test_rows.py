@@ -6,11 +6,13 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pytest
+from msgspec.structs import replace
 
 from remloom import Edge, Entity, Memory, Row
 from remloom.errors import ConflictError, RowError, UnknownNameError
 from remloom.model import Field, SchemaDefinition
 from remloom.predicates import Contains, Eq, Gt, Query
+from remloom.store.copy import copy
 from remloom.store.definitions import definition_entries
 
 ORDERS = SchemaDefinition(
@@ -165,3 +167,49 @@ def test_a_traversal_of_one_namesake_leaves_the_other_alone(memory):
     )
     nodes = memory.query("TRAVERSE belongs_to WITH LOOKUP customer-1 DIRECTION in").nodes
     assert [node.record.name for node in nodes] == ["John Smith", "order-1"]
+
+
+def test_an_export_takes_the_definitions_along(memory, tmp_path):
+    later = replace(ORDERS, version=2, base_fields={**ORDERS.base_fields, "region": Field()})
+    memory.write([Row(schema="orders", name="The first", fields=WRITTEN)])
+    memory.admin.store.kv.put(definition_entries(later, 2, earlier=ORDERS))
+    memory.admin.export(tmp_path / "all.jsonl")
+    with Memory.open(tmp_path / "other", embedder="none") as other:
+        imported = other.admin.import_(tmp_path / "all.jsonl")
+        assert (imported.records, imported.created) == (1, 1)
+        assert other.admin.store.schemas() == {"orders": later}
+        (row,) = other.lookup("order-7").records
+        assert row.record == memory.lookup("order-7").records[0].record
+        assert other.query("SELECT total FROM orders").rows == [(19.99,)]
+        # what comes of the same handle is the same row, in whichever tenant it began
+        assert other.admin.import_(tmp_path / "all.jsonl").unchanged == 1
+
+
+def test_an_export_into_a_memory_with_another_definition_is_checked_by_that(memory, tmp_path):
+    memory.write([_order(1, total=Decimal(5))])
+    memory.admin.export(tmp_path / "all.jsonl")
+    narrower = {"order_id": Field(kind="integer")}
+    with Memory.open(tmp_path / "other", embedder="none") as other:
+        own = replace(ORDERS, base_fields=narrower, handle=())
+        other.admin.store.kv.put(definition_entries(own, 1))
+        with pytest.raises(RowError, match="total"):
+            other.admin.import_(tmp_path / "all.jsonl")
+        assert not other.lookup("order-1").records
+
+
+def test_an_export_without_schemas_is_of_the_format_of_before(tmp_path):
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.write([Entity(name="Ann")])
+        memory.admin.export(tmp_path / "all.jsonl")
+    assert '"format":1' in (tmp_path / "all.jsonl").read_text().splitlines()[0]
+
+
+def test_a_copy_has_the_schemas_their_rows_and_indexes(memory, tmp_path):
+    memory.write([Row(schema="orders", name="The first", fields=WRITTEN)])
+    memory.create_index("orders", "total")
+    with Memory.open(tmp_path / "other", embedder="none") as other:
+        copied = copy(memory.admin.store, other.admin.store, origin="test")
+        assert copied.records == 1
+        assert other.lookup("order-7").records[0].record.fields == WRITTEN
+        assert other.query("SELECT total FROM orders").rows == [(19.99,)]
+        assert copy(memory.admin.store, other.admin.store, origin="test").written == 0

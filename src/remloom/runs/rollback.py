@@ -17,9 +17,10 @@ from ..kv import Entry, KeyRange
 from ..model import Edge, EdgeKey, Entity, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Preconditions
 from ..store.contract import Store
+from ..store.definitions import as_stored
 from ..store.indexed_text import searchable_text
 from ..store.merge import keys_of
-from ..store.schemas import SCHEMAS
+from ..store.schemas import decoder_of
 from .before_images import (
     BEFORE_EDGE,
     BEFORE_ENTRY,
@@ -337,8 +338,9 @@ class _Rollback:
         written: list[BatchRecord] = []
         current: dict[str, datetime | None] = {}
         kept = 0
+        schemas = self._store.schemas()
         for image in self._record_images:
-            before: Record = msgspec.json.decode(image.record, type=SCHEMAS[image.schema])
+            before = as_stored(decoder_of(image.schema)(image.record), schemas)
             stored = self._store.records.get(image.schema, before.id)
             if before.id in self._removed:
                 continue

@@ -49,7 +49,8 @@ class BatchRecord(Struct, frozen=True, gc=False):
     parents: tuple[str, ...] = ()
     embed: bool = False  # its text is to be embedded later: queue it
     fresh: bool = False  # its id was made just now: no record can have it
-    # an entity found by name: what is stored of it is kept (see `merge.merge_entity`)
+    # it was given no id: an entity is found by name, and what is stored of it is kept (see
+    # `merge.merge_entity`); a row is found by its handle, whose id may be that of another tenant
     merge: bool = False
 
 

@@ -25,6 +25,7 @@ from ..model import Copied, Edge, Moment, Record, Resource
 from .backends import backend_for
 from .batch import Batch, BatchRecord, Vector
 from .contract import ERASURES, INDEXES, TEXT_NUMBERS, Store
+from .definitions import DEFINITIONS, as_stored
 from .indexed_text import searchable_text
 from .merge import keys_of
 from .stats import Stats
@@ -170,7 +171,8 @@ class _Copying:
 
     def run(self) -> int:
         """Returns how many records and edges were written; the others were there already."""
-        for kind in self._source.admin.stats().entries:
+        # an index may be of a field that only a definition knows
+        for kind in sorted(self._source.admin.stats().entries, key=DEFINITIONS.__ne__):
             self._copy_entries(kind)
         self._copy_records()
         self._copy_edges()
@@ -193,13 +195,14 @@ class _Copying:
             for record, windows in _with_vectors(self._target, self._resumed)
         }
         waiting = {pending.id for pending in self._source.vectors.pending(_TEXTS_AT_ONCE)}
+        schemas = self._source.schemas()
         parked = self._source.vectors.queue_lengths()[1] > 0
         for records in _batches(_with_vectors(self._source, True, _parents_first), _AT_ONCE):
             batch = []
             for record, windows in records:
                 if stored.pop(record.id, b"") == _digest(record, windows):
                     continue
-                item = _item(record, tuple(windows))
+                item = _item(as_stored(record, schemas), tuple(windows))
                 queued = record.id in waiting or (
                     parked and not windows and bool(item.text.strip())
                 )

@@ -13,9 +13,9 @@ from typing import TypeVar, cast
 import msgspec
 
 from ..errors import CorruptStoreError, UnknownNameError
-from ..kv import Entry, EntryReads
+from ..kv import Entry, EntryReads, KeyRange
 from ..model import Record, Row, SchemaDefinition
-from .row_reading import read_row
+from .row_reading import read_row, stored_row
 from .schemas import SCHEMAS
 
 __all__ = [
@@ -24,7 +24,9 @@ __all__ = [
     "EARLIER",
     "Definitions",
     "Schemas",
+    "as_stored",
     "definition_entries",
+    "earlier_definitions",
     "read_definitions",
 ]
 
@@ -42,6 +44,18 @@ def read_definitions(entries: EntryReads) -> dict[str, SchemaDefinition]:
     return {
         entry.key: _decoded(entry) for entry in entries.list(DEFINITIONS) if entry.key != CHANGES
     }
+
+
+def as_stored(record: _R, schemas: Schemas) -> _R:
+    """Return a record that a store gave out as a batch has it."""
+    if not isinstance(record, Row) or record.schema not in schemas:
+        return record
+    return cast(_R, stored_row(record, schemas[record.schema]))
+
+
+def earlier_definitions(entries: EntryReads, name: str) -> list[SchemaDefinition]:
+    """Read the earlier definitions of a schema, the first one first."""
+    return [_decoded(entry) for entry in entries.list(EARLIER, KeyRange(prefix=f"{name}/"))]
 
 
 def definition_entries(

@@ -20,18 +20,22 @@ from msgspec.structs import replace
 
 from ..errors import InvalidInputError, RemloomError, StoreBusyError, VectorError
 from ..kv import Entry
-from ..model import Edge, Exported, Imported, Record, Resource
+from ..model import Edge, Exported, Imported, Record, Resource, Row, SchemaDefinition
 from .batch import Batch, BatchRecord, Vector
 from .contract import Store
+from .definitions import CHANGES, DEFINITIONS, definition_entries, earlier_definitions
 from .edge_validation import check_edge
 from .indexed_text import searchable_text
 from .merge import keys_of
-from .schemas import SCHEMAS
+from .row_reading import stored_row
+from .row_validation import checker_of
+from .schemas import SCHEMAS, decoder_of
 from .validation import build, check_record
 
 __all__ = ["export", "import_"]
 
-FORMAT = 1
+FORMAT = 2
+_WITHOUT_SCHEMAS = 1  # format of what has only records of built-in schemas
 _BATCH = 1_000  # lines written together
 _EXPORT_AGAIN = "export it again"
 
@@ -41,6 +45,12 @@ class _Header(msgspec.Struct, tag="remloom", tag_field="line"):
     tenant: str = ""
     model: str = ""
     dims: int = 0
+
+
+class _SchemaLine(msgspec.Struct, tag="schema", tag_field="line"):
+    """A version of a registered schema; the last of its name is the current one. Since format 2."""
+
+    definition: SchemaDefinition
 
 
 class _RecordLine(msgspec.Struct, tag="record", tag_field="line", omit_defaults=True):
@@ -65,6 +75,7 @@ class _EndLine(msgspec.Struct, tag="end", tag_field="line"):
     edges: int  # paths too
     vectors: int = 0
     entries: int = 0
+    schemas: int = 0  # versions of them
     sha256: str = ""  # of the lines before, as they are; other systems may leave it out
 
 
@@ -78,7 +89,7 @@ class _PathLine(msgspec.Struct, tag="path", tag_field="line"):
 # A number of a unit vector is at most this, once it was rounded to 16 bits.
 _MAX_COMPONENT = 1.01
 _decode = msgspec.json.Decoder(
-    _Header | _RecordLine | _EdgeLine | _EntryLine | _PathLine | _EndLine
+    _Header | _SchemaLine | _RecordLine | _EdgeLine | _EntryLine | _PathLine | _EndLine
 ).decode
 _encode = msgspec.json.encode
 
@@ -105,7 +116,13 @@ def export(
         digest.update(data)
         stream.write(data)
 
-    write(_Header(FORMAT, tenant, name, dims))
+    schemas = store.schemas()
+    write(_Header(FORMAT if schemas else _WITHOUT_SCHEMAS, tenant, name, dims))
+    # Before all records, so that an import can read them.
+    for schema, definition in schemas.items():
+        for version in (*earlier_definitions(store.kv, schema), definition):
+            write(_SchemaLine(version))
+            end.schemas += 1
     records = store.records.all(expired=True)
     while page := list(islice(records, _BATCH)):
         stored = store.vectors.of([record.id for record in page]) if vectors else {}
@@ -150,7 +167,7 @@ def import_(
             changed.
         StoreBusyError: the store had to begin anew, and this stream cannot be read again.
     """
-    reading = _Import(stream, model, incomplete, frozenset(namespaces))
+    reading = _Import(stream, model, incomplete, frozenset(namespaces), store)
     written = store.write_all(reading.batches)
     return Imported(
         records=reading.records,
@@ -174,6 +191,7 @@ class _Import:
         model: str,
         incomplete: bool,
         namespaces: frozenset[str],
+        store: Store,
     ) -> None:
         self._stream = stream
         self._start = self._position()
@@ -181,6 +199,7 @@ class _Import:
         self._model = model
         self._incomplete = incomplete
         self._namespaces = namespaces
+        self._store = store
 
     def _position(self) -> int | None:
         """Return where the stream can be put back to; None when it cannot."""
@@ -204,6 +223,7 @@ class _Import:
         """Yield everything as it is to be written; the last batch only once the end was checked."""
         self._rewind()
         self.records = self.edges = self.entries = self.vectors = 0
+        self._schemas = _ImportedSchemas(self._store)
         digest = sha256()
         number = 0
         header: _Header | None = None
@@ -258,9 +278,12 @@ class _Import:
 
     def _add(self, batch: _PendingBatch, value: Any) -> None:
         if isinstance(value, _RecordLine):
-            batch.add_record(value)
+            batch.add_record(value, self._schemas)
             self.records += 1
             self.vectors += len(value.vectors)
+            return
+        if isinstance(value, _SchemaLine):
+            batch.entries += self._schemas.add(value.definition)
             return
         if isinstance(value, _EntryLine):
             batch.entries.append(self._entry(value))
@@ -300,6 +323,12 @@ class _Import:
                 "are before it; nothing was written",
                 remedy=_EXPORT_AGAIN,
             )
+        if end.schemas != self._schemas.read:
+            raise InvalidInputError(
+                f"the export's last line speaks of {end.schemas:,} versions of schemas, and "
+                f"{self._schemas.read:,} are before it; nothing was written",
+                remedy=_EXPORT_AGAIN,
+            )
         if end.sha256 and end.sha256 != digest:
             raise InvalidInputError(
                 "the export was changed since it was written: the checksum in line "
@@ -310,11 +339,62 @@ class _Import:
 
 
 def _checked_header(value: object) -> _Header:
-    if not isinstance(value, _Header) or value.format != FORMAT:
+    if not isinstance(value, _Header):
+        raise InvalidInputError("this is not a Remloom export: its first line is no header of one")
+    if not _WITHOUT_SCHEMAS <= value.format <= FORMAT:
         raise InvalidInputError(
-            "this is not a Remloom export: its first line is not a header of format 1"
+            f"this export is of format {value.format}, and {FORMAT} is the last that is known here",
+            remedy="upgrade remloom",
         )
     return value
+
+
+class _ImportedSchemas:
+    """The registered schemas while an export is read: those that were there, and its own.
+
+    One that is there already stays as it is, and the rows of the export are checked against it.
+
+    Attributes:
+        read: versions of schemas in the export.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.read = 0
+        self._there = store.schemas()
+        self._came: dict[str, SchemaDefinition] = {}
+        self._changes = store.kv.get(DEFINITIONS, CHANGES)
+
+    def add(self, definition: SchemaDefinition) -> list[Entry]:
+        """Take in a version of a schema; returns the entries that register it."""
+        self.read += 1
+        name = definition.schema_name
+        earlier, self._came[name] = self._came.get(name), definition
+        if name in SCHEMAS or name in self._there:
+            return []
+        changes = int(self._changes.value) if self._changes else 0
+        return definition_entries(definition, changes + self.read, earlier)
+
+    def require(self, schema: str) -> None:
+        """Refuse a schema that nobody registered."""
+        if schema not in SCHEMAS and schema not in self._came and schema not in self._there:
+            raise InvalidInputError(
+                f"unknown schema {schema!r} in an export", remedy="upgrade remloom"
+            )
+
+    def checked(self, record: Record) -> Record:
+        """Return a record as a batch has it; a row as its schema says here."""
+        if not isinstance(record, Row):
+            return record
+        came, there = self._came.get(record.schema), self._there.get(record.schema)
+        if there is None or (came is not None and _says_the_same(came, there)):
+            assert came is not None  # noqa: S101 - see `require`
+            return stored_row(record, came)
+        return replace(checker_of(there).check(record), version=there.version)
+
+
+def _says_the_same(one: SchemaDefinition, other: SchemaDefinition) -> bool:
+    """Whether two definitions are one, of whichever tenant."""
+    return replace(one, tenant_id="") == replace(other, tenant_id="")
 
 
 class _PendingBatch:
@@ -333,8 +413,8 @@ class _PendingBatch:
     def full(self) -> bool:
         return len(self.records) + len(self.edges) + len(self.entries) >= _BATCH
 
-    def add_record(self, line: _RecordLine) -> None:
-        item = _batch_record(line, self.header, self._model)
+    def add_record(self, line: _RecordLine, schemas: _ImportedSchemas) -> None:
+        item = _batch_record(line, self.header, self._model, schemas)
         if item.record.id in self._ids:
             raise InvalidInputError(
                 f"the record {item.record.id} stands here a second time", remedy=_EXPORT_AGAIN
@@ -357,7 +437,8 @@ class _PendingBatch:
             names=dict(self._names),
             dims=dims,
             model=model,
-            entries=tuple(self.entries),
+            # of an entry that is written twice the later counts
+            entries=tuple({(one.namespace, one.key): one for one in self.entries}.values()),
         )
         self.records.clear()
         self._ids.clear()
@@ -398,16 +479,15 @@ def _vector(line: tuple[int, int, str, str], dims: int) -> Vector:
     return vector
 
 
-def _batch_record(line: _RecordLine, header: _Header, model: str) -> BatchRecord:
-    if line.schema not in SCHEMAS:
-        raise InvalidInputError(
-            f"unknown schema {line.schema!r} in an export", remedy="upgrade remloom"
-        )
+def _batch_record(
+    line: _RecordLine, header: _Header, model: str, schemas: _ImportedSchemas
+) -> BatchRecord:
+    schemas.require(line.schema)
     try:
-        record: Record = msgspec.json.decode(line.record, type=SCHEMAS[line.schema])
+        record: Record = decoder_of(line.schema)(line.record)
     except msgspec.MsgspecError as error:
         raise InvalidInputError(f"a record of the export is damaged: {error}") from error
-    record = check_record(record)
+    record = schemas.checked(check_record(record))
     # Vectors of another embedder are left out, and their texts are queued for this one.
     usable = model in ("", header.model)
     windows = tuple(_vector(window, header.dims) for window in line.vectors) if usable else ()

@@ -3,6 +3,7 @@ were written by."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from msgspec import UNSET
@@ -12,7 +13,7 @@ from ..errors import InvalidInputError
 from ..model import Row, SchemaDefinition
 from .field_values import convert_value, from_stored, is_stored_as_given, to_stored
 
-__all__ = ["current_fields", "read_row"]
+__all__ = ["current_fields", "read_row", "stored_row"]
 
 
 def read_row(row: Row, definition: SchemaDefinition) -> Row:
@@ -52,3 +53,16 @@ def current_fields(stored: dict[str, Any], definition: SchemaDefinition) -> dict
         if name not in fields and field.default is not UNSET and field.default is not None:
             fields[name] = to_stored(field.default, field)
     return fields
+
+
+def stored_row(row: Row, definition: SchemaDefinition) -> Row:
+    """Return a row that was read as it is stored: what `read_row` gave back, taken back.
+
+    A value that cannot be of the kind of its field is stored as it is, as it was before.
+    """
+    fields = {**row.fields}
+    for name, field in definition.base_fields.items():
+        if name in fields and not is_stored_as_given(field):
+            with suppress(InvalidInputError):
+                fields[name] = to_stored(fields[name], field)
+    return replace(row, fields=fields)

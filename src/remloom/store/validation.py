@@ -230,7 +230,7 @@ class _BatchBuilder:
             vectors=vectors,
             parents=item.parents if isinstance(item, Resource) else (),
             embed=bool(self._model and not vectors and embedded.strip()),
-            merge=isinstance(record, Entity) and not item.id,
+            merge=isinstance(record, Entity | Row) and not item.id,
             # A resource is given the same id again for the same text, a row for the same handle.
             fresh=not isinstance(record, Resource | Row) and not item.id,
         )

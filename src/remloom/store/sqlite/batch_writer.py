@@ -124,6 +124,9 @@ class _BatchWriter:
             item = replace(item, record=replace(item.record, id=namesake), fresh=False)
         id = item.record.id
         row = None if item.fresh else self._cursor.execute(SQL.stored_record, (id,)).get
+        if row is None and item.merge and (known := self._find_handle(item)):
+            item = replace(item, record=replace(item.record, id=known))
+            id, row = known, self._cursor.execute(SQL.stored_record, (known,)).get
         if row is None:
             self._session.record_no += 1
             self._insert(item, self._session.record_no)
@@ -142,8 +145,26 @@ class _BatchWriter:
             self._record_history(stored, changed.record)  # type: ignore[arg-type]
         return id, record_no, "updated"
 
+    def _find_handle(self, item: BatchRecord) -> str | None:
+        """Return the id of the stored row that this one, given without id, is."""
+        if not isinstance(item.record, Row):
+            return None
+        other = self._same_handle(item, 0)
+        return other.id if other is not None and other.handle == item.record.handle else None
+
+    def _same_handle(self, item: BatchRecord, record_no: int) -> Row | None:
+        """Return another stored row of the schema whose handle is the same label."""
+        label_no = self._labels.find(item.keys[0])
+        if label_no is None or label_no in self._labels.new:
+            return None
+        schema = item.record.schema
+        body = self._cursor.execute(SQL.same_handle, (label_no, schema, record_no)).get
+        return None if body is None else decode(schema, body, None)  # type: ignore[return-value]
+
     def _find_namesake(self, item: BatchRecord) -> str | None:
         """Return the id of the stored entity that this one, given without id, is."""
+        if not isinstance(item.record, Entity):
+            return None
         label_no = self._labels.find(item.keys[0])
         if label_no is None:
             return None
@@ -197,11 +218,10 @@ class _BatchWriter:
         both."""
         for record_no, item in changed:
             row = item.record
-            if isinstance(row, Row) and not self._batch.exact:
-                values = (self._labels.find(item.keys[0]), row.schema, record_no)
-                other = self._cursor.execute(SQL.same_handle, values).get
-                if other is not None:
-                    raise same_handle(row, decode(row.schema, other, None))  # type: ignore[arg-type]
+            if not isinstance(row, Row) or self._batch.exact:
+                continue
+            if (other := self._same_handle(item, record_no)) is not None:
+                raise same_handle(row, other)
 
     def _rename(self, record_no: int, old_key: str, new_key: str) -> None:
         """Let the edges of a record follow it to its new name, unless another record was called as

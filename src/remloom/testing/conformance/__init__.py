@@ -24,6 +24,7 @@ from .orders import Orders
 from .past import Past
 from .records import Records
 from .renaming import Renaming
+from .rows import Rows
 from .thin_entities import ThinEntities
 from .updating import Updating
 from .values import Values
@@ -42,6 +43,7 @@ class StoreConformance(
     Entries,
     Expiry,
     Renaming,
+    Rows,
     ThinEntities,
     Past,
     Updating,

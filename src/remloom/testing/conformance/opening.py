@@ -40,12 +40,13 @@ DAY = timedelta(days=1)
 
 def selected(store: Store, sql: str, limit: int = 1_000) -> ResultSet:
     """Run a SELECT, given as a user writes it."""
-    return store.sql.select(compile_select(sql), limit=limit, timeout=5.0)
+    return store.sql.select(compile_select(sql, store.schemas()), limit=limit, timeout=5.0)
 
 
 def put(store: Store, *items: Record | Edge, model: str = "") -> Written:
     """Write items as `Memory` does."""
-    return store.write(validation.build(items, tenant="conformance", model=model))
+    batch = validation.build(items, tenant="conformance", model=model, schemas=store.schemas)
+    return store.write(batch)
 
 
 def names(found: list[Any]) -> list[str]:

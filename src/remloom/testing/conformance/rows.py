@@ -1,0 +1,374 @@
+"""The store contract as tests: rows of registered schemas."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from ...errors import ConflictError, InvalidInputError, UnknownNameError
+from ...kv import Entry
+from ...model import Entity, Field, Resource, Row, SchemaDefinition
+from ...predicates import Contains, Eq, Exists, Gt, In, Predicate, Query, StartsWith
+from ...store.batch import Batch
+from ...store.contract import Store
+from ...store.definitions import definition_entries
+from ...store.specs import EdgeSpec, NameSpec, SearchSpec
+from .opening import T0, Opened, Opening, edge_between, edge_keys, lookup, names, put, selected
+
+__all__ = ["CUSTOMERS", "ORDERS", "Rows", "register"]
+
+ORDERS = SchemaDefinition(
+    schema_name="orders",
+    version=1,
+    rows_since=1,
+    entity_types=("order",),
+    handle=("order_id",),
+    base_fields={
+        "order_id": Field(kind="integer", required=True),
+        "total": Field(kind="decimal"),
+        "weight": Field(kind="float"),
+        "placed_at": Field(kind="datetime"),
+        "due": Field(kind="date"),
+        "status": Field(kind="enum", values=("open", "paid"), default="open"),
+        "rush": Field(kind="boolean"),
+        "note": Field(searchable=True),
+        "tags": Field(list=True),
+        "payload": Field(kind="json"),
+    },
+)
+CUSTOMERS = SchemaDefinition(
+    schema_name="customers",
+    version=1,
+    rows_since=1,
+    entity_types=("customer",),
+    handle=("customer_id",),
+    name_fields=("first_name", "last_name"),
+    base_fields={
+        "customer_id": Field(),
+        "first_name": Field(),
+        "last_name": Field(),
+        "email": Field(is_key=True),
+    },
+)
+
+
+def register(store: Store, *definitions: SchemaDefinition) -> None:
+    """Register schemas, as they are."""
+    changes = len(store.schemas())
+    for number, definition in enumerate(definitions, changes + 1):
+        store.kv.put(definition_entries(definition, number))
+
+
+def order(number: int, **fields: Any) -> Row:
+    """A row of `ORDERS`."""
+    return Row(schema="orders", fields={"order_id": number, **fields})
+
+
+def customer(id: str, first: str, last: str, **fields: Any) -> Row:
+    """A row of `CUSTOMERS`."""
+    named = {"customer_id": id, "first_name": first, "last_name": last}
+    return Row(schema="customers", fields={**named, **fields})
+
+
+def found(store: Store, where: Predicate) -> list[str]:
+    """The handles of the orders that meet a condition."""
+    records = store.records.query("orders", Query().filter(where).order_by("handle"))
+    return [record.handle for record in records if isinstance(record, Row)]
+
+
+class Rows(Opened):
+    """Rows are records like the built-in ones, in everything that a store does with records."""
+
+    @pytest.fixture
+    def crm(self, store: Store) -> Store:
+        register(store, ORDERS, CUSTOMERS)
+        return store
+
+    # -- the registry ------------------------------------------------------------------------------
+
+    def test_the_registered_schemas_are_the_same_value_until_one_changes(
+        self, reopen: Opening
+    ) -> None:
+        one, other = reopen(), reopen()
+        assert one.schemas() == {}
+        register(one, ORDERS)
+        before = other.schemas()
+        assert before == {"orders": ORDERS}
+        assert other.schemas() is before
+        register(one, CUSTOMERS)
+        after = other.schemas()
+        assert set(after) == {"orders", "customers"}
+        assert after["orders"] is before["orders"]
+
+    def test_a_schema_that_is_not_registered_is_told_with_the_nearest(self, crm: Store) -> None:
+        with pytest.raises(UnknownNameError, match="did you mean 'orders'"):
+            put(crm, Row(schema="order", name="x"))
+        with pytest.raises(UnknownNameError, match="did you mean 'orders'"):
+            crm.records.query("order", Query())
+        with pytest.raises(UnknownNameError, match="did you mean 'orders'"):
+            crm.search.text("x", SearchSpec(schema="order", limit=5))
+        with pytest.raises(UnknownNameError, match="did you mean 'orders'"):
+            selected(crm, "SELECT name FROM order1")
+
+    def test_a_transaction_sees_the_schemas(self, crm: Store) -> None:
+        seen: list[str] = []
+
+        def work(reads: Any) -> Batch:
+            seen.extend(reads.schemas())
+            return Batch()
+
+        crm.update(work)
+        assert set(seen) == {"orders", "customers"}
+
+    # -- writing and reading -----------------------------------------------------------------------
+
+    def test_fields_come_back_as_they_were_written(self, crm: Store) -> None:
+        fields = {
+            "order_id": 2**53 + 1,
+            "total": Decimal("10.10"),
+            "weight": 0.25,
+            "placed_at": T0,
+            "due": date(2025, 1, 20),
+            "status": "paid",
+            "rush": False,
+            "note": "Ümlauts, 東京",
+            "tags": ["a", "b"],
+            "payload": {"deep": [1, None, 2.5, True]},
+        }
+        (id,) = put(crm, Row(schema="orders", name="The first", fields=fields)).ids
+        row = crm.records.get("orders", id)
+        assert isinstance(row, Row)
+        assert row.fields == fields
+        kinds = {name: type(value) for name, value in fields.items()}
+        assert {name: type(value) for name, value in row.fields.items()} == kinds
+        assert (row.handle, row.name, row.type) == (f"order-{2**53 + 1}", "The first", "order")
+        assert list(crm.records.all("orders")) == [row]
+        again = put(crm, Row(schema="orders", name="The first", fields=fields))
+        assert (again.ids, again.unchanged) == ((id,), 1)
+
+    def test_a_default_is_given_where_a_field_is_not(self, crm: Store) -> None:
+        put(crm, order(1))
+        assert found(crm, Eq("status", "open")) == ["order-1"]
+
+    def test_a_row_is_found_by_handle_name_and_key_fields(self, crm: Store) -> None:
+        put(crm, customer("C7", "Ann", "Lee", email="ann@example.com"))
+        for key in ("customer-c7", "ann-lee", "ann@example.com"):
+            assert names(lookup(crm, key)) == ["Ann Lee"], key
+        assert names(crm.search.names("ann le", NameSpec(threshold=0.5, limit=5))) == ["Ann Lee"]
+        of_type = NameSpec(type="customer", threshold=0.5, limit=5)
+        assert names(crm.search.names("ann le", of_type)) == ["Ann Lee"]
+        assert crm.records.complete("ann-", 5) == ["Ann Lee"]
+        assert crm.records.complete("customer-", 5) == ["customer-C7"]
+
+    def test_namesakes_are_two_rows(self, crm: Store) -> None:
+        put(crm, customer("1", "John", "Smith"), customer("2", "John", "Smith"))
+        assert len(lookup(crm, "john-smith")) == 2
+        assert len(lookup(crm, "customer-1")) == 1
+
+    def test_handles_that_are_one_label_are_refused(self, crm: Store) -> None:
+        with pytest.raises(ConflictError, match="one label"):
+            put(crm, customer("aB", "A", "B"), customer("Ab", "A", "B"))
+        put(crm, customer("aB", "A", "B"))
+        with pytest.raises(ConflictError, match="one label"):
+            put(crm, customer("Ab", "A", "B"))
+        assert crm.admin.stats().records["customers"] == 1
+
+    def test_a_row_of_another_tenant_is_found_by_its_handle(self, crm: Store) -> None:
+        put(crm, replace(order(1, total=1), id="from-elsewhere"))
+        written = put(crm, order(1, total=2))
+        assert (written.ids, written.updated) == (("from-elsewhere",), 1)
+        assert found(crm, Eq("total", 2)) == ["order-1"]
+
+    def test_a_row_and_another_record_may_have_one_name(self, crm: Store) -> None:
+        put(crm, Entity(name="Ann Lee"), customer("1", "Ann", "Lee"))
+        assert {record.schema for record in lookup(crm, "ann-lee")} == {"entities", "customers"}
+
+    def test_an_id_of_another_schema_is_refused(self, crm: Store) -> None:
+        put(crm, Resource(id="x", name="a", content="a"))
+        with pytest.raises(ConflictError):
+            put(crm, replace(order(1), id="x"))
+
+    # -- edges -------------------------------------------------------------------------------------
+
+    def test_edges_lead_from_handle_to_handle(self, crm: Store) -> None:
+        edge = edge_between("", "customer-1", properties={"dst_name": "John Smith"})
+        put(crm, replace(order(1, note="first"), graph_paths=(edge,)))
+        (thin,) = lookup(crm, "customer-1")
+        assert isinstance(thin, Entity)
+        assert thin.thin
+        put(crm, customer("1", "John", "Smith"))
+        (row,) = lookup(crm, "customer-1")
+        assert row.schema == "customers"
+        edges = crm.graph.edges(EdgeSpec(["customer-1"], direction="in"))
+        assert edge_keys(edges) == [("order-1", "r", "customer-1")]
+        assert lookup(crm, "order-1")[0].graph_paths[0].dst == "customer-1"
+
+    def test_edges_follow_a_row_to_its_new_handle(self, crm: Store) -> None:
+        edge = edge_between("", "customer-1")
+        (id,) = put(crm, replace(order(1), graph_paths=(edge,))).ids
+        put(crm, replace(order(2), id=id))
+        edges = crm.graph.edges(EdgeSpec(["customer-1"], direction="in"))
+        assert edge_keys(edges) == [("order-2", "r", "customer-1")]
+
+    # -- statements --------------------------------------------------------------------------------
+
+    @pytest.mark.parametrize(
+        ("where", "handles"),
+        [
+            (Gt("total", 10), ["order-2", "order-3"]),
+            (Gt("total", Decimal("10.5")), ["order-3"]),
+            (Eq("fields.total", 9.5), ["order-1"]),
+            (Gt("weight", 1), ["order-3"]),
+            (Gt("placed_at", T0), ["order-2", "order-3"]),
+            (Eq("due", date(2025, 1, 2)), ["order-2"]),
+            (Gt("due", "2025-01-02"), ["order-3"]),
+            (In("status", ["paid"]), ["order-1", "order-3"]),
+            (Eq("rush", True), ["order-2"]),
+            (StartsWith("note", "Blue"), ["order-1"]),
+            (Contains("tags", "b"), ["order-2", "order-3"]),
+            (Eq("payload.k", 2), ["order-2"]),
+            (Exists("note"), ["order-1"]),
+        ],
+        ids=[
+            "decimal", "decimal-exact", "path", "float", "datetime", "date", "date-text", "enum",
+            "boolean", "text", "list", "json", "exists",
+        ],
+    )  # fmt: skip
+    def test_a_predicate_compares_by_the_kind_of_a_field(
+        self, crm: Store, where: Predicate, handles: list[str]
+    ) -> None:
+        put(crm, *_three_orders())
+        assert found(crm, where) == handles
+
+    def test_a_predicate_of_an_unknown_field_is_told_with_near_ones(self, crm: Store) -> None:
+        with pytest.raises(UnknownNameError, match="did you mean 'total'"):
+            found(crm, Eq("totl", 1))
+        with pytest.raises(InvalidInputError, match="number"):
+            found(crm, Eq("total", "much"))
+
+    @pytest.mark.parametrize(
+        ("sql", "rows"),
+        [
+            ("SELECT order_id FROM orders WHERE total > 9.9 ORDER BY total", [(2,), (3,)]),
+            ("SELECT order_id, total FROM orders ORDER BY total DESC LIMIT 1", [(3, 100.25)]),
+            ("SELECT status, sum(total) FROM orders GROUP BY status", [("open", 10.5), ("paid", 109.75)]),  # noqa: E501
+            ("SELECT max(placed_at) FROM orders", [("2025-01-15T12:00:00Z",)]),
+            ("SELECT order_id FROM orders WHERE placed_at >= '2025-01-15T11:00:00Z'", [(2,), (3,)]),
+            ("SELECT due FROM orders WHERE due < '2025-01-02'", [("2025-01-01",)]),
+            ("SELECT order_id FROM orders WHERE rush", [(2,)]),
+            ("SELECT order_id FROM orders WHERE contains(tags, 'a')", [(1,)]),
+            ("SELECT order_id FROM orders WHERE fields.weight > 1", [(3,)]),
+            ("SELECT payload ->> 'k' FROM orders WHERE order_id = 2", [(2,)]),
+            ("SELECT count(*) FROM orders WHERE note IS NULL", [(2,)]),
+            ("SELECT handle, name, type FROM orders WHERE order_id = 1", [("order-1", "order-1", "order")]),  # noqa: E501
+        ],
+        ids=[
+            "number", "order", "groups", "max-time", "time", "date", "boolean", "list", "path",
+            "json", "null", "own",
+        ],
+    )  # fmt: skip
+    def test_a_select_knows_every_field(
+        self, crm: Store, sql: str, rows: list[tuple[object, ...]]
+    ) -> None:
+        put(crm, *_three_orders())
+        assert sorted(selected(crm, sql).rows) == sorted(rows)
+
+    def test_an_index_is_made_of_a_field(self, crm: Store) -> None:
+        put(crm, *_three_orders())
+        for name in ("total", "placed_at", "status", "payload.k"):
+            crm.sql.create_index("orders", name)
+        assert found(crm, Gt("total", 10)) == ["order-2", "order-3"]
+        assert found(crm, Gt("placed_at", T0)) == ["order-2", "order-3"]
+        assert crm.admin.check() == []
+
+    # -- search ------------------------------------------------------------------------------------
+
+    def test_words_of_names_and_searchable_fields_are_found(self, crm: Store) -> None:
+        put(crm, *_three_orders(), customer("1", "Blue", "Bell"))
+
+        def handles(text: str, schema: str | None) -> list[str]:
+            matches = crm.search.text(text, SearchSpec(schema=schema, limit=9))
+            return [match.record.handle for match in matches if isinstance(match.record, Row)]
+
+        assert handles("blue", "orders") == ["order-1"]
+        assert handles("blue", "customers") == ["customer-1"]
+        assert set(handles("blue", None)) == {"order-1", "customer-1"}
+        put(crm, order(1, note="red"))
+        assert handles("blue", "orders") == []
+
+    def test_vectors_of_rows_are_searched(self, crm: Store) -> None:
+        put(
+            crm,
+            replace(order(1, note="a", total=1), embedding=[1.0, 0.0]),
+            replace(order(2, note="b", total=2), embedding=[0.8, 0.6]),
+            Resource(name="c", content="c", embedding=[1.0, 0.0]),
+        )
+        matches = crm.search.vector([1.0, 0.0], SearchSpec(schema="orders", limit=5))
+        assert names(matches) == ["order-1", "order-2"]
+        filtered = SearchSpec(schema="orders", where=Gt("total", 1), limit=5)
+        assert names(crm.search.vector([1.0, 0.0], filtered)) == ["order-2"]
+
+    # -- what becomes of them ----------------------------------------------------------------------
+
+    def test_a_row_that_is_deleted_is_gone_everywhere(self, crm: Store) -> None:
+        (id, *_) = put(crm, *_three_orders()).ids
+        crm.delete([id])
+        assert crm.records.get(None, id) is None
+        assert lookup(crm, "order-1") == []
+        assert crm.search.text("blue", SearchSpec(limit=5)) == []
+        assert crm.admin.stats().records["orders"] == 2
+        assert crm.admin.check() == []
+
+    def test_a_row_expires(self, crm: Store) -> None:
+        past = datetime.now(UTC) - timedelta(seconds=1)
+        put(crm, replace(order(1, note="Blue"), expires_at=past), order(2))
+        assert lookup(crm, "order-1") == []
+        assert names(crm.records.query("orders", Query())) == ["order-2"]
+        assert names(crm.records.expired(5)) == ["order-1"]
+        put(crm, order(1))
+        assert names(lookup(crm, "order-1")) == ["order-1"]
+
+    def test_rows_are_there_when_the_store_is_opened_again(self, reopen: Opening) -> None:
+        first = reopen()
+        register(first, ORDERS)
+        put(first, *_three_orders())
+        first.close()
+        again = reopen()
+        assert found(again, Gt("total", 10)) == ["order-2", "order-3"]
+
+    def test_a_definition_that_changes_is_seen_at_the_next_call(self, crm: Store) -> None:
+        put(crm, order(1))
+        with pytest.raises(UnknownNameError):
+            found(crm, Eq("region", "EU"))
+        fields = {**ORDERS.base_fields, "region": Field()}
+        register(crm, replace(ORDERS, version=2, base_fields=fields))
+        put(crm, order(2, region="EU"))
+        assert found(crm, Eq("region", "EU")) == ["order-2"]
+        assert selected(crm, "SELECT region FROM orders WHERE order_id = 1").rows == [(None,)]
+
+    def test_a_damaged_definition_is_told(self, crm: Store) -> None:
+        crm.kv.put([Entry("schemas", "orders", b'{"schema_name": 5}'), Entry("schemas", "@", b"9")])
+        with pytest.raises(Exception, match="orders"):
+            crm.schemas()
+
+
+def _three_orders() -> list[Row]:
+    hours = [T0 + timedelta(hours=number) for number in range(3)]
+    return [
+        order(
+            1, total=Decimal("9.50"), weight=0.5, placed_at=hours[0], due=date(2025, 1, 1),
+            status="paid", note="Blue widgets", tags=["a"], payload={"k": 1}, rush=False,
+        ),
+        order(
+            2, total=Decimal("10.5"), weight=1.0, placed_at=hours[1], due=date(2025, 1, 2),
+            status="open", tags=["b"], payload={"k": 2}, rush=True,
+        ),
+        order(
+            3, total=Decimal("100.25"), weight=20.0, placed_at=hours[2], due=date(2025, 1, 3),
+            status="paid", tags=["b", "c"],
+        ),
+    ]  # fmt: skip
