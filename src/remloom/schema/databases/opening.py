@@ -65,6 +65,12 @@ def _files(address: Address) -> Database:
     return FilesDatabase(address)
 
 
+def _mongodb(address: Address) -> Database:
+    from .mongodb import MongoDatabase
+
+    return MongoDatabase(address)
+
+
 # by kind of database; each brings its libraries in when it is called
 _OPENERS: Mapping[str, Callable[[Address], Database]] = {
     "sqlite": _sqlite,
@@ -72,4 +78,5 @@ _OPENERS: Mapping[str, Callable[[Address], Database]] = {
     "mysql": _mysql,
     "duckdb": _duckdb,
     "files": _files,
+    "mongodb": _mongodb,
 }

@@ -1,0 +1,259 @@
+"""Databases in MongoDB: what collections hold is told from samples of their documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ...errors import MissingExtraError, SourceError, UnknownNameError
+from .addresses import Address
+from .contract import Key, Table, TableProfile
+from .documents import Document, bound, columns_of, plain_rows
+from .profiles import profile_rows, rows_to_read
+
+if TYPE_CHECKING:
+    from pymongo.collection import Collection
+
+__all__ = ["MongoDatabase"]
+
+_MILLISECONDS = 60_000  # that one command may take
+_CONNECTING = 10_000  # milliseconds
+_SAMPLED = 1_000  # documents that say what a collection holds
+_ENDS = 100  # of the oldest, and of the newest, besides
+_SCANNED = 100_000  # documents of the largest collection that is read whole to look for values
+_CHUNK = 500  # values looked for at once
+
+
+class MongoDatabase:
+    """A database in MongoDB, or in what speaks its protocol. See `contract.Database`.
+
+    A collection is a table. Its columns are the fields that documents of the sample have: 1,000 at
+    random, the oldest and the newest 100. What is within a document is JSON.
+
+    Raises:
+        MissingExtraError: pymongo is not installed.
+        SourceError: it cannot be connected to, or the URL names no database.
+    """
+
+    kind: ClassVar[str] = "mongodb"
+
+    def __init__(self, address: Address) -> None:
+        try:
+            import pymongo
+            from bson.codec_options import CodecOptions, DatetimeConversion
+            from bson.errors import BSONError
+        except ImportError:
+            raise MissingExtraError("reading MongoDB", "mongo") from None
+        self._address = address
+        self._errors = (pymongo.errors.PyMongoError, BSONError)
+        name = address.parts()["database"]
+        if not name:
+            raise SourceError(
+                f"{self.address} names no database",
+                uri=self.address,
+                remedy="end it with the name of one: mongodb://user@host/database",
+            )
+        user = address.parts()["user"]
+        given: dict[str, Any] = {"username": user, "password": address.password} if user else {}
+        given |= address.secrets
+        scheme, _, rest = address.url.partition("://")
+        with self._translated():
+            self._client: Any = pymongo.MongoClient(
+                f"{scheme}://{rest.rpartition('@')[2]}",
+                serverSelectionTimeoutMS=_CONNECTING,
+                uuidRepresentation="standard",
+                appname="remloom",
+                **given,
+            )
+            # dates beyond those of Python are clamped, not refused
+            options: CodecOptions[Any] = CodecOptions(
+                tz_aware=True,
+                uuid_representation=4,
+                datetime_conversion=DatetimeConversion.DATETIME_CLAMP,
+            )
+            self._database = self._client.get_database(name, codec_options=options)
+            try:
+                self._database.command("ping")
+            except BaseException:
+                self._client.close()
+                raise
+        self._described: dict[str, Table] = {}
+
+    @property
+    def address(self) -> str:
+        """Where it is, as a URL without secrets."""
+        return self._address.url
+
+    def tables(self, names: Sequence[str] | None = None) -> list[Table]:
+        """Describe its collections and views, by name; only these if `names` are given.
+
+        Raises:
+            UnknownNameError: there is no such collection.
+        """
+        with self._translated():
+            found = {
+                info["name"]: info
+                for info in self._database.list_collections()
+                if not info["name"].startswith("system.")
+            }
+        for name in names or ():
+            if name not in found:
+                raise UnknownNameError("table", name, list(found))
+        wanted = sorted(found if names is None else set(names))
+        with self._translated():
+            described = [self._table(found[name]) for name in wanted]
+        self._described |= {table.name: table for table in described}
+        return described
+
+    def profile(self, table: Table, sample: int) -> TableProfile:
+        """Look at up to so many documents, spread over the collection."""
+        columns = [column for column in table.columns if column.kind is not None]
+        limit = rows_to_read(table.rows, len(columns), sample)
+        with self._translated():
+            documents, whole = self._documents(table.name, table.rows, limit)
+        rows = plain_rows(documents, columns)
+        return profile_rows(table, columns, rows, total=table.rows, whole=whole)
+
+    def count_contained(
+        self, table: str, columns: Sequence[str], values: Sequence[Key]
+    ) -> int | None:
+        """Count how many of these different values a collection has in these fields.
+
+        None: no index helps, and the collection is too large to be read for it.
+        """
+        if table not in self._described:
+            self.tables([table])
+        described = self._described[table]
+        wanted = set(columns)
+        indexed = any(set(one[: len(wanted)]) == wanted for one in described.indexed)
+        if not indexed and (described.rows is None or described.rows > _SCANNED):
+            return None
+        by_name = {column.name: column for column in described.columns}
+        if not by_name.keys() >= wanted:
+            return 0
+        keys = [
+            dict(zip(columns, (bound(value, by_name[name]) for name, value in pairs), strict=True))
+            for pairs in (list(zip(columns, key, strict=True)) for key in values)
+            if None not in (value for _, value in pairs)
+        ]
+        found = 0
+        with self._translated():
+            for start in range(0, len(keys), _CHUNK):
+                found += self._count_distinct(described, columns, keys[start : start + _CHUNK])
+        return found
+
+    def rows(
+        self, table: Table, columns: Sequence[str], *, after: Key | None, limit: int
+    ) -> list[tuple[Any, ...]]:
+        """Read the documents whose `_id` comes after this one, in the order of their ids."""
+        by_name = {column.name: column for column in table.columns}
+        of = [by_name[name] for name in columns]
+        skipped = int(after[0]) if after and not table.primary_key else 0
+        matched: dict[str, Any] = {}
+        if after is not None and table.primary_key:
+            matched = {"_id": {"$gt": bound(after[0], by_name["_id"])}}
+        projection = {**dict.fromkeys(columns, 1), **({} if "_id" in columns else {"_id": 0})}
+        with self._translated():
+            cursor = self._collection(table.name).find(matched, projection).limit(limit)
+            # a view may have no ids
+            if "_id" in by_name:
+                cursor = cursor.sort("_id", 1)
+            documents = list(cursor.skip(skipped).max_time_ms(_MILLISECONDS))
+        return plain_rows(documents, of)
+
+    def count(self, table: Table) -> int:
+        """Count the documents of a collection."""
+        with self._translated():
+            return int(self._collection(table.name).count_documents({}, maxTimeMS=_MILLISECONDS))
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Do nothing: a server that stands alone has no snapshots."""
+        return nullcontext()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except self._errors as error:
+            said = self._address.clean(str(error)).partition("\n")[0].partition(", Timeout:")[0]
+            raise SourceError(f"{self.address}: {said[:300]}", uri=self.address) from None
+
+    def _collection(self, name: str) -> Collection[Any]:
+        return self._database[name]
+
+    def _table(self, info: Document) -> Table:
+        name, is_view = str(info["name"]), info.get("type") == "view"
+        rows = None if is_view else int(self._collection(name).estimated_document_count())
+        documents, _ = self._documents(name, rows, _SAMPLED + 2 * _ENDS)
+        schema = (info.get("options") or {}).get("validator", {}).get("$jsonSchema", {})
+        columns = tuple(columns_of(documents, schema))
+        unique, indexed = self._indexes(name) if not is_view else ((), ())
+        ids = next((column for column in columns if column.name == "_id"), None)
+        # ids of several types are in no order that a comparison knows
+        is_key = ids is not None and ids.kind not in (None, "json") and "," not in ids.declared
+        return Table(
+            name=name,
+            columns=columns,
+            primary_key=("_id",) if is_key and not is_view else (),
+            unique=unique,
+            indexed=indexed,
+            rows=rows,
+            is_view=is_view,
+            comment=str(schema.get("description", "")),
+        )
+
+    def _documents(self, name: str, rows: int | None, limit: int) -> tuple[list[Document], bool]:
+        """Up to so many documents: all, or some at random and those at both ends."""
+        collection = self._collection(name)
+        if rows is None or rows <= limit:
+            found = list(collection.find().limit(limit + 1).max_time_ms(_MILLISECONDS))
+            return found[:limit], len(found) <= limit
+        ends = min(_ENDS, limit // 4)
+        sampled = [{"$sample": {"size": limit - 2 * ends}}]
+        documents = list(collection.aggregate(sampled, maxTimeMS=_MILLISECONDS))
+        for direction in (1, -1):
+            documents += collection.find().sort("_id", direction).limit(ends)
+        # a document may be drawn twice
+        different = {repr(document.get("_id")): document for document in documents}
+        return list(different.values()), False
+
+    def _indexes(
+        self, name: str
+    ) -> tuple[tuple[tuple[str, ...], ...], tuple[tuple[str, ...], ...]]:
+        """The fields of unique indexes, and of all, but for those of a part of the documents."""
+        unique, indexed = [], []
+        for index in self._collection(name).list_indexes():
+            fields = tuple(index["key"])
+            # 1 and -1 are orders; others are texts, places, hashes
+            if index.get("partialFilterExpression") or not all(
+                order in (1, -1) for order in index["key"].values()
+            ):
+                continue
+            indexed.append(fields)
+            if index.get("unique") and fields != ("_id",):
+                unique.append(fields)
+        return tuple(unique), tuple(indexed)
+
+    def _count_distinct(
+        self, table: Table, columns: Sequence[str], keys: Sequence[dict[str, Any]]
+    ) -> int:
+        collection = self._collection(table.name)
+        if len(columns) > 1:
+            matched: dict[str, Any] = {"$or": list(keys)}
+        else:
+            matched = {columns[0]: {"$in": [key[columns[0]] for key in keys]}}
+        if tuple(columns) in (("_id",), *table.unique):
+            # each is there once at most
+            found = collection.find(matched, {"_id": 1}).max_time_ms(_MILLISECONDS)
+            return len(list(found))
+        grouped = {f"c{number}": f"${name}" for number, name in enumerate(columns)}
+        counted = collection.aggregate(
+            [{"$match": matched}, {"$group": {"_id": grouped}}, {"$count": "found"}],
+            maxTimeMS=_MILLISECONDS,
+        )
+        return sum(int(one["found"]) for one in counted)

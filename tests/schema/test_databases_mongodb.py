@@ -1,0 +1,192 @@
+"""MongoDB's wire protocol, by a server that speaks it over SQLite (NX-27017): no MongoDB."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from remloom.errors import SourceError, UnknownNameError
+from remloom.schema.databases.documents import bound, columns_of, plain_rows
+from remloom.schema.databases.opening import open_database
+
+pymongo = pytest.importorskip("pymongo")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a server."""
+    pytest.importorskip("nx_27017", reason="there is no NX-27017 here: pip install nx-27017")
+    folder = tmp_path_factory.mktemp("nx")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    program = Path(sys.executable).parent / "nx-27017"
+    started = subprocess.Popen(
+        [
+            program, "--data-dir", "memory", "--host", "127.0.0.1", "-p", str(port),
+            "--log-file", folder / "log", "--pid-file", folder / "pid",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    end = time.monotonic() + 30
+    while True:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                break
+        if started.poll() is not None or time.monotonic() > end:
+            raise RuntimeError("NX-27017 did not start")
+        time.sleep(0.05)
+    yield f"mongodb://127.0.0.1:{port}"
+    started.terminate()
+    started.wait()
+
+
+@pytest.fixture
+def url(server: str) -> str:
+    """The URL of a database with customers and orders."""
+    from bson import Int64, ObjectId
+
+    client: Any = pymongo.MongoClient(server)
+    client.drop_database("shop")
+    ids = [ObjectId(f"{number:024x}") for number in range(50)]
+    client.shop.customers.insert_many(
+        {
+            "_id": id_,
+            "name": f"Customer {number}",
+            "email": f"c{number}@example.com",
+            "address": {"city": "Oslo", "geo": [1.5, 2.5]},
+            "tags": ["new", "big"] if number % 2 else [],
+            "score": number if number % 2 else number + 0.5,
+            **({"vip": True} if number == 49 else {}),
+        }
+        for number, id_ in enumerate(ids)
+    )
+    client.shop.customers.create_index("email", unique=True)
+    client.shop.orders.insert_many(
+        {
+            "_id": number,
+            "customer_id": ids[number % 50],
+            "total": number + 0.5,
+            "big": Int64(2**40),
+            "at": datetime(2024, 2, 29, 12, tzinfo=UTC),
+            "items": [{"sku": "a", "quantity": 1}],
+            "note": "x",
+            "blob": b"\x00",
+        }
+        for number in range(2000)
+    )
+    client.close()
+    return f"{server}/shop"
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[Any]:
+    """That database, opened."""
+    opened = open_database(url)
+    yield opened
+    opened.close()
+
+
+def test_collections_are_described_by_samples(database: Any) -> None:
+    customers, orders = database.tables()
+    kinds = {column.name: (column.kind, column.list) for column in customers.columns}
+    assert kinds == {
+        "_id": ("string", False),
+        "name": ("string", False),
+        "email": ("string", False),
+        "address": ("json", False),
+        "tags": ("string", True),
+        "score": ("float", False),
+        "vip": ("boolean", False),
+    }
+    declared = {column.name: column.declared for column in customers.columns}
+    assert declared["_id"] == "objectId"
+    assert declared["score"] == "double 50 %, int 50 %"
+    assert customers.primary_key == ("_id",)
+    assert ("email",) in customers.unique
+    assert customers.rows == 50
+    kinds = {column.name: column.kind for column in orders.columns}
+    assert kinds == {
+        "_id": "integer", "customer_id": "string", "total": "float", "big": "integer",
+        "at": "datetime", "items": "json", "note": "string", "blob": None,
+    }  # fmt: skip
+    with pytest.raises(UnknownNameError, match="'order'"):
+        database.tables(["order"])
+
+
+def test_documents_are_read_by_their_ids(database: Any) -> None:
+    customers, orders = database.tables()
+    rows: list[tuple[Any, ...]] = []
+    while page := database.rows(
+        customers, ["_id", "name", "tags", "vip"], after=(rows[-1][0],) if rows else None, limit=20
+    ):
+        rows += page
+    assert len(rows) == 50
+    assert rows[49] == (f"{49:024x}", "Customer 49", ["new", "big"], True)
+    names = ["customer_id", "total", "big", "at", "items", "blob"]
+    assert database.rows(orders, names, after=(0,), limit=1) == [
+        (
+            f"{1:024x}", 1.5, 2**40, datetime(2024, 2, 29, 12, tzinfo=UTC),
+            [{"sku": "a", "quantity": 1}], None,
+        )
+    ]  # fmt: skip
+    assert database.count(orders) == 2000
+
+
+def test_values_of_all_types_are_made_plain() -> None:
+    from bson import Decimal128, ObjectId
+
+    documents: list[dict[str, Any]] = [
+        {"_id": ObjectId("f" * 24), "total": Decimal128("1.10"), "mixed": 1, "id": UUID(int=7)},
+        {"_id": ObjectId("e" * 24), "total": 2, "mixed": "x", "refs": [ObjectId("a" * 24)]},
+        {"_id": ObjectId("d" * 24), "total": None, "mixed": {"a": Decimal128("NaN")}},
+    ]
+    columns = list(columns_of(documents, {"properties": {"stage": {"enum": ["new", "won"]}}}))
+    assert {one.name: (one.kind, one.list) for one in columns} == {
+        "_id": ("string", False),
+        "total": ("decimal", False),
+        "mixed": ("json", False),
+        "id": ("string", False),
+        "refs": ("string", True),
+        "stage": ("enum", False),
+    }
+    assert plain_rows(documents, columns) == [
+        ("f" * 24, Decimal("1.10"), 1, str(UUID(int=7)), None, None),
+        ("e" * 24, Decimal(2), "x", None, ["a" * 24], None),
+        ("d" * 24, None, {"a": None}, None, None, None),
+    ]
+    assert bound("a" * 24, columns[4]) == ObjectId("a" * 24)
+
+
+def test_samples_and_values_that_occur(database: Any) -> None:
+    _, orders = database.tables()
+    profile = database.profile(orders, 1000)
+    assert profile.rows == 2000
+    assert 800 <= profile.sampled <= 1000
+    ids = [value for one in profile.columns if one.column == "customer_id" for value in one.values]
+    found = database.count_contained("customers", ["_id"], [(value,) for value in ids])
+    assert found == len(ids) > 40
+    assert database.count_contained("customers", ["_id"], [("f" * 24,), ("x",), (1,)]) == 0
+    pairs = [("Customer 1", "c1@example.com"), ("Customer 1", "c2@example.com")]
+    assert database.count_contained("customers", ["name", "email"], pairs) == 1
+
+
+def test_a_server_that_is_down_is_an_error_without_the_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("remloom.schema.databases.mongodb._CONNECTING", 100)
+    with warnings.catch_warnings(), pytest.raises(SourceError, match=r"127\.0\.0\.1") as caught:
+        open_database("mongodb://me:s3cret@127.0.0.1:1/shop")
+    assert "s3cret" not in str(caught.value)
