@@ -403,6 +403,10 @@ CALLS: dict[str, Call] = {
         f"schemas.{name}": Call(left_out="by the schemas that there are, not by what is remembered")
         for name in ("register", "list", "get", "drop", "migrate", "taxonomy", "set_taxonomy")
     },
+    **{
+        f"schemas.{name}": Call(left_out="as its namesake of resources")
+        for name in ("create_row", "get_row", "query_rows")
+    },
     "admin.import_": Call(left_out="it writes everything"),
     "admin.reembed": Call(left_out="its time is the embedder's"),
     "embed_pending": Call(left_out="its time is the embedder's"),

@@ -257,6 +257,9 @@ class AsyncSchemas(_AsyncNoun[Schemas]):
     get = _noun_in_thread(Schemas.get)
     drop = _noun_in_thread(Schemas.drop)
     migrate = _noun_in_thread(Schemas.migrate)
+    create_row = _noun_in_thread(Schemas.create_row)
+    get_row = _noun_in_thread(Schemas.get_row)
+    query_rows = _noun_in_thread(Schemas.query_rows)
     taxonomy = _noun_in_thread(Schemas.taxonomy)
     set_taxonomy = _noun_in_thread(Schemas.set_taxonomy)
 

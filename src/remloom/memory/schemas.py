@@ -9,10 +9,13 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Unpack
 
-from ..errors import InvalidInputError
-from ..model import Receipt, Registered, RowsMigrated, SchemaDefinition, Taxonomy
-from .arguments import Progress, check_kind, check_text
+from .. import labels
+from ..errors import InvalidInputError, NotFoundError
+from ..model import Receipt, Registered, Row, RowsMigrated, SchemaDefinition, Taxonomy
+from ..predicates import Query
+from .arguments import Progress, check_kind, check_query, check_text
 from .engine import Engine
+from .fetching import may_be_id
 from .writing import Writing
 
 if TYPE_CHECKING:
@@ -126,6 +129,50 @@ class Schemas:
         from ..schema.migration import migrate
 
         return migrate(self._store, self._registry, self._writing.write_batch, name, progress)
+
+    # -- rows --------------------------------------------------------------------------------------
+
+    def create_row(self, row: Row) -> str:
+        """Remember a row; returns its id, the same for the same schema and handle.
+
+        Raises:
+            UnknownNameError: its schema is not registered.
+            RowError: it is not as its schema says; names every fault.
+        """
+        return self._writing.write([check_kind(row, Row)])[0]
+
+    def get_row(self, schema: str, id_or_handle: str) -> Row:
+        """Get a row by its id or its handle, without `graph_paths`.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        text = check_text(id_or_handle, "an id or a handle")
+        found = self._store.records.get(schema, text) if may_be_id(text) else None
+        if isinstance(found, Row):
+            return found
+        key = labels.key(text)
+        for record in self._store.records.lookup([key], edges=0)[key]:
+            if not isinstance(record, Row) or record.schema != schema:
+                continue
+            if labels.key(record.handle) == key:
+                return record
+        raise NotFoundError(
+            f"{schema} has no row with the id or handle {text!r}",
+            remedy="look it up by its name",
+            id=text,
+            schema=schema,
+        )
+
+    def query_rows(self, schema: str, query: Query) -> builtins.list[Row]:
+        """List the rows of a schema by predicates over its fields.
+
+        Raises:
+            UnknownNameError: no such schema is registered, or it has no such field.
+        """
+        self.get(schema)
+        # records of a registered schema are rows
+        return self._store.records.query(schema, check_query(query))  # type: ignore[return-value]
 
     # -- the taxonomy ------------------------------------------------------------------------------
 

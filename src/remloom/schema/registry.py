@@ -25,16 +25,18 @@ from ..model import Registered, Row, SchemaDefinition
 from ..predicates import Gt, Query
 from ..store.batch import Batch
 from ..store.contract import Reads, Store
+from ..store.definitions import (
+    CHANGES,
+    DEFINITIONS,
+    EARLIER,
+    definition_entries,
+    read_definitions,
+)
 from ..store.field_values import convert_value, to_stored
 from ..store.json_schema import compile_schema
 from .changes import Break, Changes, FieldMapping, compare
 
-__all__ = ["SCHEMAS", "VERSIONS", "Registry", "rows_of"]
-
-# Namespaces of entries.
-SCHEMAS = "schemas"  # name of a schema -> its definition; `NUMBER` -> how often it changed at all
-VERSIONS = "schema_versions"  # name/version -> a definition of before
-NUMBER = "@"
+__all__ = ["Registry", "rows_of"]
 
 _AT_ONCE = 500  # rows
 _SHOWN = 3  # rows that a conversion is refused for
@@ -50,8 +52,7 @@ class Registry:
 
     def list(self) -> builtins.list[SchemaDefinition]:
         """List the definitions, by name."""
-        entries = self._store.kv.list(SCHEMAS)
-        return [_decode(entry) for entry in entries if entry.key != NUMBER]
+        return [*read_definitions(self._store.kv).values()]
 
     def get(self, name: str, version: int | None = None) -> SchemaDefinition:
         """Get a definition, or one of its versions.
@@ -66,7 +67,7 @@ class Registry:
             raise UnknownNameError("registered schema", str(name)[:80], known)
         if version is None or version == definition.version:
             return definition
-        entry = self._store.kv.get(VERSIONS, _version_key(name, version))
+        entry = self._store.kv.get(EARLIER, _version_key(name, version))
         if entry is None:
             raise NotFoundError(
                 f"the schema {name!r} has no version {version}",
@@ -121,12 +122,12 @@ class Registry:
                     f"the schema {name!r} has rows",
                     remedy=f"forget them with it: schemas.drop({name!r}, rows=True)",
                 )
-            versions = reads.kv.list(VERSIONS, KeyRange(prefix=f"{name}/"))
+            versions = reads.kv.list(EARLIER, KeyRange(prefix=f"{name}/"))
             return Batch(
-                entries=(_number(reads.kv),),
+                entries=(Entry(DEFINITIONS, CHANGES, msgspec.json.encode(_changes(reads.kv) + 1)),),
                 deleted_entries=(
-                    (SCHEMAS, name),
-                    *((VERSIONS, version.key) for version in versions),
+                    (DEFINITIONS, name),
+                    *((EARLIER, version.key) for version in versions),
                 ),
             )
 
@@ -208,11 +209,8 @@ class Registry:
             written = _find(reads.kv, now.schema_name) == before
             if not written:
                 return Batch()
-            entries = [Entry(SCHEMAS, now.schema_name, msgspec.json.encode(now)), _number(reads.kv)]
-            if before is not None and before.version != now.version:
-                key = _version_key(before.schema_name, before.version)
-                entries.append(Entry(VERSIONS, key, msgspec.json.encode(before)))
-            return Batch(entries=tuple(entries))
+            earlier = before if before is None or before.version < now.version else None
+            return Batch(entries=tuple(definition_entries(now, _changes(reads.kv) + 1, earlier)))
 
         self._store.update(work)
         return written
@@ -259,7 +257,7 @@ def _is_same(before: SchemaDefinition, now: SchemaDefinition) -> bool:
 
 
 def _find(kv: EntryReads, name: str) -> SchemaDefinition | None:
-    entry = kv.get(SCHEMAS, name) if name and name != NUMBER else None
+    entry = kv.get(DEFINITIONS, name) if name and name != CHANGES else None
     return None if entry is None else _decode(entry)
 
 
@@ -267,11 +265,10 @@ def _decode(entry: Entry) -> SchemaDefinition:
     return msgspec.json.decode(entry.value, type=SchemaDefinition)
 
 
-def _number(kv: EntryReads) -> Entry:
-    """Make the entry that says how often the registry changed, one more than it says now."""
-    entry = kv.get(SCHEMAS, NUMBER)
-    number = msgspec.json.decode(entry.value, type=int) if entry else 0
-    return Entry(SCHEMAS, NUMBER, msgspec.json.encode(number + 1))
+def _changes(kv: EntryReads) -> int:
+    """Count how often the registry changed."""
+    entry = kv.get(DEFINITIONS, CHANGES)
+    return msgspec.json.decode(entry.value, type=int) if entry else 0
 
 
 def _version_key(name: str, version: int) -> str:

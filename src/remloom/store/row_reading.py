@@ -22,9 +22,11 @@ def read_row(row: Row, definition: SchemaDefinition) -> Row:
     One of an earlier version has the fields of today: those that have other names now under these,
     without those that are gone, and with the defaults of those that came.
     """
-    fields = row.fields
+    fields, searched = row.fields, row.searched
     if row.version < definition.version and definition.rows_since < definition.version:
         fields = current_fields(fields, definition)
+        names = (definition.renamed.get(name, name) for name in searched)
+        searched = tuple(name for name in names if name in fields)
     given = {
         name: from_stored(fields[name], field)
         for name, field in definition.base_fields.items()
@@ -32,7 +34,7 @@ def read_row(row: Row, definition: SchemaDefinition) -> Row:
     }
     if given:
         fields = {**fields, **given}
-    return row if fields is row.fields else replace(row, fields=fields)
+    return row if fields is row.fields else replace(row, fields=fields, searched=searched)
 
 
 def current_fields(stored: dict[str, Any], definition: SchemaDefinition) -> dict[str, Any]:

@@ -111,8 +111,9 @@ def count_entries(cursor: apsw.Cursor, namespace: str, prefix: str) -> int:
 
 def get(cursor: apsw.Cursor, namespace: str, key: str) -> Entry | None:
     """Return the entry, or None."""
-    row = cursor.execute(SQL.get_entry, (namespace, key)).fetchone()
-    return _entry(*row) if row else None
+    # all, so that no statement is left in progress when what follows raises
+    rows = cursor.execute(SQL.get_entry, (namespace, key)).fetchall()
+    return _entry(*rows[0]) if rows else None
 
 
 def _entry(namespace: str, key: str, value: bytes, refs: str, version: int) -> Entry:
