@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from ..errors import BudgetError, EmbedderError, InvalidInputError, StoreBusyError
 from ..llm import LLM
+from ..model import SchemaDefinition
 from ..query.executor import Executor
 from ..query.json_form import to_parameters
 from ..query.parser import parse
@@ -28,6 +29,8 @@ from .transcript import one_line
 __all__ = ["Asker", "Step"]
 
 MAX_EDGE_TYPES = 60  # that the model is told of
+MAX_SCHEMAS = 20  # registered ones that it is told the fields of
+MAX_FIELDS = 40  # of each
 _REPEATED = (
     "this was asked before, and what it brought back is above:"
     " answer from that, or ask something else"
@@ -161,7 +164,34 @@ class Asker:
         distinct = dict.fromkeys(self._find_names(question))
         quoted = [f'"{one_line(name)}"' for name in distinct]
         names = ", ".join(quoted)
-        return f"edge types: {listed}{more}\nnames that the question may mean: {names or _NO_NAMES}"
+        return (
+            f"edge types: {listed}{more}\n{self._describe_tables()}"
+            f"names that the question may mean: {names or _NO_NAMES}"
+        )
+
+    def _describe_tables(self) -> str:
+        """Describe the schemas that are registered, a line each; nothing where there are none."""
+        definitions = list(self._executor.store.schemas().values())
+        lines = [_described(definition) for definition in definitions[:MAX_SCHEMAS]]
+        if hidden := definitions[MAX_SCHEMAS:]:
+            names = ", ".join(definition.schema_name for definition in hidden[:MAX_SCHEMAS])
+            lines.append(f"more tables: {names}")
+        return "".join(f"{line}\n" for line in lines)
+
+
+def _described(definition: SchemaDefinition) -> str:
+    """A registered schema as the model is told of it: its fields and edges."""
+    fields = [
+        f"{name} {field}{f' ({one_line(field.description)})' if field.description else ''}"
+        for name, field in list(definition.base_fields.items())[:MAX_FIELDS]
+    ]
+    about = f": {one_line(definition.description)}" if definition.description else ""
+    edges = ", ".join(f"{edge.name} -> {edge.target}" for edge in definition.edges)
+    types = "/".join(definition.entity_types)
+    return (
+        f"table {definition.schema_name}{f' of {types}' if types else ''}{about}; "
+        f"fields: {', '.join(fields) or 'none'}{f'; edges: {edges}' if edges else ''}"
+    )
 
 
 def _with_memo(statement: Statement, memo: str) -> Statement:

@@ -14,11 +14,11 @@ from ..model import (
     Hit,
     LookupReport,
     Node,
-    Resource,
     SelectReport,
     TraverseReport,
     TypeCount,
     record_dict,
+    trust_of,
 )
 from .paths import MAX_EDGES, Connections
 from .result import Citation
@@ -95,15 +95,13 @@ class Transcript:
 
     def _hit_passage(self, hit: Hit) -> str:
         record = hit.record
-        trust = record.trust if isinstance(record, Resource) else "derived"
         excerpt = _excerpt(hit.content, hit.matched)
-        return self._passage(record_dict(record), excerpt, trust)
+        return self._passage(record_dict(record), excerpt, trust_of(record))
 
     def _node_passage(self, node: Node) -> str:
         record = node.record
-        trust = record.trust if isinstance(record, Resource) else "derived"
         text = node.get("content") or node.get("summary") or ""
-        return self._passage(node.as_dict(), _excerpt(text, ""), trust)
+        return self._passage(node.as_dict(), _excerpt(text, ""), trust_of(record))
 
     def _passage(
         self,
@@ -122,7 +120,7 @@ class Transcript:
             lines.append(f"> from {one_line(citation.source)}")
         lines += [f"> {line}" for line in excerpt.splitlines() if line.strip()]
         shown = {name: fields.get(name) for name in _SHOWN_FIELDS}
-        shown |= fields.get("properties", {})
+        shown |= fields.get("properties", {}) | fields.get("fields", {})
         for name, value in shown.items():
             # True says no more than the name
             if value is not None and value is not True:

@@ -24,6 +24,7 @@ from .records import (
     cited,
     label_of_record,
     record_dict,
+    trust_of,
 )
 from .reports import (
     Copied,
@@ -98,4 +99,5 @@ __all__ = [
     "cited",
     "label_of_record",
     "record_dict",
+    "trust_of",
 ]

@@ -26,6 +26,7 @@ __all__ = [
     "cited",
     "label_of_record",
     "record_dict",
+    "trust_of",
 ]
 
 # property of an entity that is known only from reading; it goes when somebody writes of the entity
@@ -249,6 +250,12 @@ class Row(
     created_at: datetime | None = None
     updated_at: datetime | None = None
 
+    @property
+    def text(self) -> str:
+        """Its summary and its fields, a line each, as people and models read them."""
+        facts = [f"{name}: {_shown(value)}" for name, value in self.fields.items()]
+        return "\n".join([*filter(None, [self.summary]), *facts])
+
 
 Record: TypeAlias = Resource | Entity | Moment | Row
 
@@ -278,6 +285,24 @@ def cited(uri: str, metadata: dict[str, Any]) -> str:
         first, last = pages[0], pages[1]
         return f"{uri}#page={first}" if first == last else f"{uri}#page={first}-{last}"
     return uri
+
+
+def trust_of(record: Record) -> str:
+    """Return how far what a record says is to be trusted: told, read or derived."""
+    if isinstance(record, Resource):
+        return record.trust
+    return "read" if isinstance(record, Row) else "derived"
+
+
+def _shown(value: Any) -> str:
+    """A field's value as text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, list | dict):
+        return msgspec.json.encode(value).decode()
+    return str(value)
 
 
 def label_of_record(record: Record) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..embed.model_card import ModelCard
-from ..model import Resource
+from ..model import Resource, Row
 from ..store.contract import Store
 from ..text.analysis import IS_CJK, term_set
 from .candidates import Candidate, Candidates
@@ -69,7 +69,8 @@ def _terms_of(candidate: Candidate) -> set[str]:
     record = candidate.record
     if isinstance(record, Resource):
         return term_set(f"{record.name}\n{record.content}\n{record.context}")
-    return term_set(f"{record.name}\n{record.summary}")
+    said = record.text if isinstance(record, Row) else record.summary
+    return term_set(f"{record.name}\n{said}")
 
 
 def drop_far(candidates: Candidates, card: ModelCard | None) -> None:

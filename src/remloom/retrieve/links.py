@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import log2
 
-from ..model import Resource, edge_types
+from ..model import Resource, Row, edge_types
 from ..store.contract import Store
 from ..store.specs import EdgeOrder, EdgeSpec
 from .candidates import Path
@@ -25,13 +25,14 @@ def mentions(
     store: Store,
     keys: Sequence[str],
     before: Path = (),
-) -> Iterator[tuple[Resource, Path]]:
-    """Yield the resources with an edge to one of these keys, newest edges first, and the path."""
+) -> Iterator[tuple[Resource | Row, Path]]:
+    """Yield the resources and rows with an edge to one of these keys, newest edges first, and the
+    path."""
     edges = store.graph.edge_keys(EdgeSpec(keys, direction="in", limit=_MENTIONS))
     by_src = {src: (src, rel_type, dst) for src, rel_type, dst in reversed(edges)}
     for src, records in store.records.lookup(list(by_src), edges=0).items():
         for record in records:
-            if isinstance(record, Resource):
+            if isinstance(record, Resource | Row):
                 yield record, (*before, by_src[src])
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..errors import LabelError
-from ..model import Entity, Record, Resource, edge_types
+from ..model import Entity, Record, Resource, Row, edge_types, label_of_record
 from ..store.contract import Store
 from ..store.specs import EdgeSpec, NameSpec
 from ..text.analysis import STOP_WORDS, term_set
@@ -32,7 +32,7 @@ class Named(Struct, frozen=True):
     """A record whose label stands in a question."""
 
     key: str
-    record: Entity | Resource
+    record: Entity | Resource | Row
     start: int  # characters of the question
     end: int
     speaks: bool = False  # turns of chats are spoken by it
@@ -40,8 +40,9 @@ class Named(Struct, frozen=True):
     @property
     def keys(self) -> frozenset[str]:
         """Every key it goes by."""
-        aliases = self.record.aliases if isinstance(self.record, Entity) else ()
-        return frozenset((self.key, labels.key(self.record.name), *map(labels.key, aliases)))
+        aliases = () if isinstance(self.record, Resource) else self.record.aliases
+        names = (label_of_record(self.record), self.record.name, *aliases)
+        return frozenset((self.key, *map(labels.key, names)))
 
 
 def names_in(store: Store, text: str) -> list[Named]:
@@ -62,7 +63,7 @@ def names_in(store: Store, text: str) -> list[Named]:
         names += [
             Named(key, record, start, end, _speaks(store, record))
             for record in records
-            if isinstance(record, Resource)
+            if isinstance(record, Resource | Row)
             or (isinstance(record, Entity) and record.type != "chat")
         ]
     return sorted(names, key=lambda named: named.start)
@@ -100,7 +101,7 @@ def _similar(store: Store, name: str) -> list[Record]:
     return [match.record for match in matches]
 
 
-def _speaks(store: Store, record: Entity | Resource) -> bool:
+def _speaks(store: Store, record: Entity | Resource | Row) -> bool:
     spoken_by = edge_types.SPOKEN_BY.name
     if not isinstance(record, Entity) or spoken_by not in store.graph.edge_types():
         return False

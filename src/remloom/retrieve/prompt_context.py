@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from ..model import Recall, RecallHit, Record, Resource
+from ..model import Recall, RecallHit, Record, Resource, Row, trust_of
 from ..text.tokens import approximate_token_ends
 
 __all__ = ["CountTokens", "count_tokens", "text_of", "within_budget"]
@@ -68,14 +68,13 @@ def text_of(recall: Recall) -> str:
 def _passage(number: int, hit: RecallHit, shown: set[str]) -> str:
     """Write one hit: where it is from, then each line quoted; nothing that was shown before."""
     record = hit.record
-    trust = record.trust if isinstance(record, Resource) else "derived"
     at = getattr(record, "starts_at", None)
     about = [
         hit.source,
         f"also in {', '.join(hit.copies[:_COPIES])}" if hit.copies else "",
         *hit.message_ids,
         at.date().isoformat() if at else "",
-        f"trust: {trust}",
+        f"trust: {trust_of(record)}",
     ]
     # On one line whatever a file is named: only what is quoted below may be anybody's words.
     heading = " · ".join(" ".join(part.split()) for part in about if part)
@@ -94,4 +93,6 @@ def _records_of(hit: RecallHit) -> list[Record]:
 def _content(record: Record) -> str:
     if isinstance(record, Resource):
         return f"{record.speaker}: {record.content}" if record.speaker else record.content
+    if isinstance(record, Row):
+        return f"{record.name} ({record.type or record.schema})\n{record.text}"
     return f"{record.name}: {record.summary}"

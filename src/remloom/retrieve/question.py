@@ -8,6 +8,7 @@ from functools import cached_property
 from ..errors import InvalidInputError
 from ..predicates import Predicate
 from ..store.contract import Store
+from ..store.definitions import Schemas
 from .conversation import LONGEST, Conversation
 from .names import Named, names_in, relocated, subjects, without_speakers
 from .options import RecallOptions
@@ -91,6 +92,23 @@ class Question:
         if self.window and self.window.alone and self.options.mode in ("auto", "temporal"):
             return self.window
         return None
+
+    @cached_property
+    def registered(self) -> Schemas:
+        """The definitions of the schemas that are registered."""
+        return self._store.schemas()
+
+    @property
+    def searched_schemas(self) -> list[str]:
+        """The schemas whose texts are searched; a filter is over the fields of resources."""
+        if self.predicate is not None:
+            return ["resources"]
+        with_texts = [
+            name
+            for name, definition in self.registered.items()
+            if any(field.searchable for field in definition.base_fields.values())
+        ]
+        return ["resources", *with_texts]
 
     @property
     def names(self) -> list[Named]:

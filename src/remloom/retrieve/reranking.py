@@ -8,7 +8,7 @@ from contextvars import copy_context
 from math import isfinite
 
 from ..errors import RerankerError
-from ..model import Resource
+from ..model import Resource, Row, trust_of
 from .candidates import Candidate, Candidates
 from .fusion import blend
 from .rerankers.base import Passage, Reranker
@@ -83,7 +83,8 @@ def _scores_within(
 def _passage(candidate: Candidate) -> Passage:
     record, source = candidate.record, candidate.as_hit().source
     if not isinstance(record, Resource):
-        return Passage(record.id, f"{record.name}: {record.summary}", source, "derived")
+        said = record.text if isinstance(record, Row) else record.summary
+        return Passage(record.id, f"{record.name}: {said}", source, trust_of(record))
     text = record.content
     if record.speaker:
         when = f" ({record.starts_at.date().isoformat()})" if record.starts_at else ""

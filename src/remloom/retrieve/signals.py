@@ -6,18 +6,23 @@ To add one, write a function that ranks records, and list it in `SIGNALS`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from heapq import nlargest
+from operator import attrgetter
 
 from msgspec import Struct
 
 from .. import labels
-from ..model import Entity, Record, Resource
+from ..model import Entity, Record, Resource, Row, label_of_record
 from ..store.contract import Store
+from ..store.results import Match
 from ..store.specs import SearchSpec
 from .candidates import Path, RankedRecord, Ranking
 from .links import mentions, rarity, relations
 from .question import Question
 
 __all__ = ["SIGNALS", "Signal"]
+
+_SCORE = attrgetter("score")
 
 
 class Signal(Struct, frozen=True):
@@ -35,9 +40,11 @@ class Signal(Struct, frozen=True):
 
 def _by_text(store: Store, question: Question, count: int) -> Ranking:
     """Rank the records with the words of the question (BM25)."""
-    found = store.search.text(
-        question.text, SearchSpec(schema="resources", where=question.predicate, limit=count)
-    )
+    found: list[Match] = []
+    for schema in question.searched_schemas:
+        spec = SearchSpec(schema=schema, where=question.predicate, limit=count)
+        found += store.search.text(question.text, spec)
+    found = nlargest(count, found, key=_SCORE)
     # A list that is not full holds every record with any of the words: one without them is worth
     # nothing.
     floor = 0.0 if len(found) < count else None
@@ -48,9 +55,11 @@ def _by_vector(store: Store, question: Question, count: int) -> Ranking | None:
     """Rank the records by the window that is nearest in meaning."""
     if question.vector is None:
         return None
-    found = store.search.vector(
-        question.vector, SearchSpec(schema="resources", where=question.predicate, limit=count)
-    )
+    found: list[Match] = []
+    for schema in question.searched_schemas:
+        spec = SearchSpec(schema=schema, where=question.predicate, limit=count)
+        found += store.search.vector(question.vector, spec)
+    found = nlargest(count, found, key=_SCORE)
     return Ranking([RankedRecord(one.record, one.score, one.matched) for one in found])
 
 
@@ -64,13 +73,13 @@ def _by_names(store: Store, question: Question, _count: int) -> Ranking:
             records[record.id] = (record, ())
             scores[record.id] = scores.get(record.id, 0.0) + 1.0
             continue
-        if record.summary:
+        if record.summary or isinstance(record, Row):
             records[record.id] = (record, ())
             scores[record.id] = 1.0
         # Everybody in a chat names its speakers: that tells nothing.
         if named.speaks:
             continue
-        key = labels.key(record.name)
+        key = labels.key(label_of_record(record))
         worth = rarity(store, key)
         for resource, path in mentions(store, [key]):
             records.setdefault(resource.id, (resource, path))
@@ -81,15 +90,20 @@ def _by_names(store: Store, question: Question, _count: int) -> Ranking:
 
 
 def _by_relations(store: Store, question: Question, _count: int) -> Ranking:
-    """Rank the records that mention what is related to what the question names."""
+    """Rank the records that mention what is related to what the question names, and the rows that
+    are related to it."""
     keys = [
-        labels.key(named.record.name)
+        labels.key(label_of_record(named.record))
         for named in question.names
-        if isinstance(named.record, Entity) and not named.speaks
+        if isinstance(named.record, Entity | Row) and not named.speaks
     ]
     ranked: list[RankedRecord] = []
-    for related, way in relations(store, keys):
+    related_keys = dict(relations(store, keys))
+    rows = store.records.lookup(list(related_keys), edges=0) if question.registered else {}
+    for related, way in related_keys.items():
         worth = rarity(store, related)
+        found = [row for row in rows.get(related, ()) if isinstance(row, Row)]
+        ranked += [RankedRecord(row, worth, path=way) for row in found]
         for resource, path in mentions(store, [related], way):
             ranked.append(RankedRecord(resource, worth, path=path))
     return Ranking(ranked, floor=0.0, top=1.0)
