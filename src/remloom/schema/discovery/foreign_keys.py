@@ -21,7 +21,7 @@ __all__ = ["Contains", "ForeignKeys", "find_foreign_keys"]
 Contains = Callable[[str, Sequence[str], Sequence[tuple[Any, ...]]], "int | None"]
 
 _INCLUDED = 0.98  # of the values of a foreign key are those of what it leads to
-_MOSTLY_INCLUDED = 0.9  # where the name leaves no doubt: the others are orphans
+_MOSTLY_INCLUDED = 0.8  # where the name leaves no doubt: the others are orphans
 _NO_DOUBT = 0.9
 _ENOUGH = 0.75  # confidence of an edge, with values
 _ENOUGH_BY_NAME = 0.72  # of a name alone
@@ -59,7 +59,7 @@ class Candidate(Struct, frozen=True):
         if self.included is None:
             return self.name.score * 0.95
         sure = 1 - (1 - self.name.score) * (1 - _SUPPORT * self.support)
-        return sure * self.included if self.included < _INCLUDED else sure
+        return min(0.99, sure * self.included**2 if self.included < _INCLUDED else sure)
 
     @property
     def holds(self) -> bool:

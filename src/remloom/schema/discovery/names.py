@@ -28,6 +28,9 @@ _LIKE_NO_NAME = re.compile(
     r"|[\d\s.,:/+()-]+",
     re.IGNORECASE,
 )
+_OWN_NAME = 0.95
+_NAMESAKES = 0.75
+_KINDS = 0.4
 _LOOKED_AT = 200  # values of a column
 
 
@@ -75,8 +78,11 @@ def propose_name(
     """
     columns = [column for column in facts.columns.values() if _can_be_name(column, leading)]
     rated = [
-        (_rate(facts, column, others) * _share_of_names(facts, column), -position, column)
-        for position, column in enumerate(columns)
+        (_rate(facts, column, others), -position, column) for position, column in enumerate(columns)
+    ]
+    rated = [
+        (score * _share_of_names(facts, column, score), place, column)
+        for score, place, column in rated
     ]
     score, _, best = max(rated, key=lambda each: each[:2], default=(0.0, 0, None))
     composed = _first_and_last(facts, columns)
@@ -157,8 +163,12 @@ def _as_identifier(facts: TableFacts, column: ColumnFacts, text: str) -> float:
     return 1.0
 
 
-def _share_of_names(facts: TableFacts, column: ColumnFacts) -> float:
-    """How much the values look like names: filled, different, not too long; 1 without values."""
+def _share_of_names(facts: TableFacts, column: ColumnFacts, score: float) -> float:
+    """How much the values look like names: filled, different, not too long; 1 without values.
+
+    Args:
+        score: what its own name says.
+    """
     if not column.filled:
         return 1.0 if not facts.is_sampled else 0.3
     filled = column.filled / facts.profile.sampled
@@ -167,10 +177,12 @@ def _share_of_names(facts: TableFacts, column: ColumnFacts) -> float:
     texts = [str(value) for value in column.profile.values[:_LOOKED_AT]]
     if sum(map(bool, map(_LIKE_NO_NAME.fullmatch, texts))) > len(texts) / 2:
         return 0.0
-    # a table of people may hold many of one name
-    is_repeated = column.uniqueness < _REPEATED and facts.profile.sampled >= _FEW_ROWS
     is_long = median(map(len, texts)) > _LONGEST
-    return (0.4 if is_repeated else 1.0) * (0.5 if is_long else 1.0)
+    share = 0.5 if is_long else 1.0
+    if column.uniqueness < _REPEATED and facts.profile.sampled >= _FEW_ROWS:
+        # many may have one name, but not one description
+        share *= _NAMESAKES if score >= _OWN_NAME else _KINDS
+    return share
 
 
 def _first_and_last(facts: TableFacts, columns: Sequence[ColumnFacts]) -> NameProposal | None:

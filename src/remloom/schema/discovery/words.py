@@ -219,6 +219,9 @@ def content_words(words: Sequence[str]) -> tuple[str, ...]:
     kept = list(words)
     while kept and (kept[-1] in lists.identifiers or kept[-1] in lists.little):
         kept.pop()
+    # the SKU of a product says of which; a SKU alone does too
+    if len(kept) > 1 and kept[-1] in lists.natural:
+        kept.pop()
     return tuple(kept)
 
 
