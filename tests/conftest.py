@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 import os
 from collections.abc import Iterator
 
@@ -11,8 +9,6 @@ import pytest
 
 # for the processes that tests start too; see `real_calls`
 os.environ["REMLOOM_MODEL_CALLS"] = "never"
-# at the end of a process msgspec (0.22) reads types that are gone when it is asked what it holds
-atexit.register(gc.freeze)
 
 
 @pytest.fixture

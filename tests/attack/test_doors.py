@@ -58,7 +58,7 @@ _ARGUMENTS: dict[str, st.SearchStrategy[Any]] = {
     "limit": st.integers(1, 50),
     "first": st.just(1),
     "words": st.lists(WORD, min_size=1, max_size=2) | st.just(5),
-    "slot": st.sampled_from(["food.diet", "identity.name", "work.employer", "no.such"]),
+    "slot": st.sampled_from(["food_and_dining.dietary_style", "diet", "name", "no.such"]),
     "kind": st.sampled_from(["moments", "sweep", "observe", "nothing"]),
     "model": st.just(False),
     "judge": st.just(False),
@@ -177,7 +177,7 @@ class TwoTenants(RuleBasedStateMachine):
 
     @rule(tenant=TENANT, value=st.sampled_from(["vegan", "none"]))
     def say_what_is_known(self, tenant: str, value: str) -> None:
-        given = {"slot": "food.diet", "value": value, "note": MARKS[tenant]}
+        given = {"slot": "food_and_dining.dietary_style", "value": value, "note": MARKS[tenant]}
         self.doors.send(tenant, "POST", "/v1/profile/set", json=given)
         self.doors.send(tenant, "GET", "/v1/profile")
         self.doors.send(tenant, "GET", "/v1/profile/export")

@@ -18,6 +18,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import test_memory
+from endpoint import endpoint, failed
 from remloom import (
     AsyncClient,
     Client,
@@ -35,6 +36,7 @@ from remloom.errors import (
     ConflictError,
     EmbedderError,
     InvalidInputError,
+    ModelError,
     NotFoundError,
     ServerError,
     UnknownNameError,
@@ -42,6 +44,7 @@ from remloom.errors import (
 from remloom.memory.api_keys import SCOPES
 from remloom.operations import OPERATIONS
 from remloom.predicates import Eq, Or
+from remloom.reader.events import EventType, ReadEvent
 from remloom.serve.http.app import create_app
 from remloom.serve.service import Service
 from remloom.settings import Settings
@@ -201,6 +204,44 @@ def test_a_memory_is_exported_imported_and_backed_up(memory: Client, tmp_path: P
     assert memory.get_entity(id).name == "Sarah Chen"
     memory.admin.backup(tmp_path / "copy")
     assert (tmp_path / "copy" / "memory.db").is_file()
+
+
+def test_a_profile_is_exported_here_and_taken_in_there(memory: Client, tmp_path: Path) -> None:
+    memory.profile.set("location", "Porto")
+    (tmp_path / "profile.json").write_text(memory.profile.export())
+    memory.profile.forget("location", dry_run=False)
+    assert memory.profile.get("location") is None
+    (tmp_path / "wrong.json").write_text("{}")
+    with pytest.raises(InvalidInputError):
+        memory.profile.import_(tmp_path / "wrong.json")
+    taken = memory.profile.import_(tmp_path / "profile.json")
+    assert taken.evidence == 0, "what was forgotten stays forgotten"
+
+
+def test_a_reader_tells_what_happens_while_a_model_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, real_calls: None
+) -> None:
+    Home(tmp_path).create("default")
+    with endpoint(lambda number, body: failed(400, "too long")) as model:
+        monkeypatch.setenv("REMLOOM_LLM_MODEL", "openai:tiny-1")
+        monkeypatch.setenv("REMLOOM_LLM_BASE_URL", model.url)
+        monkeypatch.setenv("REMLOOM_LLM_API_KEY", "none")
+        with (
+            served(tmp_path) as (app, key),
+            TestClient(app, base_url=URL) as http,
+            Client(URL, key=key, http=http) as memory,
+        ):
+            memory.read_text("The ferry leaves at noon.", uri="ferries.md")
+            told: list[ReadEvent] = []
+            reader = memory.reader("ferries.md", told=told.append)
+            with pytest.raises(ModelError):
+                reader.ask("When does it leave?", turns=0)
+            assert told[0].type is EventType.SESSION_START
+            assert EventType.LLM_REQUEST in {one.type for one in told}
+            again: list[ReadEvent] = []
+            with pytest.raises(ModelError):
+                reader.ask("When does it leave?", turns=0, told=again.append)
+            assert len(again) == len(told)
 
 
 def test_all_moments_are_listed_by_several_requests(

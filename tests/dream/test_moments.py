@@ -156,6 +156,13 @@ def test_notes_that_no_moment_has_become_a_session_of_their_own(tmp_path: Path) 
         assert (second.starts_at, len(second.resource_refs)) == (at[2], 1)
 
 
+def test_what_is_known_of_a_person_is_no_session(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.profile.set("diet", "vegan")
+        memory.dreams.moments(model=False)
+        assert list(memory.admin.records("moments")) == []
+
+
 def test_a_session_that_goes_on_keeps_its_name_and_is_not_parted_yet(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.write([Resource(name="Now", content="what happens now")])

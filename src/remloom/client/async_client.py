@@ -25,6 +25,9 @@ from .transfers import BackupFolder, ExportFile, pieces_of
 if TYPE_CHECKING:
     import httpx
 
+    from ..profile.exchange import Imported as ImportedProfile
+    from ..reader.events import Told
+
 __all__ = ["AsyncClient"]
 
 
@@ -83,6 +86,14 @@ class AsyncClientProfiles(Over[AsyncConnection]):
     candidates = awaited(Profiles.candidates)
     promote = awaited(Profiles.promote)  # type: ignore[arg-type]  # its **fields could hold "self"
     export = awaited(Profiles.export)
+
+    async def import_(self, path: str | os.PathLike[str]) -> ImportedProfile:
+        """Send what `export` wrote as JSON, which is taken in: all of it, or nothing."""
+        with pieces_of(path) as pieces:
+            call = Call(name="profile_import")
+            done: ImportedProfile = await self._connection.upload(call, {}, pieces)
+            return done
+
     observe = awaited(Profiles.observe)
     bootstrap = awaited(Profiles.bootstrap)
     staged = awaited(Profiles.staged)
@@ -219,13 +230,16 @@ class AsyncClient(Over[AsyncConnection]):
     learn = awaited(Memory.learn)
     dream = awaited(Memory.dream)
 
-    def reader(self, *documents: str) -> AsyncClientReader:
+    def reader(self, *documents: str, told: Told | None = None) -> AsyncClientReader:
         """Open long documents that the server has, by uri, title or label.
 
         What is not there yet is read in first: `read`. What they are called is looked at by the
         first call, which raises NotFoundError if there is none.
+
+        Args:
+            told: called with each `ReadEvent` of an `ask` as it happens.
         """
-        return AsyncClientReader(self._connection, list(documents))
+        return AsyncClientReader(self._connection, list(documents), told)
 
     @property
     def runs(self) -> AsyncClientRuns:

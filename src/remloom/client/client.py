@@ -25,6 +25,9 @@ from .transfers import BackupFolder, ExportFile, pieces_of
 if TYPE_CHECKING:
     import httpx
 
+    from ..profile.exchange import Imported as ImportedProfile
+    from ..reader.events import Told
+
 __all__ = ["Client"]
 
 
@@ -83,6 +86,14 @@ class ClientProfiles(Over[Connection]):
     candidates = sent(Profiles.candidates)
     promote = sent(Profiles.promote)  # type: ignore[arg-type]  # **fields could hold "self"
     export = sent(Profiles.export)
+
+    def import_(self, path: str | os.PathLike[str]) -> ImportedProfile:
+        """Send what `export` wrote as JSON, which is taken in: all of it, or nothing."""
+        with pieces_of(path) as pieces:
+            call = Call(name="profile_import")
+            done: ImportedProfile = self._connection.upload(call, {}, pieces)
+            return done
+
     observe = sent(Profiles.observe)
     bootstrap = sent(Profiles.bootstrap)
     staged = sent(Profiles.staged)
@@ -237,13 +248,16 @@ class Client(Over[Connection]):
     learn = sent(Memory.learn)
     dream = sent(Memory.dream)
 
-    def reader(self, *documents: str) -> ClientReader:
+    def reader(self, *documents: str, told: Told | None = None) -> ClientReader:
         """Open long documents that the server has, by uri, title or label.
 
         What is not there yet is read in first: `read`. What they are called is looked at by the
         first call, which raises NotFoundError if there is none.
+
+        Args:
+            told: called with each `ReadEvent` of an `ask` as it happens.
         """
-        return ClientReader(self._connection, list(documents))
+        return ClientReader(self._connection, list(documents), told)
 
     @property
     def runs(self) -> ClientRuns:

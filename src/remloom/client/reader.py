@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from functools import wraps
+from inspect import signature
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+from ..reader.events import Told
 from ..reader.reader import Reader
 from .call import Call
 from .connection import AsyncConnection, Connection
@@ -26,9 +28,12 @@ def _read(
 ) -> Callable[Concatenate[ClientReader, P], R]:
     """Make a method that is about the documents of a reader."""
     call = Call(method=f"reader.{method.__name__}", function=method)
+    takes_told = "told" in signature(method).parameters
 
     @wraps(method)
     def send(self: ClientReader, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        if takes_told:
+            kwargs.setdefault("told", self.told)
         request = call.request(args, kwargs, {"documents": self.names})
         value: R = self._connection.ask(call, request)
         return value
@@ -41,9 +46,12 @@ def _read_async(
 ) -> Callable[Concatenate[AsyncClientReader, P], Coroutine[Any, Any, R]]:
     """Make a coroutine method that is about the documents of a reader."""
     call = Call(method=f"reader.{method.__name__}", function=method)
+    takes_told = "told" in signature(method).parameters
 
     @wraps(method)
     async def send(self: AsyncClientReader, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        if takes_told:
+            kwargs.setdefault("told", self.told)
         request = call.request(args, kwargs, {"documents": self.names})
         value: R = await self._connection.ask(call, request)
         return value
@@ -56,11 +64,13 @@ class ClientReader(Over[Connection]):
 
     Args:
         names: their uris, titles or labels.
+        told: called with each event of `ask` as it happens.
     """
 
-    def __init__(self, connection: Connection, names: list[str]) -> None:
+    def __init__(self, connection: Connection, names: list[str], told: Told | None = None) -> None:
         super().__init__(connection)
         self.names = names
+        self.told = told
 
     outline = _read(Reader.outline)
     search = _read(Reader.search)
@@ -89,9 +99,12 @@ class ClientReader(Over[Connection]):
 class AsyncClientReader(Over[AsyncConnection]):
     """`ClientReader` for asyncio."""
 
-    def __init__(self, connection: AsyncConnection, names: list[str]) -> None:
+    def __init__(
+        self, connection: AsyncConnection, names: list[str], told: Told | None = None
+    ) -> None:
         super().__init__(connection)
         self.names = names
+        self.told = told
 
     outline = _read_async(Reader.outline)
     search = _read_async(Reader.search)

@@ -74,7 +74,7 @@ def find_sessions(store: Store, *, since: datetime | None, now: datetime) -> lis
 
 
 def _recent_resources(store: Store, since: datetime | None) -> list[Resource]:
-    """What was read, not derived, since a time."""
+    """What was read, not derived, since a time; what has no text is no part of what went on."""
     records: Iterable[Record]
     if since is None:
         records = store.records.all("resources")
@@ -84,7 +84,7 @@ def _recent_resources(store: Store, since: datetime | None) -> list[Resource]:
         started = store.records.query("resources", Query(Gte("starts_at", since)))
         records = {record.id: record for record in (*created, *started)}.values()
     resources = [record for record in records if isinstance(record, Resource)]
-    return [resource for resource in resources if not resource.generation]
+    return [resource for resource in resources if resource.content and not resource.generation]
 
 
 def _is_since(resource: Resource, since: datetime | None) -> bool:
