@@ -87,3 +87,17 @@ def test_two_rows_have_no_handle_of_one_label(memory: Memory) -> None:
     with pytest.raises(ConflictError, match="are one label"):
         memory.write([Row(schema="orders", handle="Order 7", fields={"number": 7})])
     assert len(memory.lookup("order-7").records) == 1
+
+
+def test_rows_of_an_earlier_version_are_migrated(postgres: str) -> None:
+    with Memory.open(postgres, tenant=f"rows{uuid4().hex[:8]}", embedder="none") as memory:
+        memory.schemas.register(schema_name="parts", fields={"size": "integer"})
+        memory.write([Row(schema="parts", name=f"Part {n}", fields={"size": n}) for n in range(3)])
+        mapping = {"size": "length"}
+        memory.schemas.register(schema_name="parts", fields={"length": "decimal"}, mapping=mapping)
+        assert memory.schemas.migrate("parts").rows == 3
+        assert memory.sql("SELECT length, version FROM parts ORDER BY length DESC").rows[0] == (
+            2,
+            2,
+        )
+        assert memory.schemas.drop("parts", rows=True).records == 3

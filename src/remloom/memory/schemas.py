@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Schemas"]
 
-_AT_ONCE = 500  # rows that one transaction forgets
+_AT_ONCE = 5_000  # rows that one transaction forgets
 
 
 class Schemas:

@@ -238,7 +238,7 @@ class PostgresWriter(Writer):
             return _KEY
         if name == "thin":
             return "r.thin"
-        if name in ("ordinal", "generation"):
+        if name in ("ordinal", "generation", "version"):
             return f"coalesce(r.body ->> '{name}', '0')::bigint"
         text = f"r.body ->> '{name}'"
         if name in DEFAULTS:
