@@ -14,6 +14,7 @@ from .. import labels
 from ..errors import NotFoundError
 from ..model import Direction, Edge, Entity, Hit, Record, TypeCount, record_dict
 from ..store.contract import Store
+from ..store.merge import keys_of
 from ..store.specs import EdgeSpec
 from .arguments import check_aware, check_text
 
@@ -101,7 +102,7 @@ class RecordView(Struct, frozen=True, kw_only=True):
 
     def paths(self, edge: Edge) -> tuple[str, ...]:
         """Write an outgoing edge as seed 5's graph paths."""
-        names = {labels.key(shown.record.name): shown.record.name for shown in self.records}
+        names = {keys_of(shown.record)[0]: shown.record.name for shown in self.records}
         return edge.paths(self.records[0].record.schema, src=names.get(edge.src, ""))
 
     def as_dict(self) -> dict[str, Any]:
@@ -162,11 +163,11 @@ def describe(store: Store, id_or_label: str, as_of: datetime | None) -> RecordVi
     if as_of is not None:
         check_aware(as_of)
     records = _records_of(store, check_text(id_or_label, "an id or label"))
-    keys = [labels.key(record.name) for record in records]
+    keys = [keys_of(record)[0] for record in records]
     if as_of is not None:
         records = _records_at(store, id_or_label, records, as_of)
         # edges hang on the names of then as well as on those of now
-        keys += [labels.key(record.name) for record in records]
+        keys += [keys_of(record)[0] for record in records]
     keys = list(dict.fromkeys(keys))
 
     def newest_edges(direction: Direction) -> list[Edge]:

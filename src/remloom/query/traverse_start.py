@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Starts", "find_starts"]
 
-_NAMING_COLUMNS = ("id", "key", "name")  # of a SELECT, in the order in which they are looked for
+# of a SELECT, in the order in which they are looked for
+_NAMING_COLUMNS = ("id", "key", "handle", "name")
 
 
 class Starts(Struct, frozen=True):

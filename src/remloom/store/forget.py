@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from .. import labels
 from ..errors import InvalidInputError, LabelError, NotFoundError
 from ..kv import KeyRange
-from ..model import Edge, EdgeKey, Entity, Moment, Receipt, Record, Resource, edge_types
+from ..model import Edge, EdgeKey, Entity, Moment, Receipt, Record, Resource, Row, edge_types
 from ..predicates import Eq, Query
 from . import history
 from .batch import Batch
@@ -347,6 +347,8 @@ def _loose(reads: Reads, removed: RemovedRecords) -> list[EdgeKey]:
 
 def _is_read(record: Record) -> bool:
     """Whether a record is part of something that was read, or the whole of it."""
+    if isinstance(record, Row):
+        return False
     return not isinstance(record, Entity) or bool(record.uri)
 
 

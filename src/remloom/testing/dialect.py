@@ -37,7 +37,7 @@ import msgspec
 from msgspec import Struct
 
 from ..errors import RemloomError
-from ..model import Answer, Edge
+from ..model import Answer, Edge, Row, SchemaDefinition
 from ..store.schemas import SCHEMAS
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True):
 class Given(Struct, frozen=True, forbid_unknown_fields=True):
     """The content of the memory before the first case."""
 
+    schemas: tuple[SchemaDefinition, ...] = ()  # registered first
+    # each with the `schema` it is of
     records: tuple[dict[str, Any], ...] = ()
     edges: tuple[Edge, ...] = ()
 
@@ -89,10 +91,14 @@ def load(folder: Path = CASES) -> dict[str, CaseFile]:
 
 def prepare(memory: Memory, given: Given) -> None:
     """Write the records and edges of a case file into an empty memory."""
-    records = []
+    for schema in given.schemas:
+        memory.schemas.register(schema)
+    records: list[Any] = []
     for fields in given.records:
-        kind = SCHEMAS[fields["schema"]]
+        kind = SCHEMAS.get(fields["schema"], Row)
         values = {name: value for name, value in fields.items() if name != "schema"}
+        if kind is Row:
+            values["schema_name"] = fields["schema"]
         records.append(msgspec.convert(values, kind))
     memory.write([*records, *given.edges])
 

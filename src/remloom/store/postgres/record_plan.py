@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ...model import Record
+from ...model import Entity, Record, Row
 from ..batch import BatchRecord
 from ..encoding import type_of
 from ..indexed_text import embedded_text
 from ..merge import Namesake, find_namesake, merge_record
+from ..schemas import SCHEMAS
 from .binary_arrays import Column
 from .rows import decode
 from .short_keys import short
@@ -75,6 +76,7 @@ class _Planner:
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
         self._namesakes: dict[str, list[Namesake]] = {}  # by key
+        self._handles: dict[tuple[str, str], str] = {}  # schema and key of a row -> its id
         self._stored: dict[str, _StoredRecord] = {}  # by id
         self.plan = Plan()
 
@@ -87,6 +89,8 @@ class _Planner:
             own = rank > 0 or not has_others
             if thin and own:
                 self.plan.thin_keys[id] = key
+            if rank == 0 and schema not in SCHEMAS:
+                self._handles[schema, key] = id
             if (rank == 0 or thin) and schema == "entities":
                 namesake = Namesake(id, type, thin, own)
                 self._namesakes.setdefault(key, []).append(namesake)
@@ -96,6 +100,7 @@ class _Planner:
         ids = [item.record.id for item in items if not item.fresh]
         for item in items:
             ids += [namesake.id for namesake in self._namesakes_of(item)]
+            ids += filter(None, [self._row_of_handle(item)])
         if ids:
             rows = self._transaction.rows(SQL.stored_records, ids=Column("t", ids))
             self._stored = {id: _StoredRecord(*row) for id, *row in rows}
@@ -107,6 +112,9 @@ class _Planner:
         if twin:
             record = replace(item.record, id=twin)
             item = replace(item, record=record, fresh=False)
+        known = self._row_of_handle(item)
+        if known and item.record.id not in self._stored and self._has_handle(known, item.record):
+            item = replace(item, record=replace(item.record, id=known))
         id = item.record.id
         self.plan.ids.append(id)
         before = self._before(item)
@@ -127,9 +135,20 @@ class _Planner:
 
     def _namesakes_of(self, item: BatchRecord) -> list[Namesake]:
         """The entities that have the name of one which may be merged with them."""
-        if not item.merge or not self._namesakes:
+        if not item.merge or not isinstance(item.record, Entity):
             return []
         return self._namesakes.get(short(item.keys[0]), [])
+
+    def _row_of_handle(self, item: BatchRecord) -> str:
+        """The id of the row that one given without id may be; empty when there is none."""
+        if not item.merge or not isinstance(item.record, Row):
+            return ""
+        return self._handles.get((item.record.schema, short(item.keys[0])), "")
+
+    def _has_handle(self, id: str, row: Record) -> bool:
+        """Whether a stored row has the handle of another, not only its label."""
+        stored = self._stored[id].decoded()
+        return isinstance(stored, Row) and isinstance(row, Row) and stored.handle == row.handle
 
     def _before(self, item: BatchRecord) -> RecordChange | None:
         """What is planned, or else stored, of the record; None if it is new."""

@@ -16,6 +16,7 @@ from ...sql.writer import requires_value
 from ..encoding import TOP, micros
 from ..expiry import BEFORE_ALL, has_expired, now
 from ..predicate_sql import VectorSearch, asks_regex, order_direction, search_similar
+from ..schemas import SCHEMAS
 from ..specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange
 from .compilers import Compilers
 from .database import Database
@@ -97,7 +98,7 @@ class PostgresRecords:
             limit=limit * _KEYS_PER_NAME,
         )
         names = (
-            _name(decode(schema, body, content), key if rank else None)
+            _name(decode(schema, body, content), key if rank or schema not in SCHEMAS else None)
             for key, rank, schema, body, content in rows
         )
         return list(dict.fromkeys(names))[:limit]
@@ -231,7 +232,9 @@ def _digest(text: str) -> str:
     return md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
-def _name(record: Record, alias_key: str | None) -> str:
-    """Return the alias of a record that has this key, or its name."""
-    aliases = getattr(record, "aliases", ()) if alias_key is not None else ()
-    return next((alias for alias in aliases if labels.key(alias) == alias_key), record.name)
+def _name(record: Record, key: str | None) -> str:
+    """Return that of the names of a record which has this key; its name if none has."""
+    if key is None:
+        return record.name
+    names = (getattr(record, "handle", record.name), record.name, *getattr(record, "aliases", ()))
+    return next((name for name in names if labels.key(name) == key), record.name)

@@ -109,6 +109,8 @@ class PostgresSearch:
     # -- texts -------------------------------------------------------------------------------------
 
     def text(self, text: str, spec: SearchSpec) -> list[Match]:
+        if spec.schema is not None:
+            self._compilers.definitions.of(spec.schema)
         condition, values = self._condition(spec.schema, spec.where)
         sql = SQL.fill("texts_by_number", condition=condition)
         matches: list[Match] = []
