@@ -288,7 +288,7 @@ def test_bad_files_are_reported_and_stop_no_other(read: Read, store: Store, tmp_
     folder.mkdir()
     (folder / "a.md").write_text("Good text.")
     (folder / "b.pdf").write_bytes(b"not a pdf")
-    (folder / "c.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (folder / "c.svgz").write_bytes(b"\x89PNG\r\n\x1a\n")
     (folder / "d.md").write_text("More good text.")
     report = read(folder)
     assert [item.status for item in report.items] == ["read", "failed", "skipped", "read"]

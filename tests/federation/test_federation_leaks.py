@@ -124,6 +124,8 @@ def test_nothing_beyond_a_grant_is_shown_or_matters(
                         if not any(fits(kept, use) and kept.name == one.name for kept in stored):
                             assert f"own{number}own" not in text
                     before[way, question] = text
+            aliases = [f"hidden {number}" for number in range(len(given))]
+            assert federation.lookup(*aliases).hits == []
             # without what was not granted for any use, every answer is the same
             gone = [one.id for one in stored if not any(fits(one, use) for use in USES.values())]
             store.delete(gone, derived=False, erase=False)

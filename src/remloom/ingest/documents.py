@@ -96,6 +96,7 @@ def outline(document: Document, *, tenant: str, category: str | None = None) -> 
             uri=document.uri,
             ordinal=ordinal,
             starts_at=document.at,
+            kind="image" if _is_image(document) else "chunk",
             metadata=_metadata(document, chunk, before) | columns[ordinal],
         )
         resources.append(replace(resource, id=resource_id(tenant, resource)))
@@ -230,6 +231,10 @@ def _cut(document: Document) -> list[Chunk]:
     return chunk_text(document.text, start=document.body, title=document.title)
 
 
+def _is_image(document: Document) -> bool:
+    return document.media_type.startswith("image/")
+
+
 def _metadata(document: Document, chunk: Chunk, before: Chunk | None) -> dict[str, Any]:
     metadata: dict[str, Any] = {"title": document.title}
     if document.lined:
@@ -248,6 +253,8 @@ def _metadata(document: Document, chunk: Chunk, before: Chunk | None) -> dict[st
         metadata["heading"] = chunk.heading
     if chunk.header:
         metadata["header"] = list(chunk.header)
+    if _is_image(document):
+        metadata["media"] = document.metadata["media"]
     gap = _gap(document, chunk, before) if before else None
     if gap is not None:
         metadata["gap"] = gap

@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from ..errors import MissingExtraError, SourceError
-from . import feeds, formats
+from . import feeds, formats, images
 from .document import Document
 
 __all__ = ["Limits", "Reply", "Request", "convert", "receive", "send"]
@@ -32,7 +32,7 @@ _LENGTH = 8  # bytes that say how long a message is
 _BUSY = 10.0  # further seconds of wall time that a busy machine may take
 _STARTING = 60.0  # seconds for the child to start, and to load its libraries
 # the library that reads a suffix; markitdown for the others
-_NEEDED = {".pdf": "pdfminer.high_level", **feeds.LIBRARIES}
+_NEEDED = {".pdf": "pdfminer.high_level", **formats.LIBRARIES}
 
 
 class Limits(Struct, frozen=True):
@@ -92,8 +92,7 @@ def convert(uri: str, data: bytes, suffix: str, title: str, limits: Limits) -> D
         SourceError: the data are not what the suffix says, or cannot be read within the limits.
     """
     if not _installed(_NEEDED.get(suffix, "markitdown")):
-        extra = "feeds" if suffix in feeds.LIBRARIES else "documents"
-        raise MissingExtraError(f"reading {suffix} files", extra)
+        raise MissingExtraError(f"reading {suffix} files", _extra_of(suffix))
     seconds = limits.seconds + _PER_MB * len(data) / 1_000_000
     formats.check(uri, data, suffix)
     request = _encode(Request(uri, data, suffix, title, seconds, limits.memory_mb))
@@ -111,6 +110,12 @@ def convert(uri: str, data: bytes, suffix: str, title: str, limits: Limits) -> D
     if reply.document is None:
         raise SourceError(reply.error, uri=uri)
     return reply.document
+
+
+def _extra_of(suffix: str) -> str:
+    if suffix in images.LIBRARIES:
+        return "images"
+    return "feeds" if suffix in feeds.LIBRARIES else "documents"
 
 
 def _over(uri: str, problem: str, setting: str) -> SourceError:

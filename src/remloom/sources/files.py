@@ -25,6 +25,7 @@ from . import (
     feeds,
     formats,
     frontmatter,
+    images,
     programs,
     saved,
     streams,
@@ -362,6 +363,9 @@ def _read_file(
         return
     known = suffix in (*_MARKDOWN, *_TEXT, *_TABLES, *_JSON, *formats.MEDIA_TYPES)
     known |= not suffix and path.stem.lower() in _BARE_NAMES
+    if suffix in images.MEDIA_TYPES and not images.is_installed():
+        # met in a folder they stop nobody
+        known = False
     if not named and not known:
         kind = suffix or "no suffix"
         yield Skipped(uri=uri, reason=f"{kind}: not a kind of document; name the file to read it")

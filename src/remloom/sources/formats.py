@@ -1,5 +1,5 @@
 """HTML and DOCX, turned into Markdown by markitdown, and the text of PDF by pdfminer (extra
-`documents`); feeds, by `feeds`."""
+`documents`); feeds, by `feeds`; images, by `images`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import Any
 
 from ..errors import MissingExtraError, SourceError
 from ..text import dates
-from . import decode, feeds
+from . import decode, feeds, images
 from .document import Document
 
-__all__ = ["MEDIA_TYPES", "check", "convert", "load"]
+__all__ = ["LIBRARIES", "MEDIA_TYPES", "check", "convert", "load"]
 
 MEDIA_TYPES = {
     ".html": "text/html",
@@ -26,7 +26,10 @@ MEDIA_TYPES = {
     ".pdf": "application/pdf",
     ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     **feeds.MEDIA_TYPES,
+    **images.MEDIA_TYPES,
 }
+# the library that reads a suffix; markitdown for the others, but PDF
+LIBRARIES = {**feeds.LIBRARIES, **images.LIBRARIES}
 LARGEST_UNPACKED = 300_000_000  # bytes of a DOCX; its converter would take twice as much memory
 _META = re.compile(r"<meta\s[^>]*>", re.I)
 _ATTRIBUTE = re.compile(r"""([\w:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
@@ -53,6 +56,8 @@ def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
     check(uri, data, suffix)
     if suffix in feeds.MEDIA_TYPES:
         return feeds.convert(uri, data, suffix, title)
+    if suffix in images.MEDIA_TYPES:
+        return images.convert(uri, data, suffix, title)
     facts: dict[str, Any] = {}
     if MEDIA_TYPES[suffix] == "text/html":
         try:
@@ -104,8 +109,8 @@ def load(suffix: str) -> None:
     """Import what reads a suffix, if it is installed."""
     with suppress(ImportError), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if suffix in feeds.LIBRARIES:
-            import_module(feeds.LIBRARIES[suffix])
+        if suffix in LIBRARIES:
+            import_module(LIBRARIES[suffix])
         elif suffix != ".pdf":
             from markitdown import converters  # noqa: F401
 
