@@ -17,8 +17,8 @@ from remloom.federation import Federation
 from . import data
 
 TENANTS = [f"tenant{number}" for number in range(5)]
-ROUNDS = 60
-RECORDS = 300
+ROUNDS = 25
+RECORDS = 100
 WAYS: dict[str, Callable[[Federation, str], object]] = {
     "lookup": lambda asked, text: asked.lookup(text),
     "search_text": lambda asked, text: asked.search_text(text),

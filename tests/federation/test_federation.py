@@ -22,6 +22,7 @@ from remloom.federation.conditions import UNSHOWN
 from remloom.federation.granted import _shown
 from remloom.memory import grants as grants_module
 from remloom.memory.audit import AuditLog
+from remloom.model import Field, Row, SchemaDefinition
 from remloom.predicates import Eq, VectorSimilar
 from remloom.settings import Settings
 from remloom.testing.embedder import WordEmbedder
@@ -322,3 +323,35 @@ def test_settings_as_a_value_are_taken(home: Path) -> None:
     with Federation.open(as_tenant="sales", settings=settings) as asking:
         assert len(asking.search_text("payment").hits) == 2
         assert [grant.tenant for grant in asking.grants()] == ["legal"]
+
+
+def test_rows_of_a_registered_schema_are_found_as_far_as_granted(
+    home: Path, sales: Federation
+) -> None:
+    fields = {"number": Field(kind="integer"), "total": Field(kind="decimal")}
+    fields["note"] = Field(searchable=True)
+    with Memory.open(home, tenant="legal", embedder="none") as memory:
+        memory.schemas.register(
+            SchemaDefinition(
+                schema_name="orders",
+                entity_types=("order",),
+                handle=("number",),
+                base_fields=fields,
+            )
+        )
+        memory.write(
+            [
+                Row(schema="orders", fields={"number": 1, "total": "5", "note": "Blue lamps."}),
+                Row(
+                    schema="orders", fields={"number": 2, "total": "500", "note": "Blue lamps too."}
+                ),
+            ]
+        )
+    Home(home).grant("legal", to="sales", schemas=["orders"], where="total < 100")
+    assert [hit.name for hit in sales.search_text("lamps").hits] == ["order-1"]
+    assert sales.search_text("lamps", where="total > 400").hits == []
+    assert [hit.name for hit in sales.lookup("order-1", "order-2").hits] == ["order-1"]
+    assert [hit.name for hit in sales.recall("Who wants blue lamps?").hits] == ["order-1"]
+    with Memory.open(home, tenant="legal", embedder="none") as memory:
+        memory.schemas.drop("orders", rows=True)
+    assert sales.search_text("lamps").hits == []

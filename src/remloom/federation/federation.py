@@ -182,7 +182,7 @@ class Federation:
         vectors = QueryVectors(self._embedder)
 
         def work(view: GrantedStore, store: Store) -> Found:
-            if schema not in view.schemas:
+            if schema not in view.granted:
                 return Found(reason=f"it grants no {schema}")
             vector = vectors.for_store(store)(text)
             if vector is None:
@@ -213,7 +213,7 @@ class Federation:
         limit = TextSearch(text, limit=limit).limit
 
         def work(view: GrantedStore, _: Store) -> Found:
-            if schema is not None and schema not in view.schemas:
+            if schema is not None and schema not in view.granted:
                 return Found(reason=f"it grants no {schema}")
 
             def fetch(count: int) -> list[Match]:

@@ -18,7 +18,9 @@ from ..model import Entity, Moment, Record, Resource
 from ..predicates import And, In, Predicate, Query
 from ..store.batch import Vector
 from ..store.contract import Store
+from ..store.definitions import Schemas
 from ..store.results import Match
+from ..store.schemas import SCHEMAS
 from ..store.specs import EdgeSpec, NameSpec, SearchSpec
 from .conditions import permitted
 from .scores import names_of, score_names, score_texts
@@ -40,12 +42,20 @@ class GrantedStore:
     """
 
     def __init__(self, store: Store, conditions: Mapping[str, Predicate]) -> None:
-        scope = _Scope(store, conditions)
-        self.schemas = tuple(conditions)
+        registered = store.schemas()
+        # a schema may have been dropped since
+        there = {*SCHEMAS, *registered}
+        scope = _Scope(store, {name: conditions[name] for name in conditions if name in there})
+        self.granted = frozenset(scope.conditions)
+        self._registered = {name: registered[name] for name in registered if name in self.granted}
         self.records = _Records(scope)
         self.search = _Search(scope)
         self.graph = _NoGraph()
         self.vectors = _Vectors(scope)
+
+    def schemas(self) -> Schemas:
+        """The definitions of the registered schemas that were granted."""
+        return self._registered
 
 
 class _Scope:
