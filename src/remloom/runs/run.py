@@ -41,6 +41,7 @@ __all__ = [
     "last_rollback_entry",
     "last_rollback_version",
     "list_runs",
+    "new_owner",
     "run_entry",
 ]
 
@@ -103,7 +104,7 @@ def begin_run(store: Store, kind: str, settings: dict[str, Any], *, dry_run: boo
         ConflictError: a run of this kind is going on, in this or another process.
     """
     now = datetime.now(UTC)
-    new = Run(id=new_id(), kind=kind, started_at=now, settings=settings, **_owner(now))
+    new = Run(id=new_id(), kind=kind, started_at=now, settings=settings, **new_owner(now))
     if dry_run:
         return new
     while True:
@@ -118,7 +119,7 @@ def begin_run(store: Store, kind: str, settings: dict[str, Any], *, dry_run: boo
             )
         useless: list[tuple[str, str]] = []
         if last and can_resume(last, settings):
-            run = replace(last, status="running", finished_at=None, reason="", **_owner(now))
+            run = replace(last, status="running", finished_at=None, reason="", **new_owner(now))
         else:
             run = new
             if last and last.status in ("running", "stopped"):
@@ -233,7 +234,7 @@ def is_alive(run: Run) -> bool:
     return True
 
 
-def _owner(now: datetime) -> dict[str, Any]:
+def new_owner(now: datetime) -> dict[str, Any]:
     """The fields of a run that say which process works on it."""
     return {"owner": f"{socket.gethostname()}:{os.getpid()}", "process": _process(), "seen_at": now}
 

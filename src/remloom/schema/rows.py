@@ -1,0 +1,216 @@
+"""Rows of a table as rows of a schema, by the plan of their database."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from .. import labels
+from ..errors import LabelError
+from ..model import Edge, Row
+from ..store.handles import handle_of, with_digest
+from .databases.contract import Key
+from .plan import Plan, PlannedEdge, PlannedTable
+
+__all__ = ["SOURCE_HASH", "Handles", "RowEdge", "RowReader", "SourceRow"]
+
+_DIGEST = 12  # bytes of the digest of a row
+
+# what the metadata of a row has its digest under
+SOURCE_HASH = "source_hash"
+
+_encode = msgspec.json.Encoder(order="deterministic", enc_hook=str).encode
+
+# values of other columns -> key: of tables that foreign keys lead to by other columns than the key
+KeysByValues = Mapping[Key, Key]
+
+
+class Handles(Struct, frozen=True):
+    """The handles of the rows of one table.
+
+    Attributes:
+        shared: labels that several of its rows would have.
+    """
+
+    table: PlannedTable
+    shared: Collection[str] = ()
+
+    def of(self, key: Key) -> str:
+        """Give the handle of the row with this key."""
+        handle = handle_of(self.table.entity_type, key)
+        if self.shared and labels.key(handle) in self.shared:
+            return with_digest(handle)
+        return handle
+
+
+class RowEdge(Struct, frozen=True):
+    """An edge that rows of a table have, and how their values say where it leads."""
+
+    planned: PlannedEdge
+    handles: Handles  # of its target
+    keys: KeysByValues | None = None  # of its target, where `target_columns` are not its key
+
+    @property
+    def source_fk(self) -> str:
+        """The columns of the foreign key, as the edge names them."""
+        return ",".join(self.planned.columns)
+
+    def target_of(self, values: Mapping[str, Any]) -> str:
+        """Give the handle of what it leads to; empty: nowhere."""
+        found = tuple(values[column] for column in self.planned.columns)
+        if None in found:
+            return ""
+        if self.keys is not None:
+            key = self.keys.get(found)
+            # nothing has these values; they name it as well as they can
+            return self.handles.of(found if key is None else key)
+        by_column = dict(zip(self.planned.target_columns, found, strict=True))
+        return self.handles.of(tuple(by_column[column] for column in self.handles.table.key))
+
+
+class SourceRow(Struct, frozen=True, gc=False):
+    """A row as it was read, and what it is called."""
+
+    values: Sequence[Any]  # of `RowReader.columns`
+    handle: str
+    key: str  # of the handle
+    digest: str  # of all that the row and its edges are made of
+
+
+class RowReader:
+    """Makes rows of a schema, with their edges, of the rows of one table.
+
+    Args:
+        handles: of the table's own rows.
+        edges: those that its rows have.
+    """
+
+    def __init__(self, plan: Plan, handles: Handles, edges: Sequence[RowEdge]) -> None:
+        self.table = handles.table
+        self.edges = tuple(edges)
+        self.uri = f"{plan.source}/{self.table.table}"
+        self._handles = handles
+        columns = [*self.table.key, *self.table.name]
+        columns += [field.column for field in self.table.fields]
+        for edge in self.edges:
+            columns += edge.planned.columns
+        if self.table.watermark:
+            columns.append(self.table.watermark)
+        self.columns = tuple(dict.fromkeys(columns))
+        self._key = [self.columns.index(column) for column in self.table.key]
+
+    @cached_property
+    def _plan_digest(self) -> bytes:
+        """What else the rows depend on: when it changes, all of them are written again."""
+        shared = [sorted(edge.handles.shared) for edge in self.edges]
+        parts = (
+            self.table,
+            [edge.planned for edge in self.edges],
+            [(edge.handles.table.entity_type, edge.handles.table.key) for edge in self.edges],
+            sorted(self._handles.shared),
+            shared,
+        )
+        return blake2b(_encode(parts), digest_size=32).digest()
+
+    def read(self, values: Sequence[Any]) -> SourceRow | None:
+        """Say what a row is called. None: a part of its key is NULL, so that it has no name.
+
+        Raises:
+            LabelError: what it would be called is no label.
+        """
+        key = self._key_of(values)
+        if None in key:
+            return None
+        handle = self._handles.of(key)
+        digest = blake2b(_encode(values), digest_size=_DIGEST, key=self._plan_digest)
+        return SourceRow(values, handle, labels.key(handle), digest.hexdigest())
+
+    def targets_of(self, row: SourceRow) -> list[tuple[RowEdge, str]]:
+        """List the edges of a row, each with the handle of what it leads to."""
+        by_column = self._by_column(row)
+        targets = [(edge, edge.target_of(by_column)) for edge in self.edges]
+        return [(edge, handle) for edge, handle in targets if handle]
+
+    def row_of(
+        self,
+        row: SourceRow,
+        targets: Sequence[tuple[RowEdge, str]],
+        names: Mapping[str, str],
+    ) -> Row:
+        """Make a row of the schema, with its edges.
+
+        Args:
+            targets: as `targets_of` gives them.
+            names: handle -> name of the rows that edges lead to, as far as they are known.
+        """
+        by_column = self._by_column(row)
+        name = self.name_of(row)
+        edges = []
+        for edge, target in targets:
+            edges.append(_edge_to(edge, row.handle, target, names.get(target, "")))
+            if edge.planned.inverse:
+                edges.append(_inverse_of(edge, target, row.handle, self.table.entity_type, name))
+        fields = {}
+        aliases = []
+        for planned in self.table.fields:
+            value = by_column[planned.column]
+            if value is None:
+                continue
+            fields[planned.name] = value
+            if planned.field.is_key and _is_label(str(value)):
+                aliases.append(str(value))
+        return Row(
+            schema=self.table.schema_name,
+            handle=row.handle,
+            name=name,
+            type=self.table.entity_type,
+            aliases=tuple(dict.fromkeys(aliases)),
+            fields=fields,
+            metadata={SOURCE_HASH: row.digest},
+            uri=self.uri,
+            graph_paths=tuple(edges),
+        )
+
+    def name_of(self, row: SourceRow) -> str:
+        """Give what people call a row; its handle if nothing."""
+        by_column = self._by_column(row)
+        values = [by_column[column] for column in self.table.name]
+        parts = [str(value).strip() for value in values if value is not None]
+        name = " ".join(part for part in parts if part)
+        return name if name and _is_label(name) else row.handle
+
+    def _key_of(self, values: Sequence[Any]) -> Key:
+        """Give the key of a row; of a table without one, a digest of the row."""
+        if not self._key:
+            return (blake2b(_encode(values), digest_size=_DIGEST).hexdigest(),)
+        return tuple([values[position] for position in self._key])
+
+    def _by_column(self, row: SourceRow) -> dict[str, Any]:
+        return dict(zip(self.columns, row.values, strict=True))
+
+
+def _edge_to(edge: RowEdge, handle: str, target: str, name: str) -> Edge:
+    """Make an edge from one row to another, as the seed has them."""
+    properties = {"dst_entity_type": edge.handles.table.entity_type}
+    if name:
+        properties["dst_name"] = name
+    properties["source_fk"] = edge.source_fk
+    return Edge(src=handle, rel_type=edge.planned.name, dst=target, properties=properties)
+
+
+def _inverse_of(edge: RowEdge, target: str, handle: str, entity_type: str, name: str) -> Edge:
+    properties = {"dst_entity_type": entity_type, "dst_name": name, "source_fk": edge.source_fk}
+    return Edge(src=target, rel_type=edge.planned.inverse, dst=handle, properties=properties)
+
+
+def _is_label(text: str) -> bool:
+    try:
+        labels.key(text)
+    except LabelError:
+        return False
+    return True

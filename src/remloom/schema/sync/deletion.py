@@ -1,0 +1,65 @@
+"""Rows that a database has no more are deleted; what other rows still say of them stays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from ... import labels
+from ...model import Edge, Row
+from ...store.contract import Store
+from ...store.merge import keys_of
+from ..rows import RowReader
+from .keys import SeenHandles, pieces
+from .writer import SyncWriter
+
+__all__ = ["delete_gone_rows"]
+
+_DELETED = 500  # rows that one transaction deletes
+
+
+def delete_gone_rows(store: Store, writer: SyncWriter, reader: RowReader, seen: SeenHandles) -> int:
+    """Delete the rows of a table whose handles were not seen; returns how many.
+
+    Rows that are not deleted may still lead to them, and would not write that again, as they are
+    unchanged: these edges are written again with the deletion, to what then stands for the label.
+    """
+    gone: list[str] = []
+    rows = (
+        row
+        for row in store.records.all(reader.table.schema_name)
+        if isinstance(row, Row) and row.uri == reader.uri
+    )
+    for some in pieces(rows):
+        missing = seen.missing([row.handle for row in some])
+        gone += [row.id for row, is_missing in zip(some, missing, strict=True) if is_missing]
+    for ids in pieces(gone, _DELETED):
+        _delete(store, writer, reader, ids)
+    return len(gone)
+
+
+def _delete(store: Store, writer: SyncWriter, reader: RowReader, ids: Sequence[str]) -> None:
+    found = [store.records.get(reader.table.schema_name, id) for id in ids]
+    rows = [row for row in found if isinstance(row, Row)]
+    handles = {labels.key(row.handle): row.handle for row in rows}
+    keys = {key for row in rows for key in keys_of(row)}
+    inverse = {edge.planned.inverse for edge in reader.edges}
+    kept: list[Edge] = []
+    unlinked = []
+    for edge in store.graph.stored_edges(sorted(keys), direction="both"):
+        is_synced = "source_fk" in edge.properties
+        is_own = edge.src in handles or (edge.dst in handles and edge.rel_type in inverse)
+        if is_synced and is_own:
+            unlinked.append(edge.key)
+        elif edge.dst in keys and edge.src not in keys:
+            kept.append(_without_name(edge, handles))
+    writer.delete(ids, kept, unlinked)
+
+
+def _without_name(edge: Edge, handles: dict[str, str]) -> Edge:
+    """Give an edge as it is written when nothing is called so."""
+    if "source_fk" not in edge.properties:
+        return edge
+    properties = {key: value for key, value in edge.properties.items() if key != "dst_name"}
+    return replace(edge, dst=handles.get(edge.dst, edge.dst), properties=properties)

@@ -1,0 +1,116 @@
+"""Keys of a table's rows: which labels several of them would have, and which rows there are."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ... import labels
+from ...errors import LabelError
+from ...store.handles import handle_of
+from ..databases.contract import Database, Key, Table
+from ..plan import PlannedTable
+
+__all__ = ["PAGE", "SeenHandles", "find_shared_labels", "pages", "pieces"]
+
+PAGE = 2_000  # rows that are read, and written, at once
+_T = TypeVar("_T")
+_KEYS = 10_000  # keys that are read at once
+# of columns whose values are never one label although they differ
+_DISTINCT_KINDS = ("integer", "boolean", "date", "datetime")
+
+
+class SeenHandles:
+    """Handles that were met: eight bytes each, so one of 10^13 that was not may pass for one."""
+
+    def __init__(self) -> None:
+        self._hashes = array("q")
+        self._sorted: np.ndarray[Any, Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self._hashes)
+
+    def add(self, handle: str) -> None:
+        """Note a handle."""
+        self._hashes.append(hash(handle))
+        self._sorted = None
+
+    def extend(self, others: SeenHandles) -> None:
+        """Note the handles that were met elsewhere."""
+        self._hashes.extend(others._hashes)
+        self._sorted = None
+
+    def missing(self, handles: Sequence[str]) -> list[bool]:
+        """Say of each handle whether it was not met."""
+        wanted = np.fromiter(map(hash, handles), dtype=np.int64, count=len(handles))
+        return list(np.isin(wanted, self._in_order(), invert=True, assume_unique=False))
+
+    def count_missing(self, others: SeenHandles) -> int:
+        """Count those of others that were not met here."""
+        there = np.frombuffer(others._hashes, dtype=np.int64)
+        return int(np.isin(there, self._in_order(), invert=True).sum())
+
+    def repeated(self) -> set[int]:
+        """Give the hashes of what was met more than once."""
+        found = self._in_order()
+        return set(found[1:][found[1:] == found[:-1]].tolist())
+
+    def _in_order(self) -> np.ndarray[Any, Any]:
+        if self._sorted is None:
+            # a copy: while an array is looked into it cannot grow
+            self._sorted = np.sort(np.array(self._hashes, dtype=np.int64))
+        return self._sorted
+
+
+def pieces(items: Iterable[_T], size: int = PAGE) -> Iterator[list[_T]]:
+    """Yield the items in lists of so many."""
+    rest = iter(items)
+    while piece := list(islice(rest, size)):
+        yield piece
+
+
+def pages(
+    database: Database, table: Table, columns: Sequence[str], size: int = PAGE
+) -> Iterator[list[tuple[Any, ...]]]:
+    """Read these columns of a table page by page, in the order of its key."""
+    wanted = [*columns, *table.primary_key]
+    width = len(columns)
+    after: Key | None = None
+    count = 0
+    while rows := database.rows(table, wanted, after=after, limit=size):
+        yield [row[:width] for row in rows]
+        count += len(rows)
+        if len(rows) < size:
+            return
+        after = tuple(rows[-1][width:]) if table.primary_key else (count,)
+
+
+def find_shared_labels(database: Database, table: Table, planned: PlannedTable) -> frozenset[str]:
+    """Find the labels that several rows would have: of keys like "aB" and "Ab"."""
+    kinds = {column.name: column.kind for column in table.columns}
+    if all(kinds[column] in _DISTINCT_KINDS for column in planned.key):
+        return frozenset()
+    seen = SeenHandles()
+    for label in _labels(database, table, planned):
+        seen.add(label)
+    repeated = seen.repeated()
+    if not repeated:
+        return frozenset()
+    again = _labels(database, table, planned)
+    return frozenset(label for label in again if hash(label) in repeated)
+
+
+def _labels(database: Database, table: Table, planned: PlannedTable) -> Iterator[str]:
+    for page in pages(database, table, planned.key, _KEYS):
+        for key in page:
+            if None in key:
+                continue
+            try:
+                yield labels.key(handle_of(planned.entity_type, key))
+            except LabelError:
+                # such a row is refused when it is read
+                continue

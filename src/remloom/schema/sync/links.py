@@ -1,0 +1,151 @@
+"""Link tables, whose rows become edges, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from ... import labels
+from ...errors import LabelError
+from ...model import Edge, EdgeKey
+from ...store.contract import Store
+from ..databases.contract import Database, Table
+from ..links import LinkReader, LinkRow
+from .keys import SeenHandles, pages, pieces
+from .names import Names
+from .report import TableReport
+from .writer import PageChangedError, PageItem, SyncWriter
+
+__all__ = ["LinkSync", "delete_gone_links"]
+
+_ATTEMPTS = 20  # at a page, while rows are forgotten
+
+
+class LinkSync:
+    """Brings the edges of one link table up to date."""
+
+    def __init__(
+        self,
+        store: Store,
+        writer: SyncWriter,
+        reader: LinkReader,
+        *,
+        names: Names,
+        on_page: Callable[[int], None],
+    ) -> None:
+        self._store = store
+        self._writer = writer
+        self._reader = reader
+        self._names = names
+        self._on_page = on_page
+        self.seen = SeenHandles()  # of its edges, see `_said`
+        self.unresolved = SeenHandles()
+        self.report = TableReport(table=reader.link.table)
+
+    @property
+    def source_fk(self) -> str:
+        """What its edges have as the foreign key."""
+        return self._reader.source_fk
+
+    def sync(self, database: Database, table: Table) -> None:
+        """Read the table, and write what is new or otherwise."""
+        for page in pages(database, table, self._reader.columns):
+            self.report.read += len(page)
+            self._writer.counts["read"] += len(page)
+            rows = [row for values in page if (row := self._reader.read(values)) is not None]
+            for _ in range(_ATTEMPTS):
+                try:
+                    self._sync_page(rows)
+                    break
+                except PageChangedError:
+                    continue
+            self._writer.keep()
+            self._on_page(len(page))
+
+    def has_seen(self, edge: Edge) -> bool:
+        """Say whether the table still has an edge that is stored."""
+        return not self.seen.missing([_said(edge.key)])[0]
+
+    def _sync_page(self, rows: Sequence[LinkRow]) -> None:
+        kept = [row for row in rows if not self._is_forgotten(row)]
+        names = self._names.of({end for row in kept for end in (row.owner, row.target)})
+        edges: dict[EdgeKey, Edge] = {}
+        refused = []
+        for row in kept:
+            try:
+                edges.update((_key_of(edge), edge) for edge in self._reader.edges_of(row, names))
+            except LabelError as error:
+                refused.append((row.owner, error.message))
+        stored = self._stored(edges)
+        items = []
+        for key, edge in edges.items():
+            old = stored.get(key)
+            if old is None:
+                items.append(PageItem(edge))
+            elif old.properties != edge.properties:
+                # merged, it would keep what the table has no more
+                whole = replace(edge, created_at=old.created_at)
+                items.append(PageItem(whole, unlinked=(key,)))
+        written = self._writer.write(items, self.report)
+        self._count(written, edges, len(items), len(rows) - len(kept))
+        for key, edge in edges.items():
+            self.seen.add(_said(key))
+            for end in (edge.src, edge.dst):
+                if end not in names:
+                    self.unresolved.add(end)
+        for handle, reason in refused:
+            self.report.refuse(handle, reason)
+
+    def _is_forgotten(self, row: LinkRow) -> bool:
+        forgotten = self._writer.forgotten
+        ends = ((self._reader.owner, row.owner), (self._reader.target, row.target))
+        return any(forgotten.has(end.table.schema_name, handle) for end, handle in ends)
+
+    def _stored(self, edges: dict[EdgeKey, Edge]) -> dict[EdgeKey, Edge]:
+        """Give those of these edges that are stored."""
+        sources = list({src for src, _, _ in edges})
+        found: dict[EdgeKey, Edge] = {}
+        if sources:
+            for edge in self._store.graph.stored_edges(sources, direction="out"):
+                if edge.key in edges:
+                    found[edge.key] = edge
+        return found
+
+    def _count(
+        self, written: Sequence[PageItem], edges: dict[EdgeKey, Edge], tried: int, forgotten: int
+    ) -> None:
+        report = self.report
+        changed = sum(bool(item.unlinked) for item in written)
+        report.changed += changed
+        report.added += len(written) - changed
+        report.edges_added += len(written) - changed
+        report.unchanged += len(edges) - tried
+        report.forgotten += forgotten
+
+
+def delete_gone_links(store: Store, writer: SyncWriter, links: Sequence[LinkSync]) -> None:
+    """Delete the edges of link tables that those have no more."""
+    by_fk = {link.source_fk: link for link in links}
+
+    def gone() -> Iterator[Edge]:
+        for edge in store.graph.all_edges():
+            link = by_fk.get(str(edge.properties.get("source_fk", "")))
+            if link is not None and not link.has_seen(edge):
+                yield edge
+
+    found = list(gone())
+    for some in pieces(found):
+        writer.delete((), (), [edge.key for edge in some])
+        for edge in some:
+            report = by_fk[edge.properties["source_fk"]].report
+            report.deleted += 1
+            report.edges_ended += 1
+
+
+def _key_of(edge: Edge) -> EdgeKey:
+    return labels.key(edge.src), edge.rel_type, labels.key(edge.dst)
+
+
+def _said(key: EdgeKey) -> str:
+    return "\0".join(key)

@@ -1,0 +1,111 @@
+"""What a sync did."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+__all__ = ["SHOWN", "Refusal", "SameAs", "SyncReport", "TableReport"]
+
+SHOWN = 100  # refusals of a table, and pairs that may be one, that a report lists
+
+
+class Refusal(Struct, frozen=True):
+    """A row that was not taken, and why."""
+
+    row: str  # its handle, or "" if it has none
+    reason: str
+
+
+class SameAs(Struct, frozen=True):
+    """Rows of two schemas that have a unique value in common: they may stand for one thing."""
+
+    first: str  # handles
+    second: str
+
+
+class TableReport(Struct, kw_only=True):
+    """What a sync did with one table."""
+
+    table: str
+    schema_name: str = ""  # empty: its rows are edges
+    read: int = 0  # rows
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    deleted: int = 0
+    forgotten: int = 0  # skipped, as somebody forgot them here
+    refused: int = 0
+    refusals: list[Refusal] = []  # the first of them
+    edges_added: int = 0
+    edges_ended: int = 0
+    orphans: int = 0  # edges that were written and lead to a row that the source does not have
+    # keys that differ, but are one label: their handles have six digits more
+    colliding: int = 0
+    fault: str = ""  # why it was left alone as a whole; empty: it was not
+
+    def refuse(self, row: str, reason: str) -> None:
+        """Count a row that is not taken."""
+        self.refused += 1
+        if len(self.refusals) < SHOWN:
+            self.refusals.append(Refusal(row, reason))
+
+
+class SyncReport(Struct, frozen=True, kw_only=True):
+    """What a sync did, table by table."""
+
+    source: str
+    tables: tuple[TableReport, ...] = ()
+    same_as: tuple[SameAs, ...] = ()  # the first that were found; nothing is merged
+    seconds: float = 0.0
+    dry_run: bool = False  # nothing was written
+    resumed: bool = False  # the sync before was broken off
+
+    @property
+    def read(self) -> int:
+        """Count the rows that were read."""
+        return sum(table.read for table in self.tables)
+
+    @property
+    def added(self) -> int:
+        """Count the rows that were not there."""
+        return sum(table.added for table in self.tables)
+
+    @property
+    def changed(self) -> int:
+        """Count the rows that were there otherwise."""
+        return sum(table.changed for table in self.tables)
+
+    @property
+    def unchanged(self) -> int:
+        """Count the rows that were there just so."""
+        return sum(table.unchanged for table in self.tables)
+
+    @property
+    def deleted(self) -> int:
+        """Count the rows that the source does not have any more."""
+        return sum(table.deleted for table in self.tables)
+
+    @property
+    def forgotten(self) -> int:
+        """Count the rows that were skipped because they were forgotten here."""
+        return sum(table.forgotten for table in self.tables)
+
+    @property
+    def refused(self) -> int:
+        """Count the rows that could not be taken."""
+        return sum(table.refused for table in self.tables)
+
+    @property
+    def edges_added(self) -> int:
+        """Count the edges that were not there."""
+        return sum(table.edges_added for table in self.tables)
+
+    @property
+    def edges_ended(self) -> int:
+        """Count the edges that the source does not have any more."""
+        return sum(table.edges_ended for table in self.tables)
+
+    @property
+    def faults(self) -> dict[str, str]:
+        """Table -> why it was left alone as a whole."""
+        return {table.table: table.fault for table in self.tables if table.fault}

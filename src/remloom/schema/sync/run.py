@@ -1,0 +1,249 @@
+"""A sync from beginning to end: tables in the order of their foreign keys, then what is gone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from ...errors import RemloomError
+from ...store.contract import Store
+from ..databases.contract import Database, Key, Table
+from ..links import LinkReader
+from ..order import tables_in_order
+from ..plan import Plan, PlannedEdge, PlannedLink, PlannedTable
+from ..rows import Handles, RowEdge, RowReader
+from ..source import Source
+from .deletion import delete_gone_rows
+from .keys import SeenHandles, find_shared_labels, pages
+from .lease import begin
+from .links import LinkSync, delete_gone_links
+from .names import Names
+from .report import SameAs, SyncReport, TableReport
+from .tables import TableSync
+from .writer import SyncWriter
+
+__all__ = ["Target", "sync"]
+
+Progress = Callable[[int, int], None]
+
+
+class Target(Struct, frozen=True):
+    """The memory that is written to."""
+
+    store: Store
+    tenant: str
+    model: str = ""  # name of the embedder; empty: there is none
+
+
+def sync(
+    target: Target,
+    source: Source,
+    database: Database,
+    *,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> SyncReport:
+    """Bring the rows of a source up to date.
+
+    It reads one state of the database, where that can give one. When it is broken off, what was
+    written stays, and the next sync finds it unchanged.
+
+    Args:
+        progress: called as progress(rows read, rows expected).
+
+    Raises:
+        ConflictError: the source is being synced already.
+        LeaseLostError: another sync of it has taken over.
+        SourceError: the database cannot be read.
+    """
+    began = time.monotonic()
+    # before anything is written: a database that is down leaves all as it is
+    tables = {table.name: table for table in database.tables()}
+    if dry_run:
+        work = _Sync(target, source, SyncWriter(*_parts(target), None), progress)
+        with database.snapshot():
+            reports = work.do(database, tables)
+        return _report(work, reports, began, dry_run=True)
+    lease = begin(target.store, source.name)
+    writer = SyncWriter(*_parts(target), lease)
+    work = _Sync(target, source, writer, progress)
+    try:
+        with database.snapshot():
+            reports = work.do(database, tables)
+    except BaseException as error:
+        _end_quietly(lease.end, writer, error)
+        raise
+    lease.end(writer.counts)
+    return _report(work, reports, began, resumed=lease.resumed)
+
+
+def _parts(target: Target) -> tuple[Store, str, str]:
+    return target.store, target.tenant, target.model
+
+
+def _end_quietly(end: Callable[..., None], writer: SyncWriter, error: BaseException) -> None:
+    reason = str(error) if isinstance(error, RemloomError) else type(error).__name__
+    try:
+        end(writer.counts, reason)
+    except RemloomError:
+        # what broke it off is what is to be told
+        return
+
+
+def _report(work: _Sync, reports: Sequence[TableReport], began: float, **said: bool) -> SyncReport:
+    return SyncReport(
+        source=work.source.name,
+        tables=tuple(reports),
+        same_as=tuple(work.same_as),
+        seconds=time.monotonic() - began,
+        **said,
+    )
+
+
+class _Sync:
+    """The work of one sync."""
+
+    def __init__(
+        self, target: Target, source: Source, writer: SyncWriter, progress: Progress | None
+    ) -> None:
+        self._store = target.store
+        self._writer = writer
+        self._plan: Plan = source.plan
+        self._progress = progress
+        self._done = 0
+        self._expected = sum(table.rows or 0 for table in self._plan.tables)
+        self._names = Names(target.store)
+        self._planned = {table.table: table for table in self._plan.tables}
+        self._handles: dict[str, Handles] = {}
+        self.source = source
+        self.same_as: list[SameAs] = []
+
+    def do(self, database: Database, tables: dict[str, Table]) -> list[TableReport]:
+        """Sync every table of the plan; returns a report for each."""
+        ordered = tables_in_order(self._plan)
+        faults = {table.table: _fault_of(table, tables) for table in ordered}
+        for table in ordered:
+            shared: frozenset[str] = frozenset()
+            if not faults[table.table]:
+                shared = find_shared_labels(database, tables[table.table], table)
+            self._handles[table.table] = Handles(table, shared)
+        done: list[TableSync] = []
+        reports: list[TableReport] = []
+        for table in ordered:
+            work = self._table_sync(database, tables, table)
+            work.report.fault = faults[table.table]
+            work.report.colliding = len(self._handles[table.table].shared)
+            reports.append(work.report)
+            if not work.report.fault:
+                work.sync(database, tables[table.table])
+                done.append(work)
+        links = self._sync_links(database, tables, reports)
+        self._delete_gone(done, links)
+        self._count_orphans([*done, *links], done)
+        return reports
+
+    # -- tables ------------------------------------------------------------------------------------
+
+    def _table_sync(
+        self, database: Database, tables: dict[str, Table], table: PlannedTable
+    ) -> TableSync:
+        edges = [
+            RowEdge(edge, self._handles[edge.target], self._keys_by_values(database, tables, edge))
+            for edge in self._plan.edges
+            if edge.table == table.table and edge.target in self._handles
+        ]
+        inverse = {edge.inverse for edge in self._plan.edges if edge.target == table.table}
+        return TableSync(
+            self._store,
+            self._writer,
+            RowReader(self._plan, self._handles[table.table], edges),
+            inverse=frozenset(inverse - {""}),
+            names=self._names,
+            same_as=self.same_as,
+            on_page=self._count_rows,
+        )
+
+    def _keys_by_values(
+        self, database: Database, tables: dict[str, Table], edge: PlannedEdge
+    ) -> dict[Key, Key] | None:
+        """Give the keys of the rows that an edge leads to by other columns; None: by the key."""
+        planned = self._planned[edge.target]
+        table = tables.get(edge.target)
+        if table is None or set(edge.target_columns) == set(planned.key):
+            return None
+        width = len(edge.target_columns)
+        found: dict[Key, Key] = {}
+        for page in pages(database, table, (*edge.target_columns, *planned.key)):
+            found.update((row[:width], row[width:]) for row in page)
+        return found
+
+    def _count_rows(self, rows: int) -> None:
+        self._done += rows
+        if self._progress is not None:
+            self._progress(self._done, max(self._done, self._expected))
+
+    # -- link tables -------------------------------------------------------------------------------
+
+    def _sync_links(
+        self, database: Database, tables: dict[str, Table], reports: list[TableReport]
+    ) -> list[LinkSync]:
+        done = []
+        for link in self._plan.links:
+            fault = _link_fault(link, tables)
+            if fault:
+                reports.append(TableReport(table=link.table, fault=fault))
+                continue
+            if link.owner not in self._handles or link.target not in self._handles:
+                continue
+            ends = self._handles[link.owner], self._handles[link.target]
+            reader = LinkReader(link, tables[link.table], *ends)
+            work = LinkSync(
+                self._store, self._writer, reader, names=self._names, on_page=self._count_rows
+            )
+            reports.append(work.report)
+            work.sync(database, tables[link.table])
+            done.append(work)
+        return done
+
+    # -- what is gone ------------------------------------------------------------------------------
+
+    def _delete_gone(self, done: Sequence[TableSync], links: Sequence[LinkSync]) -> None:
+        if links:
+            delete_gone_links(self._store, self._writer, links)
+        # those that others lead to come last: then nothing leads to most of what goes
+        for work in reversed(done):
+            work.report.deleted = delete_gone_rows(
+                self._store, self._writer, work.reader, work.seen
+            )
+
+    def _count_orphans(self, all: Sequence[Any], done: Sequence[TableSync]) -> None:
+        there = SeenHandles()
+        for work in done:
+            there.extend(work.seen)
+        for work in all:
+            work.report.orphans = there.count_missing(work.unresolved)
+
+
+def _fault_of(planned: PlannedTable, tables: dict[str, Table]) -> str:
+    """Say why a table cannot be synced; empty: it can."""
+    wanted = [*planned.key, *planned.name, *(field.column for field in planned.fields)]
+    return _missing(planned.table, wanted, tables)
+
+
+def _link_fault(link: PlannedLink, tables: dict[str, Table]) -> str:
+    payload = [field.column for field in link.fields]
+    return _missing(link.table, [*link.owner_columns, *link.target_columns, *payload], tables)
+
+
+def _missing(name: str, columns: Sequence[str], tables: dict[str, Table]) -> str:
+    table = tables.get(name)
+    if table is None:
+        return f"the database has no table {name!r} any more"
+    there = {column.name for column in table.columns}
+    gone = [column for column in dict.fromkeys(columns) if column not in there]
+    if gone:
+        return f"the table {name!r} has no column {', '.join(gone)} any more"
+    return ""

@@ -1,0 +1,246 @@
+"""Tables whose rows become rows of a schema, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ... import labels
+from ...errors import LabelError
+from ...model import Direction, Edge, EdgeKey, Record, Row
+from ...store.contract import Store
+from ..databases.contract import Database, Table
+from ..rows import SOURCE_HASH, RowEdge, RowReader, SourceRow
+from .keys import SeenHandles, pages
+from .names import Names
+from .report import SHOWN, SameAs, TableReport
+from .writer import PageChangedError, PageItem, SyncWriter
+
+__all__ = ["TableSync"]
+
+_ATTEMPTS = 20  # at a page, while rows are forgotten
+Targets = list[tuple[RowEdge, str]]
+
+
+class _Read(Struct, frozen=True):
+    """A row that is added or changed, as it was read and as it is stored."""
+
+    row: SourceRow
+    stored: Row | None
+
+
+class TableSync:
+    """Brings the rows of one table up to date.
+
+    Args:
+        inverse: types of the edges that other tables' rows write at rows of this one.
+        names: what the rows are called that edges lead to.
+        unresolved: takes the handles that edges lead to and no row has yet.
+        on_page: called with the number of rows of each page.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        writer: SyncWriter,
+        reader: RowReader,
+        *,
+        inverse: frozenset[str],
+        names: Names,
+        same_as: list[SameAs],
+        on_page: Callable[[int], None],
+    ) -> None:
+        self._store = store
+        self._writer = writer
+        self.reader = reader
+        self._inverse = inverse
+        self._names = names
+        self._same_as = same_as
+        self._on_page = on_page
+        self._schema = reader.table.schema_name
+        self.seen = SeenHandles()
+        self.unresolved = SeenHandles()
+        self.report = TableReport(table=reader.table.table, schema_name=self._schema)
+
+    def sync(self, database: Database, table: Table) -> None:
+        """Read the table, and write what is new or otherwise."""
+        for page in pages(database, table, self.reader.columns):
+            self.report.read += len(page)
+            self._writer.counts["read"] += len(page)
+            rows = self._rows_of(page)
+            for _ in range(_ATTEMPTS):
+                try:
+                    self._sync_page(rows)
+                    break
+                except PageChangedError:
+                    continue
+            self._writer.keep()
+            self._on_page(len(page))
+
+    def _rows_of(self, page: Sequence[tuple[Any, ...]]) -> dict[str, SourceRow]:
+        """Give the rows of a page by their keys."""
+        rows: dict[str, SourceRow] = {}
+        for values in page:
+            try:
+                row = self.reader.read(values)
+            except LabelError as error:
+                self.report.refuse("", error.message)
+                continue
+            if row is None:
+                self.report.refuse("", "a column of its key is NULL")
+                continue
+            if row.key in rows and rows[row.key].digest != row.digest:
+                self.report.refuse(row.handle, "another row has this key")
+                continue
+            rows[row.key] = row
+            self.seen.add(row.handle)
+        return rows
+
+    def _sync_page(self, rows: dict[str, SourceRow]) -> None:
+        there = self._store.records.lookup(list(rows), edges=0)
+        forgotten = unchanged = 0
+        changed: list[_Read] = []
+        for key, row in rows.items():
+            stored = _find_row(there[key], self._schema)
+            if stored is not None and stored.metadata.get(SOURCE_HASH) == row.digest:
+                unchanged += 1
+            elif self._writer.forgotten.has(self._schema, row.handle):
+                forgotten += 1
+            else:
+                changed.append(_Read(row, stored))
+        if changed:
+            self._write(changed, there)
+        # counted when the page is written: it may be made more than once
+        self.report.forgotten += forgotten
+        self.report.unchanged += unchanged
+
+    def _write(self, changed: list[_Read], there: Mapping[str, list[Record]]) -> None:
+        targets = {read.row.key: self._targets_of(read.row) for read in changed}
+        own = {read.row.handle: self.reader.name_of(read.row) for read in changed}
+        wanted = {handle for some in targets.values() for _, handle in some}
+        names = {**self._names.of(wanted - own.keys()), **own}
+        old_edges = self._own_edges([read.row.key for read in changed if read.stored])
+        renamed = [read for read in changed if there[read.row.key] and _is_renamed(read, own)]
+        incoming = self._named_edges(renamed, own)
+        items = []
+        for read in changed:
+            row = self.reader.row_of(read.row, targets[read.row.key], names)
+            items.append(
+                PageItem(
+                    row,
+                    unlinked=_ended(old_edges.get(read.row.key, ()), row.graph_paths),
+                    edges=incoming.get(read.row.key, ()),
+                )
+            )
+        taken = self._writer.write(items, self.report)
+        self._count(taken, {read.row.handle: read for read in changed}, old_edges)
+        self._names.learn({item.item.handle: item.item.name for item in taken})  # type: ignore[union-attr]
+        for item in taken:
+            for _, handle in targets[labels.key(item.item.handle)]:  # type: ignore[union-attr]
+                if handle not in names:
+                    self.unresolved.add(handle)
+        self._propose_same(taken)
+
+    def _targets_of(self, row: SourceRow) -> Targets:
+        """List the edges of a row, without those to rows that were forgotten."""
+        forgotten = self._writer.forgotten
+        return [
+            (edge, handle)
+            for edge, handle in self.reader.targets_of(row)
+            if not forgotten.has(edge.handles.table.schema_name, handle)
+        ]
+
+    def _own_edges(self, keys: Sequence[str]) -> dict[str, list[Edge]]:
+        """Give the stored edges that rows have by their foreign keys, and the inverse ones."""
+        found: dict[str, list[Edge]] = {}
+        if not keys:
+            return found
+        wanted = set(keys)
+        inverse = {edge.planned.inverse for edge in self.reader.edges if edge.planned.inverse}
+        direction: Direction = "both" if inverse else "out"
+        for edge in self._store.graph.stored_edges(keys, direction=direction):
+            source_fk = edge.properties.get("source_fk")
+            if not source_fk or "." in source_fk:
+                continue
+            if edge.src in wanted and edge.rel_type not in self._inverse:
+                found.setdefault(edge.src, []).append(edge)
+            elif edge.dst in wanted and edge.rel_type in inverse:
+                found.setdefault(edge.dst, []).append(edge)
+        return found
+
+    def _named_edges(
+        self, renamed: Sequence[_Read], names: Mapping[str, str]
+    ) -> dict[str, tuple[Edge, ...]]:
+        """Give the edges that lead to rows by another name than they have now, with the new one."""
+        if not renamed:
+            return {}
+        handles = {read.row.key: read.row.handle for read in renamed}
+        found: dict[str, tuple[Edge, ...]] = {}
+        for edge in self._store.graph.stored_edges(list(handles), direction="in"):
+            if "source_fk" not in edge.properties:
+                continue
+            handle = handles[edge.dst]
+            properties = {**edge.properties, "dst_name": names[handle]}
+            named = replace(edge, dst=handle, properties=properties)
+            found[edge.dst] = (*found.get(edge.dst, ()), named)
+        return found
+
+    def _count(
+        self,
+        taken: Sequence[PageItem],
+        reads: Mapping[str, _Read],
+        old_edges: Mapping[str, Sequence[Edge]],
+    ) -> None:
+        report = self.report
+        for item in taken:
+            row = item.item
+            assert isinstance(row, Row)  # noqa: S101 - as `_write` made it
+            read = reads[row.handle]
+            if read.stored is None:
+                report.added += 1
+            else:
+                report.changed += 1
+            old = len(old_edges.get(read.row.key, ()))
+            report.edges_ended += len(item.unlinked)
+            report.edges_added += len(row.graph_paths) - (old - len(item.unlinked))
+
+    def _propose_same(self, taken: Sequence[PageItem]) -> None:
+        """Note rows of other schemas that have an alias of these for an alias too."""
+        aliases: dict[str, Row] = {}
+        for item in taken:
+            row = item.item
+            assert isinstance(row, Row)  # noqa: S101 - as `_write` made it
+            aliases.update((labels.key(alias), row) for alias in row.aliases)
+        if not aliases or len(self._same_as) >= SHOWN:
+            return
+        for key, records in self._store.records.lookup(list(aliases), edges=0).items():
+            for other in _rows_with_alias(records, key):
+                if other.schema != self._schema:
+                    self._same_as.append(SameAs(other.handle, aliases[key].handle))
+
+
+def _find_row(records: Sequence[Record], schema: str) -> Row | None:
+    return next((r for r in records if isinstance(r, Row) and r.schema == schema), None)
+
+
+def _rows_with_alias(records: Sequence[Record], key: str) -> Iterator[Row]:
+    for record in records:
+        if isinstance(record, Row) and key in map(labels.key, record.aliases):
+            yield record
+
+
+def _is_renamed(read: _Read, names: Mapping[str, str]) -> bool:
+    return read.stored is None or read.stored.name != names[read.row.handle]
+
+
+def _ended(old: Sequence[Edge], new: Sequence[Edge]) -> tuple[EdgeKey, ...]:
+    """Give the edges that a row has no more."""
+    still = {_key_of(edge) for edge in new}
+    return tuple(edge.key for edge in old if edge.key not in still)
+
+
+def _key_of(edge: Edge) -> EdgeKey:
+    return labels.key(edge.src), edge.rel_type, labels.key(edge.dst)

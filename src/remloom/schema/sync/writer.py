@@ -1,0 +1,145 @@
+"""The writer of a sync: each page is one transaction, with a sign of life of the sync in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...errors import ChangedError, RemloomError
+from ...model import Edge, EdgeKey, Row
+from ...store.batch import Batch, Preconditions
+from ...store.contract import Store
+from ...store.forgotten_rows import ForgottenRows
+from ...store.validation import build
+from .lease import Lease
+from .report import TableReport
+
+__all__ = ["PageChangedError", "PageItem", "SyncWriter"]
+
+
+class PageChangedError(RemloomError):
+    """Rows were forgotten while a page was made that may have them: it is to be made again."""
+
+
+class PageItem(Struct, frozen=True):
+    """A row or edge that is written, and what goes with it."""
+
+    item: Row | Edge
+    unlinked: tuple[EdgeKey, ...] = ()  # edges that are deleted with it
+    edges: tuple[Edge, ...] = ()  # further ones that are written with it
+
+    @property
+    def name(self) -> str:
+        """What a refusal calls it."""
+        if isinstance(self.item, Row):
+            return self.item.handle
+        return f"{self.item.src} {self.item.rel_type} {self.item.dst}"
+
+
+class SyncWriter:
+    """Writes the pages of one sync.
+
+    Args:
+        lease: None in a dry run: nothing is written.
+        model: name of the embedder; empty: there is none.
+    """
+
+    def __init__(self, store: Store, tenant: str, model: str, lease: Lease | None) -> None:
+        self._store = store
+        self._tenant = tenant
+        self._model = model
+        self._lease = lease
+        self.forgotten = ForgottenRows(store.kv)
+        self.counts: dict[str, int] = {"read": 0, "written": 0}
+
+    @property
+    def is_dry(self) -> bool:
+        """Whether nothing is written."""
+        return self._lease is None
+
+    def write(self, items: Sequence[PageItem], report: TableReport) -> list[PageItem]:
+        """Write a page; what is refused alone is left out and counted. Returns what was written.
+
+        Raises:
+            PageChangedError: rows were forgotten meanwhile.
+            LeaseLostError: another sync has taken over.
+        """
+        batch, taken = self._build(items, report)
+        if taken:
+            unlinked = tuple(key for item in taken for key in item.unlinked)
+            self._commit(replace(batch, deleted_edges=unlinked))
+        return taken
+
+    def delete(
+        self, ids: Sequence[str], edges: Sequence[Edge], unlinked: Sequence[EdgeKey]
+    ) -> None:
+        """Delete records and edges, and write others in the same transaction."""
+        batch = build(
+            edges, tenant=self._tenant, model=self._model, deleted=ids, deleted_edges=unlinked
+        )
+        self._commit(batch)
+
+    def keep(self) -> None:
+        """Give a sign of life while nothing is written."""
+        if self._lease is not None:
+            self._lease.keep(self.counts)
+
+    def _build(
+        self, items: Sequence[PageItem], report: TableReport
+    ) -> tuple[Batch, list[PageItem]]:
+        """Build the batch of the items that can be written."""
+        left = list(items)
+        is_checked = False
+        while True:
+            try:
+                return self._batch(left), left
+            except RemloomError as error:
+                if not is_checked:
+                    # one by one at once: each attempt at a whole page takes as long as the page
+                    left = [item for item in left if self._is_valid(item, report)]
+                    is_checked = True
+                    continue
+                # what is wrong only beside the others
+                position = error.fields.get("position")
+                if position is None:
+                    raise
+                refused = left.pop(_owner_of(left, position))
+                report.refuse(refused.name, error.message)
+
+    def _is_valid(self, item: PageItem, report: TableReport) -> bool:
+        try:
+            self._batch([item])
+        except RemloomError as error:
+            report.refuse(item.name, error.message)
+            return False
+        return True
+
+    def _batch(self, items: Sequence[PageItem]) -> Batch:
+        written = [part for item in items for part in (item.item, *item.edges)]
+        return build(written, tenant=self._tenant, model=self._model)
+
+    def _commit(self, batch: Batch) -> None:
+        lease = self._lease
+        if lease is None:
+            return
+        self.counts["written"] += len(batch.records)
+        expected = Preconditions(entries={**lease.expected, **self.forgotten.expected})
+        entry = lease.entry(self.counts)
+        try:
+            self._store.write(replace(batch, entries=(entry,), expected=expected))
+        except ChangedError:
+            lease.check()
+            self.forgotten.reload()
+            raise PageChangedError("rows were forgotten meanwhile") from None
+        lease.renewed()
+
+
+def _owner_of(items: Sequence[PageItem], position: int) -> int:
+    """Give the position of the item that has the part at this position."""
+    for number, item in enumerate(items):
+        position -= 1 + len(item.edges)
+        if position < 0:
+            return number
+    return len(items) - 1
