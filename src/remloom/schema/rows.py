@@ -40,7 +40,7 @@ class Handles(Struct, frozen=True):
     table: PlannedTable
     shared: Collection[str] = ()
 
-    def of(self, key: Key) -> str:
+    def of(self, key: Sequence[Any]) -> str:
         """Give the handle of the row with this key."""
         handle = handle_of(self.table.entity_type, key)
         if self.shared and labels.key(handle) in self.shared:
@@ -52,7 +52,7 @@ class RowEdge(Struct, frozen=True):
     """An edge that rows of a table have, and how their values say where it leads."""
 
     planned: PlannedEdge
-    handles: Handles  # of its target
+    handles: Handles | None  # of its target; None: it is no table that is taken
     keys: KeysByValues | None = None  # of its target, where `target_columns` are not its key
 
     @property
@@ -60,17 +60,26 @@ class RowEdge(Struct, frozen=True):
         """The columns of the foreign key, as the edge names them."""
         return ",".join(self.planned.columns)
 
-    def target_of(self, values: Mapping[str, Any]) -> str:
-        """Give the handle of what it leads to; empty: nowhere."""
+    @property
+    def entity_type(self) -> str:
+        """What it leads to."""
+        return self.handles.table.entity_type if self.handles else self.planned.entity_type
+
+    def targets_of(self, values: Mapping[str, Any]) -> list[str]:
+        """Give the handles of what it leads to: none, one, or one for each value of a list."""
         found = tuple(values[column] for column in self.planned.columns)
-        if None in found:
-            return ""
+        several = [(value,) for value in found[0]] if isinstance(found[0], list) else [found]
+        return [self._target_of(each) for each in several if None not in each]
+
+    def _target_of(self, values: Key) -> str:
+        if self.handles is None:
+            return _label_of(self.planned, values)
         if self.keys is not None:
-            key = self.keys.get(found)
+            key = self.keys.get(values)
             # nothing has these values; they name it as well as they can
-            return self.handles.of(found if key is None else key)
-        by_column = dict(zip(self.planned.target_columns, found, strict=True))
-        return self.handles.of(tuple(by_column[column] for column in self.handles.table.key))
+            return self.handles.of(values if key is None else key)
+        by_column = dict(zip(self.planned.target_columns, values, strict=True))
+        return self.handles.of([by_column[column] for column in self.handles.table.key])
 
 
 class SourceRow(Struct, frozen=True, gc=False):
@@ -107,11 +116,11 @@ class RowReader:
     @cached_property
     def _plan_digest(self) -> bytes:
         """What else the rows depend on: when it changes, all of them are written again."""
-        shared = [sorted(edge.handles.shared) for edge in self.edges]
+        shared = [sorted(edge.handles.shared) for edge in self.edges if edge.handles]
         parts = (
             self.table,
             [edge.planned for edge in self.edges],
-            [(edge.handles.table.entity_type, edge.handles.table.key) for edge in self.edges],
+            [(edge.entity_type, edge.handles and edge.handles.table.key) for edge in self.edges],
             sorted(self._handles.shared),
             shared,
         )
@@ -133,8 +142,7 @@ class RowReader:
     def targets_of(self, row: SourceRow) -> list[tuple[RowEdge, str]]:
         """List the edges of a row, each with the handle of what it leads to."""
         by_column = self._by_column(row)
-        targets = [(edge, edge.target_of(by_column)) for edge in self.edges]
-        return [(edge, handle) for edge, handle in targets if handle]
+        return [(edge, handle) for edge in self.edges for handle in edge.targets_of(by_column)]
 
     def row_of(
         self,
@@ -194,9 +202,17 @@ class RowReader:
         return dict(zip(self.columns, row.values, strict=True))
 
 
+def _label_of(edge: PlannedEdge, values: Key) -> str:
+    """Say what values stand for that lead to no table: an id to a handle, a word to itself."""
+    is_word = len(values) == 1 and isinstance(values[0], str)
+    if is_word and not edge.columns[0].lower().endswith("id"):
+        return str(values[0]).strip()
+    return handle_of(edge.entity_type, values)
+
+
 def _edge_to(edge: RowEdge, handle: str, target: str, name: str) -> Edge:
     """Make an edge from one row to another, as the seed has them."""
-    properties = {"dst_entity_type": edge.handles.table.entity_type}
+    properties = {"dst_entity_type": edge.entity_type}
     if name:
         properties["dst_name"] = name
     properties["source_fk"] = edge.source_fk

@@ -14,7 +14,7 @@ from ..rows import RowReader
 from .keys import SeenHandles, pieces
 from .writer import SyncWriter
 
-__all__ = ["delete_gone_rows"]
+__all__ = ["delete_gone_rows", "delete_rows"]
 
 _DELETED = 500  # rows that one transaction deletes
 
@@ -35,13 +35,13 @@ def delete_gone_rows(store: Store, writer: SyncWriter, reader: RowReader, seen: 
         missing = seen.missing([row.handle for row in some])
         gone += [row.id for row, is_missing in zip(some, missing, strict=True) if is_missing]
     for ids in pieces(gone, _DELETED):
-        _delete(store, writer, reader, ids)
+        found = [store.records.get(reader.table.schema_name, id) for id in ids]
+        delete_rows(store, writer, reader, [row for row in found if isinstance(row, Row)])
     return len(gone)
 
 
-def _delete(store: Store, writer: SyncWriter, reader: RowReader, ids: Sequence[str]) -> None:
-    found = [store.records.get(reader.table.schema_name, id) for id in ids]
-    rows = [row for row in found if isinstance(row, Row)]
+def delete_rows(store: Store, writer: SyncWriter, reader: RowReader, rows: Sequence[Row]) -> None:
+    """Delete rows of a table, and write again what others say of them."""
     handles = {labels.key(row.handle): row.handle for row in rows}
     keys = {key for row in rows for key in keys_of(row)}
     inverse = {edge.planned.inverse for edge in reader.edges}
@@ -54,7 +54,7 @@ def _delete(store: Store, writer: SyncWriter, reader: RowReader, ids: Sequence[s
             unlinked.append(edge.key)
         elif edge.dst in keys and edge.src not in keys:
             kept.append(_without_name(edge, handles))
-    writer.delete(ids, kept, unlinked)
+    writer.delete([row.id for row in rows], kept, unlinked)
 
 
 def _without_name(edge: Edge, handles: dict[str, str]) -> Edge:

@@ -151,9 +151,11 @@ class _Sync:
         self, database: Database, tables: dict[str, Table], table: PlannedTable
     ) -> TableSync:
         edges = [
-            RowEdge(edge, self._handles[edge.target], self._keys_by_values(database, tables, edge))
+            RowEdge(
+                edge, self._handles.get(edge.target), self._keys_by_values(database, tables, edge)
+            )
             for edge in self._plan.edges
-            if edge.table == table.table and edge.target in self._handles
+            if edge.table == table.table and (edge.target in self._handles or edge.entity_type)
         ]
         inverse = {edge.inverse for edge in self._plan.edges if edge.target == table.table}
         return TableSync(
@@ -170,9 +172,9 @@ class _Sync:
         self, database: Database, tables: dict[str, Table], edge: PlannedEdge
     ) -> dict[Key, Key] | None:
         """Give the keys of the rows that an edge leads to by other columns; None: by the key."""
-        planned = self._planned[edge.target]
+        planned = self._planned.get(edge.target)
         table = tables.get(edge.target)
-        if table is None or set(edge.target_columns) == set(planned.key):
+        if planned is None or table is None or set(edge.target_columns) == set(planned.key):
             return None
         width = len(edge.target_columns)
         found: dict[Key, Key] = {}

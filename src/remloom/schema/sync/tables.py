@@ -14,6 +14,7 @@ from ...model import Direction, Edge, EdgeKey, Record, Row
 from ...store.contract import Store
 from ..databases.contract import Database, Table
 from ..rows import SOURCE_HASH, RowEdge, RowReader, SourceRow
+from .deletion import delete_rows
 from .keys import SeenHandles, pages
 from .names import Names
 from .report import SHOWN, SameAs, TableReport
@@ -111,6 +112,11 @@ class TableSync:
                 forgotten += 1
             else:
                 changed.append(_Read(row, stored))
+        # the case of a key was changed: the row is another, under the label of the one before
+        stale = [read.stored for read in changed if _is_stale(read)]
+        if stale:
+            delete_rows(self._store, self._writer, self.reader, stale)
+            changed = [_Read(read.row, None) if _is_stale(read) else read for read in changed]
         if changed:
             self._write(changed, there)
         # counted when the page is written: it may be made more than once
@@ -139,8 +145,8 @@ class TableSync:
         self._count(taken, {read.row.handle: read for read in changed}, old_edges)
         self._names.learn({item.item.handle: item.item.name for item in taken})  # type: ignore[union-attr]
         for item in taken:
-            for _, handle in targets[labels.key(item.item.handle)]:  # type: ignore[union-attr]
-                if handle not in names:
+            for edge, handle in targets[labels.key(item.item.handle)]:  # type: ignore[union-attr]
+                if edge.handles and handle not in names:
                     self.unresolved.add(handle)
         self._propose_same(taken)
 
@@ -150,7 +156,7 @@ class TableSync:
         return [
             (edge, handle)
             for edge, handle in self.reader.targets_of(row)
-            if not forgotten.has(edge.handles.table.schema_name, handle)
+            if not (edge.handles and forgotten.has(edge.handles.table.schema_name, handle))
         ]
 
     def _own_edges(self, keys: Sequence[str]) -> dict[str, list[Edge]]:
@@ -230,6 +236,10 @@ def _rows_with_alias(records: Sequence[Record], key: str) -> Iterator[Row]:
     for record in records:
         if isinstance(record, Row) and key in map(labels.key, record.aliases):
             yield record
+
+
+def _is_stale(read: _Read) -> bool:
+    return read.stored is not None and read.stored.handle != read.row.handle
 
 
 def _is_renamed(read: _Read, names: Mapping[str, str]) -> bool:

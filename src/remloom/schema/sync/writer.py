@@ -118,7 +118,7 @@ class SyncWriter:
 
     def _batch(self, items: Sequence[PageItem]) -> Batch:
         written = [part for item in items for part in (item.item, *item.edges)]
-        return build(written, tenant=self._tenant, model=self._model)
+        return build(written, tenant=self._tenant, model=self._model, schemas=self._store.schemas)
 
     def _commit(self, batch: Batch) -> None:
         lease = self._lease

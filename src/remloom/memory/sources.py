@@ -1,0 +1,182 @@
+"""Databases that are followed: registering their plans, sync, and drift."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from ..errors import InvalidInputError
+from ..model import Registered, SchemaDefinition
+from .arguments import Progress
+from .engine import Engine
+
+if TYPE_CHECKING:
+    from ..schema.databases.contract import Database
+    from ..schema.drift import Change, Drift
+    from ..schema.plan import Plan
+    from ..schema.source import Source
+    from ..schema.sync.report import SyncReport
+
+__all__ = ["Sources"]
+
+RegisterAll = Callable[[tuple[SchemaDefinition, ...]], tuple[Registered, ...]]
+
+
+class Sources:
+    """The databases that one tenant follows; see `Schemas`.
+
+    Args:
+        register: registers definitions.
+    """
+
+    def __init__(self, engine: Engine, register: RegisterAll) -> None:
+        self._engine = engine
+        self._store = engine.store
+        self._register = register
+
+    def list(self) -> list[Source]:
+        """List them, by name."""
+        from ..schema.source import list_sources
+
+        return list_sources(self._store.kv)
+
+    def register(
+        self, plan: Plan, entity_mapping: Mapping[str, str] | None, url: str | None
+    ) -> tuple[Registered, ...]:
+        """Register a plan; see `Schemas.register_from_discovery`."""
+        from ..schema.source import Source, check_source_name, source_entry
+
+        if entity_mapping:
+            plan = plan.mapped(entity_mapping)
+        check_source_name(plan.source)
+        self._check_types(plan)
+        source = Source(name=plan.source, plan=plan, salt=secrets.token_hex(16))
+        # first, as it may fail: what cannot be read is not registered
+        source = self._with_baseline(source, url)
+        registered = self._register(plan.schemas)
+        self._store.kv.put([source_entry(source)])
+        return registered
+
+    def sync(
+        self, name: str, *, dry_run: bool, url: str | None, progress: Progress | None
+    ) -> SyncReport:
+        """Sync a source; see `Schemas.sync`."""
+        from ..schema.source import find_source
+        from ..schema.sync.run import Target, sync
+
+        source = find_source(self._store.kv, name)
+        engine = self._engine
+        model = engine.embedder_name
+        if not model and (stored := self._store.vectors.model()):
+            # whoever opens it with that embedder finds these texts in the queue
+            model = stored[0]
+        target = Target(self._store, engine.tenant, model)
+        with self._opened(source, url) as database:
+            report = sync(target, source, database, dry_run=dry_run, progress=progress)
+        if not dry_run:
+            self._note_synced(name, report)
+            engine.embed_in_background()
+        return report
+
+    def drift(self, name: str, *, accept: bool, url: str | None) -> Drift:
+        """Compare a source with what it was; see `Schemas.drift`."""
+        from ..schema.baseline import take_baseline
+        from ..schema.drift import Drift, compare
+        from ..schema.source import find_source
+
+        source = find_source(self._store.kv, name)
+        with self._opened(source, url) as database:
+            with database.snapshot():
+                now = take_baseline(database, source.plan, bytes.fromhex(source.salt))
+            changes = compare(source.plan, (source.tables, source.figures), now)
+            additive = tuple(change for change in changes if change.is_additive)
+            if not accept or not additive:
+                return Drift(source=name, changes=changes)
+            self._accept(source, additive, database)
+        return Drift(source=name, changes=changes, accepted=additive)
+
+    # -- what they have in common ------------------------------------------------------------------
+
+    def _accept(self, source: Source, changes: tuple[Change, ...], database: Database) -> None:
+        """Register what a source has more, and compare with that from now on."""
+        from ..schema.acceptance import accept_changes, extend_plan
+        from ..schema.baseline import take_baseline
+        from ..schema.discovery import discover
+        from ..schema.source import source_entry
+
+        plan = source.plan
+        if any(change.kind != "row count" for change in changes):
+            added = [change.table for change in changes if change.kind == "table added"]
+            tables = [table.table for table in plan.tables] + added
+            tables += [link.table for link in plan.links]
+            plan = extend_plan(plan, discover(database, source.name, tables=tables), changes)
+            self._register(plan.schemas)
+        now = take_baseline(database, plan, bytes.fromhex(source.salt))
+        accepted = accept_changes(replace(source, plan=plan), changes, now)
+        self._store.kv.put([source_entry(accepted)])
+
+    def _with_baseline(self, source: Source, url: str | None) -> Source:
+        from ..schema.baseline import take_baseline
+
+        with self._opened(source, url) as database, database.snapshot():
+            tables, figures = take_baseline(database, source.plan, bytes.fromhex(source.salt))
+        return replace(source, tables=tables, figures=figures)
+
+    @contextmanager
+    def _opened(self, source: Source, url: str | None) -> Iterator[Database]:
+        from ..schema.databases.opening import open_database
+
+        given = url or os.environ.get(_variable(source.name), "")
+        if "://" in given:
+            database = open_database(given)
+        else:
+            database = open_database(source.plan.address, given or None)
+        try:
+            yield database
+        finally:
+            database.close()
+
+    def _check_types(self, plan: Plan) -> None:
+        """Refuse a type of entities that another source has: its handles would be the same."""
+        own = {table.entity_type: table.table for table in plan.tables}
+        if len(own) < len(plan.tables):
+            types = [table.entity_type for table in plan.tables]
+            twice = next(name for name in types if types.count(name) > 1)
+            raise InvalidInputError(
+                f"two tables of {plan.source!r} have rows of the type {twice!r}, so two rows of "
+                "one key would have one handle",
+                remedy="give each table an entity_type of its own in the plan",
+            )
+        for other in self.list():
+            for table in other.plan.tables:
+                if other.name != plan.source and table.entity_type in own:
+                    raise InvalidInputError(
+                        f"the source {other.name!r} has rows of the type {table.entity_type!r} "
+                        f"already, so its handles and those of {own[table.entity_type]!r} would "
+                        "be the same",
+                        remedy="change the entity_type of the table in the plan",
+                    )
+
+    def _note_synced(self, name: str, report: SyncReport) -> None:
+        """Keep how many rows each table has now: drift is told from there."""
+        from ..schema.source import find_source, source_entry
+
+        rows = {table.table: table.read for table in report.tables if not table.fault}
+        # read again: what was registered meanwhile stays
+        source = find_source(self._store.kv, name)
+        figures = tuple(
+            replace(each, rows=rows.get(each.table, each.rows)) for each in source.figures
+        )
+        synced = replace(source, figures=figures, synced_at=datetime.now(UTC))
+        self._store.kv.put([source_entry(synced)])
+
+
+def _variable(name: str) -> str:
+    """The variable that has the URL of a source, or its password alone."""
+    return f"REMLOOM_SOURCE_{name.upper().replace('-', '_')}"
