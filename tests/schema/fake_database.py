@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from remloom.errors import SourceError, UnknownNameError
+from remloom.model import Field
 from remloom.schema.databases.contract import (
     Column,
     ColumnProfile,
@@ -15,8 +16,9 @@ from remloom.schema.databases.contract import (
     Table,
     TableProfile,
 )
+from remloom.schema.plan import Plan, PlannedEdge, PlannedField, PlannedLink, PlannedTable
 
-__all__ = ["FakeDatabase", "table"]
+__all__ = ["FakeDatabase", "plan_of", "table"]
 
 
 def table(name: str, columns: str, *keys: str, **changes: Any) -> Table:
@@ -118,3 +120,67 @@ class FakeDatabase:
     def _check(self) -> None:
         if self.is_down:
             raise SourceError("the database does not answer")
+
+
+def plan_of(tables: Sequence[Table], *, source: str = "crm", **changes: Any) -> Plan:
+    """Plan to take these tables as they are: "customers" as customers, named by "name".
+
+    A table called "a_b" whose key is two foreign keys is a link table.
+    """
+    links = {
+        table.name
+        for table in tables
+        if len(table.foreign_keys) == 2
+        and {column for key in table.foreign_keys for column in key.columns}
+        == set(table.primary_key)
+    }
+    given = {
+        "tables": tuple(_planned(table) for table in tables if table.name not in links),
+        "edges": tuple(_edge(table, key) for table in tables for key in table.foreign_keys),
+        "links": tuple(_link(table) for table in tables if table.name in links),
+        **changes,
+    }
+    return Plan(source=source, address="fake:///crm", **given)
+
+
+def _planned(table: Table) -> PlannedTable:
+    return PlannedTable(
+        table=table.name,
+        schema_name=table.name,
+        entity_type=table.name.removesuffix("s"),
+        key=table.primary_key,
+        name=tuple(column.name for column in table.columns if column.name == "name"),
+        fields=tuple(map(_field, table.columns)),
+    )
+
+
+def _field(column: Column) -> PlannedField:
+    field = Field(kind=column.kind or "string", is_key=column.name == "email")
+    name = column.name if column.name != "id" else "number"
+    return PlannedField(column=column.name, name=name, field=field)
+
+
+def _edge(table: Table, key: ForeignKey) -> PlannedEdge:
+    role = key.columns[0]
+    return PlannedEdge(
+        table=table.name,
+        columns=key.columns,
+        target=key.target,
+        target_columns=key.target_columns,
+        name="belongs_to" if key.target.startswith(role) else role,
+        inverse="has_ticket" if table.name == "tickets" else "",
+    )
+
+
+def _link(table: Table) -> PlannedLink:
+    owner, target = table.foreign_keys
+    ends = {*owner.columns, *target.columns}
+    return PlannedLink(
+        table=table.name,
+        owner=owner.target,
+        owner_columns=owner.columns,
+        target=target.target,
+        target_columns=target.columns,
+        name="contains",
+        fields=tuple(_field(column) for column in table.columns if column.name not in ends),
+    )

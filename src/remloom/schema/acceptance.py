@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -116,7 +116,7 @@ def _with_columns(old: Table, new: Table, changes: Sequence[Change]) -> Table:
     return replace(old, columns=tuple(columns))
 
 
-def _widened(column: Column, there: dict[str, Column], accepted: dict[str, str]) -> Column:
+def _widened(column: Column, there: dict[str, Column], accepted: Mapping[str, str]) -> Column:
     kind = accepted.get(column.name)
     if kind == "values added":
         more = [value for value in there[column.name].values if value not in column.values]

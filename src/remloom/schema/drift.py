@@ -190,8 +190,10 @@ def _key_changes(old: Table, new: Table, renamed: Mapping[str, str]) -> Iterator
     def now_called(columns: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(renamed.get(name, name) for name in columns)
 
-    def change(kind: ChangeKind, columns: tuple[str, ...], **said: str) -> Change:
-        return Change(kind=kind, table=old.name, column=", ".join(columns), **said)
+    def change(
+        kind: ChangeKind, columns: tuple[str, ...], before: str = "", now: str = ""
+    ) -> Change:
+        return Change(kind=kind, table=old.name, column=", ".join(columns), before=before, now=now)
 
     if now_called(old.primary_key) != new.primary_key:
         before, now = ", ".join(old.primary_key), ", ".join(new.primary_key)

@@ -97,11 +97,20 @@ class RowReader:
     Args:
         handles: of the table's own rows.
         edges: those that its rows have.
+        others: types of edges that lead from its rows, but that rows of other tables say.
     """
 
-    def __init__(self, plan: Plan, handles: Handles, edges: Sequence[RowEdge]) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        handles: Handles,
+        edges: Sequence[RowEdge],
+        others: frozenset[str] = frozenset(),
+    ) -> None:
         self.table = handles.table
         self.edges = tuple(edges)
+        self.inverse = frozenset(edge.planned.inverse for edge in edges) - {""}
+        self._others = others
         self.uri = f"{plan.source}/{self.table.table}"
         self._handles = handles
         columns = [*self.table.key, *self.table.name]
@@ -138,6 +147,20 @@ class RowReader:
         handle = self._handles.of(key)
         digest = blake2b(_encode(values), digest_size=_DIGEST, key=self._plan_digest)
         return SourceRow(values, handle, labels.key(handle), digest.hexdigest())
+
+    def says(self, edge: Edge, keys: Collection[str]) -> str:
+        """Give the key of the row that says an edge which a sync wrote; empty: another table's.
+
+        Args:
+            keys: of the handles of rows of this table.
+        """
+        source_fk = edge.properties.get("source_fk", ".")
+        # that of a link table has its name in it
+        if "." in source_fk:
+            return ""
+        if edge.src in keys and edge.rel_type not in self._others:
+            return edge.src
+        return edge.dst if edge.dst in keys and edge.rel_type in self.inverse else ""
 
     def targets_of(self, row: SourceRow) -> list[tuple[RowEdge, str]]:
         """List the edges of a row, each with the handle of what it leads to."""

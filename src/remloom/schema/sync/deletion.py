@@ -44,15 +44,13 @@ def delete_rows(store: Store, writer: SyncWriter, reader: RowReader, rows: Seque
     """Delete rows of a table, and write again what others say of them."""
     handles = {labels.key(row.handle): row.handle for row in rows}
     keys = {key for row in rows for key in keys_of(row)}
-    inverse = {edge.planned.inverse for edge in reader.edges}
     kept: list[Edge] = []
     unlinked = []
     for edge in store.graph.stored_edges(sorted(keys), direction="both"):
         is_synced = "source_fk" in edge.properties
-        is_own = edge.src in handles or (edge.dst in handles and edge.rel_type in inverse)
-        if is_synced and is_own:
+        if is_synced and reader.says(edge, handles):
             unlinked.append(edge.key)
-        elif edge.dst in keys and edge.src not in keys:
+        elif edge.dst in keys or is_synced:
             kept.append(_without_name(edge, handles))
     writer.delete([row.id for row in rows], kept, unlinked)
 
@@ -61,5 +59,8 @@ def _without_name(edge: Edge, handles: dict[str, str]) -> Edge:
     """Give an edge as it is written when nothing is called so."""
     if "source_fk" not in edge.properties:
         return edge
+    src, dst = handles.get(edge.src, edge.src), edge.dst
+    if dst not in handles:
+        return replace(edge, src=src)
     properties = {key: value for key, value in edge.properties.items() if key != "dst_name"}
-    return replace(edge, dst=handles.get(edge.dst, edge.dst), properties=properties)
+    return replace(edge, src=src, dst=handles[dst], properties=properties)

@@ -161,8 +161,7 @@ class _Sync:
         return TableSync(
             self._store,
             self._writer,
-            RowReader(self._plan, self._handles[table.table], edges),
-            inverse=frozenset(inverse - {""}),
+            RowReader(self._plan, self._handles[table.table], edges, frozenset(inverse)),
             names=self._names,
             same_as=self.same_as,
             on_page=self._count_rows,

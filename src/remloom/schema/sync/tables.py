@@ -32,12 +32,16 @@ class _Read(Struct, frozen=True):
     row: SourceRow
     stored: Row | None
 
+    @property
+    def keeps_handle(self) -> bool:
+        """Whether it is called as it was, if it was there."""
+        return self.stored is None or self.stored.handle == self.row.handle
+
 
 class TableSync:
     """Brings the rows of one table up to date.
 
     Args:
-        inverse: types of the edges that other tables' rows write at rows of this one.
         names: what the rows are called that edges lead to.
         unresolved: takes the handles that edges lead to and no row has yet.
         on_page: called with the number of rows of each page.
@@ -49,7 +53,6 @@ class TableSync:
         writer: SyncWriter,
         reader: RowReader,
         *,
-        inverse: frozenset[str],
         names: Names,
         same_as: list[SameAs],
         on_page: Callable[[int], None],
@@ -57,7 +60,6 @@ class TableSync:
         self._store = store
         self._writer = writer
         self.reader = reader
-        self._inverse = inverse
         self._names = names
         self._same_as = same_as
         self._on_page = on_page
@@ -113,10 +115,10 @@ class TableSync:
             else:
                 changed.append(_Read(row, stored))
         # the case of a key was changed: the row is another, under the label of the one before
-        stale = [read.stored for read in changed if _is_stale(read)]
+        stale = [read.stored for read in changed if read.stored and not read.keeps_handle]
         if stale:
             delete_rows(self._store, self._writer, self.reader, stale)
-            changed = [_Read(read.row, None) if _is_stale(read) else read for read in changed]
+            changed = [read if read.keeps_handle else _Read(read.row, None) for read in changed]
         if changed:
             self._write(changed, there)
         # counted when the page is written: it may be made more than once
@@ -125,9 +127,12 @@ class TableSync:
 
     def _write(self, changed: list[_Read], there: Mapping[str, list[Record]]) -> None:
         targets = {read.row.key: self._targets_of(read.row) for read in changed}
-        own = {read.row.handle: self.reader.name_of(read.row) for read in changed}
+        own = {read.row.key: self.reader.name_of(read.row) for read in changed}
         wanted = {handle for some in targets.values() for _, handle in some}
-        names = {**self._names.of(wanted - own.keys()), **own}
+        names = self._names.of(wanted)
+        for handle in wanted:
+            if (name := own.get(labels.key(handle))) is not None:
+                names[handle] = name
         old_edges = self._own_edges([read.row.key for read in changed if read.stored])
         renamed = [read for read in changed if there[read.row.key] and _is_renamed(read, own)]
         incoming = self._named_edges(renamed, own)
@@ -143,9 +148,9 @@ class TableSync:
             )
         taken = self._writer.write(items, self.report)
         self._count(taken, {read.row.handle: read for read in changed}, old_edges)
-        self._names.learn({item.item.handle: item.item.name for item in taken})  # type: ignore[union-attr]
+        self._names.learn(own)
         for item in taken:
-            for edge, handle in targets[labels.key(item.item.handle)]:  # type: ignore[union-attr]
+            for edge, handle in targets[labels.key(item.handle)]:
                 if edge.handles and handle not in names:
                     self.unresolved.add(handle)
         self._propose_same(taken)
@@ -165,16 +170,10 @@ class TableSync:
         if not keys:
             return found
         wanted = set(keys)
-        inverse = {edge.planned.inverse for edge in self.reader.edges if edge.planned.inverse}
-        direction: Direction = "both" if inverse else "out"
+        direction: Direction = "both" if self.reader.inverse else "out"
         for edge in self._store.graph.stored_edges(keys, direction=direction):
-            source_fk = edge.properties.get("source_fk")
-            if not source_fk or "." in source_fk:
-                continue
-            if edge.src in wanted and edge.rel_type not in self._inverse:
-                found.setdefault(edge.src, []).append(edge)
-            elif edge.dst in wanted and edge.rel_type in inverse:
-                found.setdefault(edge.dst, []).append(edge)
+            if key := self.reader.says(edge, wanted):
+                found.setdefault(key, []).append(edge)
         return found
 
     def _named_edges(
@@ -189,7 +188,7 @@ class TableSync:
             if "source_fk" not in edge.properties:
                 continue
             handle = handles[edge.dst]
-            properties = {**edge.properties, "dst_name": names[handle]}
+            properties = {**edge.properties, "dst_name": names[edge.dst]}
             named = replace(edge, dst=handle, properties=properties)
             found[edge.dst] = (*found.get(edge.dst, ()), named)
         return found
@@ -238,12 +237,8 @@ def _rows_with_alias(records: Sequence[Record], key: str) -> Iterator[Row]:
             yield record
 
 
-def _is_stale(read: _Read) -> bool:
-    return read.stored is not None and read.stored.handle != read.row.handle
-
-
 def _is_renamed(read: _Read, names: Mapping[str, str]) -> bool:
-    return read.stored is None or read.stored.name != names[read.row.handle]
+    return read.stored is None or read.stored.name != names[read.row.key]
 
 
 def _ended(old: Sequence[Edge], new: Sequence[Edge]) -> tuple[EdgeKey, ...]:

@@ -31,11 +31,9 @@ class PageItem(Struct, frozen=True):
     edges: tuple[Edge, ...] = ()  # further ones that are written with it
 
     @property
-    def name(self) -> str:
-        """What a refusal calls it."""
-        if isinstance(self.item, Row):
-            return self.item.handle
-        return f"{self.item.src} {self.item.rel_type} {self.item.dst}"
+    def handle(self) -> str:
+        """The handle of the row, or of that which the edge leaves."""
+        return self.item.handle if isinstance(self.item, Row) else self.item.src
 
 
 class SyncWriter:
@@ -106,13 +104,13 @@ class SyncWriter:
                 if position is None:
                     raise
                 refused = left.pop(_owner_of(left, position))
-                report.refuse(refused.name, error.message)
+                report.refuse(refused.handle, error.message)
 
     def _is_valid(self, item: PageItem, report: TableReport) -> bool:
         try:
             self._batch([item])
         except RemloomError as error:
-            report.refuse(item.name, error.message)
+            report.refuse(item.handle, error.message)
             return False
         return True
 
