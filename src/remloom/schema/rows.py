@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -17,7 +17,7 @@ from ..store.handles import handle_of, with_digest
 from .databases.contract import Key
 from .plan import Plan, PlannedEdge, PlannedTable
 
-__all__ = ["SOURCE_HASH", "Handles", "RowEdge", "RowReader", "SourceRow"]
+__all__ = ["SOURCE_HASH", "Handles", "RowEdge", "RowReader", "SourceRow", "Targets"]
 
 _DIGEST = 12  # bytes of the digest of a row
 
@@ -82,6 +82,10 @@ class RowEdge(Struct, frozen=True):
         return self.handles.of([by_column[column] for column in self.handles.table.key])
 
 
+# edges of a row, each with the handle of what it leads to
+Targets: TypeAlias = Sequence[tuple[RowEdge, str]]
+
+
 class SourceRow(Struct, frozen=True, gc=False):
     """A row as it was read, and what it is called."""
 
@@ -123,7 +127,7 @@ class RowReader:
         self._key = [self.columns.index(column) for column in self.table.key]
 
     @cached_property
-    def _plan_digest(self) -> bytes:
+    def plan_digest(self) -> bytes:
         """What else the rows depend on: when it changes, all of them are written again."""
         shared = [sorted(edge.handles.shared) for edge in self.edges if edge.handles]
         parts = (
@@ -145,7 +149,7 @@ class RowReader:
         if None in key:
             return None
         handle = self._handles.of(key)
-        digest = blake2b(_encode(values), digest_size=_DIGEST, key=self._plan_digest)
+        digest = blake2b(_encode(values), digest_size=_DIGEST, key=self.plan_digest)
         return SourceRow(values, handle, labels.key(handle), digest.hexdigest())
 
     def says(self, edge: Edge, keys: Collection[str]) -> str:
@@ -162,25 +166,35 @@ class RowReader:
             return edge.src
         return edge.dst if edge.dst in keys and edge.rel_type in self.inverse else ""
 
-    def targets_of(self, row: SourceRow) -> list[tuple[RowEdge, str]]:
+    def handle_of(self, key: Key) -> str:
+        """Give the handle of the row with this key."""
+        return self._handles.of(key)
+
+    def by_column(self, row: SourceRow) -> dict[str, Any]:
+        """Give the values of a row by their columns."""
+        return dict(zip(self.columns, row.values, strict=True))
+
+    def targets_of(self, values: Mapping[str, Any]) -> Targets:
         """List the edges of a row, each with the handle of what it leads to."""
-        by_column = self._by_column(row)
-        return [(edge, handle) for edge in self.edges for handle in edge.targets_of(by_column)]
+        return [(edge, handle) for edge in self.edges for handle in edge.targets_of(values)]
+
+    def name_of(self, values: Mapping[str, Any], handle: str) -> str:
+        """Give what people call a row; its handle if nothing."""
+        parts = [values[column] for column in self.table.name]
+        name = " ".join(str(part).strip() for part in parts if part is not None).strip()
+        return name if name and _is_label(name) else handle
 
     def row_of(
-        self,
-        row: SourceRow,
-        targets: Sequence[tuple[RowEdge, str]],
-        names: Mapping[str, str],
+        self, row: SourceRow, values: Mapping[str, Any], targets: Targets, names: Mapping[str, str]
     ) -> Row:
         """Make a row of the schema, with its edges.
 
         Args:
+            values: by their columns.
             targets: as `targets_of` gives them.
             names: handle -> name of the rows that edges lead to, as far as they are known.
         """
-        by_column = self._by_column(row)
-        name = self.name_of(row)
+        name = self.name_of(values, row.handle)
         edges = []
         for edge, target in targets:
             edges.append(_edge_to(edge, row.handle, target, names.get(target, "")))
@@ -189,7 +203,7 @@ class RowReader:
         fields = {}
         aliases = []
         for planned in self.table.fields:
-            value = by_column[planned.column]
+            value = values[planned.column]
             if value is None:
                 continue
             fields[planned.name] = value
@@ -207,22 +221,11 @@ class RowReader:
             graph_paths=tuple(edges),
         )
 
-    def name_of(self, row: SourceRow) -> str:
-        """Give what people call a row; its handle if nothing."""
-        by_column = self._by_column(row)
-        values = [by_column[column] for column in self.table.name]
-        parts = [str(value).strip() for value in values if value is not None]
-        name = " ".join(part for part in parts if part)
-        return name if name and _is_label(name) else row.handle
-
     def _key_of(self, values: Sequence[Any]) -> Key:
         """Give the key of a row; of a table without one, a digest of the row."""
         if not self._key:
             return (blake2b(_encode(values), digest_size=_DIGEST).hexdigest(),)
         return tuple([values[position] for position in self._key])
-
-    def _by_column(self, row: SourceRow) -> dict[str, Any]:
-        return dict(zip(self.columns, row.values, strict=True))
 
 
 def _label_of(edge: PlannedEdge, values: Key) -> str:

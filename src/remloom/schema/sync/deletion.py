@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -14,7 +14,7 @@ from ..rows import RowReader
 from .keys import SeenHandles, pieces
 from .writer import SyncWriter
 
-__all__ = ["delete_gone_rows", "delete_rows"]
+__all__ = ["delete_gone_rows", "delete_rows", "seen_rows"]
 
 _DELETED = 500  # rows that one transaction deletes
 
@@ -25,7 +25,17 @@ def delete_gone_rows(store: Store, writer: SyncWriter, reader: RowReader, seen: 
     Rows that are not deleted may still lead to them, and would not write that again, as they are
     unchanged: these edges are written again with the deletion, to what then stands for the label.
     """
-    gone: list[str] = []
+    gone = [row.id for _, missing in seen_rows(store, reader, seen) for row in missing]
+    for ids in pieces(gone, _DELETED):
+        found = [store.records.get(reader.table.schema_name, id) for id in ids]
+        delete_rows(store, writer, reader, [row for row in found if isinstance(row, Row)])
+    return len(gone)
+
+
+def seen_rows(
+    store: Store, reader: RowReader, seen: SeenHandles
+) -> Iterator[tuple[list[Row], list[Row]]]:
+    """Yield the stored rows of a table, page by page: those that were seen, and the others."""
     rows = (
         row
         for row in store.records.all(reader.table.schema_name)
@@ -33,11 +43,9 @@ def delete_gone_rows(store: Store, writer: SyncWriter, reader: RowReader, seen: 
     )
     for some in pieces(rows):
         missing = seen.missing([row.handle for row in some])
-        gone += [row.id for row, is_missing in zip(some, missing, strict=True) if is_missing]
-    for ids in pieces(gone, _DELETED):
-        found = [store.records.get(reader.table.schema_name, id) for id in ids]
-        delete_rows(store, writer, reader, [row for row in found if isinstance(row, Row)])
-    return len(gone)
+        pairs = list(zip(some, missing, strict=True))
+        there = [row for row, is_missing in pairs if not is_missing]
+        yield there, [row for row, is_missing in pairs if is_missing]
 
 
 def delete_rows(store: Store, writer: SyncWriter, reader: RowReader, rows: Sequence[Row]) -> None:

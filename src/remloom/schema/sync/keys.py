@@ -15,11 +15,12 @@ from ...store.handles import handle_of
 from ..databases.contract import Database, Key, Table
 from ..plan import PlannedTable
 
-__all__ = ["PAGE", "SeenHandles", "find_shared_labels", "pages", "pieces"]
+__all__ = ["KEYS", "PAGE", "SeenHandles", "find_shared_labels", "pages", "pieces"]
 
 PAGE = 2_000  # rows that are read, and written, at once
+KEYS = 10_000  # keys that are read at once
+
 _T = TypeVar("_T")
-_KEYS = 10_000  # keys that are read at once
 # of columns whose values are never one label although they differ
 _DISTINCT_KINDS = ("integer", "boolean", "date", "datetime")
 
@@ -31,9 +32,6 @@ class SeenHandles:
         self._hashes = array("q")
         self._sorted: np.ndarray[Any, Any] | None = None
 
-    def __len__(self) -> int:
-        return len(self._hashes)
-
     def add(self, handle: str) -> None:
         """Note a handle."""
         self._hashes.append(hash(handle))
@@ -44,20 +42,32 @@ class SeenHandles:
         self._hashes.extend(others._hashes)
         self._sorted = None
 
+    def count(self) -> int:
+        """Count them, each once."""
+        found = self._in_order()
+        return len(found) - int(np.equal(found[1:], found[:-1]).sum())
+
     def missing(self, handles: Sequence[str]) -> list[bool]:
         """Say of each handle whether it was not met."""
         wanted = np.fromiter(map(hash, handles), dtype=np.int64, count=len(handles))
-        return list(np.isin(wanted, self._in_order(), invert=True, assume_unique=False))
+        return [not is_there for is_there in self._has(wanted)]
 
     def count_missing(self, others: SeenHandles) -> int:
         """Count those of others that were not met here."""
         there = np.frombuffer(others._hashes, dtype=np.int64)
-        return int(np.isin(there, self._in_order(), invert=True).sum())
+        return int(len(there) - self._has(there).sum())
 
     def repeated(self) -> set[int]:
         """Give the hashes of what was met more than once."""
         found = self._in_order()
         return set(found[1:][found[1:] == found[:-1]].tolist())
+
+    def _has(self, wanted: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        there = self._in_order()
+        if not len(there):
+            return np.zeros(len(wanted), dtype=bool)
+        places = np.minimum(np.searchsorted(there, wanted), len(there) - 1)
+        return np.equal(there[places], wanted)
 
     def _in_order(self) -> np.ndarray[Any, Any]:
         if self._sorted is None:
@@ -74,12 +84,20 @@ def pieces(items: Iterable[_T], size: int = PAGE) -> Iterator[list[_T]]:
 
 
 def pages(
-    database: Database, table: Table, columns: Sequence[str], size: int = PAGE
+    database: Database,
+    table: Table,
+    columns: Sequence[str],
+    size: int = PAGE,
+    *,
+    after: Key | None = None,
 ) -> Iterator[list[tuple[Any, ...]]]:
-    """Read these columns of a table page by page, in the order of its key."""
+    """Read these columns of a table page by page, in the order of its key.
+
+    Args:
+        after: the key behind which it begins.
+    """
     wanted = [*columns, *table.primary_key]
     width = len(columns)
-    after: Key | None = None
     count = 0
     while rows := database.rows(table, wanted, after=after, limit=size):
         yield [row[:width] for row in rows]
@@ -105,7 +123,7 @@ def find_shared_labels(database: Database, table: Table, planned: PlannedTable) 
 
 
 def _labels(database: Database, table: Table, planned: PlannedTable) -> Iterator[str]:
-    for page in pages(database, table, planned.key, _KEYS):
+    for page in pages(database, table, planned.key, KEYS):
         for key in page:
             if None in key:
                 continue

@@ -23,6 +23,7 @@ from .links import LinkSync, delete_gone_links
 from .names import Names
 from .report import SameAs, SyncReport, TableReport
 from .tables import TableSync
+from .watermark import Watermark
 from .writer import SyncWriter
 
 __all__ = ["Target", "sync"]
@@ -158,14 +159,25 @@ class _Sync:
             if edge.table == table.table and (edge.target in self._handles or edge.entity_type)
         ]
         inverse = {edge.inverse for edge in self._plan.edges if edge.target == table.table}
+        reader = RowReader(self._plan, self._handles[table.table], edges, frozenset(inverse))
         return TableSync(
             self._store,
             self._writer,
-            RowReader(self._plan, self._handles[table.table], edges, frozenset(inverse)),
+            reader,
+            watermark=self._watermark(reader, tables),
             names=self._names,
             same_as=self.same_as,
             on_page=self._count_rows,
         )
+
+    def _watermark(self, reader: RowReader, tables: dict[str, Table]) -> Watermark | None:
+        planned = reader.table
+        table = tables.get(planned.table)
+        columns = {column.name for column in table.columns} if table else set()
+        if table is None or planned.watermark not in columns or not planned.key:
+            return None
+        digest = reader.plan_digest.hex()
+        return Watermark(self._store.kv, self._plan.source, planned, table, digest)
 
     def _keys_by_values(
         self, database: Database, tables: dict[str, Table], edge: PlannedEdge

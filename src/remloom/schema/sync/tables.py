@@ -12,24 +12,25 @@ from ... import labels
 from ...errors import LabelError
 from ...model import Direction, Edge, EdgeKey, Record, Row
 from ...store.contract import Store
-from ..databases.contract import Database, Table
-from ..rows import SOURCE_HASH, RowEdge, RowReader, SourceRow
-from .deletion import delete_rows
-from .keys import SeenHandles, pages
+from ..databases.contract import Database, Key, Table
+from ..rows import SOURCE_HASH, RowReader, SourceRow, Targets
+from .deletion import delete_rows, seen_rows
+from .keys import KEYS, SeenHandles, pages
 from .names import Names
 from .report import SHOWN, SameAs, TableReport
+from .watermark import Watermark
 from .writer import PageChangedError, PageItem, SyncWriter
 
 __all__ = ["TableSync"]
 
 _ATTEMPTS = 20  # at a page, while rows are forgotten
-Targets = list[tuple[RowEdge, str]]
 
 
 class _Read(Struct, frozen=True):
     """A row that is added or changed, as it was read and as it is stored."""
 
     row: SourceRow
+    values: dict[str, Any]  # by column
     stored: Row | None
 
     @property
@@ -42,8 +43,8 @@ class TableSync:
     """Brings the rows of one table up to date.
 
     Args:
+        watermark: that of the table, if it has one.
         names: what the rows are called that edges lead to.
-        unresolved: takes the handles that edges lead to and no row has yet.
         on_page: called with the number of rows of each page.
     """
 
@@ -53,6 +54,7 @@ class TableSync:
         writer: SyncWriter,
         reader: RowReader,
         *,
+        watermark: Watermark | None,
         names: Names,
         same_as: list[SameAs],
         on_page: Callable[[int], None],
@@ -60,6 +62,8 @@ class TableSync:
         self._store = store
         self._writer = writer
         self.reader = reader
+        self._watermark = watermark
+        self._marked = reader.columns.index(reader.table.watermark) if watermark else 0
         self._names = names
         self._same_as = same_as
         self._on_page = on_page
@@ -70,18 +74,54 @@ class TableSync:
 
     def sync(self, database: Database, table: Table) -> None:
         """Read the table, and write what is new or otherwise."""
-        for page in pages(database, table, self.reader.columns):
-            self.report.read += len(page)
-            self._writer.counts["read"] += len(page)
-            rows = self._rows_of(page)
-            for _ in range(_ATTEMPTS):
-                try:
-                    self._sync_page(rows)
-                    break
-                except PageChangedError:
-                    continue
-            self._writer.keep()
-            self._on_page(len(page))
+        watermark = self._watermark
+        is_quick = watermark is not None and watermark.is_reliable
+        if not is_quick or not self._sync_behind(watermark, database, table):  # type: ignore[arg-type]
+            is_quick = False
+            for page in pages(database, table, self.reader.columns):
+                self.report.read += len(page)
+                self._sync_rows(page)
+        if watermark is not None:
+            self._writer.put(watermark.entry(was_quick=is_quick))
+
+    def _sync_behind(self, watermark: Watermark, database: Database, table: Table) -> bool:
+        """Read the keys, and the rows behind the watermark; says whether that was enough."""
+        report, reader = self.report, self.reader
+        key: Key = ()
+        width = len(reader.table.key)
+        skipped = 0
+        for keys in pages(database, table, (*reader.table.key, *table.primary_key), KEYS):
+            report.read += len(keys)
+            key = keys[-1][width:]
+            for values in keys:
+                handle = reader.handle_of(values[:width])
+                self.seen.add(handle)
+                skipped += self._writer.forgotten.has(self._schema, handle)
+        if not key:
+            return True
+        after = watermark.after(key)
+        for page in pages(database, watermark.table(), reader.columns, after=after):
+            self._sync_rows(page)
+        there = sum(len(rows) for rows, _ in seen_rows(self._store, reader, self.seen))
+        report.forgotten = skipped
+        report.unchanged = there - report.added - report.changed
+        if there + skipped == self.seen.count():
+            return True
+        # rows that are not behind the watermark are new as well
+        report.read = report.unchanged = report.forgotten = 0
+        return False
+
+    def _sync_rows(self, page: Sequence[tuple[Any, ...]]) -> None:
+        self._writer.counts["read"] += len(page)
+        rows = self._rows_of(page)
+        for _ in range(_ATTEMPTS):
+            try:
+                self._sync_page(rows)
+                break
+            except PageChangedError:
+                continue
+        self._writer.keep()
+        self._on_page(len(page))
 
     def _rows_of(self, page: Sequence[tuple[Any, ...]]) -> dict[str, SourceRow]:
         """Give the rows of a page by their keys."""
@@ -100,6 +140,8 @@ class TableSync:
                 continue
             rows[row.key] = row
             self.seen.add(row.handle)
+            if self._watermark is not None:
+                self._watermark.see(values[self._marked])
         return rows
 
     def _sync_page(self, rows: dict[str, SourceRow]) -> None:
@@ -113,12 +155,14 @@ class TableSync:
             elif self._writer.forgotten.has(self._schema, row.handle):
                 forgotten += 1
             else:
-                changed.append(_Read(row, stored))
+                changed.append(_Read(row, self.reader.by_column(row), stored))
         # the case of a key was changed: the row is another, under the label of the one before
         stale = [read.stored for read in changed if read.stored and not read.keeps_handle]
         if stale:
             delete_rows(self._store, self._writer, self.reader, stale)
-            changed = [read if read.keeps_handle else _Read(read.row, None) for read in changed]
+            changed = [
+                read if read.keeps_handle else replace(read, stored=None) for read in changed
+            ]
         if changed:
             self._write(changed, there)
         # counted when the page is written: it may be made more than once
@@ -126,8 +170,8 @@ class TableSync:
         self.report.unchanged += unchanged
 
     def _write(self, changed: list[_Read], there: Mapping[str, list[Record]]) -> None:
-        targets = {read.row.key: self._targets_of(read.row) for read in changed}
-        own = {read.row.key: self.reader.name_of(read.row) for read in changed}
+        targets = {read.row.key: self._targets_of(read) for read in changed}
+        own = {read.row.key: self.reader.name_of(read.values, read.row.handle) for read in changed}
         wanted = {handle for some in targets.values() for _, handle in some}
         names = self._names.of(wanted)
         for handle in wanted:
@@ -138,7 +182,7 @@ class TableSync:
         incoming = self._named_edges(renamed, own)
         items = []
         for read in changed:
-            row = self.reader.row_of(read.row, targets[read.row.key], names)
+            row = self.reader.row_of(read.row, read.values, targets[read.row.key], names)
             items.append(
                 PageItem(
                     row,
@@ -155,12 +199,12 @@ class TableSync:
                     self.unresolved.add(handle)
         self._propose_same(taken)
 
-    def _targets_of(self, row: SourceRow) -> Targets:
+    def _targets_of(self, read: _Read) -> Targets:
         """List the edges of a row, without those to rows that were forgotten."""
         forgotten = self._writer.forgotten
         return [
             (edge, handle)
-            for edge, handle in self.reader.targets_of(row)
+            for edge, handle in self.reader.targets_of(read.values)
             if not (edge.handles and forgotten.has(edge.handles.table.schema_name, handle))
         ]
 
@@ -209,6 +253,8 @@ class TableSync:
             else:
                 report.changed += 1
             old = len(old_edges.get(read.row.key, ()))
+            if self._watermark is not None:
+                self._watermark.observe(read.values, was_there=read.stored is not None)
             report.edges_ended += len(item.unlinked)
             report.edges_added += len(row.graph_paths) - (old - len(item.unlinked))
 

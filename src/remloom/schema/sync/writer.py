@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...errors import ChangedError, RemloomError
+from ...kv import Entry
 from ...model import Edge, EdgeKey, Row
 from ...store.batch import Batch, Preconditions
 from ...store.contract import Store
@@ -79,6 +80,11 @@ class SyncWriter:
         )
         self._commit(batch)
 
+    def put(self, entry: Entry) -> None:
+        """Write an entry, unless nothing is written."""
+        if self._lease is not None:
+            self._store.kv.put([entry])
+
     def keep(self) -> None:
         """Give a sign of life while nothing is written."""
         if self._lease is not None:
@@ -116,7 +122,8 @@ class SyncWriter:
 
     def _batch(self, items: Sequence[PageItem]) -> Batch:
         written = [part for item in items for part in (item.item, *item.edges)]
-        return build(written, tenant=self._tenant, model=self._model, schemas=self._store.schemas)
+        schemas = self._store.schemas()
+        return build(written, tenant=self._tenant, model=self._model, schemas=lambda: schemas)
 
     def _commit(self, batch: Batch) -> None:
         lease = self._lease
