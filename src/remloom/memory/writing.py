@@ -196,13 +196,24 @@ class Writing:
 
         self.update(build_change)
 
-    def forget(self, targets: Sequence[str], *, dry_run: bool = False) -> Receipt:
-        """Forget records; see `Memory.forget`."""
+    def forget(
+        self, targets: Sequence[str], *, dry_run: bool = False, keep_away: bool = True
+    ) -> Receipt:
+        """Forget records; see `Memory.forget`.
+
+        Args:
+            keep_away: rows that come from a database do not come back with its next sync.
+        """
         from ..store.forget import forget
 
         self._engine.load_embedder()
         receipt = forget(
-            self._store, targets, build=self._rebuild, remakes=_remakes(), dry_run=dry_run
+            self._store,
+            targets,
+            build=self._rebuild,
+            remakes=_remakes(),
+            dry_run=dry_run,
+            keep_away=keep_away,
         )
         if not dry_run:
             self._engine.embed_in_background()

@@ -73,7 +73,7 @@ class RowEdge(Struct, frozen=True):
 
     def _target_of(self, values: Key) -> str:
         if self.handles is None:
-            return _label_of(self.planned, values)
+            return handle_of(self.planned.entity_type, values)
         if self.keys is not None:
             key = self.keys.get(values)
             # nothing has these values; they name it as well as they can
@@ -226,14 +226,6 @@ class RowReader:
         if not self._key:
             return (blake2b(_encode(values), digest_size=_DIGEST).hexdigest(),)
         return tuple([values[position] for position in self._key])
-
-
-def _label_of(edge: PlannedEdge, values: Key) -> str:
-    """Say what values stand for that lead to no table: an id to a handle, a word to itself."""
-    is_word = len(values) == 1 and isinstance(values[0], str)
-    if is_word and not edge.columns[0].lower().endswith("id"):
-        return str(values[0]).strip()
-    return handle_of(edge.entity_type, values)
 
 
 def _edge_to(edge: RowEdge, handle: str, target: str, name: str) -> Edge:

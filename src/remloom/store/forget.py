@@ -25,6 +25,7 @@ from ..predicates import Eq, Query
 from . import history
 from .batch import Batch
 from .contract import Reads, Store
+from .forgotten_rows import forgotten_entries
 from .merge import keys_of
 from .remaining_words import ForgottenWords, find_remaining_words
 from .specs import ChunkRange, NameSpec
@@ -127,10 +128,12 @@ def forget(
     build: Build,
     remakes: Sequence[Remake] = (),
     dry_run: bool = False,
+    keep_away: bool = True,
 ) -> Receipt:
     """Remove what these names stand for, what was derived from it, and entities known from
     nowhere else; remake what quotes it. The receipt says what went, and where its words
-    were found afterwards. With `dry_run` it says what would go.
+    were found afterwards. With `dry_run` it says what would go; with `keep_away`, rows that come
+    from a database do not come back with its next sync.
 
     Raises:
         NotFoundError: see `targets`. Nothing was removed.
@@ -152,7 +155,7 @@ def forget(
     def find(reads: Reads) -> list[Record]:
         return [record for name in names for record in _records(reads, name)]
 
-    return _erase(store, find, build, remakes)
+    return _erase(store, find, build, remakes, keep_away=keep_away)
 
 
 def forget_expired(
@@ -168,6 +171,8 @@ def _erase(
     find: Callable[[Reads], Sequence[Record]],
     build: Build,
     remakes: Sequence[Remake],
+    *,
+    keep_away: bool = False,
 ) -> Receipt:
     """Remove what is found, and what goes with it; afterwards look for its words."""
     plan = _Plan({}, {}, frozenset(), (), (), ())
@@ -175,7 +180,11 @@ def _erase(
     def work(reads: Reads) -> Batch:
         nonlocal plan
         plan = _plan(reads, find(reads), remakes)
-        return _batch(reads, plan, build)
+        batch = _batch(reads, plan, build)
+        if not keep_away:
+            return batch
+        kept_away = forgotten_entries(reads.kv, plan.given.values())
+        return replace(batch, entries=(*batch.entries, *kept_away))
 
     deletion = store.erase(work)
     forgotten = ForgottenWords()

@@ -67,7 +67,8 @@ class SeenHandles:
         if not len(there):
             return np.zeros(len(wanted), dtype=bool)
         places = np.minimum(np.searchsorted(there, wanted), len(there) - 1)
-        return np.equal(there[places], wanted)
+        found: np.ndarray[Any, Any] = there[places] == wanted
+        return found
 
     def _in_order(self) -> np.ndarray[Any, Any]:
         if self._sorted is None:
