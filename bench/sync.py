@@ -55,7 +55,8 @@ def make_plan(path: Path) -> Plan:
         fields = tuple(
             PlannedField(
                 column=column,
-                name="number" if column == "id" else column,
+                # every row has an id and a name already
+                name={"id": "number", "name": "called"}.get(column, column),
                 field=Field(kind=kinds.get(column, "string")),  # type: ignore[arg-type]
             )
             for column in columns.split()

@@ -156,7 +156,8 @@ def _planned(table: Table) -> PlannedTable:
 
 def _field(column: Column) -> PlannedField:
     field = Field(kind=column.kind or "string", is_key=column.name == "email")
-    name = column.name if column.name != "id" else "number"
+    # every row has an id and a name already
+    name = {"id": "number", "name": "called"}.get(column.name, column.name)
     return PlannedField(column=column.name, name=name, field=field)
 
 
