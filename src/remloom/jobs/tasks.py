@@ -28,6 +28,7 @@ KINDS = (
     "embed_pending",
     "reembed",
     "sweep",
+    "sync",
 )
 # Texts of a result that are kept. Any other may quote what was read, and forgetting does not look
 # into results.

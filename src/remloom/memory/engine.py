@@ -65,6 +65,9 @@ class Engine:
         self.settings = settings
         self._given_embedder = embedder
         self._given_model = model
+        # of databases that are followed, by name of the source; their passwords are kept nowhere
+        # else, and go with the memory
+        self.source_urls: dict[str, str] = {}
         # one may need another
         self._loading = threading.RLock()
         self._resources = OpenResources(store, label)

@@ -209,6 +209,8 @@ class Memory:
             owner = self.profile
         elif kind in ("reembed", "sweep"):
             owner = self.admin
+        elif kind == "sync":
+            owner = self.schemas
         else:
             owner = self
         method: Callable[..., Any] = getattr(owner, kind)

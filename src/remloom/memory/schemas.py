@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import islice
@@ -16,11 +16,16 @@ from ..predicates import Query
 from .arguments import Progress, check_kind, check_query, check_text
 from .engine import Engine
 from .fetching import may_be_id
+from .sources import Sources
 from .writing import Writing
 
 if TYPE_CHECKING:
     from ..schema.definition_input import DefinitionInput, DefinitionParts
+    from ..schema.drift import Drift
+    from ..schema.plan import Plan
     from ..schema.registry import Registry
+    from ..schema.source import Source
+    from ..schema.sync.report import SyncReport
 
 __all__ = ["Schemas"]
 
@@ -92,11 +97,13 @@ class Schemas:
         """
         return self._registry.get(check_text(name, "the name of a schema"), version)
 
-    def drop(self, name: str, *, rows: bool = False) -> Receipt:
+    def drop(self, name: str, *, rows: bool = False, keep_away: bool = False) -> Receipt:
         """Remove a schema with all its versions.
 
         Args:
             rows: forget its rows first; without, a schema that has any is refused.
+            keep_away: the rows that come from a database do not come back when the schema is
+                registered and synced again.
 
         Raises:
             UnknownNameError: no such schema is registered.
@@ -110,7 +117,7 @@ class Schemas:
             # those that have expired are found by nobody else
             self._writing.sweep(None)
             while ids := [row.id for row in islice(rows_of(self._store, name), _AT_ONCE)]:
-                receipt = receipt.plus(self._writing.forget(ids))
+                receipt = receipt.plus(self._writing.forget(ids, keep_away=keep_away))
         self._registry.remove(name)
         return receipt
 
@@ -199,6 +206,117 @@ class Schemas:
 
         checked = check_taxonomy(check_kind(taxonomy, Taxonomy))
         self._store.kv.put([taxonomy_entry(checked)])
+
+    # -- databases that are there ------------------------------------------------------------------
+
+    @property
+    def _sources(self) -> Sources:
+        return Sources(self._engine, self._register_all)
+
+    def discover(
+        self,
+        url: str,
+        name: str = "",
+        *,
+        tables: Sequence[str] | None = None,
+        relationships: bool = True,
+        sample: int = 20_000,
+        progress: Progress | None = None,
+    ) -> Plan:
+        """Look at a database that is there, and propose what becomes of it. Nothing is written.
+
+        Args:
+            url: of the database, or the path of a file or folder. A password in it is kept by this
+                memory while it is open, and nowhere else.
+            name: what the source is to be called; default as the database is.
+            tables: only these; views too, if they are named. Default all tables.
+            relationships: whether foreign keys are looked for.
+            sample: most rows of a table that are looked at; 0 goes by names and declarations alone.
+            progress: called as `progress(done, total)`, of tables.
+
+        Raises:
+            UnknownNameError: there is no such table.
+            SourceError: the database cannot be read.
+        """
+        return self._sources.discover(url, name, tables, relationships, sample, progress)
+
+    def register_from_discovery(
+        self,
+        plan: Plan,
+        entity_mapping: Mapping[str, str] | None = None,
+        *,
+        url: str | None = None,
+    ) -> tuple[Registered, ...]:
+        """Register the schemas of a plan, and its database as a source to be synced.
+
+        What the database looks like is kept, for `drift`; neither credentials nor values of rows
+        are.
+
+        Args:
+            entity_mapping: what columns stand for: `{"contacts.email": "contact"}`.
+            url: of the database, if the plan's address is not enough to open it; see `sync`.
+
+        Raises:
+            UnknownNameError: the mapping names a column that the plan does not have.
+            InvalidInputError: another source has rows of the same types.
+            DefinitionError, SchemaChangeError: see `register`.
+            SourceError: the database cannot be read.
+        """
+        return self._sources.register(plan, entity_mapping, url)
+
+    def sources(self) -> builtins.list[Source]:
+        """List the databases that were registered, by name."""
+        return self._sources.list()
+
+    def sync(
+        self,
+        source: str,
+        *,
+        dry_run: bool = False,
+        url: str | None = None,
+        progress: Progress | None = None,
+    ) -> SyncReport:
+        """Bring the rows of a database up to date: what is new, changed and gone.
+
+        Rows that are unchanged are not written; what was forgotten here stays forgotten. When it is
+        broken off, what was written stays, and the next sync goes on.
+
+        Args:
+            source: the name of the database, as its plan has it.
+            dry_run: write nothing, and say what would be written.
+            url: of the database; default that of its plan, with the password that `discover` was
+                given or that the variable `REMLOOM_SOURCE_<NAME>` has (it may have a whole URL).
+            progress: called as `progress(done, total)`, of rows.
+
+        Raises:
+            UnknownNameError: there is no such source.
+            ConflictError: it is being synced already.
+            SourceError: the database cannot be read. What is down changes nothing.
+        """
+        return self._sources.sync(source, dry_run=dry_run, url=url, progress=progress)
+
+    def drift(self, source: str, *, accept: bool = False, url: str | None = None) -> Drift:
+        """Say how a database differs from what it was when it was registered.
+
+        Args:
+            source: the name of the database.
+            accept: take over what is only added: tables, columns, values of enums, rows.
+            url: see `sync`.
+
+        Returns: the changes; false when there are none.
+
+        Raises:
+            UnknownNameError: there is no such source.
+            SourceError: the database cannot be read.
+        """
+        return self._sources.drift(source, accept=accept, url=url)
+
+    def _register_all(self, definitions: Sequence[SchemaDefinition]) -> tuple[Registered, ...]:
+        from ..schema.definition_input import read_definition
+
+        # all are checked before the first is registered
+        checked = [read_definition(definition, {}) for definition in definitions]
+        return tuple(self._registry.register(definition, {}) for definition in checked)
 
 
 def _check_mapping(mapping: Any) -> dict[str, str | None]:

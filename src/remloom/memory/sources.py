@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Sources"]
 
-RegisterAll = Callable[[tuple[SchemaDefinition, ...]], tuple[Registered, ...]]
+RegisterAll = Callable[[Sequence[SchemaDefinition]], tuple[Registered, ...]]
 
 
 class Sources:
@@ -45,6 +45,29 @@ class Sources:
         from ..schema.source import list_sources
 
         return list_sources(self._store.kv)
+
+    def discover(
+        self,
+        url: str,
+        name: str,
+        tables: Sequence[str] | None,
+        relationships: bool,
+        sample: int,
+        progress: Progress | None,
+    ) -> Plan:
+        """Discover what a database has; see `Schemas.discover`."""
+        from ..schema.databases.opening import open_database
+        from ..schema.discovery.discovering import discover
+        from ..schema.source import check_source_name, name_of_address
+
+        database = open_database(url)
+        try:
+            called = check_source_name(name or name_of_address(database.address))
+            plan = discover(database, called, tables, relationships, sample, progress)
+        finally:
+            database.close()
+        self._engine.source_urls[called] = url
+        return plan
 
     def register(
         self, plan: Plan, entity_mapping: Mapping[str, str] | None, url: str | None
@@ -107,7 +130,7 @@ class Sources:
         """Register what a source has more, and compare with that from now on."""
         from ..schema.acceptance import accept_changes, extend_plan
         from ..schema.baseline import take_baseline
-        from ..schema.discovery import discover
+        from ..schema.discovery.discovering import discover
         from ..schema.source import source_entry
 
         plan = source.plan
@@ -133,6 +156,7 @@ class Sources:
         from ..schema.databases.opening import open_database
 
         given = url or os.environ.get(_variable(source.name), "")
+        given = given or self._engine.source_urls.get(source.name, "")
         if "://" in given:
             database = open_database(given)
         else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -24,6 +25,7 @@ __all__ = [
     "check_source_name",
     "find_source",
     "list_sources",
+    "name_of_address",
     "source_entry",
 ]
 
@@ -55,6 +57,17 @@ def check_source_name(name: str) -> str:
             remedy="begin with a letter, then small letters, digits, _ and -, 63 at most",
         )
     return name
+
+
+def name_of_address(address: str) -> str:
+    """Make a name of where a database is: its own, or that of its file.
+
+    >>> name_of_address("postgresql://db.example/Sales CRM"), name_of_address("sqlite:////a/b.db")
+    ('sales_crm', 'b')
+    """
+    last = unquote(urlsplit(address).path.rstrip("/").rpartition("/")[2])
+    words = re.sub(r"[^a-z0-9_-]+", "_", last.lower().partition(".")[0]).strip("_-")
+    return words[:63] if words[:1].isalpha() else f"source_{words}"[:63].rstrip("_")
 
 
 def list_sources(entries: EntryReads) -> list[Source]:
