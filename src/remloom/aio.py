@@ -262,6 +262,11 @@ class AsyncSchemas(_AsyncNoun[Schemas]):
     query_rows = _noun_in_thread(Schemas.query_rows)
     taxonomy = _noun_in_thread(Schemas.taxonomy)
     set_taxonomy = _noun_in_thread(Schemas.set_taxonomy)
+    discover = _noun_in_thread(Schemas.discover)
+    register_from_discovery = _noun_in_thread(Schemas.register_from_discovery)
+    sources = _noun_in_thread(Schemas.sources)
+    sync = _noun_in_thread(Schemas.sync)
+    drift = _noun_in_thread(Schemas.drift)
 
 
 class AsyncAdmin(_AsyncNoun[Admin]):

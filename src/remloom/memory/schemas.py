@@ -209,7 +209,6 @@ class Schemas:
 
     # -- databases that are there ------------------------------------------------------------------
 
-    @property
     def _sources(self) -> Sources:
         return Sources(self._engine, self._register_all)
 
@@ -238,7 +237,7 @@ class Schemas:
             UnknownNameError: there is no such table.
             SourceError: the database cannot be read.
         """
-        return self._sources.discover(url, name, tables, relationships, sample, progress)
+        return self._sources().discover(url, name, tables, relationships, sample, progress)
 
     def register_from_discovery(
         self,
@@ -262,11 +261,11 @@ class Schemas:
             DefinitionError, SchemaChangeError: see `register`.
             SourceError: the database cannot be read.
         """
-        return self._sources.register(plan, entity_mapping, url)
+        return self._sources().register(plan, entity_mapping, url)
 
     def sources(self) -> builtins.list[Source]:
         """List the databases that were registered, by name."""
-        return self._sources.list()
+        return self._sources().list()
 
     def sync(
         self,
@@ -285,7 +284,7 @@ class Schemas:
             source: the name of the database, as its plan has it.
             dry_run: write nothing, and say what would be written.
             url: of the database; default that of its plan, with the password that `discover` was
-                given or that the variable `REMLOOM_SOURCE_<NAME>` has (it may have a whole URL).
+                given or that the variable `REMLOOM_SOURCE_<NAME>` says.
             progress: called as `progress(done, total)`, of rows.
 
         Raises:
@@ -293,7 +292,7 @@ class Schemas:
             ConflictError: it is being synced already.
             SourceError: the database cannot be read. What is down changes nothing.
         """
-        return self._sources.sync(source, dry_run=dry_run, url=url, progress=progress)
+        return self._sources().sync(source, dry_run=dry_run, url=url, progress=progress)
 
     def drift(self, source: str, *, accept: bool = False, url: str | None = None) -> Drift:
         """Say how a database differs from what it was when it was registered.
@@ -309,7 +308,7 @@ class Schemas:
             UnknownNameError: there is no such source.
             SourceError: the database cannot be read.
         """
-        return self._sources.drift(source, accept=accept, url=url)
+        return self._sources().drift(source, accept=accept, url=url)
 
     def _register_all(self, definitions: Sequence[SchemaDefinition]) -> tuple[Registered, ...]:
         from ..schema.definition_input import read_definition

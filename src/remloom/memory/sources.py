@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from msgspec.structs import replace
 
 from ..errors import InvalidInputError
 from ..model import Registered, SchemaDefinition
+from ..settings import source_password
 from .arguments import Progress
 from .engine import Engine
 
@@ -155,12 +155,11 @@ class Sources:
     def _opened(self, source: Source, url: str | None) -> Iterator[Database]:
         from ..schema.databases.opening import open_database
 
-        given = url or os.environ.get(_variable(source.name), "")
-        given = given or self._engine.source_urls.get(source.name, "")
-        if "://" in given:
+        given = url or self._engine.source_urls.get(source.name)
+        if given:
             database = open_database(given)
         else:
-            database = open_database(source.plan.address, given or None)
+            database = open_database(source.plan.address, source_password(source.name))
         try:
             yield database
         finally:
@@ -199,8 +198,3 @@ class Sources:
         )
         synced = replace(source, figures=figures, synced_at=datetime.now(UTC))
         self._store.kv.put([source_entry(synced)])
-
-
-def _variable(name: str) -> str:
-    """The variable that has the URL of a source, or its password alone."""
-    return f"REMLOOM_SOURCE_{name.upper().replace('-', '_')}"
