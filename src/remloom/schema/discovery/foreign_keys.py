@@ -25,6 +25,7 @@ _MOSTLY_INCLUDED = 0.8  # where the name leaves no doubt: the others are orphans
 _NO_DOUBT = 0.9
 _ENOUGH = 0.75  # confidence of an edge, with values
 _ENOUGH_BY_NAME = 0.72  # of a name alone
+_HALF = 0.5
 _WORTH_ASKING = 0.3
 _SUPPORT = 0.55  # of what a name leaves open, what values can say at most
 _FEW = 3  # different values, which are in any key by chance
@@ -167,7 +168,8 @@ class _Finder:
     @staticmethod
     def _is_named_after(table: TableFacts, column: ColumnFacts, target: TableFacts) -> bool:
         """Whether a key is called after another table than its own, which it then leads to."""
-        return align(column.content, target.words) > align(column.content, table.words)
+        own = align(column.content, table.words)
+        return own < _HALF and align(column.content, target.words) > own
 
     def _weigh(self, candidate: Candidate) -> Candidate:
         included, covered = self._included(candidate.column, candidate.target, candidate.key)

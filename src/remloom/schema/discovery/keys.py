@@ -13,8 +13,9 @@ from .words import word_lists
 __all__ = ["KeyProposal", "propose_key", "propose_pair"]
 
 _CERTAIN_ENOUGH = 0.5
+_CERTAIN_BY_NAME = 0.6  # where no rows were read
 _LONGEST = 64  # characters of a value of a key
-_FEW = 3  # rows, of which any column may be unique by chance
+_NAMED = 0.7  # how surely a name speaks of another table
 
 
 class KeyProposal(Struct, frozen=True):
@@ -41,7 +42,8 @@ def propose_key(facts: TableFacts, others: Mapping[str, TableFacts]) -> KeyPropo
         for position, column in enumerate(facts.columns.values())
     ]
     score, _, best = max(rated, key=lambda each: each[:2], default=(0.0, 0, None))
-    if best is None or score < _CERTAIN_ENOUGH:
+    enough = _CERTAIN_ENOUGH if facts.is_sampled else _CERTAIN_BY_NAME
+    if best is None or score < enough:
         return None
     return KeyProposal((best.name,), False, round(min(score, 0.99), 2), _evidence(facts, best))
 
@@ -112,11 +114,19 @@ def _names_other(
     """Whether its name says rather that it leads to another table."""
     if not column.content:
         return False
-    return any(
-        align(column.content, other.words) > own
-        for other in others.values()
-        if other is not facts and align(column.content, other.words) >= 0.7
-    )
+    for other in others.values():
+        named = align(column.content, other.words)
+        if other is facts or named < _NAMED:
+            continue
+        if named > own or (named == own and column.words in _words_of_key(other)):
+            return True
+    return False
+
+
+def _words_of_key(facts: TableFacts) -> list[tuple[str, ...]]:
+    if len(facts.table.primary_key) != 1:
+        return []
+    return [facts.column_of(facts.table.primary_key[0]).words]
 
 
 def _evidence(facts: TableFacts, column: ColumnFacts) -> str:

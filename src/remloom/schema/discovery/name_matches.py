@@ -20,6 +20,10 @@ _PART = 0.72  # "sales rep" for one of employees
 _SAME_TABLE = 0.85
 _PLAIN_TEXT = 0.8
 _PLAIN_NUMBER = 0.85
+# a "create time" is one itself, and leads to no table of times
+_MEASURES = frozenset(("time", "date", "year", "month", "day", "hour", "week"))
+# units on order are units
+_MEASURED = frozenset(("on", "per", "of"))
 _ONLY_ONE = 0.85  # "address" where one table alone is of addresses of some kind
 
 
@@ -43,9 +47,6 @@ def align(content: tuple[str, ...], table: tuple[str, ...]) -> float:
         return 0.0
     if "".join(content) == "".join(table):
         return 1.0
-    # units on order are units
-    if not word_lists().little.isdisjoint(content[1:]):
-        return 0.0
     if (whole := _ends_with(content, table)) > 0:
         return whole if len(content) == len(table) else whole * _ROLE
     if (fused := _stands_for(content[-1], table)) > 0:
@@ -133,11 +134,12 @@ def match_names(
 
 
 def _weigh(column: ColumnFacts, score: float) -> float:
-    """A name that does not say that it identifies something says less, the more words it has."""
+    """A name that does not say that it identifies something says less."""
     if column.is_identifier:
         return score
-    plain = _PLAIN_TEXT if column.value_class == "text" else _PLAIN_NUMBER
-    return score * plain ** min(2, len(column.content))
+    if column.content[-1] in _MEASURES or not _MEASURED.isdisjoint(column.content[1:]):
+        return score * 0.5
+    return score * (_PLAIN_TEXT if column.value_class == "text" else _PLAIN_NUMBER)
 
 
 def _by_front(source: TableFacts, column: ColumnFacts, target: TableFacts) -> float:
@@ -152,7 +154,8 @@ def _by_key(column: ColumnFacts, target: TableFacts, key: ColumnFacts) -> float:
     if not key.content:
         return 0.0
     if column.words == key.words:
-        return 0.95 if key.is_identifier else 0.85
+        # two tables may well have a "name" each
+        return 0.96 if key.is_identifier else 0.65
     if len(column.content) > len(key.content) and _ends_with(column.content, key.content) == 1.0:
         return 0.9 if key.is_identifier and column.is_identifier else 0.6
     return 0.0

@@ -122,6 +122,9 @@ def _rate(facts: TableFacts, column: ColumnFacts, others: Mapping[str, TableFact
         return (1.1 if own != words else 1.05) - lists.whole.index(text) * 0.01
     if words == facts.words or (not own and words[-1] not in lists.never.words):
         return 0.9
+    # the language of a table of countries' languages
+    if len(words) < len(facts.words) and words == facts.words[-len(words) :]:
+        return 0.85
     if text in lists.instead:
         return lists.instead[text] * _as_identifier(facts, column, text)
     if words[-1] in ("name", "title", "label"):
@@ -129,7 +132,7 @@ def _rate(facts: TableFacts, column: ColumnFacts, others: Mapping[str, TableFact
     if words[-1] in lists.never.words:
         return 0.0
     ends = [" ".join(words[-length:]) for length in (2, 1)]
-    found = max((lists.instead.get(end, 0.0) for end in ends), default=0.0)
+    found = max(lists.instead.get(end, 0.0) * _as_identifier(facts, column, end) for end in ends)
     # somebody else's description, number, address
     return found * (0.9 if words[-1] == "description" else 0.8)
 
@@ -153,11 +156,17 @@ def _rate_name_of(
         return 0.0
     if any(each is not facts and align(kind, each.words) >= 0.95 for each in others.values()):
         return 0.0
+    # what is identified beside it has this name
+    if any(each.is_identifier and each.content == kind for each in facts.columns.values()):
+        return 0.0
     return 0.85 if kind[-1] in lists.kinds_of_names else 0.62
 
 
 def _as_identifier(facts: TableFacts, column: ColumnFacts, text: str) -> float:
-    """A code or number is what a row is called only where no two have the same."""
+    """A code or number is what a row is called only where no two have the same; an address of
+    mail is what a person is."""
+    if "mail" in text:
+        return 1.0 if is_of_people(facts.words) or facts.words[-1] == "account" else 0.0
     if text in ("code", "number", "no", "nr", "reference", "sku", "isbn", "symbol", "ticker"):
         return 1.0 if column.is_unique or not facts.is_sampled else 0.0
     return 1.0

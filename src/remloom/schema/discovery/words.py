@@ -26,6 +26,7 @@ _CAMEL = re.compile(
 )
 _SHORTEST_PART = 3  # letters, of a word among others that are written as one
 _SHORTEST_PREFIX = 3  # letters of a word that stand for all of it
+_FEW_TABLES = 3  # whose names may begin with one word by chance
 _LONGEST_OWN_PREFIX = 4  # letters of what all columns of a table begin with
 _VOWELS = re.compile("(?<!^)[aeiou]")
 
@@ -119,6 +120,8 @@ class Vocabulary:
         self._own = {word for name in tables for word in split_name(name) if len(word) > 2}
         self._known = self._own | word_lists().vocabulary.words
         self._splits: dict[str, tuple[str, ...]] = {}
+        bare = tuple(name.rpartition(".")[2] for name in tables)
+        self._prefix = self._own_prefix(bare) if len(bare) > _FEW_TABLES else ""
         self._tables = {name: self._without_table_words(name) for name in tables}
         same = Counter(self._tables.values())
         # customers and customer_info are two
@@ -150,6 +153,8 @@ class Vocabulary:
 
     def _without_table_words(self, name: str) -> tuple[str, ...]:
         found = self._split_all(split_name(name.rpartition(".")[2]))
+        if len(found) > 1 and found[0] == self._prefix:
+            found = found[1:]
         kept = tuple(word for word in found if word not in word_lists().table_words)
         return kept or found
 
@@ -163,9 +168,14 @@ class Vocabulary:
 
     def _find_split(self, word: str) -> tuple[str, ...]:
         lists = word_lists()
-        is_known = word in self._known or word in lists.abbreviations
+        if word in _FUSED:
+            return tuple(" ".join(lists.abbreviations[word]).split())
+        is_known = word in lists.vocabulary.words or word in lists.abbreviations
         if is_known or word in lists.vocabulary.whole or len(word) < 4:
-            return tuple(" ".join(lists.abbreviations[word]).split()) if word in _FUSED else (word,)
+            return (word,)
+        # a table may itself be called by words that are written as one
+        if word in self._own:
+            return self._halves(word) or (word,)
         for ending in sorted(lists.identifiers, key=len, reverse=True):
             front = word.removesuffix(ending)
             if front != word and self._begins_word(front):
@@ -240,7 +250,9 @@ def likeness(short: str, word: str) -> float:
     less, more = sorted((short, word), key=len)
     # "employ" and "employee"; but "orders" are no "orderpriority"
     if len(less) >= _SHORTEST_PREFIX and more.startswith(less):
-        return 0.9 if less == short or len(more) - len(less) <= 3 else 0.0
+        is_same = less == short or len(more) - len(less) <= 3
+        # what was ordered is no order
+        return 0.9 if is_same and not more.endswith("ed") else 0.0
     # without its vowels: "cntr" of "center"
     if len(less) >= _SHORTEST_PREFIX and _VOWELS.sub("", more) == less:
         return 0.85
