@@ -184,9 +184,9 @@ def test_a_large_table_is_sampled_all_over_and_hardly_read(opening: Opening) -> 
     )
     (table,) = database.tables()
     assert table.rows is not None
-    assert 110_000 < table.rows < 130_000
+    assert 100_000 < table.rows < 140_000
     profile = database.profile(table, 20_000)
-    assert 1000 <= profile.sampled <= 1200
+    assert 800 <= profile.sampled <= 1100
     assert not profile.whole
     assert profile.columns[1].lowest < 2000
     assert profile.columns[1].highest > 118_000

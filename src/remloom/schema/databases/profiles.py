@@ -12,8 +12,8 @@ from .contract import Column, ColumnProfile, Table, TableProfile
 
 __all__ = ["profile_rows", "rows_to_read"]
 
-_LEAST = 1_000  # rows of a table that is too large to be read whole
-_SHARE = 100  # of such a table, one row in so many is read
+_LEAST = 800  # rows of a table that is too large to be read whole
+_SHARE = 125  # of such a table, one row in so many is read
 _CELLS = 4_000_000  # values of one sample
 _FEWEST = 100  # rows, however many columns there are
 
@@ -21,12 +21,12 @@ _FEWEST = 100  # rows, however many columns there are
 def rows_to_read(rows: int | None, columns: int, sample: int) -> int:
     """Say how many rows of a table to read for its profile.
 
-    Up to `sample` rows are read whole; of a larger table one row in a hundred, but at least 1,000
-    and at most `sample`; of a table whose size nobody knows, 1,000. A table with very many columns
-    has fewer read.
+    Up to `sample` rows are read whole; of a larger table one row in 125, but at least 800 and at
+    most `sample`; of a table whose size nobody knows, 800. A table with very many columns has fewer
+    read.
 
-    >>> rows_to_read(500, 8, 20_000), rows_to_read(100_000, 8, 20_000), rows_to_read(None, 8, 900)
-    (20000, 1000, 900)
+    >>> rows_to_read(500, 8, 20_000), rows_to_read(100_000, 8, 20_000), rows_to_read(None, 8, 20_000)
+    (20000, 800, 800)
     """
     if rows is None:
         wanted = _LEAST

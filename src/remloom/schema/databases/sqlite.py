@@ -19,7 +19,8 @@ __all__ = ["SqliteDatabase"]
 
 _STEPS = 10_000  # instructions of SQLite between two looks at the clock
 _PROBES = 16  # places at which it is looked how dense rows are
-_RUN = 64  # rows at each of them
+_RUN = 8  # rows at each of them
+_COUNTED = 20_000  # rows of the largest table that is counted rather than estimated
 _TYPED = 50  # rows whose values say what a column without a type holds
 # what SQLite itself writes where a table was made from a SELECT
 _UNTYPED = ("", "NUM")
@@ -205,7 +206,7 @@ class SqliteDatabase(SqlDatabase):
         if lowest is None:
             return 0
         span = highest - lowest + 1
-        if span <= _PROBES * _RUN:
+        if span <= _COUNTED:
             return int(self._read(f"SELECT count(*) FROM {place}")[0][0])
         row_id = _row_id(table)
         seen = covered = 0
