@@ -25,8 +25,8 @@ def rows_to_read(rows: int | None, columns: int, sample: int) -> int:
     most `sample`; of a table whose size nobody knows, 800. A table with very many columns has fewer
     read.
 
-    >>> rows_to_read(500, 8, 20_000), rows_to_read(100_000, 8, 20_000), rows_to_read(None, 8, 20_000)
-    (20000, 800, 800)
+    >>> [rows_to_read(rows, 8, 20_000) for rows in (500, 100_000, None)]
+    [20000, 800, 800]
     """
     if rows is None:
         wanted = _LEAST
