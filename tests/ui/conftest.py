@@ -94,20 +94,27 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with ApiKeys(Settings(home=str(home), embedder="none")) as keys:
         key = keys.create("all", SCOPES, tenant="default").key
         reading_key = keys.create("reading", ["read"], tenant="default").key
+    with running_server(home) as url:
+        yield Server(url, key, reading_key)
+
+
+@contextmanager
+def running_server(home: Path, **environment: str) -> Iterator[str]:
+    """A server of a home, in a process of its own, as people run it; gives its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    # a process of its own, as people run it
+    own = {"REMLOOM_HOME": str(home), "REMLOOM_EMBEDDER": "none", **environment}
     running = subprocess.Popen(
         [sys.executable, "-m", "remloom", "serve", "--bind", f"127.0.0.1:{port}"],
-        env={**os.environ, "REMLOOM_HOME": str(home), "REMLOOM_EMBEDDER": "none"},
+        env={**os.environ, **own},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
     url = f"http://127.0.0.1:{port}"
     try:
         wait_until_live(url, running)
-        yield Server(url, key, reading_key)
+        yield url
     finally:
         running.terminate()
         running.wait(10)

@@ -14,6 +14,11 @@ pytest.importorskip("axe_playwright_python")
 
 from axe_playwright_python.sync_playwright import Axe
 
+from conftest import Server, looking_at, running_server
+from endpoint import endpoint, said
+from remloom import Memory, Settings
+from remloom.memory.api_keys import SCOPES, ApiKeys
+
 PAGES = {
     "ask": "Ask",
     "ask?q=What does a berth cost": "Ask",
@@ -300,6 +305,77 @@ def test_a_dropped_file_is_read_and_can_be_looked_through(signed_in: Any, tmp_pa
     page.get_by_label("What do you want to know?").fill("When is the water high?")
     page.get_by_role("button", name="Find passages").click()
     page.locator("ol .memory", has_text="high at noon").wait_for()
+
+
+def test_older_documents_are_shown_when_asked_for(signed_in: Any) -> None:
+    page = signed_in.page
+    page.route("**/pages/documents.js", fewer_at_once)
+    page.reload()
+    signed_in.open("documents")
+    rows = page.get_by_role("region", name="Documents, the newest first").get_by_role("row")
+    assert rows.count() == 1 + 2
+    heading = page.get_by_text("The newest 2 documents")
+    heading.wait_for()
+    page.get_by_role("button", name="Show older ones").click()
+    heading.wait_for(state="detached")
+    rows.nth(3).wait_for()
+    assert violations(page) == []
+
+
+def fewer_at_once(route: Any) -> None:
+    answer = route.fetch()
+    route.fulfill(response=answer, body=answer.text().replace("AT_ONCE = 500", "AT_ONCE = 2"))
+
+
+def test_the_answer_of_a_model_is_shown_with_its_lines(browser: Any, tmp_path: Path) -> None:
+    read = {
+        "found": True,
+        "missing": "",
+        "sentences": [
+            {
+                "text": "The ferry leaves at noon.",
+                "document": "",
+                "first_line": 1,
+                "last_line": 1,
+                "quote": "The ferry to Corvo leaves at noon.",
+            }
+        ],
+    }
+    step = {
+        "thought": "", "notes": "", "reading_mode": "read", "goal": "", "next_move": "answer",
+        "sql_query": "SELECT line_num, text FROM documents", "satisfied": True,
+    }  # fmt: skip
+
+    def answer(number: int, body: dict[str, Any]) -> Any:
+        text = json.dumps(body["messages"])
+        return said(json.dumps(step if "sql_query" in text else read))
+
+    with Memory.open(tmp_path, tenant="default", embedder="none") as memory:
+        memory.read_text("The ferry to Corvo leaves at noon.", uri="note:ferry", name="Ferry")
+    with ApiKeys(Settings(home=str(tmp_path), embedder="none")) as keys:
+        key = keys.create("all", SCOPES, tenant="default").key
+    with (
+        endpoint(answer) as model,
+        running_server(
+            tmp_path,
+            REMLOOM_MODEL_CALLS="",
+            REMLOOM_LLM_MODEL="openai:tiny-1",
+            REMLOOM_LLM_BASE_URL=model.url,
+            REMLOOM_LLM_API_KEY="none",
+        ) as url,
+        looking_at(Server(url, key, key), browser) as looking,
+    ):
+        page = looking.page
+        looking.sign_in(key)
+        looking.open("documents/note:ferry")
+        page.get_by_label("What do you want to know?").fill("When does the ferry leave?")
+        page.get_by_role("button", name="Ask the model").click()
+        page.locator(".memory", has_text="The ferry leaves at noon.").wait_for()
+        page.get_by_text("The model saw").wait_for()
+        assert page.get_by_role("button", name="Lines 1–1").count() == 1
+        assert violations(page) == []
+        assert looking.complaints == []
+        assert model.bodies
 
 
 def test_jobs_are_listed_and_removed(signed_in: Any) -> None:

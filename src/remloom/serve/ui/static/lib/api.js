@@ -22,19 +22,18 @@ export const post = (path, values = {}) => request("POST", path, { json: values 
 export const remove = (path, values) => request("DELETE", path + queryOf(values));
 export const segment = encodeURIComponent;
 
-// Send files; a long body has no time limit here.
-export function upload(path, files) {
+// Send files; `told` gets how many texts of them are done, and of how many.
+export function upload(path, files, told) {
   const form = new FormData();
   for (const file of files) form.append("file", file, file.name);
-  return request("POST", path, { body: form });
+  return follow(path, { body: form }, told);
 }
 
 // Do a long operation: `told` gets what it reports on its way, and the promise its value.
-export async function stream(path, values, told = () => {}) {
-  const response = await send("POST", path, {
-    json: values,
-    headers: { Accept: "text/event-stream" },
-  });
+export const stream = (path, values, told) => follow(path, { json: values }, told);
+
+async function follow(path, content, told = () => {}) {
+  const response = await send("POST", path, { ...content, headers: { Accept: "text/event-stream" } });
   if (!(response.headers.get("content-type") || "").includes("text/event-stream")) {
     return valueOf(response);
   }

@@ -5,7 +5,8 @@ import { Badge, Empty, Failure, Loaded, Page, Table, When } from "../lib/parts.j
 import { count, decimal, hrefOf, html, plain, plural, shortUri, title, useAction, useLoad, useRef, useState } from "../lib/view.js";
 import { Reading } from "./reading.js";
 
-const LISTED = `SELECT name, uri, category, created_at FROM resources WHERE ordinal = 0 AND category != 'profile' ORDER BY created_at DESC LIMIT 500`;
+const AT_ONCE = 500; // rows of a request
+const FIRST_PASSAGES = `SELECT name, uri, category, created_at FROM resources WHERE ordinal = 0 AND category != 'profile' ORDER BY created_at DESC, id`;
 
 export default function Documents({ rest, values, session }) {
   const [document] = rest;
@@ -14,7 +15,8 @@ export default function Documents({ rest, values, session }) {
 }
 
 function List({ session }) {
-  const state = useLoad(() => post("/v1/query", { statement: LISTED }), []);
+  const [size, setSize] = useState(AT_ONCE);
+  const state = useLoad(() => firstPassages(size), [size]);
   const columns = [
     { name: "Document", of: (one) => html`<a href=${hrefOf("documents", [one.uri])}>${plain(one.name)}</a>` },
     { name: "Kind", of: (one) => html`<${Badge}>${title(one.category || "text")}</${Badge}>` },
@@ -23,14 +25,27 @@ function List({ session }) {
   ];
   return html`<${Page} heading="Documents" lead="What was read in. Open one to look through it, find passages, and ask.">
     ${session.scopes.includes("write") && html`<${Drop} done=${state.again} />`}
-    <${Loaded} state=${state}>${(answer) => {
-      const documents = documentsOf(answer.rows);
+    <${Loaded} state=${state}>${({ rows, isWhole }) => {
+      const documents = documentsOf(rows);
       return documents.length
-        ? html`<section class="stack tight"><h2>${plural(documents.length, "document")}</h2>
-            <${Table} caption="Documents, the newest first" columns=${columns} rows=${documents} /></section>`
+        ? html`<section class="stack tight"><h2>${isWhole ? plural(documents.length, "document") : `The newest ${count(documents.length)} documents`}</h2>
+            <${Table} caption="Documents, the newest first" columns=${columns} rows=${documents} />
+            ${!isWhole && html`<button onClick=${() => setSize(size + AT_ONCE)}>Show older ones</button>`}</section>`
         : html`<${Empty} heading="Nothing has been read yet">Drop a file above: text, Markdown, HTML, PDF, Word, tables or exported chats.</${Empty}>`;
     }}</${Loaded}>
   </${Page}>`;
+}
+
+// Give the newest rows, so many if there are, and whether these are all.
+async function firstPassages(size) {
+  const rows = [];
+  while (rows.length <= size) {
+    const statement = `${FIRST_PASSAGES} LIMIT ${AT_ONCE + 1} OFFSET ${rows.length}`;
+    const answer = await post("/v1/query", { statement });
+    rows.push(...answer.rows);
+    if (answer.rows.length <= AT_ONCE) return { rows, isWhole: true };
+  }
+  return { rows: rows.slice(0, size), isWhole: false };
 }
 
 // The first passage of each source stands for it; its number is no part of the name.
@@ -49,12 +64,16 @@ function Drop({ done }) {
   const [isOver, setOver] = useState(false);
   const [items, setItems] = useState([]);
   const [at, setAt] = useState(0);
+  // of the file that is being read
+  const [step, setStep] = useState(null);
   // one request a file: each is told as soon as it is read, and one that fails stops no other
   const read = useAction(async (files) => {
     setItems([]);
     for (const [index, file] of files.entries()) {
       setAt(index);
-      const found = await upload("/v1/documents", [file]).then(outcomeOf, (error) => ({ status: "failed", reason: [error.message, error.remedy].filter(Boolean).join(" ") }));
+      setStep(null);
+      const told = (done, of) => setStep({ done, of });
+      const found = await upload("/v1/documents", [file], told).then(outcomeOf, (error) => ({ status: "failed", reason: [error.message, error.remedy].filter(Boolean).join(" ") }));
       setItems((before) => [...before, { ...found, name: file.name }]);
     }
     done();
@@ -81,7 +100,9 @@ function Drop({ done }) {
     </div>
     <div class="stack tight" role="status">
       ${read.busy && html`<progress max=${total} value=${items.length} aria-label="Files read"></progress>
-        <p class="small muted">Reading ${count(at + 1)} of ${count(total)}</p>`}
+        <p class="small muted">Reading ${count(at + 1)} of ${count(total)}</p>
+        ${step?.of > 1 && html`<progress max=${step.of} value=${step.done} aria-label="Texts of this file"></progress>
+          <p class="small muted">${count(step.done)} of ${plural(step.of, "text")}</p>`}`}
       ${items.length > 0 && html`<${Outcome} items=${items} />`}
     </div>
   </section>`;
