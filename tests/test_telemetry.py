@@ -29,7 +29,7 @@ def exporter(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    monkeypatch.setattr(trace, "get_tracer", lambda *names: provider.get_tracer(*names))
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
     instrument()
     yield exporter
     uninstrument()

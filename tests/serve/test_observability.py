@@ -89,7 +89,7 @@ def test_a_call_is_a_span_of_the_conventions(
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    monkeypatch.setattr(trace, "get_tracer", lambda *names: provider.get_tracer(*names))
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
     client.post("/v1/lookup", json={"labels": [SECRET]})
     (span,) = exporter.get_finished_spans()
     assert span.name == "search_memory"

@@ -159,7 +159,7 @@ def test_whoever_goes_away_leaves_no_place_taken(service):
                 await service.call(caller(), quick, NOTHING())
         with anyio.fail_after(5):
             assert await service.call(caller(), quick, NOTHING()) == 7
-            while service._places.borrowed_tokens:
+            while service._places.taken:
                 await anyio.sleep(0.001)
 
     anyio.run(run)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-import anyio
-from anyio import CapacityLimiter, to_thread
 from msgspec import Struct
 
-from ..errors import BusyError, TimeLimitError
 from ..federation import Federation
 from ..memory.api_keys import SCOPES, ApiKeys
 from ..memory.audit import AuditEntry
@@ -23,11 +18,12 @@ from ..memory.memory import Memory
 from ..operations import Operation, Progress
 from ..settings import Settings
 from ..telemetry import memory_span
-from .audited import AuditedCall, is_grave
+from .audited_call import AuditedCall, is_grave
 from .caller import Caller
 from .guard.authentication import Authentication
 from .guard.oauth import open_tokens
 from .metrics import Metrics
+from .pool import Pool
 from .tenants import Tenants
 
 if TYPE_CHECKING:
@@ -60,12 +56,16 @@ class Service:
         self.authentication = Authentication(
             self.keys, open_tokens(settings), is_local="://" not in settings.home
         )
-        self._places = CapacityLimiter(AT_ONCE)
-        self._heavy = CapacityLimiter(max(1, settings.serve_heavy))
+        self._places = Pool(
+            AT_ONCE,
+            waiting=WAITING,
+            seconds=settings.serve_timeout,
+            busy="calls wait for their turn",
+            retry_after=1,
+        )
+        self._heavy = _pool_of_long(max(1, settings.serve_heavy))
         # a client that reads slowly holds the place of its stream, and no other
-        self._streams = CapacityLimiter(STREAMS)
-        # of the places above; a thread that nobody waits for any more still has its own
-        self._threads = CapacityLimiter(float("inf"))
+        self._streams = _pool_of_long(STREAMS)
 
     async def call(
         self,
@@ -94,62 +94,20 @@ class Service:
         caller.check(operation, values)
         with self.metrics.operation(operation.name):
             work = partial(self._do, caller, operation, values, progress, is_noted)
-            return await self._call(operation, work)
-
-    async def _call(self, operation: Operation, do: Callable[[], Any]) -> Any:
-        limiter = self._limiter(operation)
-        seconds = self.settings.serve_timeout if limiter is self._places else LONG
-        place = await self._take_place(limiter, seconds)
-        loop = asyncio.get_running_loop()
-        # taken by the thread that begins, or by whoever no longer waits for it to begin
-        begun = Lock()
-
-        def work() -> Any:
-            if not begun.acquire(blocking=False):
-                return None
-            try:
-                return do()
-            finally:
-                loop.call_soon_threadsafe(limiter.release_on_behalf_of, place)
-
-        try:
-            with anyio.move_on_after(seconds):
-                return await to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=True)
-        finally:
-            if begun.acquire(blocking=False):
-                limiter.release_on_behalf_of(place)
-        raise TimeLimitError(
-            f"{operation.name} takes longer than {seconds:g} s",
-            remedy="ask for less; what it had begun to write is finished all the same "
-            "(the setting serve_timeout is the limit)",
-        )
+            return await self._pool_of(operation).run(operation.name, work)
 
     def close(self) -> None:
         """Close every memory that is open."""
+        for pool in (self._places, self._heavy, self._streams):
+            pool.close()
         self.tenants.close()
         self._grants.close()
         self.keys.close()
 
-    def _limiter(self, operation: Operation) -> CapacityLimiter:
+    def _pool_of(self, operation: Operation) -> Pool:
         if operation.carries == "out":
             return self._streams
         return self._heavy if operation.is_long or operation.carries else self._places
-
-    async def _take_place(self, limiter: CapacityLimiter, seconds: float) -> object:
-        """Wait for a place among those that work; one that may take minutes does not wait."""
-        place = object()
-        if limiter is not self._places:
-            try:
-                limiter.acquire_on_behalf_of_nowait(place)
-            except anyio.WouldBlock:
-                raise _busy("calls that take long are being done", HEAVY_RETRY) from None
-            return place
-        if limiter.statistics().tasks_waiting >= WAITING:
-            raise _busy("calls wait for their turn", 1)
-        with anyio.move_on_after(seconds):
-            await limiter.acquire_on_behalf_of(place)
-            return place
-        raise _busy("calls are being done", 1)
 
     def _do(
         self,
@@ -224,5 +182,12 @@ class Service:
         return Home(self.settings.home, key=self.settings.key or None)
 
 
-def _busy(what: str, seconds: int) -> BusyError:
-    return BusyError(f"too many {what}", remedy=f"try again in {seconds} s", retry_after=seconds)
+def _pool_of_long(places: int) -> Pool:
+    """Threads for what may take minutes, and does not wait."""
+    return Pool(
+        places,
+        waiting=0,
+        seconds=LONG,
+        busy="calls that take long are being done",
+        retry_after=HEAVY_RETRY,
+    )

@@ -34,14 +34,15 @@ class MemorySpan:
 
 @contextmanager
 def memory_span(method: str, tenant: str) -> Iterator[MemorySpan | None]:
-    """Make a span of a call; None for what the conventions have no name for.
+    """Make a span of a call; None for what the conventions have no name for, and where no program
+    has set up who is told.
 
     Args:
         method: as `Memory` calls it: "recall", "profile.set".
         tenant: the memory's name, which is the store's id.
     """
     operation = SPANS.get(method)
-    if operation is None:
+    if operation is None or isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
         yield None
         return
     attributes = {OPERATION_NAME: operation, STORE_ID: tenant}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
+import asyncio
 
-from anyio import move_on_after
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
@@ -47,19 +46,19 @@ class LimitedBody:
         self._limit = limit_of(scope["path"], settings)
         seconds = settings.serve_timeout
         self._seconds = seconds * UPLOAD_TIME if scope["path"] in UPLOADS else seconds
-        self._deadline = time.monotonic() + self._seconds
+        self._deadline = asyncio.get_running_loop().time() + self._seconds
         self._bytes = 0
         self._is_whole = False
         self._has_begun = False  # the answer
         self._is_refused = False
 
-    def check_length(self) -> None:
+    def check_length(self, headers: Headers) -> None:
         """Refuse a body that says that it is too large, before any of it is read.
 
         Raises:
             TooLargeError: it is.
         """
-        length = Headers(scope=self._scope).get("Content-Length", "0")
+        length = headers.get("Content-Length", "0")
         if not length.isdigit() or int(length) > self._limit:
             raise self._too_large()
 
@@ -69,10 +68,10 @@ class LimitedBody:
             return {"type": "http.disconnect"}
         if self._is_whole:
             return await self._receive()
-        message: Message | None = None
-        with move_on_after(max(0.0, self._deadline - time.monotonic())):
-            message = await self._receive()
-        if message is None:
+        try:
+            async with asyncio.timeout_at(self._deadline):
+                message = await self._receive()
+        except TimeoutError:
             slow = TimeLimitError(
                 f"the body did not arrive within {self._seconds:g} s", remedy="send it faster"
             )

@@ -83,7 +83,7 @@ class Guard:
         body = LimitedBody(scope, receive, self._secured(send, headers), self._settings)
         try:
             self._check_place(headers)
-            body.check_length()
+            body.check_length(headers)
             if self._is_preflight(scope["method"], headers):
                 await _preflight(scope, receive, body.send)
                 return

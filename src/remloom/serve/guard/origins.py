@@ -40,7 +40,7 @@ class Origins:
             MisdirectedError: names the option that allows it.
         """
         name = _host_of(host)
-        if is_loopback(name) or name in self._hosts or host.lower() in self._hosts:
+        if name in self._hosts or host.lower() in self._hosts or is_loopback(name):
             return
         raise MisdirectedError(
             f"this server is not known as {host!r:.200}",

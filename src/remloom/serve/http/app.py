@@ -26,11 +26,10 @@ from ..guard.middleware import Guard
 from ..idempotency import Replies
 from ..service import Service
 from ..workers import Workers
-from . import health, job_events, openapi, scrape, tool_list
+from . import health, job_events, metrics, openapi, tool_list
 from .endpoint import Endpoint
-from .observed import Observed
 from .problems import refusal, unexpected
-from .request_ids import RequestIds
+from .request_log import RequestLog
 
 __all__ = ["MakeGuard", "create_app"]
 
@@ -72,7 +71,7 @@ def create_app(
     app = Starlette(
         routes=[
             *health.routes(working),
-            *scrape.routes(working),
+            *metrics.routes(working),
             *session_routes.routes(working.authentication),
             *metadata_routes.routes(working.authentication),
             Route("/openapi.json", _describe),
@@ -82,11 +81,10 @@ def create_app(
             *doors,
         ],
         middleware=[
-            Middleware(RequestIds),
-            Middleware(Observed, working.metrics),
+            Middleware(RequestLog, working.metrics),
             Middleware(make_guard, working),
-            Middleware(GZipMiddleware, minimum_size=LEAST_ZIPPED, compresslevel=ZIP_LEVEL),
             Middleware(_Paths, [*operations, *doors]),
+            Middleware(_zipped),
         ],
         exception_handlers={HTTPException: _refuse, Exception: _fail},
         lifespan=lifespan,
@@ -156,10 +154,22 @@ class _Paths:
             for route in routes
             if isinstance(route, Route) and route.methods is None and "{" not in route.path
         }
+        self._zipped = {path: _zipped(app) for path, app in self._straight.items()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("raw_path") or b""
         if path.startswith(b"/v1/"):
             scope["path"] = path.decode("latin-1")
-        app = self._straight.get(scope["path"]) if scope["type"] == "http" else None
-        await (app or self._app)(scope, receive, send)
+        if scope["type"] == "http":
+            straight = self._zipped if _takes_gzip(scope) else self._straight
+            await straight.get(scope["path"], self._app)(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
+def _zipped(app: ASGIApp) -> ASGIApp:
+    return GZipMiddleware(app, minimum_size=LEAST_ZIPPED, compresslevel=ZIP_LEVEL)
+
+
+def _takes_gzip(scope: Scope) -> bool:
+    return any(name == b"accept-encoding" and b"gzip" in value for name, value in scope["headers"])

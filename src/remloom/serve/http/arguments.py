@@ -59,7 +59,7 @@ class Arguments:
         # operations of one path may call its parameters by other names
         given = zip(self._in_path, request.path_params.values(), strict=True)
         path = {name: _decoded(name, value) for name, value in given}
-        query = request.query_params.multi_items()
+        query = request.query_params.multi_items() if request.scope["query_string"] else []
         if self._in_query:
             return self.of_query(query, path)
         if self._takes_files and not _is_json(request):

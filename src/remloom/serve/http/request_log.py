@@ -1,8 +1,10 @@
-"""Each request as one line of a log and one count. Nothing of its content is in either."""
+"""Each request: its id, one line of a log, and one count. Nothing of its content is in them."""
 
 from __future__ import annotations
 
 import logging
+import re
+import secrets
 from time import perf_counter
 from typing import Any
 
@@ -11,17 +13,21 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..metrics import Metrics
 
-__all__ = ["LOGGER", "Observed", "log_as_json"]
+__all__ = ["LOGGER", "RequestLog", "log_as_json"]
 
 LOGGER = logging.getLogger("remloom.requests")
 _UNMATCHED = "(none)"
+_HEADER = b"x-request-id"
+# of a caller's own id; anything else could write lines into logs
+_SAFE_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 
 
-class Observed:
-    """ASGI middleware: logs and counts what was answered, also what never came to an end.
+class RequestLog:
+    """ASGI middleware: names, logs and counts requests, also what never came to an end.
 
-    It stands outside of the guard, so that what is refused is counted too. It reads what others
-    leave in the scope's state: `caller`, `request_id`, `operation`.
+    Each has the id that it came with, or a new one, which is sent back: `request_id` of the scope's
+    state. It stands outside of the guard, so that what is refused is counted too, and reads what
+    others leave in that state: `caller`, `operation`.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
@@ -34,6 +40,7 @@ class Observed:
             return
         began = perf_counter()
         state: dict[str, Any] = scope.setdefault("state", {})
+        state["request_id"] = request_id = _id_of(scope)
         # what a client that goes away, or an error that nobody caught, leaves behind
         status = 499
 
@@ -41,6 +48,10 @@ class Observed:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                message["headers"] = [
+                    *message.get("headers", ()),
+                    (_HEADER, request_id.encode()),
+                ]
             await send(message)
 
         try:
@@ -61,6 +72,12 @@ def log_as_json() -> None:
     LOGGER.handlers[:] = [handler]
     LOGGER.setLevel(logging.INFO)
     LOGGER.propagate = False
+
+
+def _id_of(scope: Scope) -> str:
+    """The id that a request came with, if it is one, or a new one."""
+    given = next((value for name, value in scope["headers"] if name == _HEADER), b"").strip()
+    return given.decode() if _SAFE_ID.fullmatch(given) else secrets.token_hex(16)
 
 
 def _route_of(scope: Scope) -> str:

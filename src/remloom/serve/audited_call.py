@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -36,12 +36,13 @@ class AuditedCall:
     def entry(self, value: Any = None, error: BaseException | None = None) -> AuditEntry:
         """Say how it ended: with a value, or an error."""
         given = [getattr(self._values, name) for name in self._values.__struct_fields__]
-        ids = dict.fromkeys(islice(_ids([*given, value]), MOST_RECORDS))
+        ids: dict[str, None] = {}
+        _add_ids(ids, [*given, value])
         return AuditEntry(
             at=datetime.now(UTC),
             key_id=self._caller.key_id,
             operation=self._operation.name,
-            records=tuple(ids),
+            records=tuple(islice(ids, MOST_RECORDS)),
             outcome="done" if error is None else type(error).__name__,
             ms=round((time.perf_counter() - self._begun) * 1000, 2),
         )
@@ -57,21 +58,30 @@ def is_grave(operation: Operation) -> bool:
     )
 
 
-def _ids(value: Any) -> Iterator[str]:
-    """Find the ids of records in a value. A text that is none is content, and stays out."""
+def _add_ids(found: dict[str, None], value: Any) -> None:
+    """Add the ids of records in a value, until there are enough. A text that is none is content,
+    and stays out."""
     if isinstance(value, str):
         if len(value) == _ID_LENGTH and _ID.fullmatch(value):
-            yield value
+            found[value] = None
     elif isinstance(value, list | tuple):
         # of a vector, which is long, one number tells that there are none
-        if not (value and isinstance(value[0], float)):
-            for item in value:
-                yield from _ids(item)
+        if value and isinstance(value[0], float):
+            return
+        for item in value:
+            if len(found) >= MOST_RECORDS:
+                return
+            _add_ids(found, item)
     elif isinstance(value, Struct):
-        id = getattr(value, "id", None)
-        if id is not None:
-            yield from _ids(id)
-        # a hit has its record, whose id it gives as its own, lists of hits their hits
-        for name in _HOLDERS:
-            if name in value.__struct_fields__ and not (name == "record" and id is not None):
-                yield from _ids(getattr(value, name))
+        for name in _holders_of(type(value)):
+            _add_ids(found, getattr(value, name))
+
+
+@cache
+def _holders_of(kind: type[Struct]) -> tuple[str, ...]:
+    """Name what has the ids of a value of this type. A hit gives its record's as its own, lists of
+    hits have their hits."""
+    names = [name for name in _HOLDERS if name in kind.__struct_fields__]
+    if not hasattr(kind, "id"):
+        return tuple(names)
+    return ("id", *(name for name in names if name != "record"))
