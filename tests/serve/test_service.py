@@ -28,11 +28,22 @@ def caller(*scopes, tenant="acme", of_home=False):
     return Caller(key_id="k", tenant=tenant, scopes=frozenset(scopes or SCOPES), of_home=of_home)
 
 
+def serving(home, **settings):
+    for tenant in ("acme", "other"):
+        Home(home).create(tenant)
+    return Service(Settings(home=str(home), embedder="none", **settings))
+
+
 @pytest.fixture
 def service(tmp_path):
-    for tenant in ("acme", "other"):
-        Home(tmp_path).create(tenant)
-    made = Service(Settings(home=str(tmp_path), embedder="none", serve_timeout=0.3))
+    made = serving(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def impatient(tmp_path):
+    made = serving(tmp_path, serve_timeout=0.3)
     yield made
     made.close()
 
@@ -97,7 +108,7 @@ def test_keys_of_one_tenant_are_all_that_its_key_sees(service):
     assert len(call(service, every, TABLE["list_keys"])) == 1
 
 
-def test_a_call_that_takes_too_long_is_answered_and_finished(service):
+def test_a_call_that_takes_too_long_is_answered_and_finished(impatient):
     go, done = threading.Event(), threading.Event()
 
     def slow():
@@ -105,7 +116,7 @@ def test_a_call_that_takes_too_long_is_answered_and_finished(service):
         done.set()
 
     with pytest.raises(TimeLimitError, match="longer than"):
-        call(service, caller(), operation(slow))
+        call(impatient, caller(), operation(slow))
     go.set()
     assert done.wait(5)
 
@@ -129,7 +140,7 @@ def test_heavy_calls_beyond_the_limit_are_told_to_come_back(service):
     anyio.run(run)
 
 
-def test_those_who_read_a_stream_slowly_stand_in_nobodys_way(service):
+def test_those_who_read_a_stream_slowly_stand_in_nobodys_way(impatient):
     read = threading.Event()
     slow = operation(lambda *_: read.wait(5), carries="out")
     quick = operation(lambda *_: "done")
@@ -138,12 +149,12 @@ def test_those_who_read_a_stream_slowly_stand_in_nobodys_way(service):
     async def run():
         async with anyio.create_task_group() as group:
             for _ in range(STREAMS):
-                group.start_soon(service.call, caller(), slow, NOTHING())
+                group.start_soon(impatient.call, caller(), slow, NOTHING())
             await anyio.sleep(0.05)
             with pytest.raises(BusyError):
-                await service.call(caller(), slow, NOTHING())
+                await impatient.call(caller(), slow, NOTHING())
             for other in (quick, long):
-                assert await service.call(caller(tenant="other"), other, NOTHING()) == "done"
+                assert await impatient.call(caller(tenant="other"), other, NOTHING()) == "done"
             # a stream may take longer than other calls
             await anyio.sleep(0.4)
             read.set()
