@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextvars import copy_context
@@ -14,6 +15,8 @@ from typing import Any, TypeAlias, TypeVar
 from ..errors import BusyError, TimeLimitError
 
 __all__ = ["Pool"]
+
+PATIENCE = 5.0  # seconds to wait for threads that end
 
 _T = TypeVar("_T")
 _Call: TypeAlias = tuple[Future[_T], Callable[[], _T]]
@@ -39,7 +42,8 @@ class Pool:
         self._seconds = seconds
         self._busy, self._retry_after = busy, retry_after
         self._lock = Lock()
-        self._taken = self._threads = 0
+        self._taken = 0
+        self._threads: list[Thread] = []
         self._calls: SimpleQueue[_Call[Any] | None] = SimpleQueue()
 
     @property
@@ -73,19 +77,23 @@ class Pool:
         )
 
     def close(self) -> None:
-        """End the threads, each after what it is doing."""
-        for _ in range(self._threads):
+        """End the threads, each after what it is doing; one that hangs is left behind."""
+        for _ in self._threads:
             self._calls.put(None)
+        deadline = time.monotonic() + PATIENCE
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
 
     def _begin(self, work: Callable[[], _T]) -> Future[_T]:
         with self._lock:
             if self._taken >= self._most:
                 raise self._no_place()
             self._taken += 1
-            if self._threads < min(self._taken, self._places):
-                self._threads += 1
-                # a call that never ends does not keep the process from ending
-                Thread(target=self._work, name="remloom-call", daemon=True).start()
+            if len(self._threads) < min(self._taken, self._places):
+                # a call that hangs does not keep the process from ending
+                thread = Thread(target=self._work, name="remloom-call", daemon=True)
+                self._threads.append(thread)
+                thread.start()
         future: Future[_T] = Future()
         future.add_done_callback(self._leave)
         self._calls.put((future, partial(copy_context().run, work)))

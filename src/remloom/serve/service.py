@@ -98,9 +98,10 @@ class Service:
 
     def close(self) -> None:
         """Close every memory that is open."""
+        # it waits for what is being done in them
+        self.tenants.close()
         for pool in (self._places, self._heavy, self._streams):
             pool.close()
-        self.tenants.close()
         self._grants.close()
         self.keys.close()
 
