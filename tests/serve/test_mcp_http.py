@@ -162,7 +162,7 @@ def test_nothing_is_announced_that_is_not_told(client):
 
 
 def test_the_log_of_requests_says_which_tool_was_called(client, caplog):
-    from remloom.serve.http.observed import LOGGER
+    from remloom.serve.http.request_log import LOGGER
 
     caplog.set_level("INFO", LOGGER.name)
     LOGGER.propagate = True
