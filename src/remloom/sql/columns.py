@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from msgspec import Struct
+import msgspec
+from msgspec import UNSET, Struct
 
 from ..model import Entity, Field, Kind, Moment, Resource, Row, SchemaDefinition
 from .values import Column, FieldColumn, Json, Type
@@ -78,6 +79,13 @@ class Table(Struct, frozen=True):
     # that a predicate may name; JSON fields take paths below them too
     fields: tuple[str, ...]
     own: Mapping[str, Field] = {}  # fields of a registered schema
+    renamed: Mapping[str, str] = {}  # earlier names of these
+
+    @property
+    def named(self) -> Mapping[str, Column | Json]:
+        """The columns by every name that they have or had."""
+        earlier = {name: self.columns[now] for name, now in self.renamed.items()}
+        return {**earlier, **self.columns} if earlier else self.columns
 
     @property
     def is_registered(self) -> bool:
@@ -100,21 +108,39 @@ def _built_in(schema: str) -> Table:
 
 def _registered(definition: SchemaDefinition) -> Table:
     of_all = _fields(Row)
-    own = {name: _field_column(name, field) for name, field in definition.base_fields.items()}
+    own = {name: _field_column(name, definition) for name in definition.base_fields}
     columns: dict[str, Column | Json] = {name: column(name) for name in _FIRST}
     columns |= own
     columns |= {name: column(name) for name in (*of_all, *_OTHERS) if name not in columns}
-    return Table(definition.schema_name, columns, (*of_all, *own), definition.base_fields)
+    renamed = {name: now for name, now in definition.renamed.items() if now in own}
+    return Table(definition.schema_name, columns, (*of_all, *own), definition.base_fields, renamed)
 
 
 def _fields(kind: type[Struct]) -> list[str]:
     return [name for name in kind.__struct_fields__ if name not in _JOINED | _HIDDEN]
 
 
-def _field_column(name: str, field: Field) -> Column | Json:
+def _field_column(name: str, definition: SchemaDefinition) -> Column | Json:
+    field = definition.base_fields[name]
+    is_mixed = definition.rows_since < definition.version
+    earlier = [before for before, now in definition.renamed.items() if now == name and is_mixed]
     if field.list or field.kind == "json":
-        return Json("fields", (name,))
-    return Column(name, _TYPES[field.kind], FieldColumn(("fields", name), field.kind))
+        return Json("fields", (name,), tuple(earlier))
+    default = None if field.default is UNSET or field.default is None else field.default
+    place = FieldColumn(
+        ("fields", name),
+        field.kind,
+        tuple(("fields", before) for before in earlier),
+        is_mixed,
+        _stored_default(default),
+    )
+    return Column(name, _TYPES[field.kind], place)
+
+
+def _stored_default(default: Any) -> str | int | float | None:
+    """A default as rows have it: JSON has no times and decimals."""
+    plain: str | int | float | None = msgspec.to_builtins(default)
+    return plain
 
 
 def column(name: str) -> Column:

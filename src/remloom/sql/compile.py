@@ -116,7 +116,7 @@ class _SelectReader:
         self._table, alias = self._read_table(tokens)
         self._schema = self._table.name
         self._columns = self._table.columns
-        self._read = ExpressionReader(sql, tokens, self._columns, alias)
+        self._read = ExpressionReader(sql, tokens, self._table.named, alias)
 
     def read_select(self) -> Select:
         tree, read = self._tree, self._read

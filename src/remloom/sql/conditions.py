@@ -82,7 +82,9 @@ class Conditions:
         has_quote = any(char in name for char in "\"'\\")
         if not name or has_quote or not storable(name):
             raise InvalidInputError(f"{name!r} is not a field name")
-        if (own := name.removeprefix("fields.")) in self.table.own:
+        own = name.removeprefix("fields.")
+        own = self.table.renamed.get(own, own)
+        if own in self.table.own:
             return own
         root = name.partition(".")[0]
         if name in self._fields or (root in OBJECTS and root in self._fields):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ..errors import InvalidInputError, SqlGuardError
 from .coercion import describe, literal
@@ -90,7 +91,7 @@ def has_key(value: Expression, key: Value) -> Expression:
         return contains(value, key)
     if isinstance(value, Column | Json) and value.type == "json":
         parent = _as_path(value)
-        child = Json(parent.column, (*parent.steps, str(key.value)))
+        child = replace(parent, steps=(*parent.steps, str(key.value)))
         return IsNull(child, negated=True)
     raise InvalidInputError(f"{describe(value)} holds no JSON", remedy="metadata ? 'page'")
 
@@ -120,7 +121,7 @@ def _contains_json(value: Expression, document: Any) -> Expression:
         parent = _as_path(target) if isinstance(target, Column) else target
         if isinstance(part, dict) and isinstance(parent, Json):
             for key, inner in part.items():
-                child = Json(parent.column, (*parent.steps, key))
+                child = replace(parent, steps=(*parent.steps, key))
                 waiting.append((child, inner))
         elif isinstance(part, list):
             parts += [_contains_element(target, element) for element in part]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
 from ..errors import InvalidInputError, SqlGuardError
 from .coercion import describe
 from .columns import is_json
@@ -89,4 +91,4 @@ def extend_path(value: Expression, steps: Steps) -> Json:
         raise SqlGuardError(f"{describe(value)} holds no JSON", remedy="metadata ->> 'page'")
     if len(value.steps) + len(steps) > _MAX_DEPTH:
         raise SqlGuardError(f"a place in JSON may be {_MAX_DEPTH} keys deep")
-    return Json(value.column, value.steps + steps)
+    return replace(value, steps=value.steps + steps)

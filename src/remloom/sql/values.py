@@ -32,6 +32,10 @@ class FieldColumn(Struct, frozen=True):
 
     path: tuple[str, ...]  # within the record: ("fields", "total")
     kind: Kind
+    # where rows that nobody migrated yet may have it; they may have it in another kind, too
+    earlier: tuple[tuple[str, ...], ...] = ()
+    is_mixed: bool = False  # there may be such rows
+    default: str | int | float | None = None  # of rows that do not have it, as it is stored
 
 
 class Column(Struct, frozen=True):
@@ -48,6 +52,8 @@ class Json(Struct, frozen=True):
     column: str
     # keys of objects, positions in lists (from 0; from the end if negative)
     steps: tuple[str | int, ...]
+    # other names of the first step: those that rows have which nobody migrated yet
+    earlier: tuple[str, ...] = ()
     type: ClassVar[Type] = "json"
 
 

@@ -95,8 +95,10 @@ class PostgresSql:
             raise InvalidInputError("content is indexed as text already", remedy="use search_text")
         if path in _OWN_COLUMNS:
             return
-        digest = sha256(f"{schema}.{path}".encode()).hexdigest()[:16]
         expression = indexed_value(compiler.value(field)).replace("r.body", "body")
+        # a field may be another column in a later version of its schema, and in that of others
+        own = expression if path in compiler.table.own else ""
+        digest = sha256(f"{schema}.{path}{own}".encode()).hexdigest()[:16]
         sql = SQL.fill(
             "create_field_index", name=f"user_{digest}", expression=expression, schema=schema
         )

@@ -149,8 +149,10 @@ def _path_of(value: Column | Json) -> str:
 def _field(field: FieldColumn) -> str:
     """A field of a row as what is computed with; NULL where it is of another kind. An index may
     have it: nothing in it depends on a setting."""
-    json, text = _json_at(field.path), _field_text(field)
+    json, text = _field_json(field), _field_text(field)
     match field.kind:
+        case "integer" if field.is_mixed:
+            return f"remloom.number_of({text})::bigint"
         case "integer":
             return f"(CASE WHEN jsonb_typeof({json}) = 'number' THEN ({text})::bigint END)"
         case "float" | "decimal":
@@ -164,7 +166,17 @@ def _field(field: FieldColumn) -> str:
 
 def _field_text(field: FieldColumn) -> str:
     """A field of a row as it is stored."""
-    return f"({_json_at(field.path)} #>> '{{}}'){_C}"
+    return f"({_field_json(field)} #>> '{{}}'){_C}"
+
+
+def _field_json(field: FieldColumn) -> str:
+    places = [_json_at(path) for path in (field.path, *field.earlier)]
+    if field.default is not None:
+        default = msgspec.json.encode(field.default).decode()
+        # as JSON may write them: a driver takes a percent sign for a mark
+        default = default.replace("%", "\\u0025").replace("'", "\\u0027")
+        places.append(f"'{default}'::jsonb")
+    return places[0] if len(places) == 1 else f"coalesce({', '.join(places)})"
 
 
 def _micros(text: str) -> str:
@@ -271,6 +283,9 @@ class PostgresWriter(Writer):
         if not steps:
             return json_value(column)
         path = (column, *steps)
+        if isinstance(value, Json) and value.earlier:
+            places = [_json_at((column, str(name))) for name in (steps[0], *value.earlier)]
+            return _step_into(f"coalesce({', '.join(places)})", self._bind_steps(steps[1:]))
         if all(map(is_plain_step, path)):
             return _json_at(path)
         return _step_into("r.body", self._bind_steps(path))

@@ -96,7 +96,9 @@ class SqliteSql:
         # Few records share a name: the time behind it costs no order by name, and the latest of a
         # range of names are found in the index alone.
         columns = f"{expression}, updated" if path == "name" else expression
-        digest = sha256(f"{schema}.{path}".encode()).hexdigest()[:16]
+        # a field may be another column in a later version of its schema
+        own = expression if path in compiler.table.own else ""
+        digest = sha256(f"{schema}.{path}{own}".encode()).hexdigest()[:16]
         entry = Entry(INDEXES, f"{schema}.{path}", b"{}")
 
         def define(cursor: apsw.Cursor) -> None:

@@ -65,6 +65,8 @@ _JOINED = {
     ),
 }
 _NUMBERS = "('integer', 'real')"
+# of fields whose rows may still have another kind
+_CASTS = {"string": "TEXT", "enum": "TEXT", "integer": "INTEGER"}
 _BOOLEANS = "('true', 'false')"
 _MAX_NATIVE_LIKE = 50  # characters of a pattern that SQLite's own LIKE is given
 _MAX_KEY = 1_000  # characters of a long text by which rows are ordered
@@ -88,6 +90,8 @@ def stored_value(schema: str, value: Column | Json) -> str:
     if value.type == "json":
         # no field's name has a quote (see `Conditions.field`)
         column, steps = _column_and_steps(value)
+        if isinstance(value, Json) and value.earlier:
+            return f"{_renamed_json(value)} ->> '{json_path(steps[1:])}'"
         return f"r.body ->> '{json_path([column, *steps])}'"
     assert isinstance(value, Column)  # noqa: S101 - what is not JSON is a column
     return SqliteWriter(schema).column(value)
@@ -148,14 +152,17 @@ class SqliteWriter(Writer):
     def _source(self, value: Expression) -> tuple[str, str]:
         """The JSON that a value is in, and the path to it, as SQL."""
         column, steps = _column_and_steps(value)
+        if isinstance(value, Json) and value.earlier:
+            return _renamed_json(value), self._path(steps[1:])
         is_joined = column in _JOINED
         path = steps if is_joined else (column, *steps)
-        # An index knows a path only as it is written.
+        return (_JOINED[column] if is_joined else "r.body"), self._path(path)
+
+    def _path(self, path: Sequence[str | int]) -> str:
+        """A path as SQL: an index knows it only as it is written."""
         if all(map(is_plain_step, path)):
-            path_sql = f"'{json_path(path)}'"
-        else:
-            path_sql = self.bind(json_path(path), "text")
-        return (_JOINED[column] if is_joined else "r.body"), path_sql
+            return f"'{json_path(path)}'"
+        return self.bind(json_path(path), "text")
 
     def json(self, value: Expression) -> str:
         if not isinstance(value, Json | Column):
@@ -508,20 +515,36 @@ class SqliteWriter(Writer):
         return written
 
 
+def _renamed_json(value: Json) -> str:
+    """The JSON of a field of a row that had other names."""
+    names = (value.steps[0], *value.earlier)
+    places = [f"r.body -> '{json_path([value.column, name])}'" for name in names]
+    return f"json(coalesce({', '.join(places)}))"
+
+
 def _field(field: FieldColumn) -> str:
     """A field of a row as what is computed with; NULL where it is of another kind."""
     text = _text(field)
-    if field.kind in ("date", "datetime"):
+    if field.kind == "date":
+        return f"(unixepoch(substr({text}, 1, 10)) * 1000000)"
+    if field.kind == "datetime":
         seconds = f"unixepoch(substr({text}, 1, 19))"
         return f"({seconds} * 1000000 + CAST(substr({text}, 21, 6) AS INTEGER))"
     if field.kind in ("decimal", "float"):
         return f"CAST({text} AS REAL)"
+    if field.is_mixed and field.kind in _CASTS:
+        return f"CAST({text} AS {_CASTS[field.kind]})"
     return text
 
 
 def _text(field: FieldColumn) -> str:
     """A field of a row as it is stored."""
-    return f"r.body ->> '{json_path(field.path)}'"
+    places = [f"r.body ->> '{json_path(path)}'" for path in (field.path, *field.earlier)]
+    if isinstance(field.default, str):
+        places.append("'" + field.default.replace("'", "''") + "'")
+    elif field.default is not None:
+        places.append(repr(+field.default))
+    return places[0] if len(places) == 1 else f"coalesce({', '.join(places)})"
 
 
 def _column_and_steps(value: Expression) -> tuple[str, tuple[str | int, ...]]:

@@ -350,6 +350,49 @@ class Rows(Opened):
         assert found(crm, Eq("region", "EU")) == ["order-2"]
         assert selected(crm, "SELECT region FROM orders WHERE order_id = 1").rows == [(None,)]
 
+    def test_rows_of_an_earlier_version_are_found_by_the_names_of_today(self, crm: Store) -> None:
+        put(crm, *_three_orders())
+        kept = {
+            name: field
+            for name, field in ORDERS.base_fields.items()
+            if name not in ("total", "tags", "placed_at", "due")
+        }
+        came = {
+            "amount": Field(kind="decimal"),
+            "labels": Field(list=True),
+            "ordered_at": Field(kind="datetime"),
+            "due": Field(),
+            "region": Field(default="it's 5%"),
+            "rank": Field(kind="integer", default=7),
+        }
+        later = replace(
+            ORDERS,
+            version=2,
+            base_fields=kept | came,
+            renamed={"total": "amount", "tags": "labels", "placed_at": "ordered_at"},
+        )
+        store = crm
+        store.kv.put(definition_entries(later, 9, earlier=ORDERS))
+        put(store, order(4, amount=50, labels=["b"], region="EU", rank=1))
+        assert found(store, Gt("amount", 20)) == ["order-3", "order-4"]
+        assert found(store, Gt("total", 20)) == ["order-3", "order-4"]
+        assert found(store, Contains("labels", "b")) == ["order-2", "order-3", "order-4"]
+        assert found(store, Eq("region", "it's 5%")) == ["order-1", "order-2", "order-3"]
+        assert found(store, Eq("rank", 7)) == ["order-1", "order-2", "order-3"]
+        assert found(store, Eq("due", "2025-01-02")) == ["order-2"]
+        assert found(store, Gt("ordered_at", T0)) == ["order-2", "order-3"]
+        for statement, rows in (
+            ("SELECT sum(total) FROM orders WHERE amount < 60", [(70.0,)]),
+            ("SELECT region, count(*) FROM orders GROUP BY region", [("EU", 1), ("it's 5%", 3)]),
+            ("SELECT labels FROM orders WHERE order_id = 3", [('["b","c"]',)]),
+            ("SELECT due FROM orders WHERE order_id = 1", [("2025-01-01",)]),
+        ):
+            assert sorted(selected(store, statement).rows) == rows
+        assert "total" not in selected(store, "SELECT * FROM orders").columns
+        for name in ("amount", "labels", "rank"):
+            store.sql.create_index("orders", name)
+        assert found(store, Gt("amount", 20)) == ["order-3", "order-4"]
+
     def test_a_damaged_definition_is_told(self, crm: Store) -> None:
         crm.kv.put([Entry("schemas", "orders", b'{"schema_name": 5}'), Entry("schemas", "@", b"9")])
         with pytest.raises(Exception, match="orders"):
