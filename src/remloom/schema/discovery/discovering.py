@@ -20,7 +20,7 @@ from .foreign_keys import Contains, find_foreign_keys
 from .keys import KeyProposal, propose_key, propose_pair
 from .link_tables import find_links
 from .names import NameProposal, propose_name
-from .questions import ask_of_edges, ask_of_table
+from .questions import ask_of_edges, ask_of_entities, ask_of_table
 from .schema_names import entity_types, name_schemas
 from .watermarks import find_watermark
 from .words import snake, split_name
@@ -134,6 +134,7 @@ def propose(
         )
         left_out += chosen.left_out
         questions += ask_of_table(planned[-1], keys.get(name), proposed)
+        questions += ask_of_entities(table, planned[-1], edges)
     if found:
         questions += [*ask_of_edges(edges), *found.questions]
     return Plan(

@@ -107,7 +107,7 @@ def find_foreign_keys(
     edges: list[PlannedEdge] = []
     questions: list[Question] = []
     for table in tables.values():
-        declared = [_declared(table, foreign) for foreign in table.table.foreign_keys]
+        declared = [finder.declared(table, foreign) for foreign in table.table.foreign_keys]
         edges += declared
         taken = {
             column.lower() for edge in declared if len(edge.columns) == 1 for column in edge.columns
@@ -150,6 +150,25 @@ class _Finder:
         best = held[0]
         doubts = [each for each in held[1:] if _rank(best)[0] - _rank(each)[0] < 0.03]
         return [_edge(best)], [_which(best, doubts)] if doubts else []
+
+    def declared(self, table: TableFacts, foreign: ForeignKey) -> PlannedEdge:
+        """The edge that a declared foreign key is. Not every database keeps its promise."""
+        said = "a foreign key that is declared"
+        target = self._tables.get(foreign.target)
+        if target is not None and len(foreign.columns) == 1 and foreign.target_columns:
+            column = table.column_of(foreign.columns[0])
+            key = target.column_of(foreign.target_columns[0])
+            included, _ = self._included(column, target, key)
+            if included is not None and included < 1:
+                said += f"; {1 - included:.1%} of the values seen are nowhere there"
+        return PlannedEdge(
+            table=table.name,
+            columns=foreign.columns,
+            target=foreign.target,
+            target_columns=foreign.target_columns,
+            declared=True,
+            evidence=said,
+        )
 
     def _named(self, table: TableFacts, column: ColumnFacts) -> Iterator[Candidate]:
         """What a column might lead to, by its name."""
@@ -257,17 +276,6 @@ def _edge(found: Candidate) -> PlannedEdge:
         target_columns=(found.key.name,),
         confidence=round(found.confidence, 2),
         evidence=found.evidence,
-    )
-
-
-def _declared(table: TableFacts, foreign: ForeignKey) -> PlannedEdge:
-    return PlannedEdge(
-        table=table.name,
-        columns=foreign.columns,
-        target=foreign.target,
-        target_columns=foreign.target_columns,
-        declared=True,
-        evidence="a foreign key that is declared",
     )
 
 

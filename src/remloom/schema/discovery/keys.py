@@ -89,7 +89,7 @@ def _rate(
     elif column.is_identifier:
         score = 0.25 + 0.4 * own
         # customer_type_id of customer_demographics
-        score += 0.1 if column.content[:1] == facts.words[:1] else 0.0
+        score += 0.15 if column.content[:1] == facts.words[:1] else 0.0
     elif own == 1.0:
         score = 0.3
     score += 0.2 if position == 0 else 0.0

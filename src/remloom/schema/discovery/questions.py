@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..planned import PlannedEdge, PlannedTable, Question
+from .facts import TableFacts
 from .keys import KeyProposal
 from .names import NameProposal
 
-__all__ = ["ask_of_edges", "ask_of_table"]
+__all__ = ["ask_of_edges", "ask_of_entities", "ask_of_table"]
+
+# what is often a thing of its own, though no table has it
+_THINGS = frozenset((
+    "city", "country", "region", "department", "category", "brand", "company", "genre", "artist",
+    "team", "manufacturer", "vendor", "supplier", "industry", "school", "university", "author",
+    "publisher", "project", "campaign", "language", "nationality",
+))  # fmt: skip
+_FEWEST_ROWS = 20
+_MOST_THINGS = 10_000
 
 _SURE = 0.8
 _SURE_OF_NAME = 0.6
@@ -69,3 +79,26 @@ def ask_of_table(
             question="Does it change whenever a row is written?",
             proposal="yes: only rows with newer ones are read again",
         )
+
+
+def ask_of_entities(
+    facts: TableFacts, table: PlannedTable, edges: Iterable[PlannedEdge]
+) -> Iterator[Question]:
+    """Ask of columns of text whose repeated values may be things that rows lead to."""
+    leading = {column for edge in edges if edge.table == table.table for column in edge.columns}
+    for field in table.fields:
+        column = facts.column_of(field.column)
+        is_plain = field.field.kind == "string" and not field.field.personal
+        if not is_plain or field.column in (*table.key, *table.name, *leading):
+            continue
+        distinct = column.profile.distinct
+        repeats = column.filled >= _FEWEST_ROWS and 2 * distinct <= column.filled
+        if column.words[-1] in _THINGS and repeats and 1 < distinct <= _MOST_THINGS:
+            thing = column.words[-1]
+            yield Question(
+                table=table.table,
+                columns=(field.column,),
+                question=f"Is each {thing} a thing that rows lead to?",
+                proposal=f'no; it is if "{table.table}.{field.column}" is mapped to "{thing}"',
+                evidence=f"{distinct:,} different ones in {column.filled:,} rows seen",
+            )
