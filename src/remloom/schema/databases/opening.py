@@ -71,6 +71,12 @@ def _mongodb(address: Address) -> Database:
     return MongoDatabase(address)
 
 
+def _snowflake(address: Address) -> Database:
+    from .snowflake import SnowflakeDatabase
+
+    return SnowflakeDatabase(address)
+
+
 # by kind of database; each brings its libraries in when it is called
 _OPENERS: Mapping[str, Callable[[Address], Database]] = {
     "sqlite": _sqlite,
@@ -79,4 +85,5 @@ _OPENERS: Mapping[str, Callable[[Address], Database]] = {
     "duckdb": _duckdb,
     "files": _files,
     "mongodb": _mongodb,
+    "snowflake": _snowflake,
 }

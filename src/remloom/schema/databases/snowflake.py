@@ -1,0 +1,210 @@
+"""Databases in Snowflake."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, ClassVar
+
+from ...errors import MissingExtraError, SourceError
+from .addresses import Address
+from .contract import Column, ForeignKey, Table
+from .kinds import read_type
+from .sql_database import SECONDS, Sample, SqlDatabase
+
+__all__ = ["SnowflakeDatabase"]
+
+_CONNECTING = 30  # seconds
+_SETTINGS = (
+    "ALTER SESSION SET TIMEZONE = 'UTC'",
+    f"ALTER SESSION SET STATEMENT_TIMEOUT_IN_SECONDS = {SECONDS}",
+)
+_RELATIONS = """
+    SELECT table_schema, table_name, table_type, row_count, comment
+    FROM information_schema.tables WHERE table_schema <> 'INFORMATION_SCHEMA'
+"""
+_COLUMNS = """
+    SELECT table_schema, table_name, column_name, data_type, numeric_precision, numeric_scale,
+        is_nullable, comment
+    FROM information_schema.columns WHERE table_schema <> 'INFORMATION_SCHEMA'
+    ORDER BY table_schema, table_name, ordinal_position
+"""
+_Place = tuple[str, str]  # schema and table
+
+
+class SnowflakeDatabase(SqlDatabase):
+    """A database in Snowflake. See `contract.Database`.
+
+    The URL is `snowflake://user@account/database/schema?warehouse=W&role=R`; tables of the other
+    schemas are "SALES.ORDERS". Keys are those that were declared: Snowflake does not enforce them.
+
+    Raises:
+        MissingExtraError: its connector is not installed.
+        SourceError: it cannot be connected to, or the URL names no database.
+    """
+
+    kind: ClassVar[str] = "snowflake"
+    _placeholder: ClassVar[str] = "%s"
+    # columns are stored apart: looking at one is cheap
+    _scanned: ClassVar[int | None] = 100_000_000
+    _compares_tuples: ClassVar[bool] = False
+
+    def __init__(self, address: Address) -> None:
+        super().__init__(address)
+        try:
+            import snowflake.connector as connector
+        except ImportError:
+            raise MissingExtraError("reading Snowflake", "snowflake") from None
+        self._error = connector.errors.Error
+        parts = address.parts()
+        database, _, schema = parts["database"].partition("/")
+        if not database:
+            raise SourceError(
+                f"{self.address} names no database",
+                uri=self.address,
+                remedy="write it as snowflake://user@account/database/schema?warehouse=NAME",
+            )
+        with self._translated():
+            self._connection = connector.connect(
+                account=parts["host"],
+                user=parts["user"],
+                password=address.password or None,
+                database=database,
+                schema=schema or "PUBLIC",
+                login_timeout=_CONNECTING,
+                # what the connector would tell its maker of each session
+                session_parameters={"CLIENT_TELEMETRY_ENABLED": False},
+                **parts["options"],
+                **address.secrets,
+            )
+        self._default = (schema or "PUBLIC").upper()
+        for setting in _SETTINGS:
+            with suppress(self._error):
+                self._run(setting, ())
+
+    def close(self) -> None:
+        """Close the session."""
+        self._connection.close()
+
+    def _errors(self) -> tuple[type[Exception], ...]:
+        return (self._error,)
+
+    def _run(self, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+        with self._connection.cursor() as cursor:
+            cursor.execute(sql, tuple(parameters))
+            return list(cursor.fetchall())
+
+    def _begin(self) -> None:
+        # every statement of a transaction sees what was committed before it, not before the first
+        self._run("BEGIN", ())
+
+    def _end(self) -> None:
+        self._run("ROLLBACK", ())
+
+    def _quote(self, name: str) -> str:
+        return super()._quote(name).replace("%", "%%")
+
+    def _describe(self) -> list[Table]:
+        columns: dict[_Place, list[tuple[Any, ...]]] = {}
+        for schema, table, *column in self._read(_COLUMNS):
+            columns.setdefault((schema, table), []).append(tuple(column))
+        relations = self._read(_RELATIONS)
+        self._places = {
+            self._name((schema, table)): (schema, table) for schema, table, *_ in relations
+        }
+        keys, unique = self._shown("PRIMARY KEYS"), self._shown("UNIQUE KEYS")
+        foreign = self._foreign_keys()
+        described = []
+        for schema, table, type_, rows, comment in relations:
+            place = (schema, table)
+            key = next(iter(keys.get(place, {}).values()), ())
+            links = foreign.get(place, ())
+            in_keys = {*key, *(column for one in links for column in one.columns)}
+            is_view = "VIEW" in type_
+            described.append(
+                Table(
+                    name=self._name(place),
+                    columns=tuple(
+                        _column(one, one[0] in in_keys) for one in columns.get(place, ())
+                    ),
+                    primary_key=key,
+                    unique=tuple(unique.get(place, {}).values()),
+                    foreign_keys=tuple(links),
+                    indexed=(key,) if key else (),
+                    rows=None if is_view else rows,
+                    is_view=is_view,
+                    comment=comment or "",
+                )
+            )
+        return described
+
+    def _name(self, place: _Place) -> str:
+        return place[1] if place[0] == self._default else ".".join(place)
+
+    def _shown(self, what: str) -> dict[_Place, dict[str, tuple[str, ...]]]:
+        """The columns of constraints by table and name, as SHOW tells them."""
+        found: dict[_Place, dict[str, tuple[str, ...]]] = {}
+        for row in sorted(self._show(what), key=_sequence):
+            of = found.setdefault((row["schema_name"], row["table_name"]), {})
+            name = row["constraint_name"]
+            of[name] = (*of.get(name, ()), row["column_name"])
+        return found
+
+    def _foreign_keys(self) -> dict[_Place, list[ForeignKey]]:
+        found: dict[tuple[_Place, str, _Place], list[tuple[str, str]]] = {}
+        for row in sorted(self._show("IMPORTED KEYS"), key=_sequence):
+            place = (row["fk_schema_name"], row["fk_table_name"])
+            target = (row["pk_schema_name"], row["pk_table_name"])
+            # a target that cannot be seen has no name
+            if all((*place, *target)) and self._name(target) in self._places:
+                pair = (row["fk_column_name"], row["pk_column_name"])
+                found.setdefault((place, row["fk_name"], target), []).append(pair)
+        made: dict[_Place, list[ForeignKey]] = {}
+        for (place, _, target), pairs in found.items():
+            one = ForeignKey(
+                columns=tuple(pair[0] for pair in pairs),
+                target=self._name(target),
+                target_columns=tuple(pair[1] for pair in pairs),
+            )
+            made.setdefault(place, []).append(one)
+        return made
+
+    def _show(self, what: str) -> list[Mapping[str, Any]]:
+        with self._translated(), self._connection.cursor() as cursor:
+            try:
+                cursor.execute(f"SHOW {what} IN DATABASE")
+            except self._error:
+                # of the schema alone, where nothing else may be seen
+                cursor.execute(f"SHOW {what}")
+            # fakesnow names one twice
+            names = dict.fromkeys(str(column[0]).lower() for column in cursor.description or ())
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+    def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
+        if table.rows is not None and table.rows > limit and not table.is_view:
+            listed = ", ".join(self._expression(column) for column in columns)
+            place = self._place(table.name)
+            share = min(100.0, 100 * limit / table.rows)
+            # by blocks of rows, of which the rest is not read
+            sql = f"SELECT {listed} FROM {place} SAMPLE SYSTEM ({share:f}) LIMIT {2 * limit}"
+            rows = self._read(sql)
+            if rows:
+                return Sample(rows, whole=False)
+        return self._sample_by_key(table, columns, limit)
+
+
+def _sequence(row: Mapping[str, Any]) -> int:
+    return int(row["key_sequence"] or 0)
+
+
+def _column(said: tuple[Any, ...], is_key: bool) -> Column:
+    name, type_, precision, scale, nullable, comment = said
+    declared = f"{type_}({precision}, {scale})" if precision is not None else str(type_)
+    read = read_type(declared, is_key=is_key)
+    return Column(
+        name=name,
+        kind=read.kind,
+        declared=declared,
+        nullable=nullable != "NO",
+        comment=comment or "",
+    )
