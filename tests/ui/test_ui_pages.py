@@ -14,7 +14,7 @@ pytest.importorskip("axe_playwright_python")
 
 from axe_playwright_python.sync_playwright import Axe
 
-from conftest import Server, looking_at, running_server
+from browsing import Server, looking_at, running_server
 from endpoint import endpoint, said
 from remloom import Memory, Settings
 from remloom.memory.api_keys import SCOPES, ApiKeys
