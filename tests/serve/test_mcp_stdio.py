@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -158,3 +159,17 @@ def test_the_description_of_the_server_has_the_version_of_the_package():
     versions = {described["version"], *(one["version"] for one in described["packages"])}
     assert versions == {__version__}
     assert len(described["description"]) <= 100
+
+
+def test_the_plugin_for_claude_code_starts_this_server():
+    folder = Path(__file__).parents[2] / "examples" / "claude-code"
+    manifest = json.loads((folder / ".claude-plugin" / "plugin.json").read_text("utf-8"))
+    # what a plugin has to have, and the form of its name
+    assert re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", manifest["name"])
+    assert manifest["version"] == __version__
+    assert set(manifest) <= {
+        "name", "version", "description", "author", "homepage", "repository", "license", "keywords"
+    }  # fmt: skip
+    started = json.loads((folder / ".mcp.json").read_text("utf-8"))["mcpServers"]["remloom"]
+    assert started["command"] == "remloom"
+    assert CliRunner().invoke(program, [*started["args"], "--help"]).exit_code == 0

@@ -169,3 +169,26 @@ def test_long_answers_are_compressed(client):
     with client.stream("POST", "/v1/sql", json={"text": "SELECT * FROM resources"}) as response:
         assert response.headers["content-encoding"] == "gzip"
         assert b"more rain" in gzip.decompress(b"".join(response.iter_raw()))
+
+
+def test_a_full_disk_is_told_and_loses_nothing_that_was_acknowledged(tmp_path):
+    with served(tmp_path) as client:
+        kept = {"text": "The ferry leaves at noon.", "uri": "ferry.md"}
+        assert client.post("/v1/texts", json=kept).status_code == 200
+        with client.app.state.service.tenants.opened("acme") as memory:
+            writer = memory.admin.store._database._writer._connection
+        writer.pragma("max_page_count", writer.pragma("page_count") + 4)
+        large = "\n\n".join(f"Line {number} of much." * 20 for number in range(200))
+        more = {"text": large, "uri": "much.md"}
+        once = {"Idempotency-Key": "much"}
+        said = problem(client.post("/v1/texts", json=more, headers=once), 507)
+        assert said["error"] == "StoreFullError"
+        assert str(tmp_path) not in str(said)
+        files = {"file": ("much.md", large.encode())}
+        assert client.post("/v1/documents", files=files).status_code == 507
+        found = client.post("/v1/search/text", json={"text": "ferry"}).json()["records"]
+        assert [hit["record"]["uri"] for hit in found] == ["ferry.md"]
+        assert client.post("/v1/search/text", json={"text": "much"}).json()["records"] == []
+        writer.pragma("max_page_count", 1_000_000)
+        # the same request is done now that there is room
+        assert client.post("/v1/texts", json=more, headers=once).status_code == 200
