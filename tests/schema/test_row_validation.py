@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from remloom.errors import RowError
 from remloom.model import Edge, Field, Row, SchemaDefinition
+from remloom.schema.changes import _WIDER
 from remloom.store.row_reading import read_row
 from remloom.store.row_validation import checker_of
 
@@ -169,6 +170,27 @@ def test_what_is_read_back_is_what_was_written(
 def test_stored_times_sort_as_times_do(times: list[datetime]) -> None:
     stored = [(check(at=at)["at"], at) for at in times]
     assert [at for _, at in sorted(stored)] == sorted(times)
+
+
+WIDER = [(kind, wider) for kind, all in _WIDER.items() for wider in all if kind != "enum"]
+
+
+@given(st.data(), st.sampled_from(WIDER), st.booleans())
+def test_a_value_of_before_fits_every_wider_kind(
+    data: st.DataObject, kinds: tuple[Any, Any], is_renamed: bool
+) -> None:
+    before, now = (
+        SchemaDefinition(schema_name="any", version=version, rows_since=1, base_fields={name: Field(kind=kind)}, renamed=renamed)
+        for version, name, kind, renamed in (
+            (1, "x", kinds[0], {}), (2, "y" if is_renamed else "x", kinds[1], {"x": "y"} if is_renamed else {}),
+        )
+    )  # fmt: skip
+    value = data.draw(VALUES[kinds[0]])
+    stored = checker_of(before).check(Row(schema="any", fields={"x": value}))
+    read = read_row(stored, now)
+    again = checker_of(now).check(read)
+    assert again.version == 2
+    assert read_row(again, now).fields == read.fields
 
 
 def test_a_row_of_an_earlier_version_is_read_as_the_schema_is_today() -> None:
