@@ -105,6 +105,31 @@ def test_rows_of_before_are_read_as_the_schema_is_today(memory: Memory) -> None:
     assert hit.record.fields["total"] == Decimal(2)
 
 
+@pytest.mark.parametrize("is_migrated", [False, True], ids=["as they were", "migrated"])
+def test_statements_may_say_an_earlier_name(memory: Memory, is_migrated: bool) -> None:
+    change(
+        memory,
+        {"amount": "total", "note": "remark"},
+        amount=None,
+        total="decimal",
+        note=None,
+        remark="string",
+    )
+    memory.write([Row(schema="orders", fields={"code": "A3", "total": 3})])
+    if is_migrated:
+        memory.schemas.migrate("orders")
+    for name in ("amount", "total", "fields.amount", "fields.total"):
+        rows = memory.sql(f"SELECT code FROM orders WHERE {name} > 1 ORDER BY {name} DESC").rows
+        assert rows == [("A3",), ("A2",)], name
+        found = memory.schemas.query_rows("orders", Query().filter(Gt(name, 1)).order_by(name))
+        assert [row.handle for row in found] == ["order-A2", "order-A3"], name
+    answer = memory.sql(
+        "SELECT note, max(total) FROM orders WHERE note IS NOT NULL GROUP BY note ORDER BY note"
+    )
+    assert answer.rows == [("note 0", 0.0), ("note 1", 1.0), ("note 2", 2.0)]
+    assert "amount" not in memory.sql("SELECT * FROM orders").columns
+
+
 def test_every_break_is_named_and_nothing_changes(memory: Memory) -> None:
     assert breaks(memory, amount="date", note=None).keys() == {"fields.amount", "fields.note"}
 
