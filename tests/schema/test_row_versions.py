@@ -8,6 +8,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import apsw
+import apsw.ext
 import pytest
 
 from remloom import Edge, Memory
@@ -182,6 +184,25 @@ def test_migrating_writes_rows_as_the_schema_is_today(memory: Memory) -> None:
     assert [edge.dst for edge in memory.get_edges("order-A1")] == ["acme"]
     assert memory.schemas.migrate("orders").rows == 0
     assert memory.admin.check() == []
+
+
+def test_indexes_serve_after_a_migration_and_go_with_their_schema(memory: Memory) -> None:
+    for field in ("amount", "fax"):
+        memory.create_index("orders", field)
+    change(memory, {"amount": "total", "fax": None}, amount=None, total="decimal", fax=None)
+    memory.schemas.migrate("orders")
+    store: Any = memory.admin.store
+    connection = store._database.reader.connection
+    seen: list[str] = []
+    connection.exec_trace = lambda cursor, sql, values: not seen.append(sql)
+    assert len(memory.schemas.query_rows("orders", Query().filter(Gt("total", 1)))) == 1
+    connection.exec_trace = None
+    (sql,) = [sql for sql in seen if "fields" in sql]
+    values = [None] * apsw.ext.query_info(connection, sql).bindings_count
+    plan = str(connection.execute(f"EXPLAIN QUERY PLAN {sql}", values).fetchall())
+    assert "user_" in plan
+    memory.schemas.drop("orders", rows=True)
+    assert store.kv.count("index") == 0
 
 
 def test_a_migration_that_was_broken_off_goes_on(

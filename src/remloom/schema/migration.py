@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
 from msgspec.structs import replace
 
-from ..errors import ChangedError, RemloomError
+from ..errors import ChangedError, RemloomError, UnknownNameError
 from ..model import Row, RowsMigrated, SchemaDefinition
 from ..predicates import Lt, Query
 from ..store.batch import Preconditions
 from ..store.contract import Store
-from .registry import Registry, rows_of
+from .registry import Registry, indexes_of, rows_of
 
 __all__ = ["migrate"]
 
@@ -46,9 +47,18 @@ def migrate(
     work.run()
     if not work.failed:
         registry.settle(definition)
+        _index_anew(store, name)
     return RowsMigrated(
         schema_name=name, version=definition.version, rows=work.done, failed=work.failed
     )
+
+
+def _index_anew(store: Store, name: str) -> None:
+    """Make the indexes of a schema again: values stand in one place of its rows now."""
+    for entry in indexes_of(store.kv, name):
+        # of a field that is gone nobody asks
+        with suppress(UnknownNameError):
+            store.sql.create_index(name, entry.key.partition(".")[2])
 
 
 class _Migration:

@@ -20,11 +20,11 @@ from ..errors import (
     SchemaChangeError,
     UnknownNameError,
 )
-from ..kv import Entry, EntryReads, KeyRange
+from ..kv import Entries, Entry, EntryReads, KeyRange
 from ..model import Registered, Row, SchemaDefinition
 from ..predicates import Gt, Query
 from ..store.batch import Batch
-from ..store.contract import Reads, Store
+from ..store.contract import INDEXES, Reads, Store
 from ..store.definitions import (
     CHANGES,
     DEFINITIONS,
@@ -36,7 +36,7 @@ from ..store.field_values import convert_value, to_stored
 from ..store.json_schema import compile_schema
 from .changes import Break, Changes, FieldMapping, compare
 
-__all__ = ["Registry", "rows_of"]
+__all__ = ["Registry", "indexes_of", "rows_of"]
 
 _AT_ONCE = 500  # rows
 _SHOWN = 3  # rows that a conversion is refused for
@@ -128,6 +128,7 @@ class Registry:
                 deleted_entries=(
                     (DEFINITIONS, name),
                     *((EARLIER, version.key) for version in versions),
+                    *((INDEXES, index.key) for index in indexes_of(reads.kv, name)),
                 ),
             )
 
@@ -223,6 +224,11 @@ class Registry:
             for target, name in targets.items()
             if target and target not in known
         )
+
+
+def indexes_of(kv: EntryReads, schema: str) -> Entries:
+    """List the entries of the indexes of a schema; each key is `<schema>.<field>`."""
+    return kv.list(INDEXES, KeyRange(prefix=f"{schema}."))
 
 
 def rows_of(store: Store, schema: str, query: Query | None = None) -> Iterator[Row]:
