@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 from PIL.PngImagePlugin import PngInfo
 
 from remloom import Memory
@@ -143,3 +143,16 @@ def bomb() -> bytes:
     header = struct.pack(">IIBBBBB", 100_000, 100_000, 8, 0, 0, 0, 0)
     data = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0" * 100)) + chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + data
+
+
+def test_the_text_in_an_image_is_found(memory: Memory, tmp_path: Path) -> None:
+    pytest.importorskip("rapidocr", reason="needs remloom[ocr]")
+    picture = Image.new("RGB", (640, 120), "white")
+    font = ImageFont.load_default(32)
+    ImageDraw.Draw(picture).text((20, 40), "Invoice for Harborlight", fill="black", font=font)
+    picture.save(tmp_path / "scan.png")
+    (item,) = memory.read(tmp_path / "scan.png").items
+    assert (item.status, item.reason) == ("read", "")
+    (hit,) = memory.search_text("Harborlight invoice", schema="resources").records
+    assert hit.record.kind == "image"
+    assert [item.status for item in memory.read(tmp_path / "scan.png").items] == ["unchanged"]

@@ -109,7 +109,9 @@ def load(suffix: str) -> None:
     """Import what reads a suffix, if it is installed."""
     with suppress(ImportError), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if suffix in LIBRARIES:
+        if suffix in images.LIBRARIES:
+            images.load()
+        elif suffix in LIBRARIES:
             import_module(LIBRARIES[suffix])
         elif suffix != ".pdf":
             from markitdown import converters  # noqa: F401

@@ -1,7 +1,7 @@
 """Images as documents: what they say of themselves in words (extra `images`).
 
 That is their description, title, keywords, place, time and camera, as EXIF, IPTC and the text of
-PNG have them. Of what is to be seen in them nothing is read.
+PNG have them; and, where the extra `ocr` is installed, the text that is to be seen in them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import SourceError
 from ..text import dates
+from . import text_recognition
 from .document import Document
 
 if TYPE_CHECKING:
     from PIL.Image import Exif
     from PIL.ImageFile import ImageFile
 
-__all__ = ["LIBRARIES", "MEDIA_TYPES", "convert", "is_installed"]
+__all__ = ["LIBRARIES", "MEDIA_TYPES", "convert", "is_installed", "load"]
 
 MEDIA_TYPES = {
     ".png": "image/png",
@@ -54,6 +55,15 @@ def is_installed() -> bool:
     return find_spec("PIL") is not None
 
 
+def load() -> None:
+    """Import what reads images, if it is installed."""
+    from PIL import Image
+
+    Image.preinit()
+    if text_recognition.is_installed():
+        text_recognition.load()
+
+
 def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
     """Make a document of an image. It is decoded once, so that a broken one is not taken for
     whole.
@@ -71,6 +81,7 @@ def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
             with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
                 image.load()
                 facts = _facts(image)
+                seen = text_recognition.recognise(image) if text_recognition.is_installed() else ""
                 media: dict[str, Any] = {
                     "path": uri,
                     "sha256": sha256(data).hexdigest(),
@@ -92,7 +103,7 @@ def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
     return Document(
         uri=uri,
         title=title,
-        text=_text(title, facts),
+        text=_text(title, facts, seen),
         lined=False,
         media_type=media["mime"],
         category="image",
@@ -102,11 +113,12 @@ def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
     )
 
 
-def _text(title: str, facts: Mapping[str, str]) -> str:
-    """Write what an image says of itself: its title, then a line for each fact."""
+def _text(title: str, facts: Mapping[str, str], seen: str) -> str:
+    """Write what an image says: its title, a line for each fact, then the text to be seen."""
     named = [name for name in ("keywords", "place", "camera") if facts.get(name)]
     lines = [title, facts.get("description", "")]
     lines += [f"{name.capitalize()}: {facts[name]}" for name in named]
+    lines.append(seen)
     return "\n\n".join(dict.fromkeys(line for line in lines if line)) + "\n"
 
 
