@@ -31,7 +31,10 @@ _KINDS = {
 }
 _SUFFIXES = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
 # what a query may hold that nobody else should read
-_SECRET = re.compile(r"pass|pwd|secret|token|private|credential|api_?key", re.IGNORECASE)
+_SECRET = re.compile(
+    r"pass(?!file)|pwd|secret|token|private(?!_key_file$)|credential|api_?key|authmechanismprop",
+    re.IGNORECASE,
+)
 _USERINFO = re.compile(r"//[^/?#]*@")
 
 
@@ -61,12 +64,13 @@ class Address(Struct, frozen=True, kw_only=True):
         return text
 
     def parts(self) -> dict[str, Any]:
-        """Give user, host, port, database and options, as the drivers name them."""
+        """Give user, host, port (None: there is none, or several), database and options."""
         split = urlsplit(self.url)
+        host = split.netloc.rpartition("@")[2]
         return {
             "user": unquote(split.username or ""),
             "host": split.hostname or "",
-            "port": split.port,
+            "port": None if "," in host else split.port,
             "database": unquote(split.path.lstrip("/")),
             "options": dict(parse_qsl(split.query)),
         }
@@ -97,7 +101,9 @@ def _of_server(kind: str, url: str) -> Address:
     try:
         split = urlsplit(url)
         password = unquote(split.password or "")
-        _ = split.port  # checked by reading it
+        # where there may be several hosts, their ports are the driver's to read
+        if kind in ("mysql", "snowflake"):
+            _ = split.port
     except ValueError:
         raise InvalidInputError(
             f"the URL of this {kind} database cannot be read",

@@ -70,7 +70,7 @@ class ColumnProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     values: tuple[Any, ...] = ()  # different ones among them, in no order
     lowest: Any = None
     highest: Any = None
-    longest: int = 0  # characters, of text
+    longest: int = 0  # characters, of text; 2,000 of what is longer
 
 
 class TableProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -73,6 +73,7 @@ class DuckdbDatabase(SqlDatabase):
         self._error = duckdb.Error
         with self._translated():
             self._connection = self._opened()
+            self._run("SET TimeZone = 'UTC'", ())
 
     def close(self) -> None:
         """Close the database."""
@@ -143,7 +144,7 @@ class DuckdbDatabase(SqlDatabase):
     def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
         if table.is_view or table.rows is None or table.rows <= limit:
             return self._sample_by_key(table, columns, limit)
-        listed = ", ".join(self._expression(column) for column in columns)
+        listed = self._sampled(columns)
         spread = [table.rows * number // limit for number in range(limit)]
         sql = f"SELECT {listed} FROM {self._place(table.name)}"
         rows = self._read(f"{sql} WHERE rowid IN (SELECT unnest(?))", (spread,))
@@ -218,7 +219,7 @@ class FilesDatabase(DuckdbDatabase):
     def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
         if table.name not in self._parquet or (table.rows or 0) <= limit:
             return super()._sample(table, columns, limit)
-        listed = ", ".join(self._expression(column) for column in columns)
+        listed = self._sampled(columns)
         # parts of files, the same ones each time
         share = 100 * limit / (table.rows or 1)
         sampled = f"TABLESAMPLE system({share:f}%) REPEATABLE (1)"

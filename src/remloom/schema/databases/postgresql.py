@@ -29,7 +29,7 @@ _SETTINGS = {
 _RELATIONS = """
     SELECT n.nspname, c.relname, c.relkind IN ('v', 'm')
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND NOT c.relispartition
+    WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND NOT c.relispartition AND c.relispopulated
         AND n.nspname NOT IN ('information_schema', 'pg_catalog', 'pg_toast')
         AND n.nspname NOT LIKE 'pg\\_temp%%' AND n.nspname NOT LIKE 'pg\\_toast\\_temp%%'
         AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
@@ -41,6 +41,24 @@ _RELATIONS = """
 _PAGES = 100  # of a table, at least, from which a sample is taken
 # kinds of which the driver makes lists itself
 _LISTED = ("integer", "float", "decimal", "boolean")
+# Foreign keys that partitions have and their parents do not.
+_OF_PARTITIONS = """
+    SELECT DISTINCT pn.nspname, p.relname, tn.nspname, t.relname,
+        ARRAY(SELECT a.attname::text FROM unnest(k.conkey) WITH ORDINALITY x (number, place)
+            JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = x.number
+            ORDER BY x.place),
+        ARRAY(SELECT a.attname::text FROM unnest(k.confkey) WITH ORDINALITY x (number, place)
+            JOIN pg_catalog.pg_attribute a ON a.attrelid = t.oid AND a.attnum = x.number
+            ORDER BY x.place)
+    FROM pg_catalog.pg_constraint k
+    JOIN pg_catalog.pg_class c ON c.oid = k.conrelid AND c.relispartition
+    JOIN pg_catalog.pg_class p ON p.oid = pg_partition_root(c.oid)
+    JOIN pg_catalog.pg_namespace pn ON pn.oid = p.relnamespace
+    JOIN pg_catalog.pg_class t ON t.oid = k.confrelid
+    JOIN pg_catalog.pg_namespace tn ON tn.oid = t.relnamespace
+    WHERE k.contype = 'f' AND k.conparentid = 0
+    ORDER BY 1, 2, 3, 4, 5
+"""
 # the dates that Python has
 _IN_CALENDAR = "CASE WHEN {0} >= '0001-01-01' AND {0} < '10000-01-01' THEN {0} END"
 
@@ -58,6 +76,8 @@ class PostgresqlDatabase(ServerDatabase):
     _checks_dialect: ClassVar[str] = "postgres"
     _extra: ClassVar[str] = "sql"
     _in_snapshot = False
+    # foreign keys of partitions, by the place of their parent
+    _of_partitions: dict[tuple[str | None, str], list[dict[str, Any]]]
 
     def _driver_errors(self) -> tuple[type[Exception], ...]:
         import psycopg
@@ -105,11 +125,33 @@ class PostgresqlDatabase(ServerDatabase):
 
     def _readable(self, inspector: Inspector) -> Mapping[tuple[str | None, str], int | None]:
         default = inspector.default_schema_name
+        self._of_partitions = {}
+        for schema, table, target_schema, target, columns, target_columns in self._run(
+            _OF_PARTITIONS, ()
+        ):
+            place = (None if schema == default else schema, table)
+            one = {
+                "constrained_columns": columns,
+                "referred_schema": None if target_schema == default else target_schema,
+                "referred_table": target,
+                "referred_columns": target_columns,
+            }
+            self._of_partitions.setdefault(place, []).append(one)
         found: dict[tuple[str | None, str], int | None] = {}
         for schema, table, is_view in self._run(_RELATIONS, ()):
             place = (None if schema == default else schema, table)
             found[place] = None if is_view else self._expected(schema, table)
         return found
+
+    def _table(
+        self,
+        place: tuple[str | None, str],
+        said: Mapping[str, Any],
+        rows: int | None,
+        names: Mapping[tuple[str | None, str], str],
+    ) -> Table:
+        foreign = [*(said["foreign_keys"] or ()), *self._of_partitions.get(place, ())]
+        return super()._table(place, {**said, "foreign_keys": foreign}, rows, names)
 
     def _expected(self, schema: str, table: str) -> int:
         """How many rows the planner expects, from statistics and the size of the table."""
@@ -126,7 +168,7 @@ class PostgresqlDatabase(ServerDatabase):
         return f"{name}::text" if column.declared.lower().startswith("interval") else name
 
     def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
-        listed = ", ".join(self._expression(column) for column in columns)
+        listed = self._sampled(columns)
         sql = f"SELECT {listed} FROM {self._place(table.name)}"
         if table.rows is not None and table.rows > limit:
             pages = self._pages(table)

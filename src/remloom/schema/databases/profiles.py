@@ -10,11 +10,12 @@ import msgspec
 
 from .contract import Column, ColumnProfile, Table, TableProfile
 
-__all__ = ["profile_rows", "rows_to_read"]
+__all__ = ["LONGEST", "profile_rows", "rows_to_read"]
 
 _LEAST = 800  # rows of a table that is too large to be read whole
 _SHARE = 125  # of such a table, one row in so many is read
 _CELLS = 4_000_000  # values of one sample
+LONGEST = 2_000  # characters of a text that are looked at
 _FEWEST = 100  # rows, however many columns there are
 
 

@@ -182,7 +182,7 @@ class SnowflakeDatabase(SqlDatabase):
 
     def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
         if table.rows is not None and table.rows > limit and not table.is_view:
-            listed = ", ".join(self._expression(column) for column in columns)
+            listed = self._sampled(columns)
             place = self._place(table.name)
             share = min(100.0, 100 * limit / table.rows)
             # by blocks of rows, of which the rest is not read

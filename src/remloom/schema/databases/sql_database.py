@@ -15,12 +15,14 @@ from ...errors import SourceError, UnknownNameError
 from .addresses import Address
 from .contract import Column, Key, Table, TableProfile
 from .plain_values import bind, converters
-from .profiles import profile_rows, rows_to_read
+from .profiles import LONGEST, profile_rows, rows_to_read
 
 __all__ = ["Sample", "SqlDatabase"]
 
 SECONDS = 60  # that one statement may take
 _SCANNED = 100_000  # rows of a table that is read whole to look for values, where no index helps
+# types of texts, by how they begin
+_TEXTS = ("text", "varchar", "char", "tinytext", "mediumtext", "longtext", "nvarchar", "clob")
 _CHUNK = 500  # values looked for by one statement
 _RUNS = 100  # runs of neighbouring rows that a sample consists of
 
@@ -134,8 +136,7 @@ class SqlDatabase(ABC):
     def _sample_by_key(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
         """Read runs of neighbouring rows, spread evenly over numeric keys; of other keys the first
         and the last; without a key the first."""
-        listed = ", ".join(self._expression(column) for column in columns)
-        sql = f"SELECT {listed} FROM {self._place(table.name)}"
+        sql = f"SELECT {self._sampled(columns)} FROM {self._place(table.name)}"
         if table.rows is None or table.rows <= limit or not table.primary_key:
             rows = self._read(f"{sql} {self._window(limit + 1, 0)}")
             return Sample(rows[:limit], whole=len(rows) <= limit)
@@ -244,6 +245,15 @@ class SqlDatabase(ABC):
         """What is read of a column."""
         return self._quote(column.name)
 
+    def _sampled(self, columns: Sequence[Column]) -> str:
+        """What is read of columns for a sample: of long texts only how they begin."""
+        return ", ".join(
+            f"substr({self._expression(column)}, 1, {LONGEST})"
+            if column.kind == "string" and not column.list and _is_text(column.declared)
+            else self._expression(column)
+            for column in columns
+        )
+
     def _natural_order(self, table: Table) -> str:
         """In which order rows without a key are read: that of the database, if it is stable."""
         return ""
@@ -282,6 +292,11 @@ class SqlDatabase(ABC):
             ranges.append(" AND ".join([*equal, f"{name} > {self._placeholder}"]))
             parameters += values[: number + 1]
         return " OR ".join(f"({one})" for one in ranges), parameters
+
+
+def _is_text(declared: str) -> bool:
+    """Whether a type is one of texts that may be long."""
+    return declared.lower().startswith(_TEXTS)
 
 
 class Deadline:

@@ -235,7 +235,7 @@ class SqliteDatabase(SqlDatabase):
     def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
         if table.is_view or table.name in self._without_row_id or (table.rows or 0) <= limit:
             return self._sample_by_key(table, columns, limit)
-        listed = ", ".join(self._expression(column) for column in columns)
+        listed = self._sampled(columns)
         sql = f"SELECT {listed} FROM {self._place(table.name)}"
         return Sample(self._runs(sql, _row_id(table), table, limit), whole=False)
 

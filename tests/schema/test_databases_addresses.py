@@ -1,0 +1,34 @@
+"""Addresses of databases, and the secrets in them."""
+
+from __future__ import annotations
+
+import pytest
+
+from remloom.errors import InvalidInputError
+from remloom.schema.databases.addresses import parse_address
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql+psycopg://me:p%40ss@h:5/db?sslmode=require", "postgresql+psycopg://me@h:5/db?sslmode=require"),
+        ("postgresql:///db?host=%2Ftmp&user=me&password=p%40ss", "postgresql:///db?host=%2Ftmp&user=me"),
+        ("mongodb://me:p%40ss@h1:1,h2:2/db?replicaSet=r", "mongodb://me@h1:1,h2:2/db?replicaSet=r"),
+        ("snowflake://me:p%40ss@a/D/S?warehouse=W&token=t0ken", "snowflake://me@a/D/S?warehouse=W"),
+    ],
+    ids=["postgresql", "in-the-query", "several-hosts", "snowflake"],
+)  # fmt: skip
+def test_an_address_is_kept_without_its_secrets(url: str, shown: str) -> None:
+    address = parse_address(url)
+    assert (address.url, address.password) == (shown, "p@ss")
+    assert "p@ss" not in repr(address)
+    assert parse_address(address.url).url == shown
+    said = address.clean(f"cannot open {url} with p@ss and p%40ss")
+    assert not any(secret in said for secret in ("p@ss", "p%40ss", "t0ken"))
+
+
+def test_what_is_no_url_of_a_database_says_what_would_be_one() -> None:
+    with pytest.raises(InvalidInputError, match="%40"):
+        parse_address("mysql://me:p@ss:word@host:port/db")
+    with pytest.raises(InvalidInputError, match="oracle://"):
+        parse_address("oracle://me:hidden@host/db")
