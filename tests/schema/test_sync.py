@@ -164,6 +164,15 @@ def test_a_change_leaves_what_a_fresh_ingest_has(
         assert contents(follower.memory) == contents(fresh.memory)
 
 
+def test_an_edge_ends_when_what_it_led_to_gets_another_name_at_once(
+    crm: FakeDatabase, follower: Follower
+) -> None:
+    follower.sync()
+    crm.data["customers"][:2] = [(1, "Renamed", None, None), (2, "Acme Berlin", None, None)]
+    follower.sync()
+    assert not follower.edges(src="customer-2", rel_type="parent")
+
+
 def test_edges_that_others_wrote_stay(crm: FakeDatabase, follower: Follower) -> None:
     follower.sync()
     follower.memory.write([Edge(src="Sarah Chen", rel_type="manages", dst="customer-1")])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from msgspec import Struct
@@ -178,18 +179,17 @@ class TableSync:
             if (name := own.get(labels.key(handle))) is not None:
                 names[handle] = name
         old_edges = self._own_edges([read.row.key for read in changed if read.stored])
+        rows = {
+            read.row.key: self.reader.row_of(read.row, read.values, targets[read.row.key], names)
+            for read in changed
+        }
+        ended = {key: _ended(old, rows[key].graph_paths) for key, old in old_edges.items()}
         renamed = [read for read in changed if there[read.row.key] and _is_renamed(read, own)]
-        incoming = self._named_edges(renamed, own)
-        items = []
-        for read in changed:
-            row = self.reader.row_of(read.row, read.values, targets[read.row.key], names)
-            items.append(
-                PageItem(
-                    row,
-                    unlinked=_ended(old_edges.get(read.row.key, ()), row.graph_paths),
-                    edges=incoming.get(read.row.key, ()),
-                )
-            )
+        incoming = self._named_edges(renamed, own, set(chain.from_iterable(ended.values())))
+        items = [
+            PageItem(row, unlinked=ended.get(key, ()), edges=incoming.get(key, ()))
+            for key, row in rows.items()
+        ]
         taken = self._writer.write(items, self.report)
         self._count(taken, {read.row.handle: read for read in changed}, old_edges)
         self._names.learn(own)
@@ -221,15 +221,19 @@ class TableSync:
         return found
 
     def _named_edges(
-        self, renamed: Sequence[_Read], names: Mapping[str, str]
+        self, renamed: Sequence[_Read], names: Mapping[str, str], ended: Collection[EdgeKey]
     ) -> dict[str, tuple[Edge, ...]]:
-        """Give the edges that lead to rows by another name than they have now, with the new one."""
+        """Give the edges that lead to rows by another name than they have now, with the new one.
+
+        Args:
+            ended: edges that go with this page.
+        """
         if not renamed:
             return {}
         handles = {read.row.key: read.row.handle for read in renamed}
         found: dict[str, tuple[Edge, ...]] = {}
         for edge in self._store.graph.stored_edges(list(handles), direction="in"):
-            if "source_fk" not in edge.properties:
+            if "source_fk" not in edge.properties or edge.key in ended:
                 continue
             handle = handles[edge.dst]
             properties = {**edge.properties, "dst_name": names[edge.dst]}
