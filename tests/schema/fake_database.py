@@ -54,6 +54,7 @@ class FakeDatabase:
         self.described = {table.name: table for table in tables}
         self.data = rows if rows is not None else {}
         self.is_down = False
+        self.read_by: list[tuple[str, ...]] = []  # keys in whose order rows were read
         self.on_rows: Callable[[str], object] = lambda table: None
 
     def tables(self, names: Sequence[str] | None = None) -> list[Table]:
@@ -100,7 +101,9 @@ class FakeDatabase:
             start = 0 if after is None else after[0]
             return picked[start : start + limit]
         keys = self._picked(table, table.primary_key)
-        ordered = sorted(zip(keys, picked, strict=True), key=lambda item: item[0])
+        pairs = [pair for pair in zip(keys, picked, strict=True) if None not in pair[0]]
+        ordered = sorted(pairs, key=lambda item: item[0])
+        self.read_by.append(table.primary_key)
         return [row for key, row in ordered if after is None or key > after][:limit]
 
     def count(self, table: Table) -> int:
