@@ -20,7 +20,7 @@ from ..store.contract import Store
 from ..store.definitions import as_stored
 from ..store.indexed_text import searchable_text
 from ..store.merge import keys_of
-from ..store.schemas import decoder_of
+from ..store.schemas import DECODERS
 from .before_images import (
     BEFORE_EDGE,
     BEFORE_ENTRY,
@@ -340,7 +340,7 @@ class _Rollback:
         kept = 0
         schemas = self._store.schemas()
         for image in self._record_images:
-            before = as_stored(decoder_of(image.schema)(image.record), schemas)
+            before = as_stored(DECODERS[image.schema](image.record), schemas)
             stored = self._store.records.get(image.schema, before.id)
             if before.id in self._removed:
                 continue

@@ -29,7 +29,7 @@ from .indexed_text import searchable_text
 from .merge import keys_of
 from .row_reading import stored_row
 from .row_validation import checker_of
-from .schemas import SCHEMAS, decoder_of
+from .schemas import DECODERS, SCHEMAS
 from .validation import build, check_record
 
 __all__ = ["export", "import_"]
@@ -484,7 +484,7 @@ def _batch_record(
 ) -> BatchRecord:
     schemas.require(line.schema)
     try:
-        record: Record = decoder_of(line.schema)(line.record)
+        record: Record = DECODERS[line.schema](line.record)
     except msgspec.MsgspecError as error:
         raise InvalidInputError(f"a record of the export is damaged: {error}") from error
     record = schemas.checked(check_record(record))

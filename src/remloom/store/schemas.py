@@ -9,7 +9,7 @@ import msgspec
 
 from ..model import Entity, Moment, Resource, Row
 
-__all__ = ["SCHEMAS", "decoder_of"]
+__all__ = ["DECODERS", "SCHEMAS"]
 
 SCHEMAS: dict[str, type[Resource | Entity | Moment]] = {
     "resources": Resource,
@@ -17,13 +17,12 @@ SCHEMAS: dict[str, type[Resource | Entity | Moment]] = {
     "moments": Moment,
 }
 
-_decoders: dict[str, Callable[[bytes | str], Any]] = {
-    name: msgspec.json.Decoder(kind).decode for name, kind in SCHEMAS.items()
-}
+
+class _Decoders(dict[str, Callable[[bytes | str], Any]]):
+    def __missing__(self, schema: str) -> Callable[[bytes | str], Any]:
+        return _decode_row
+
+
 _decode_row = msgspec.json.Decoder(Row).decode
-
-
-def decoder_of(schema: str) -> Callable[[bytes | str], Any]:
-    """Return what decodes the stored body of a record; every schema but the built-in ones has
-    rows."""
-    return _decoders.get(schema, _decode_row)
+# what decodes the stored body of a record; every schema but the built-in ones has rows
+DECODERS = _Decoders({name: msgspec.json.Decoder(kind).decode for name, kind in SCHEMAS.items()})

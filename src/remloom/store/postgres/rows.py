@@ -10,7 +10,7 @@ from msgspec.structs import force_setattr, replace
 from ...model import Edge, Entity, Record, Resource
 from ..encoding import micros, moment_of, times_of, type_of
 from ..json_values import encode_free
-from ..schemas import decoder_of
+from ..schemas import DECODERS
 
 __all__ = ["RECORD_COLUMNS", "decode", "edge_of", "paths_of", "row_of"]
 
@@ -39,7 +39,7 @@ _decode_paths = msgspec.json.Decoder(list[_PathRow]).decode
 
 def decode(schema: str, body: bytes, content: str | None) -> Record:
     """The record of the columns `schema`, `body` and `content`."""
-    record: Record = decoder_of(schema)(body)
+    record: Record = DECODERS[schema](body)
     if content is not None:
         force_setattr(record, "content", content)
     return record

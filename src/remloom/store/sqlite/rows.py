@@ -11,7 +11,7 @@ from msgspec.structs import force_setattr
 from ...errors import CorruptStoreError
 from ...model import Entity, Record, Resource
 from ..encoding import micros, times_of, type_of
-from ..schemas import decoder_of
+from ..schemas import DECODERS
 
 if TYPE_CHECKING:
     import zstandard
@@ -42,7 +42,7 @@ def decode(schema: str, body: str, content: bytes | None) -> Record:
         CorruptStoreError: it is not as it was written.
     """
     try:
-        record: Record = decoder_of(schema)(body)
+        record: Record = DECODERS[schema](body)
     except msgspec.MsgspecError as error:
         raise _damaged(error) from error
     if content is not None:
