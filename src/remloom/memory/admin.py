@@ -80,8 +80,11 @@ class Admin:
 
     def stats(self) -> MemoryStats:
         """Count records by schema and type, edges by type, vectors, queued texts, and bytes."""
+        counted = asdict(self.store.admin.stats())
+        # a registered schema is told before it has rows
+        counted["types"] = {name: {} for name in self.store.schemas()} | counted["types"]
         return MemoryStats(
-            **asdict(self.store.admin.stats()),
+            **counted,
             tenant=self.tenant,
             embedding_error=self._engine.embedding_error,
         )

@@ -125,7 +125,7 @@ def _field_column(name: str, definition: SchemaDefinition) -> Column | Json:
     is_mixed = definition.rows_since < definition.version
     earlier = [before for before, now in definition.renamed.items() if now == name and is_mixed]
     if field.list or field.kind == "json":
-        return Json("fields", (name,), tuple(earlier))
+        return Json("fields", (name,), tuple(earlier), is_list=field.list)
     default = None if field.default is UNSET or field.default is None else field.default
     place = FieldColumn(
         ("fields", name),

@@ -87,11 +87,12 @@ def overlaps(value: Expression, needles: Sequence[Value]) -> Expression:
 
 def has_key(value: Expression, key: Value) -> Expression:
     """Whether an object has a key, or a list a text."""
-    if isinstance(value, Column) and value.name not in ("metadata", "properties"):
+    is_list = isinstance(value, Json) and value.is_list
+    if is_list or (isinstance(value, Column) and value.name not in ("metadata", "properties")):
         return contains(value, key)
     if isinstance(value, Column | Json) and value.type == "json":
         parent = _as_path(value)
-        child = replace(parent, steps=(*parent.steps, str(key.value)))
+        child = replace(parent, steps=(*parent.steps, str(key.value)), is_list=False)
         return IsNull(child, negated=True)
     raise InvalidInputError(f"{describe(value)} holds no JSON", remedy="metadata ? 'page'")
 
@@ -121,7 +122,7 @@ def _contains_json(value: Expression, document: Any) -> Expression:
         parent = _as_path(target) if isinstance(target, Column) else target
         if isinstance(part, dict) and isinstance(parent, Json):
             for key, inner in part.items():
-                child = replace(parent, steps=(*parent.steps, key))
+                child = replace(parent, steps=(*parent.steps, key), is_list=False)
                 waiting.append((child, inner))
         elif isinstance(part, list):
             parts += [_contains_element(target, element) for element in part]

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from ..errors import InvalidInputError, SqlGuardError
 from .coercion import describe
-from .columns import is_json
 from .values import Column, Expression, Json
 
 __all__ = ["Steps", "extend_path", "parse_path"]
@@ -85,10 +84,10 @@ def extend_path(value: Expression, steps: Steps) -> Json:
     Raises:
         SqlGuardError: the value does not hold JSON, or the path becomes too deep.
     """
-    if isinstance(value, Column) and is_json(value.name):
+    if isinstance(value, Column) and value.type == "json":
         value = Json(value.name, ())
     if not isinstance(value, Json):
         raise SqlGuardError(f"{describe(value)} holds no JSON", remedy="metadata ->> 'page'")
     if len(value.steps) + len(steps) > _MAX_DEPTH:
         raise SqlGuardError(f"a place in JSON may be {_MAX_DEPTH} keys deep")
-    return replace(value, steps=value.steps + steps)
+    return replace(value, steps=value.steps + steps, is_list=False)

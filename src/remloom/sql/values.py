@@ -54,6 +54,7 @@ class Json(Struct, frozen=True):
     steps: tuple[str | int, ...]
     # other names of the first step: those that rows have which nobody migrated yet
     earlier: tuple[str, ...] = ()
+    is_list: bool = False  # a field of a row that holds any number of values
     type: ClassVar[Type] = "json"
 
 

@@ -261,14 +261,15 @@ class Rows(Opened):
             ("SELECT due FROM orders WHERE due < '2025-01-02'", [("2025-01-01",)]),
             ("SELECT order_id FROM orders WHERE rush", [(2,)]),
             ("SELECT order_id FROM orders WHERE contains(tags, 'a')", [(1,)]),
+            ("SELECT order_id FROM orders WHERE tags ? 'b' AND payload ? 'k'", [(2,)]),
             ("SELECT order_id FROM orders WHERE fields.weight > 1", [(3,)]),
             ("SELECT payload ->> 'k' FROM orders WHERE order_id = 2", [(2,)]),
             ("SELECT count(*) FROM orders WHERE note IS NULL", [(2,)]),
             ("SELECT handle, name, type FROM orders WHERE order_id = 1", [("order-1", "order-1", "order")]),  # noqa: E501
         ],
         ids=[
-            "number", "order", "groups", "max-time", "time", "date", "boolean", "list", "path",
-            "json", "null", "own",
+            "number", "order", "groups", "max-time", "time", "date", "boolean", "list", "keys",
+            "path", "json", "null", "own",
         ],
     )  # fmt: skip
     def test_a_select_knows_every_field(
