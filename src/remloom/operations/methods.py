@@ -28,6 +28,18 @@ _keys = partial(derive, of=ApiKeys, needs="keys")
 _grants = partial(derive, of=Grants, needs="grants")
 _across = partial(derive, of=Federation, needs="federation")
 
+# options of recall that are of one's own memory, or go along edges, which others do not show
+_NOT_ACROSS = (
+    *OWN_OPTIONS,
+    "fusion",
+    "half_life",
+    "hops",
+    "neighbours",
+    "preferences",
+    "rerank_seconds",
+    "vector",
+)
+
 _WRITING = (
     derive("write", "POST /v1/write", "write"),
     derive("create_resource", "POST /v1/resources", "write"),
@@ -170,9 +182,9 @@ _ACROSS = (
     _across("lookup_across", "POST /v1/across/lookup", "read", method="lookup"),
     _across("search_across", "POST /v1/across/search", "read", method="search"),
     _across("search_text_across", "POST /v1/across/search/text", "read", method="search_text"),
-    _across("recall_across", "POST /v1/across/recall", "read", method="recall", skip=OWN_OPTIONS),
+    _across("recall_across", "POST /v1/across/recall", "read", method="recall", skip=_NOT_ACROSS),
     _across(
-        "context_across", "POST /v1/across/context", "read", method="context", skip=OWN_OPTIONS
+        "context_across", "POST /v1/across/context", "read", method="context", skip=_NOT_ACROSS
     ),
 )
 
