@@ -19,6 +19,7 @@ from .fields import choose_fields
 from .foreign_keys import Contains, find_foreign_keys
 from .keys import KeyProposal, propose_key, propose_pair
 from .link_tables import find_links
+from .name_index import NameIndex
 from .names import NameProposal, propose_name
 from .questions import ask_of_edges, ask_of_entities, ask_of_table
 from .schema_names import entity_types, name_schemas
@@ -94,8 +95,9 @@ def propose(
 ) -> Plan:
     """Propose what becomes of tables, by what they declare and by samples of their rows."""
     facts = gather_facts(tables, profiles)
-    keys = {name: key for name, each in facts.items() if (key := propose_key(each, facts))}
-    found = find_foreign_keys(facts, keys, contains) if relationships else None
+    index = NameIndex(facts)
+    keys = {name: key for name, each in facts.items() if (key := propose_key(each, index))}
+    found = find_foreign_keys(index, keys, contains) if relationships else None
     edges = name_edges(found.edges, facts) if found else []
     for name in facts.keys() - keys.keys():
         if pair := _key_of_parts(facts[name], edges, read_rows):

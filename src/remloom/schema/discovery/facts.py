@@ -33,6 +33,8 @@ class ColumnFacts:
     @cached_property
     def values(self) -> frozenset[Any]:
         """Different values of the sample, whole numbers as int."""
+        if self.column.kind in ("string", "integer", "enum") and not self.column.list:
+            return frozenset(filter(_is_hashable, self.profile.values))
         return frozenset(_plain(value) for value in self.profile.values if _is_hashable(value))
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +12,7 @@ from ..databases.contract import ForeignKey
 from ..planned import PlannedEdge, Question
 from .facts import ColumnFacts, TableFacts
 from .keys import KeyProposal
+from .name_index import NameIndex
 from .name_matches import NameMatch, align, best_of_kinds, match_names
 from .words import word_lists
 
@@ -95,18 +96,19 @@ class ForeignKeys(Struct, frozen=True):
 
 
 def find_foreign_keys(
-    tables: Mapping[str, TableFacts], keys: Mapping[str, KeyProposal], contains: Contains
+    index: NameIndex, keys: Mapping[str, KeyProposal], contains: Contains
 ) -> ForeignKeys:
     """Find which columns lead to which tables: those declared, and those that nobody did.
 
     Args:
+        index: of all tables.
         keys: of the tables that have one.
         contains: asks the database where a sample is not the whole of a table.
     """
-    finder = _Finder(tables, keys, contains)
+    finder = _Finder(index, keys, contains)
     edges: list[PlannedEdge] = []
     questions: list[Question] = []
-    for table in tables.values():
+    for table in index.tables.values():
         declared = [finder.declared(table, foreign) for foreign in table.table.foreign_keys]
         edges += declared
         taken = {
@@ -123,16 +125,23 @@ def find_foreign_keys(
 class _Finder:
     def __init__(
         self,
-        tables: Mapping[str, TableFacts],
+        index: NameIndex,
         keys: Mapping[str, KeyProposal],
         contains: Contains,
     ) -> None:
+        tables = index.tables
         self._keys = {
             name: tables[name].column_of(key.columns[0])
             for name, key in keys.items()
             if len(key.columns) == 1
         }
+        self._index = index
         self._tables = tables
+        self._called: dict[str, set[str]] = defaultdict(set)
+        for name, key in self._keys.items():
+            self._called[key.words[-1]].add(name)
+            if key.content:
+                self._called[key.content[-1]].add(name)
         self._contains = contains
         self._kinds = best_of_kinds(tables)
         self._ends = Counter(table.words[-1:] for table in tables.values())
@@ -173,8 +182,8 @@ class _Finder:
     def _named(self, table: TableFacts, column: ColumnFacts) -> Iterator[Candidate]:
         """What a column might lead to, by its name."""
         own = self._keys.get(table.name)
-        for name, key in self._keys.items():
-            target = self._tables[name]
+        for name in self._possible(table, column):
+            key, target = self._keys[name], self._tables[name]
             if key is column or key.value_class != column.value_class:
                 continue
             is_only = self._ends[target.words[-1:]] == 1
@@ -183,6 +192,17 @@ class _Finder:
                 continue
             if match.score >= _WORTH_ASKING:
                 yield Candidate(table, column, target, key, match)
+
+    def _possible(self, table: TableFacts, column: ColumnFacts) -> Iterator[str]:
+        """The tables that a column's name can speak of at all, in their order."""
+        if not column.content:
+            return iter(())
+        named = {table.name, *self._index.near(column.content)}
+        named |= self._called.get(column.words[-1], set()) | self._called.get(
+            column.content[-1], set()
+        )
+        named.update(*self._kinds.values())
+        return (name for name in self._keys if name in named)
 
     @staticmethod
     def _is_named_after(table: TableFacts, column: ColumnFacts, target: TableFacts) -> bool:
@@ -204,8 +224,8 @@ class _Finder:
             return name
         if align(candidate.column.content, target.words) >= 0.7:
             return name
-        others = (each for each in self._tables.values() if each is not target)
-        if any(align(key.content, each.words) >= 0.9 for each in others):
+        others = self._index.near(key.content) - {target.name}
+        if any(align(key.content, self._tables[each].words) >= 0.9 for each in others):
             return NameMatch(name.score * 0.5, name.why)
         return name
 
@@ -237,8 +257,8 @@ class _Finder:
         if self._keys.get(table.name) is column or not self._is_worth_asking(table, column):
             return []
         found = []
-        for name, key in self._keys.items():
-            target = self._tables[name]
+        for name in self._possible(table, column):
+            key, target = self._keys[name], self._tables[name]
             if key is column or key.value_class != column.value_class or not key.values:
                 continue
             included, covered = self._included(column, target, key)

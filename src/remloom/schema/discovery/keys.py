@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
 from .facts import ColumnFacts, TableFacts
+from .name_index import NameIndex
 from .name_matches import align
 from .words import word_lists
 
@@ -27,7 +28,7 @@ class KeyProposal(Struct, frozen=True):
     evidence: str = ""
 
 
-def propose_key(facts: TableFacts, others: Mapping[str, TableFacts]) -> KeyProposal | None:
+def propose_key(facts: TableFacts, index: NameIndex) -> KeyProposal | None:
     """Propose the key of a table: the declared one, or a column that looks like one."""
     table = facts.table
     if table.primary_key:
@@ -38,7 +39,7 @@ def propose_key(facts: TableFacts, others: Mapping[str, TableFacts]) -> KeyPropo
         if not any(facts.column_of(name).column.nullable for name in columns):
             return KeyProposal(columns, True, 0.95, "a unique index, and never NULL")
     rated = [
-        (_rate(facts, column, position, others), -position, column)
+        (_rate(facts, column, position, index), -position, column)
         for position, column in enumerate(facts.columns.values())
     ]
     score, _, best = max(rated, key=lambda each: each[:2], default=(0.0, 0, None))
@@ -71,17 +72,13 @@ def _unique_rank(facts: TableFacts, names: Sequence[str]) -> tuple[bool, int, bo
     return nullable, len(columns), not columns[0].is_identifier
 
 
-def _rate(
-    facts: TableFacts, column: ColumnFacts, position: int, others: Mapping[str, TableFacts]
-) -> float:
+def _rate(facts: TableFacts, column: ColumnFacts, position: int, index: NameIndex) -> float:
     """How much a column looks like the key of its table, from 0 to 1."""
     if column.value_class is None or not _can_be_key(facts, column):
         return 0.0
     own = align(column.content, facts.words)
     is_natural = column.words[-1] in word_lists().natural
     is_whole = column.is_identifier and (is_natural or not column.content)
-    if not is_whole and _names_other(facts, column, own, others):
-        return 0.0
     score = 0.0
     if is_whole:
         # "id" rather than "code"
@@ -94,6 +91,8 @@ def _rate(
         score = 0.3
     score += 0.2 if position == 0 else 0.0
     score += 0.1 if column.value_class == "number" or _is_short(column) else 0.0
+    if score >= _CERTAIN_ENOUGH and not is_whole and _names_other(facts, column, own, index):
+        return 0.0
     return score
 
 
@@ -108,13 +107,10 @@ def _is_short(column: ColumnFacts) -> bool:
     return 0 < column.profile.longest <= 12
 
 
-def _names_other(
-    facts: TableFacts, column: ColumnFacts, own: float, others: Mapping[str, TableFacts]
-) -> bool:
+def _names_other(facts: TableFacts, column: ColumnFacts, own: float, index: NameIndex) -> bool:
     """Whether its name says rather that it leads to another table."""
-    if not column.content:
-        return False
-    for other in others.values():
+    for name in index.near(column.content):
+        other = index.tables[name]
         named = align(column.content, other.words)
         if other is facts or named < _NAMED:
             continue

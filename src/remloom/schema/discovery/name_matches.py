@@ -10,7 +10,7 @@ from msgspec import Struct
 from .facts import ColumnFacts, TableFacts
 from .words import Part, likeness, word_lists
 
-__all__ = ["NameMatch", "align", "best_of_kinds", "match_names"]
+__all__ = ["NameMatch", "align", "best_of_kinds", "match_names", "stands_for"]
 
 _ROLE = 0.95  # "billing address" for a table of addresses
 _LAST_WORDS = 0.75  # "address" for one of customer addresses
@@ -49,7 +49,7 @@ def align(content: tuple[str, ...], table: tuple[str, ...]) -> float:
         return 1.0
     if (whole := _ends_with(content, table)) > 0:
         return whole if len(content) == len(table) else whole * _ROLE
-    if (fused := _stands_for(content[-1], table)) > 0:
+    if (fused := stands_for(content[-1], table)) > 0:
         return fused if len(content) == 1 else fused * _ROLE
     if len(content) < len(table):
         last = min(map(likeness, content, table[-len(content) :]))
@@ -66,7 +66,7 @@ def _ends_with(words: tuple[str, ...], end: tuple[str, ...]) -> float:
 
 
 @lru_cache(maxsize=65_536)
-def _stands_for(short: str, words: tuple[str, ...]) -> float:
+def stands_for(short: str, words: tuple[str, ...]) -> float:
     """Whether a short form is made of the beginnings of several words, each with its part."""
     if len(words) < 2 or len(short) < len(words) or len(short) > 8:
         return 0.0

@@ -21,6 +21,8 @@ __all__ = ["Sensitivity", "find_sensitivity"]
 _MOST = 0.8  # of the values looked at
 _HALF = 0.5
 _LOOKED_AT = 100
+_FEW = 20  # values, of which secrets are looked for
+_LONGEST = 200  # characters of a value that may be one
 _EMAIL = re.compile(r"[^\s@]{1,64}@[^\s@]+\.[^\s@.]{2,}")
 # with a sign that numbers of other things do not have
 _PHONE = re.compile(r"(?=(?:\D*\d){7})(?:\+|\(\d|00\d)[\d\s()./x-]{6,24}")
@@ -92,10 +94,11 @@ def _by_values(column: ColumnFacts) -> Sensitivity | None:
         hits = sum(pattern.fullmatch(text.strip()) is not None for text in texts)
         if hits / len(texts) >= _MOST:
             return Sensitivity(kind, evidence="by its values")
-    found = [{secret.kind for secret in find_secrets(text)} for text in texts if len(text) < 200]
+    few = [text for text in texts[:_FEW] if len(text) < _LONGEST]
+    found = [{secret.kind for secret in find_secrets(text)} for text in few]
     kinds = set().union(*found) if found else set()
     for kind in sorted(kinds):
-        if sum(kind in each for each in found) / len(texts) >= _HALF:
+        if sum(kind in each for each in found) / len(few) >= _HALF:
             known = _BY_NUMBER.get(kind)
             return Sensitivity(known or kind, known is None, "by its values")
     return None
