@@ -103,6 +103,8 @@ def test_who_is_not_there_is_named_with_the_nearest(memory: Memory) -> None:
     with pytest.raises(UnknownNameError) as unknown:
         memory.schemas.get("order")
     assert unknown.value.fields["nearest"] == ["orders"]
+    with pytest.raises(InvalidInputError):
+        memory.schemas.get("orders", "1")  # type: ignore[arg-type]
     with pytest.raises(NotFoundError, match="no version 7"):
         memory.schemas.get("orders", 7)
 
@@ -113,14 +115,14 @@ def test_every_fault_of_a_definition_is_named_at_once(memory: Memory) -> None:
         schema_name="records",
         fields={
             "id": "string", "Total": "float", "kind": "money", "mood": "enum()", "age": Field(kind="integer", default="old"),
-            "size": {"kind": "integer", "biggest": 3}, "name": "string", "tags": "list[string]", "metadata": "float", "n": 7,
+            "deep": "list[string[]]", "none": None, "size": {"kind": "integer", "biggest": 3}, "name": "string", "tags": "list[string]", "metadata": "float", "n": 7,
         },
         entity_types=("person", "person"), handle=("gone",), name_fields=("tags",),
         edges=[{"name": "", "fields": ["nowhere"]}], colour="red", graph_enabled="yes",
     )  # fmt: skip
     assert found.keys() == {
         "schema_name", "fields.id", "fields.Total", "fields.kind", "fields.mood.values",
-        "fields.age.default", "fields.size", "fields.name", "fields.metadata", "fields.n", "entity_types", "handle[0]",
+        "fields.age.default", "fields.size", "fields.deep", "fields.none", "fields.name", "fields.metadata", "fields.n", "entity_types", "handle[0]",
         "name_fields[0]", "edges[0].name[0]", "edges[0].fields", "colour", "graph_enabled",
     }  # fmt: skip
     assert found["schema_name"] == "'records' is Remloom's own"
@@ -161,6 +163,13 @@ def test_what_is_no_json_schema_or_is_elsewhere_is_a_fault(memory: Memory) -> No
         assert list(faults(memory, schema_name="leads", metadata_schema=schema)) == [
             "metadata_schema"
         ]
+
+
+@pytest.mark.parametrize("text", ["a\ud800", "a\0"], ids=["surrogate", "nul"])
+def test_a_text_that_no_store_can_keep_is_refused(memory: Memory, text: str) -> None:
+    with pytest.raises(InvalidInputError):
+        memory.schemas.register(schema_name="orders", description=text)
+    assert memory.schemas.list() == []
 
 
 def test_edges_to_schemas_that_are_not_there_are_said(memory: Memory) -> None:

@@ -95,6 +95,8 @@ class Schemas:
             UnknownNameError: no such schema is registered.
             NotFoundError: it has no such version.
         """
+        if version is not None and type(version) is not int:
+            raise InvalidInputError(f"a version is a whole number, not {version!r}"[:100])
         return self._registry.get(check_text(name, "the name of a schema"), version)
 
     def drop(self, name: str, *, rows: bool = False, keep_away: bool = False) -> Receipt:
@@ -153,7 +155,9 @@ class Schemas:
 
         Raises:
             NotFoundError: there is none.
+            UnknownNameError: no such schema is registered.
         """
+        self.get(schema)
         text = check_text(id_or_handle, "an id or a handle")
         found = self._store.records.get(schema, text) if may_be_id(text) else None
         if isinstance(found, Row):

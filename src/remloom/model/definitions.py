@@ -58,7 +58,13 @@ class Field(Struct, frozen=True, kw_only=True, omit_defaults=True):
             InvalidInputError: there is no such kind.
         """
         if found := _LIST.fullmatch(text.strip()):
-            return replace(cls.parse(found[1] or found[2]), list=True, **changes)
+            item = cls.parse(found[1] or found[2])
+            if item.list:
+                raise InvalidInputError(
+                    f"{text.strip()[:60]!r} is a list of lists",
+                    remedy="make it a field of kind json",
+                )
+            return replace(item, list=True, **changes)
         if found := _ENUM.fullmatch(text.strip()):
             parts = found[1].split(",") if found[1].strip() else []
             values = tuple(part.strip().strip("'\"") for part in parts)

@@ -13,9 +13,10 @@ import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import asdict, replace
 
-from ..errors import InvalidInputError, SourceError
+from ..errors import InvalidInputError, SourceError, unencodable
 from ..model import EdgeDefinition, Field, SchemaDefinition
 from ..store.field_values import to_stored
+from ..store.json_values import holds_nul
 from .class_fields import parts_of_class
 from .definition_faults import Fault, check_definition
 
@@ -161,7 +162,7 @@ def _read_fields(given: Any, faults: list[Fault]) -> dict[str, Field]:
             fields[str(name)] = _read_field(value)
         except InvalidInputError as error:
             faults.append(Fault(f"fields.{str(name)[:80]}", error.message, error.remedy))
-        except (msgspec.ValidationError, TypeError) as error:
+        except msgspec.ValidationError as error:
             remedy = '"float", or {"kind": "float", "required": true}'
             faults.append(Fault(f"fields.{str(name)[:80]}", str(error), remedy))
     return fields
@@ -170,6 +171,11 @@ def _read_fields(given: Any, faults: list[Fault]) -> dict[str, Field]:
 def _read_field(value: Any) -> Field:
     if isinstance(value, str):
         return Field.parse(value)
+    if not isinstance(value, Field | Mapping):
+        raise InvalidInputError(
+            f"must be a type, not {value!r}"[:100],
+            remedy='"float", or {"kind": "float", "required": true}',
+        )
     parts = asdict(value) if isinstance(value, Field) else dict(value)
     default = parts.pop("default", UNSET)
     kind = Field.parse(str(parts.get("kind", "string")))
@@ -202,12 +208,21 @@ def _without_inherited(fields: dict[str, Field]) -> dict[str, Field]:
 
 
 def _normal(definition: SchemaDefinition) -> SchemaDefinition:
-    """Return a definition as it is read back once it is stored, so that the two compare equal."""
+    """Return a definition as it is read back once it is stored, so that the two compare equal.
+
+    Raises:
+        InvalidInputError: a text in it cannot be stored.
+    """
     fields = {
         name: replace(field, default=to_stored(field.default, field))
         if field.default is not UNSET and field.default is not None
         else replace(field, default=UNSET)
         for name, field in definition.base_fields.items()
     }
-    encoded = msgspec.json.encode(replace(definition, base_fields=fields))
+    try:
+        encoded = msgspec.json.encode(replace(definition, base_fields=fields))
+    except UnicodeEncodeError as error:
+        raise unencodable(error) from error
+    if holds_nul(encoded):
+        raise InvalidInputError("a text of it holds a NUL character", remedy="remove \\0 from it")
     return msgspec.json.decode(encoded, type=SchemaDefinition)

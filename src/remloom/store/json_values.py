@@ -14,7 +14,7 @@ import msgspec
 
 from ..errors import InvalidInputError
 
-__all__ = ["NOT_STORABLE_REMEDY", "check_json", "encode_free", "encode_strict"]
+__all__ = ["NOT_STORABLE_REMEDY", "check_json", "encode_free", "encode_strict", "holds_nul"]
 
 NOT_STORABLE_REMEDY = "use text, finite numbers, booleans, lists and objects as the model says"
 
@@ -28,6 +28,7 @@ _INSTEAD: tuple[tuple[type | tuple[type, ...], str], ...] = (
 )
 # of a float that is a whole number of 17 digits and more
 _EXPONENT = re.compile(rb"[:\[,]-?[0-9.]+e[0-9+]")
+_NUL = b"\\u0000"
 _encode = msgspec.json.Encoder().encode
 
 
@@ -79,6 +80,12 @@ def _check_scalar(value: Any, path: str) -> None:
         instead = (words for kinds, words in _INSTEAD if isinstance(value, kinds))
         remedy = f"write it as {next(instead, 'text, numbers or lists')}"
         raise _refused(path, f"of type {type(value).__name__}", remedy)
+
+
+def holds_nul(encoded: bytes) -> bool:
+    """Whether a NUL character is in a text of what is encoded as JSON."""
+    # a backslash is written as two: what is left is an escape
+    return _NUL in encoded and _NUL in encoded.replace(rb"\\", b"")
 
 
 def encode_strict(value: Any) -> bytes:

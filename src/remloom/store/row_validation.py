@@ -16,11 +16,11 @@ from ..model import Field, Row, SchemaDefinition
 from .edge_validation import inline_edge
 from .field_values import is_stored_as_given, storing, to_stored, value_type
 from .json_schema import compile_schema
+from .json_values import holds_nul
 
 __all__ = ["RowChecker", "checker_of", "row_faults"]
 
 _KEPT = 256  # checkers: each is of one version of a schema
-_NUL = b"\\u0000"
 
 Faults = list[dict[str, str]]
 
@@ -156,9 +156,7 @@ def _fault_of(value: Any, field: Field) -> str:
 
 def _holds_nul(value: Any) -> bool:
     """Whether a NUL character is in what is stored. Raises UnicodeError of a lone surrogate."""
-    encoded = msgspec.json.encode(value)
-    # a backslash is written as two: what is left is an escape
-    return _NUL in encoded and _NUL in encoded.replace(rb"\\", b"")
+    return holds_nul(msgspec.json.encode(value))
 
 
 def _unknown(name: object, definition: SchemaDefinition) -> str:
