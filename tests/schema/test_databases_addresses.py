@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
-from remloom.errors import InvalidInputError
+from remloom.errors import InvalidInputError, MissingExtraError
 from remloom.schema.databases.addresses import parse_address
+from remloom.schema.databases.opening import open_database
 
 
 @pytest.mark.parametrize(
@@ -32,3 +36,23 @@ def test_what_is_no_url_of_a_database_says_what_would_be_one() -> None:
         parse_address("mysql://me:p@ss:word@host:port/db")
     with pytest.raises(InvalidInputError, match="oracle://"):
         parse_address("oracle://me:hidden@host/db")
+
+
+@pytest.mark.parametrize(
+    ("module", "url", "extra"),
+    [
+        ("sqlalchemy", "postgresql://host/db", "sql"),
+        ("psycopg", "postgresql://host/db", "sql"),
+        ("pymysql", "mysql://host/db", "mysql"),
+        ("duckdb", "csv:///", "duckdb"),
+        ("pymongo", "mongodb://host/db", "mongo"),
+        ("snowflake", "snowflake://me@host/db", "snowflake"),
+    ],
+)
+def test_what_is_not_installed_is_named_by_its_extra(
+    module: str, url: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError) as caught:
+        open_database(f"csv:///{tmp_path}" if url == "csv:///" else url)
+    assert f"remloom[{extra}]" in str(caught.value)

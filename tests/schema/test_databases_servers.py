@@ -296,3 +296,15 @@ def test_a_wrong_password_is_an_error_without_it(request: pytest.FixtureRequest)
         assert database.tables() == []
         assert "right" not in database.address
         database.close()
+
+
+def test_a_server_that_goes_away_meanwhile_is_an_error(opening: Opening, postgres: str) -> None:
+    database: Any = opening("postgresql", "CREATE TABLE t (id INT PRIMARY KEY)")
+    table = described(database, "t")
+    ((process,),) = database._read("SELECT pg_backend_pid()")
+    with pytest.raises(SourceError), database.snapshot():  # noqa: PT012
+        with postgres_server.connect(postgres) as connection:
+            connection.execute("SELECT pg_terminate_backend(%s)", (process,))
+        database.count(table)
+    with pytest.raises(SourceError):
+        database.count(table)

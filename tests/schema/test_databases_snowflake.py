@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from remloom.errors import MissingExtraError, SourceError
 from remloom.schema.databases.opening import open_database
 
 _URL = "snowflake://me:s3cret@account/CRM/PUBLIC?warehouse=W"
@@ -64,15 +63,3 @@ def test_tables_of_snowflake_are_described_and_read(database: Any) -> None:
     profile = database.profile(orders, 1000)
     assert (profile.sampled, profile.whole) == (2, True)
     assert "s3cret" not in database.address
-
-
-def test_without_the_connector_the_extra_is_named() -> None:
-    try:
-        import snowflake.connector  # noqa: F401
-    except ImportError:
-        with pytest.raises(MissingExtraError, match="Snowflake") as caught:
-            open_database(_URL)
-        assert "remloom[snowflake]" in str(caught.value)
-    else:
-        with pytest.raises(SourceError, match="names no database"):
-            open_database("snowflake://me@account")

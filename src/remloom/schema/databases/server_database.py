@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import MissingExtraError, SourceError
@@ -58,8 +59,13 @@ class ServerDatabase(SqlDatabase):
 
     def close(self) -> None:
         """Close the connection."""
-        self._connection.close()
-        self._connection.engine.dispose()
+        # of a connection that is lost there is nothing to close
+        with suppress(*self._errors()):
+            self._connection.close()
+        with suppress(*self._errors()):
+            self._connection.engine.dispose()
+        with suppress(*self._errors()):
+            self._driver_connection.close()
 
     def _errors(self) -> tuple[type[Exception], ...]:
         from sqlalchemy.exc import SQLAlchemyError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -200,9 +200,13 @@ class SqlDatabase(ABC):
             self._begin()
         try:
             yield
-        finally:
-            with self._translated():
+        except BaseException:
+            # what went wrong first is what is told
+            with suppress(SourceError), self._translated():
                 self._end()
+            raise
+        with self._translated():
+            self._end()
 
     def _read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._translated():
