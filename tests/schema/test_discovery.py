@@ -209,3 +209,38 @@ def test_progress_is_told_by_tables(crm: Path) -> None:
 def test_a_sample_of_less_than_nothing_is_refused(crm: Path) -> None:
     with pytest.raises(InvalidInputError, match="sample"):
         discovered(crm, sample=-1)
+
+
+def test_names_of_every_kind_are_borne_with(tmp_path: Path) -> None:
+    path = tmp_path / "odd.sqlite"
+    connection = sqlite3.connect(path)
+    connection.executescript("""
+        CREATE TABLE "%" ("%" TEXT, " " TEXT, "№" INTEGER, "sel""ect" TEXT, "id" INTEGER, "key" TEXT, "Größe" TEXT);
+        CREATE TABLE "records" ("id" INTEGER PRIMARY KEY, "東京" TEXT, "name" TEXT, "Name_" TEXT);
+        CREATE TABLE "select" ("order" INTEGER, "records_id" INTEGER REFERENCES records (id));
+        INSERT INTO "%" VALUES ('a', 'b', 1, 'c', 2, 'd', 'e');
+        INSERT INTO "records" VALUES (1, 'x', 'y', 'z');
+        INSERT INTO "select" VALUES (1, 1);
+    """)
+    connection.close()
+
+    plan = discovered(path)
+
+    assert Plan.load(plan.save(tmp_path / "odd.toml")).schemas == plan.schemas
+    assert {table.schema_name for table in plan.tables} == {"column", "crm_records", "select"}
+    assert edge_of(plan, "select", "records_id").name == "belongs_to"
+
+
+def test_of_very_many_columns_those_that_are_too_many_are_left_out_and_named(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "wide.sqlite"
+    connection = sqlite3.connect(path)
+    columns = ", ".join(f"c{number} INTEGER" for number in range(400))
+    connection.execute(f"CREATE TABLE wide (id INTEGER PRIMARY KEY, {columns})")
+    connection.close()
+
+    plan = discovered(path)
+
+    assert len(plan.tables[0].fields) == 300
+    assert len(plan.left_out) == 101

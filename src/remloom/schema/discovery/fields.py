@@ -52,23 +52,25 @@ def choose_fields(
         key: columns of the table's key; they are always taken, and so are those that `name` rows.
         leading: columns that are foreign keys.
     """
+    needed = {*key, *name, *leading}
+    further = MOST_FIELDS - len(needed)
     left_out: list[LeftOut] = []
     taken: list[tuple[ColumnFacts, Sensitivity | None]] = []
     for column in map(facts.column_of, columns):
         sensitivity = find_sensitivity(facts, column)
-        is_needed = column.name in key or column.name in leading
-        reason = "" if is_needed else _reason_against(column, sensitivity)
-        if not reason and not is_needed and len(taken) >= MOST_FIELDS - len(key) - len(leading):
-            reason = f"a schema has at most {MOST_FIELDS} fields"
+        reason = ""
+        if column.name not in needed:
+            reason = _reason_against(column, sensitivity)
+            further -= not reason
+            if further < 0 and not reason:
+                reason = f"a schema has at most {MOST_FIELDS} fields"
         if reason:
             left_out.append(LeftOut(table=facts.name, column=column.name, reason=reason))
         else:
             taken.append((column, sensitivity))
     names = name_fields([column.name for column, _ in taken], entity_type)
     fields = [
-        _field(
-            facts, column, names[column.name], sensitivity, column.name in (*key, *name, *leading)
-        )
+        _field(facts, column, names[column.name], sensitivity, column.name in needed)
         for column, sensitivity in taken
     ]
     return FieldChoice(tuple(fields), tuple(left_out))

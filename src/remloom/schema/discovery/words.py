@@ -91,7 +91,8 @@ def split_name(name: str) -> tuple[str, ...]:
     >>> split_name("SupportRepID"), split_name("ORDER_ITEMS"), split_name("order details")
     (('support', 'rep', 'id'), ('order', 'item'), ('order', 'detail'))
     """
-    return tuple(singular(word.lower()) for word in _CAMEL.findall(name))
+    # a name of signs alone is a word
+    return tuple(singular(word.lower()) for word in _CAMEL.findall(name)) or (name.lower(),)
 
 
 @lru_cache(maxsize=4096)
