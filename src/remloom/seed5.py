@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
@@ -23,6 +22,9 @@ if TYPE_CHECKING:
     from .schema.plan import Plan
 
 __all__ = ["OntologyDiscovery", "SchemaRegistry", "ontology_discovery", "schema_registry"]
+
+# address of what was discovered -> the same with its password, which a plan does not have
+_addresses: dict[str, str] = {}
 
 
 class SchemaRegistry:
@@ -79,14 +81,16 @@ class SchemaRegistry:
         discovered_schema: Plan,
         entity_mapping: Mapping[str, str] | None = None,
     ) -> tuple[Registered, ...]:
-        """Register what was discovered in a database; see `memory.schemas`.
+        """Register what was discovered in a database, as a source to be synced; see
+        `memory.schemas`.
 
         Args:
             entity_mapping: "table.column" -> the type of the entities that it identifies.
         """
         with self._opened(tenant_id) as memory:
-            schemas = discovered_schema.mapped(entity_mapping or {}).schemas
-            return tuple(memory.schemas.register(definition) for definition in schemas)
+            return memory.schemas.register_from_discovery(
+                discovered_schema, entity_mapping, url=_addresses.get(discovered_schema.address)
+            )
 
     def _opened(self, tenant: str) -> Memory:
         # nothing is embedded by a definition
@@ -112,6 +116,7 @@ class OntologyDiscovery:
         """
         from .schema.databases.opening import open_database
         from .schema.discovery.discovering import discover
+        from .schema.source import name_of_address
 
         if not connection_string.startswith(("postgresql://", "postgres://")):
             raise InvalidInputError(
@@ -119,10 +124,12 @@ class OntologyDiscovery:
             )
         database = open_database(connection_string)
         try:
-            name = urlsplit(database.address).path.strip("/")
-            return discover(database, name, tables, extract_relationships)
+            name = name_of_address(database.address)
+            plan = discover(database, name, tables, extract_relationships)
         finally:
             database.close()
+        _addresses[plan.address] = connection_string
+        return plan
 
 
 schema_registry = SchemaRegistry()
