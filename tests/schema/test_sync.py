@@ -314,3 +314,16 @@ def test_rows_with_a_unique_value_in_common_are_proposed_as_one(
         (pair,) = follower.sync().same_as
         assert {pair.first, pair.second} == {"customer-1", "contact-1"}
         assert not follower.edges(rel_type="same_as")
+
+
+def test_with_history_an_edge_ends_and_begins_again(crm: FakeDatabase, follower: Follower) -> None:
+    follower.sync()
+    crm.data["orders"][0] = (10, 2, None)
+    assert follower.sync(history=True).edges_ended == 1
+    assert follower.edge("order-10", "belongs_to", "customer-1").valid_to
+    assert follower.edge("order-10", "belongs_to", "customer-2").valid_to is None
+    crm.data["orders"][0] = (10, 1, None)
+    follower.sync(history=True)
+    assert follower.edge("order-10", "belongs_to", "customer-1").valid_to is None
+    assert follower.edge("order-10", "belongs_to", "customer-2").valid_to
+    assert follower.sync(history=True).unchanged == 15

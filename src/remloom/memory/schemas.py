@@ -276,6 +276,7 @@ class Schemas:
         source: str,
         *,
         dry_run: bool = False,
+        history: bool = False,
         url: str | None = None,
         progress: Progress | None = None,
     ) -> SyncReport:
@@ -287,6 +288,7 @@ class Schemas:
         Args:
             source: the name of the database, as its plan has it.
             dry_run: write nothing, and say what would be written.
+            history: a foreign key that changes ends its edge (`valid_to`) rather than delete it.
             url: of the database; default that of its plan, with the password that `discover` was
                 given or that the variable `REMLOOM_SOURCE_<NAME>` says.
             progress: called as `progress(done, total)`, of rows.
@@ -296,7 +298,9 @@ class Schemas:
             ConflictError: it is being synced already.
             SourceError: the database cannot be read. What is down changes nothing.
         """
-        return self._sources().sync(source, dry_run=dry_run, url=url, progress=progress)
+        return self._sources().sync(
+            source, dry_run=dry_run, history=history, url=url, progress=progress
+        )
 
     def drift(self, source: str, *, accept: bool = False, url: str | None = None) -> Drift:
         """Say how a database differs from what it was when it was registered.

@@ -87,7 +87,13 @@ class Sources:
         return registered
 
     def sync(
-        self, name: str, *, dry_run: bool, url: str | None, progress: Progress | None
+        self,
+        name: str,
+        *,
+        dry_run: bool,
+        history: bool,
+        url: str | None,
+        progress: Progress | None,
     ) -> SyncReport:
         """Sync a source; see `Schemas.sync`."""
         from ..schema.source import find_source
@@ -101,7 +107,9 @@ class Sources:
             model = stored[0]
         target = Target(self._store, engine.tenant, model)
         with self._opened(source, url) as database:
-            report = sync(target, source, database, dry_run=dry_run, progress=progress)
+            report = sync(
+                target, source, database, dry_run=dry_run, history=history, progress=progress
+            )
         if not dry_run:
             self._note_synced(name, report)
             engine.embed_in_background()

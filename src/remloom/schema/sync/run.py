@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import Struct
@@ -45,6 +46,7 @@ def sync(
     database: Database,
     *,
     dry_run: bool = False,
+    history: bool = False,
     progress: Progress | None = None,
 ) -> SyncReport:
     """Bring the rows of a source up to date.
@@ -53,6 +55,7 @@ def sync(
     written stays, and the next sync finds it unchanged.
 
     Args:
+        history: foreign keys that change end their edges (`valid_to`) rather than delete them.
         progress: called as progress(rows read, rows expected).
 
     Raises:
@@ -64,13 +67,13 @@ def sync(
     # before anything is written: a database that is down leaves all as it is
     tables = {table.name: table for table in database.tables()}
     if dry_run:
-        work = _Sync(target, source, SyncWriter(*_parts(target), None), progress)
+        work = _Sync(target, source, SyncWriter(*_parts(target), None), history, progress)
         with database.snapshot():
             reports = work.do(database, tables)
         return _report(work, reports, began, dry_run=True)
     lease = begin(target.store, source.name)
     writer = SyncWriter(*_parts(target), lease)
-    work = _Sync(target, source, writer, progress)
+    work = _Sync(target, source, writer, history, progress)
     try:
         with database.snapshot():
             reports = work.do(database, tables)
@@ -108,11 +111,17 @@ class _Sync:
     """The work of one sync."""
 
     def __init__(
-        self, target: Target, source: Source, writer: SyncWriter, progress: Progress | None
+        self,
+        target: Target,
+        source: Source,
+        writer: SyncWriter,
+        history: bool,
+        progress: Progress | None,
     ) -> None:
         self._store = target.store
         self._writer = writer
         self._plan: Plan = source.plan
+        self._ended_at = datetime.now(UTC) if history else None
         self._progress = progress
         self._done = 0
         self._expected = sum(table.rows or 0 for table in self._plan.tables)
@@ -165,6 +174,7 @@ class _Sync:
             self._writer,
             reader,
             watermark=self._watermark(reader, tables),
+            ended_at=self._ended_at,
             names=self._names,
             same_as=self.same_as,
             on_page=self._count_rows,

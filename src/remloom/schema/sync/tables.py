@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
 
@@ -45,6 +46,7 @@ class TableSync:
 
     Args:
         watermark: that of the table, if it has one.
+        ended_at: when edges that rows have no more ended; None: they are deleted.
         names: what the rows are called that edges lead to.
         on_page: called with the number of rows of each page.
     """
@@ -56,6 +58,7 @@ class TableSync:
         reader: RowReader,
         *,
         watermark: Watermark | None,
+        ended_at: datetime | None,
         names: Names,
         same_as: list[SameAs],
         on_page: Callable[[int], None],
@@ -64,6 +67,7 @@ class TableSync:
         self._writer = writer
         self.reader = reader
         self._watermark = watermark
+        self._ended_at = ended_at
         self._marked = reader.columns.index(reader.table.watermark) if watermark else 0
         self._names = names
         self._same_as = same_as
@@ -178,20 +182,25 @@ class TableSync:
         for handle in wanted:
             if (name := own.get(labels.key(handle))) is not None:
                 names[handle] = name
-        old_edges = self._own_edges([read.row.key for read in changed if read.stored])
+        stored_edges = self._own_edges([read.row.key for read in changed if read.stored])
         rows = {
             read.row.key: self.reader.row_of(read.row, read.values, targets[read.row.key], names)
             for read in changed
         }
+        old_edges, past = _parted(stored_edges)
+        rows = {key: _begun_again(row, past) for key, row in rows.items()}
         ended = {key: _ended(old, rows[key].graph_paths) for key, old in old_edges.items()}
         renamed = [read for read in changed if there[read.row.key] and _is_renamed(read, own)]
         incoming = self._named_edges(renamed, own, set(chain.from_iterable(ended.values())))
-        items = [
-            PageItem(row, unlinked=ended.get(key, ()), edges=incoming.get(key, ()))
-            for key, row in rows.items()
-        ]
+        items = []
+        for key, row in rows.items():
+            gone, led = ended.get(key, ()), incoming.get(key, ())
+            if self._ended_at is not None:
+                led = (*led, *self._closed(gone, old_edges.get(key, ())))
+                gone = ()
+            items.append(PageItem(row, unlinked=gone, edges=led))
         taken = self._writer.write(items, self.report)
-        self._count(taken, {read.row.handle: read for read in changed}, old_edges)
+        self._count(taken, {read.row.handle: read for read in changed}, old_edges, ended)
         self._names.learn(own)
         for item in taken:
             for edge, handle in targets[labels.key(item.handle)]:
@@ -220,6 +229,12 @@ class TableSync:
                 found.setdefault(key, []).append(edge)
         return found
 
+    def _closed(self, gone: Sequence[EdgeKey], old: Sequence[Edge]) -> Iterator[Edge]:
+        """Yield the edges that a row has no more, as they are once they have ended."""
+        for edge in old:
+            if edge.key in gone:
+                yield replace(edge, valid_to=self._ended_at)
+
     def _named_edges(
         self, renamed: Sequence[_Read], names: Mapping[str, str], ended: Collection[EdgeKey]
     ) -> dict[str, tuple[Edge, ...]]:
@@ -246,6 +261,7 @@ class TableSync:
         taken: Sequence[PageItem],
         reads: Mapping[str, _Read],
         old_edges: Mapping[str, Sequence[Edge]],
+        ended: Mapping[str, Sequence[EdgeKey]],
     ) -> None:
         report = self.report
         for item in taken:
@@ -259,8 +275,9 @@ class TableSync:
             old = len(old_edges.get(read.row.key, ()))
             if self._watermark is not None:
                 self._watermark.observe(read.values, was_there=read.stored is not None)
-            report.edges_ended += len(item.unlinked)
-            report.edges_added += len(row.graph_paths) - (old - len(item.unlinked))
+            gone = len(ended.get(read.row.key, ()))
+            report.edges_ended += gone
+            report.edges_added += len(row.graph_paths) - (old - gone)
 
     def _propose_same(self, taken: Sequence[PageItem]) -> None:
         """Note rows of other schemas that have an alias of these for an alias too."""
@@ -289,6 +306,26 @@ def _rows_with_alias(records: Sequence[Record], key: str) -> Iterator[Row]:
 
 def _is_renamed(read: _Read, names: Mapping[str, str]) -> bool:
     return read.stored is None or read.stored.name != names[read.row.key]
+
+
+def _parted(
+    edges: Mapping[str, Sequence[Edge]],
+) -> tuple[dict[str, list[Edge]], set[EdgeKey]]:
+    """Part edges into those that hold, and the keys of those that have ended already."""
+    past = {edge.key for some in edges.values() for edge in some if edge.valid_to is not None}
+    holding = {key: [edge for edge in some if edge.valid_to is None] for key, some in edges.items()}
+    return holding, past
+
+
+def _begun_again(row: Row, past: Collection[EdgeKey]) -> Row:
+    """Give a row whose edges that had ended, and are there again, hold from now on."""
+    if not past:
+        return row
+    now = datetime.now(UTC)
+    edges = [
+        replace(edge, valid_from=now) if _key_of(edge) in past else edge for edge in row.graph_paths
+    ]
+    return replace(row, graph_paths=tuple(edges))
 
 
 def _ended(old: Sequence[Edge], new: Sequence[Edge]) -> tuple[EdgeKey, ...]:
