@@ -49,6 +49,7 @@ class RowChecker:
             if field.default is not UNSET and field.default is not None
         }
         self._types = frozenset(definition.entity_types)
+        self._looks_at_edges = bool(definition.edge_types) or not definition.graph_enabled
 
     def check(self, row: Row) -> Row:
         """Return a row as it is stored: its fields in their stored form, with the defaults.
@@ -88,7 +89,9 @@ class RowChecker:
 
     def _is_plain(self, row: Row) -> bool:
         """Whether nothing but its fields needs a look."""
-        if row.graph_paths or (self._types and row.type not in self._types):
+        if row.graph_paths and self._looks_at_edges:
+            return False
+        if self._types and row.type not in self._types:
             return False
         return not self.definition.metadata_schema
 
