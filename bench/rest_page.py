@@ -17,6 +17,8 @@ _NOUNS = {
     "": "The memory",
     "admin": "Chores",
     "profile": "The profile",
+    "schemas": "Schemas of your own",
+    "sources": "Databases that are there",
     "dreams": "Dreaming",
     "runs": "Runs",
     "jobs": "Jobs",

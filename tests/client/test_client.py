@@ -9,7 +9,8 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from remloom import (
     Moment,
     RecallOptions,
     Resource,
+    Row,
 )
 from remloom.client import async_client, client, plans
 from remloom.errors import (
@@ -38,12 +40,14 @@ from remloom.errors import (
     InvalidInputError,
     ModelError,
     NotFoundError,
+    RowError,
+    SchemaChangeError,
     ServerError,
     UnknownNameError,
 )
 from remloom.memory.api_keys import SCOPES
 from remloom.operations import OPERATIONS
-from remloom.predicates import Eq, Or
+from remloom.predicates import Eq, Gt, Or, Query
 from remloom.reader.events import EventType, ReadEvent
 from remloom.serve.http.app import create_app
 from remloom.serve.service import Service
@@ -147,6 +151,34 @@ def test_nouns_are_there(memory: Client) -> None:
     assert belief.value == "Porto"
     assert memory.runs.list()[0].kind == "profile"
     assert memory.jobs.list() == []
+
+
+def test_schemas_are_registered_and_their_rows_written_and_found(
+    memory: Client, tmp_path: Path
+) -> None:
+    file = tmp_path / "orders.toml"
+    file.write_text(
+        'schema_name = "orders"\nentity_types = ["order"]\nhandle = ["number"]\n'
+        '[fields]\nnumber = "integer"\ntotal = "decimal"\nday = "date"\n'
+    )
+    done = memory.schemas.register(file)
+    assert (done.schema_name, done.version) == ("orders", 1)
+    assert memory.schemas.register(file).changes == ()
+    fields = {"number": 7, "total": Decimal("19.90"), "day": date(2026, 1, 2)}
+    id = memory.schemas.create_row(Row(schema="orders", fields=fields))
+    memory.write([Row(schema="orders", fields={"number": 8, "total": "3.50"})])
+    assert memory.schemas.get_row("orders", "order-7").id == id
+    found = memory.schemas.query_rows("orders", Query().filter(Gt("total", 5)))
+    assert [row.handle for row in found] == ["order-7"]
+    assert memory.sql("SELECT sum(total) AS sum FROM orders").rows == [(23.4,)]
+    assert [hit.schema for hit in memory.lookup("order-8").records] == ["orders"]
+    assert {record.schema for record in memory.admin.records()} == {"orders"}
+    assert [one.schema_name for one in memory.schemas.list()] == ["orders"]
+    with pytest.raises(SchemaChangeError, match="day"):
+        memory.schemas.register(schema_name="orders", fields={"number": "integer"})
+    with pytest.raises(RowError, match="total"):
+        memory.schemas.create_row(Row(schema="orders", fields={"number": 9, "total": "much"}))
+    assert memory.schemas.drop("orders", rows=True).records == 2
 
 
 def test_errors_are_those_of_memory(memory: Client) -> None:

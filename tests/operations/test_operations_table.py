@@ -12,6 +12,7 @@ from remloom.memory.dreams import Dreams
 from remloom.memory.jobs import Jobs
 from remloom.memory.profiles import Profiles
 from remloom.memory.runs import Runs
+from remloom.memory.schemas import Schemas
 from remloom.operations import METHODS, OPERATIONS
 
 NOUNS = {
@@ -20,6 +21,7 @@ NOUNS = {
     "jobs": Jobs,
     "dreams": Dreams,
     "profile": Profiles,
+    "schemas": Schemas,
     "admin": Admin,
 }
 # methods that have no operation derived from them, and why
@@ -40,6 +42,12 @@ ELSEWHERE = {
     "admin.import_": "streamed",
     "admin.backup": "streamed",
     "profile.import_": "uploaded",
+    "schemas.discover": "a server opens no database that a caller names",
+    "schemas.register_from_discovery": "a server opens no database that a caller names",
+    "schemas.sources": "without what a plan tells of the database: list_sources",
+    "schemas.sync": "by its name only: sync_source",
+    "schemas.drift": "by its name only: source_drift",
+    "schemas.query_rows": "a condition is text outside: query_records",
 }
 
 

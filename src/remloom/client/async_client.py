@@ -14,11 +14,20 @@ from ..memory.jobs import Jobs
 from ..memory.memory import Memory
 from ..memory.profiles import Profiles
 from ..memory.runs import Runs
+from ..memory.schemas import Schemas
 from ..model import Entity, Exported, Imported, Moment, Record, Resource
 from .call import Call
 from .connection import TIMEOUT, AsyncConnection
 from .methods import Over, awaited, planned_async
-from .plans import PAGE, moments_by_time, moments_by_type, query_records, read_files
+from .plans import (
+    PAGE,
+    moments_by_time,
+    moments_by_type,
+    query_records,
+    query_rows,
+    read_files,
+    register_schema,
+)
 from .reader import AsyncClientReader
 from .transfers import BackupFolder, ExportFile, pieces_of
 
@@ -99,6 +108,21 @@ class AsyncClientProfiles(Over[AsyncConnection]):
     staged = awaited(Profiles.staged)
     normalise = awaited(Profiles.normalise)
     learned = awaited(Profiles.learned)
+
+
+class AsyncClientSchemas(Over[AsyncConnection]):
+    """`Schemas` over a server, for asyncio."""
+
+    list = awaited(Schemas.list)
+    get = awaited(Schemas.get)
+    register = planned_async(Schemas.register, register_schema)
+    drop = awaited(Schemas.drop)
+    migrate = awaited(Schemas.migrate)
+    taxonomy = awaited(Schemas.taxonomy)
+    set_taxonomy = awaited(Schemas.set_taxonomy)
+    create_row = awaited(Schemas.create_row)
+    get_row = awaited(Schemas.get_row)
+    query_rows = planned_async(Schemas.query_rows, query_rows)
 
 
 class AsyncClientAdmin(Over[AsyncConnection]):
@@ -260,6 +284,11 @@ class AsyncClient(Over[AsyncConnection]):
     def profile(self) -> AsyncClientProfiles:
         """What is known of the user and others."""
         return AsyncClientProfiles(self._connection)
+
+    @property
+    def schemas(self) -> AsyncClientSchemas:
+        """Schemas of the tenant's own, and rows of them."""
+        return AsyncClientSchemas(self._connection)
 
     @property
     def admin(self) -> AsyncClientAdmin:

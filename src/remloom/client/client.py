@@ -14,11 +14,20 @@ from ..memory.jobs import Jobs
 from ..memory.memory import Memory
 from ..memory.profiles import Profiles
 from ..memory.runs import Runs
+from ..memory.schemas import Schemas
 from ..model import Entity, Exported, Imported, Moment, Record, Resource
 from .call import Call
 from .connection import TIMEOUT, Connection
 from .methods import Over, planned, sent
-from .plans import PAGE, moments_by_time, moments_by_type, query_records, read_files
+from .plans import (
+    PAGE,
+    moments_by_time,
+    moments_by_type,
+    query_records,
+    query_rows,
+    read_files,
+    register_schema,
+)
 from .reader import ClientReader
 from .transfers import BackupFolder, ExportFile, pieces_of
 
@@ -99,6 +108,21 @@ class ClientProfiles(Over[Connection]):
     staged = sent(Profiles.staged)
     normalise = sent(Profiles.normalise)
     learned = sent(Profiles.learned)
+
+
+class ClientSchemas(Over[Connection]):
+    """`Schemas` over a server."""
+
+    list = sent(Schemas.list)
+    get = sent(Schemas.get)
+    register = planned(Schemas.register, register_schema)
+    drop = sent(Schemas.drop)
+    migrate = sent(Schemas.migrate)
+    taxonomy = sent(Schemas.taxonomy)
+    set_taxonomy = sent(Schemas.set_taxonomy)
+    create_row = sent(Schemas.create_row)
+    get_row = sent(Schemas.get_row)
+    query_rows = planned(Schemas.query_rows, query_rows)
 
 
 class ClientAdmin(Over[Connection]):
@@ -278,6 +302,11 @@ class Client(Over[Connection]):
     def profile(self) -> ClientProfiles:
         """What is known of the user and others."""
         return ClientProfiles(self._connection)
+
+    @property
+    def schemas(self) -> ClientSchemas:
+        """Schemas of the tenant's own, and rows of them."""
+        return ClientSchemas(self._connection)
 
     @property
     def admin(self) -> ClientAdmin:

@@ -23,6 +23,7 @@ _PREFIXES: dict[str, str] = {
     "Jobs": "jobs.",
     "Dreams": "dreams.",
     "Profiles": "profile.",
+    "Schemas": "schemas.",
     "Admin": "admin.",
     "Reader": "reader.",
 }

@@ -7,7 +7,7 @@ clients carry the same plans out.
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -16,12 +16,21 @@ import msgspec
 
 from ..errors import InvalidInputError, SourceError
 from ..memory.arguments import check_query
-from ..model import Entity, Moment, ReadReport, Resource
+from ..model import Entity, Moment, ReadReport, Registered, Resource, Row
 from ..predicates import All, Query
 from ..query.render import render_condition
+from ..schema.definition_input import DefinitionInput, read_definition
 from ..sources import find_files
 
-__all__ = ["Plan", "moments_by_time", "moments_by_type", "query_records", "read_files"]
+__all__ = [
+    "Plan",
+    "moments_by_time",
+    "moments_by_type",
+    "query_records",
+    "query_rows",
+    "read_files",
+    "register_schema",
+]
 
 R = TypeVar("R")
 T = TypeVar("T", Resource, Entity, Moment)
@@ -34,13 +43,38 @@ PAGE = 1_000  # records of one request
 
 def query_records(kind: type[T], query: Query) -> Plan[list[T]]:
     """List records by predicates, as `Memory.query_entities` does."""
+    return _query_records(kind.schema, query)
+
+
+def query_rows(schema: str, query: Query) -> Plan[list[Row]]:
+    """List rows by predicates, as `Schemas.query_rows` does."""
+    return _query_records(schema, query)
+
+
+def register_schema(
+    definition: DefinitionInput | None = None,
+    *,
+    mapping: Mapping[str, str | None] | None = None,
+    **parts: Any,
+) -> Plan[Registered]:
+    """Register a schema, as `Schemas.register` does; a file is one of this machine."""
+    read = msgspec.to_builtins(read_definition(definition, parts))
+    fields = {name: value for name, value in read.items() if name not in ("base_fields", "source")}
+    fields["fields"] = read.get("base_fields", {})
+    if mapping is not None:
+        fields["mapping"] = dict(mapping)
+    registered: Registered = yield "register_schema", fields
+    return registered
+
+
+def _query_records(schema: str, query: Query) -> Plan[list[Any]]:
     check_query(query)
     fields = {
-        "schema": kind.schema,
+        "schema": schema,
         "where": "" if isinstance(query.where, All) else render_condition(query.where),
         "order": [list(one) for one in query.order],
     }
-    found: list[T] = []
+    found: list[Any] = []
     while query.count is None or len(found) < query.count:
         wanted = PAGE if query.count is None else min(PAGE, query.count - len(found))
         page = yield "query_records", {**fields, "limit": wanted, "offset": query.skip + len(found)}

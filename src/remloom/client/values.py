@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
@@ -15,7 +16,7 @@ from msgspec import Struct
 
 from ..errors import InvalidInputError, UnknownNameError, unencodable
 from ..memory.arguments import check_kind, check_text, edge_type_names
-from ..model import Edge, Entity, Moment, Record, Resource
+from ..model import Edge, Entity, Moment, Record, Resource, Row
 from ..operations import Operation
 from ..store.validation import build
 
@@ -140,8 +141,11 @@ def _checked(name: str, value: Any) -> Any:
     if kind is not Record:
         build([check_kind(value, kind)], tenant="", model="")
         return value
-    items: Any = value if isinstance(value, Struct) else list(value)
-    build(items, tenant="", model="")
+    if isinstance(value, Struct):
+        build(value, tenant="", model="")  # type: ignore[arg-type]  # which refuses it
+    items = list(value)
+    # rows are checked where the definitions of their schemas are
+    build([item for item in items if not isinstance(item, Row)], tenant="", model="")
     return items
 
 
@@ -153,6 +157,8 @@ def _plain(value: Any) -> Any:
         return _text(value)
     if isinstance(value, float):
         return _finite(value)
+    if isinstance(value, Decimal):
+        return str(value)
     if isinstance(value, datetime | date):
         return value.isoformat()
     if isinstance(value, Struct):
@@ -196,8 +202,8 @@ def _struct(value: Struct) -> Any:
         return render(value)  # type: ignore[arg-type]
     config = value.__struct_config__
     shown = {
-        name: _plain(item)
-        for name in value.__struct_fields__
+        sent: _plain(item)
+        for name, sent in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
         if (item := getattr(value, name)) is not msgspec.UNSET
     }
     if config.tag_field is not None:

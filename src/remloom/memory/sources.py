@@ -56,17 +56,10 @@ class Sources:
         progress: Progress | None,
     ) -> Plan:
         """Discover what a database has; see `Schemas.discover`."""
-        from ..schema.databases.opening import open_database
-        from ..schema.discovery.discovering import discover
-        from ..schema.source import check_source_name, name_of_address
+        from ..schema.discovery.at_address import discover_at
 
-        database = open_database(url)
-        try:
-            called = check_source_name(name or name_of_address(database.address))
-            plan = discover(database, called, tables, relationships, sample, progress)
-        finally:
-            database.close()
-        self._engine.source_urls[called] = url
+        plan = discover_at(url, name, tables, relationships, sample, progress)
+        self._engine.source_urls[plan.source] = url
         return plan
 
     def register(

@@ -13,6 +13,7 @@ from ..memory.home import Home
 from ..memory.jobs import Jobs
 from ..memory.profiles import Profiles
 from ..memory.runs import Runs
+from ..memory.schemas import Schemas
 from .operation import Operation
 from .signatures import derive
 
@@ -22,6 +23,7 @@ _profile = partial(derive, of=Profiles, noun="profile")
 _jobs = partial(derive, of=Jobs, noun="jobs")
 _runs = partial(derive, of=Runs, noun="runs")
 _dreams = partial(derive, of=Dreams, noun="dreams")
+_schemas = partial(derive, of=Schemas, noun="schemas")
 _admin = partial(derive, of=Admin, noun="admin")
 _home = partial(derive, of=Home, needs="home")
 _keys = partial(derive, of=ApiKeys, needs="keys")
@@ -151,6 +153,31 @@ _PROFILE = (
         "profile_normalise", "POST /v1/profile/normalise", "dream", method="normalise", is_long=True
     ),
 )
+_SCHEMAS = (
+    _schemas("list_schemas", "GET /v1/schemas", "read", method="list"),
+    _schemas("get_schema", "GET /v1/schemas/{name}", "read", method="get"),
+    _schemas(
+        "register_schema",
+        "POST /v1/schemas",
+        "admin",
+        method="register",
+        idempotent=True,
+        skip=("definition", "base_fields", "source"),
+    ),
+    _schemas("drop_schema", "DELETE /v1/schemas/{name}", "admin", method="drop", destructive=True),
+    _schemas(
+        "migrate_schema",
+        "POST /v1/schemas/{name}/migrate",
+        "admin",
+        method="migrate",
+        is_long=True,
+        idempotent=True,
+    ),
+    _schemas("get_taxonomy", "GET /v1/taxonomy", "read", method="taxonomy"),
+    _schemas("set_taxonomy", "PUT /v1/taxonomy", "admin", idempotent=True),
+    _schemas("create_row", "POST /v1/rows", "write"),
+    _schemas("get_row", "GET /v1/rows", "read"),
+)
 _CHORES = (
     _admin("stats", "GET /v1/stats", "read"),
     _admin("usage", "GET /v1/usage", "read"),
@@ -196,6 +223,7 @@ METHODS: tuple[Operation, ...] = (
     *_DREAMING,
     *_JOBS,
     *_PROFILE,
+    *_SCHEMAS,
     *_CHORES,
     *_HOME,
     *_KEYS,

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Literal, TypeAlias, cast
 
 from msgspec import Meta, Struct
 
 from ..errors import InvalidInputError, NotFoundError
 from ..memory.queries import parse_condition
-from ..model import Moment, Record
+from ..model import Moment, Record, SchemaDefinition
 from ..predicates import Eq, Gt, Query
 from .operation import Operation
 from .signatures import OfMemory, derive
 
 __all__ = ["RECORDS", "RecordPage", "Schema"]
 
-Schema: TypeAlias = Literal["resources", "entities", "moments"]
+# a built-in one, or one that is registered
+Schema: TypeAlias = Annotated[str, Meta(min_length=1, max_length=63)]
 Sorting: TypeAlias = Annotated[
     list[tuple[Annotated[str, Meta(max_length=200)], Literal["asc", "desc"]]], Meta(max_length=10)
 ]
 Offset: TypeAlias = Annotated[int, Meta(ge=0, le=1_000_000)]
-_SCHEMAS: tuple[Schema, ...] = ("resources", "entities", "moments")
+_BUILT_IN = ("resources", "entities", "moments")
 
 
 class RecordPage(Struct, frozen=True, kw_only=True):
@@ -41,13 +44,15 @@ class RecordLists(OfMemory):
         """List the records, page by page. What is written meanwhile comes in none or one of them.
 
         Args:
-            schema: of one schema only; default all of them, one after another.
+            schema: of one schema only; default all of them, one after another, those that are
+                registered last.
             cursor: of the page before; default from the beginning.
 
         Raises:
             InvalidInputError: it is no cursor.
+            UnknownNameError: there is no such schema.
         """
-        schemas = _SCHEMAS if schema is None else (schema,)
+        schemas = (schema,) if schema else (*_BUILT_IN, *(one.schema_name for one in self._own()))
         current, after = _place(cursor, schemas)
         found: list[Record] = []
         for each in schemas[schemas.index(current) :]:
@@ -80,7 +85,7 @@ class RecordLists(OfMemory):
 
         Raises:
             QuerySyntaxError: it is no condition; says where.
-            UnknownNameError: there is no such field.
+            UnknownNameError: there is no such schema or field.
         """
         query = Query().limit(limit).offset(offset)
         condition = parse_condition(where) if where else None
@@ -120,24 +125,34 @@ class RecordLists(OfMemory):
         Raises:
             NotFoundError: there is none.
         """
+        gets: list[Callable[[str], Record]] = [
+            self.memory.get_resource,
+            self.memory.get_entity,
+            self.memory.get_moment,
+        ]
+        gets += [partial(self.memory.schemas.get_row, one.schema_name) for one in self._own()]
         error: NotFoundError | None = None
-        for get in (self.memory.get_resource, self.memory.get_entity, self.memory.get_moment):
+        for get in gets:
             try:
                 return get(id)
             except NotFoundError as missing:
                 error = error or missing
         raise error or NotFoundError(f"there is no record {id!r}", id=id)
 
-    def _matching(self, schema: Schema, query: Query) -> list[Record]:
+    def _own(self) -> list[SchemaDefinition]:
+        return self.memory.schemas.list()
+
+    def _matching(self, schema: str, query: Query) -> list[Record]:
+        if schema not in _BUILT_IN:
+            return list(self.memory.schemas.query_rows(schema, query))
         return cast("list[Record]", getattr(self.memory, f"query_{schema}")(query))
 
 
 def _cursor(record: Record) -> str:
-    schema = next(one for one in _SCHEMAS if type(record).__struct_config__.tag == one)
-    return urlsafe_b64encode(f"{schema} {record.id}".encode()).decode().rstrip("=")
+    return urlsafe_b64encode(f"{record.schema} {record.id}".encode()).decode().rstrip("=")
 
 
-def _place(cursor: str, schemas: tuple[Schema, ...]) -> tuple[Schema, str]:
+def _place(cursor: str, schemas: tuple[str, ...]) -> tuple[str, str]:
     """Give the schema and the id behind which a list goes on."""
     if not cursor:
         return schemas[0], ""

@@ -41,6 +41,7 @@ from ..reader.result import Reading
 from ..retrieve.options import RecallChanges
 from ..runs.failures import FailedItem
 from ..runs.run import Run
+from ..schema.definition_input import DefinitionParts
 from .bounds import MOST_ITEMS, bounded
 from .operation import Hints, Needs, Operation, Progress, Route, Scope
 
@@ -54,13 +55,15 @@ _VALUES = (
 )  # fmt: skip
 _NAMES: dict[str, Any] = {
     **{value.__name__: value for value in _VALUES},
+    "DefinitionParts": DefinitionParts,
     "RecallChanges": RecallChanges,
     "State": State,
     "Strategy": Strategy,
     "Value": Value,
     # what cannot come from outside: dropped from the unions that it is in
     **dict.fromkeys(
-        ("Embedder", "LearnProgress", "Plan", "RecallOptions", "Statement"), Callable[..., None]
+        ("DefinitionInput", "Embedder", "LearnProgress", "Plan", "RecallOptions", "Statement"),
+        Callable[..., None],
     ),
 }
 _LISTS = (
@@ -255,7 +258,8 @@ def _wire(hint: Any, name: str = "") -> Any:
     if origin in _LISTS:
         return _items(typing.get_args(hint)[0], name)
     if origin is collections.abc.Mapping or hint is collections.abc.Mapping:
-        return dict[typing.get_args(hint) or (str, Any)]  # type: ignore[misc]
+        key, value = typing.get_args(hint) or (str, Any)
+        return dict[key, _wire(value)]  # type: ignore[misc, valid-type]
     return bounded(name, hint)
 
 

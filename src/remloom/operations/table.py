@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .databases import DATABASES
 from .documents import DOCUMENTS
 from .methods import METHODS
 from .operation import Operation
@@ -11,4 +12,11 @@ from .transfer import TRANSFER
 
 __all__ = ["METHODS", "OPERATIONS"]
 
-OPERATIONS: tuple[Operation, ...] = (*METHODS, *RECORDS, *DOCUMENTS, *READER, *TRANSFER)
+OPERATIONS: tuple[Operation, ...] = (
+    *METHODS,
+    *RECORDS,
+    *DATABASES,
+    *DOCUMENTS,
+    *READER,
+    *TRANSFER,
+)

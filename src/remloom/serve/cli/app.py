@@ -69,6 +69,14 @@ SECTIONS: dict[str, dict[str, str]] = {
         "show": "records",
     },
     "Share": {"grant": "grants", "grants": "grants", "revoke": "grants"},
+    "Follow databases": {
+        "discover": "databases",
+        "register": "schemas",
+        "sync": "databases",
+        "drift": "databases",
+        "schemas": "schemas",
+        "schema": "schemas",
+    },
     "Dream": {
         "learn": "dream",
         "dream": "dream",

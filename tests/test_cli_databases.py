@@ -1,0 +1,97 @@
+"""Schemas and databases by command."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from remloom.serve.cli.app import program
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("REMLOOM_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("REMLOOM_EMBEDDER", "none")
+    monkeypatch.chdir(tmp_path)
+    runner = CliRunner()
+    return lambda *arguments: runner.invoke(program, list(arguments))
+
+
+@pytest.fixture
+def crm(tmp_path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(tmp_path / "crm.db")
+    connection.executescript("""
+        CREATE TABLE customers (customer_id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+        CREATE TABLE orders (
+            id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers, total REAL);
+        INSERT INTO customers VALUES (12345, 'Acme Corporation'), (12346, 'Globex');
+        INSERT INTO orders VALUES (1, 12345, 99.9), (2, 12345, 5), (3, 12346, 7);
+    """)
+    return connection
+
+
+def _json(result: Result) -> Any:
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_a_database_is_discovered_registered_followed_and_asked(
+    run: Run, crm: sqlite3.Connection
+) -> None:
+    discovered = run("discover", "crm.db", "-o", "crm.toml")
+    assert "orders.customer_id" in discovered.stdout
+    assert not Path("home").exists()
+    assert run("discover", "crm.db", "-o", "crm.toml").exit_code != 0
+    assert "registered customers, version 1" in run("register", "crm.toml").stdout
+    assert _json(run("sync", "crm", "--dry-run", "--json"))["dry_run"] is True
+    assert run("sync", "crm").exit_code == 0
+    walked = _json(
+        run("query", "TRAVERSE belongs_to WITH LOOKUP customer-12345 DIRECTION in", "--json")
+    )
+    assert {node["name"] for node in walked["nodes"]} == {"Acme Corporation", "order-1", "order-2"}
+    assert run("drift", "crm").exit_code == 0
+    crm.execute("ALTER TABLE customers ADD COLUMN vat TEXT")
+    crm.execute("DELETE FROM orders WHERE id = 3")
+    crm.commit()
+    drifted = run("drift", "crm")
+    assert (drifted.exit_code, drifted.stdout) == (3, "customers.vat: column added, TEXT\n")
+    assert run("drift", "crm", "--accept").exit_code == 0
+    report = _json(run("sync", "crm", "--json"))
+    assert sum(table.get("deleted", 0) for table in report["tables"]) == 1
+    assert run("forget", "customer-12345", "--yes").exit_code == 0
+    run("sync", "crm")
+    assert _json(run("lookup", "customer-12345", "--json"))["records"] == []
+
+
+def test_a_schema_of_a_file_is_registered_shown_and_dropped(run: Run) -> None:
+    Path("calls.toml").write_text('schema_name = "calls"\n[fields]\noutcome = "string"\n')
+    assert run("register", "calls.toml").stdout == "registered calls, version 1\n"
+    assert run("register", "calls.toml").stdout == "unchanged calls, version 1\n"
+    assert [one["schema_name"] for one in _json(run("schemas", "--json"))] == ["calls"]
+    assert "outcome" in run("schemas", "calls").stdout
+    Path("calls.toml").write_text('schema_name = "calls"\n[fields]\nresult = "string"\n')
+    assert run("register", "calls.toml").exit_code == 4
+    assert "version 2" in run("register", "calls.toml", "--mapping", "outcome=result").stdout
+    assert "are of version 2" in run("schema", "migrate", "calls").stdout
+    assert run("schema", "drop", "calls").stdout == "dropped calls, forgot 0 rows\n"
+    assert run("schemas").stdout == "no schemas\n"
+
+
+def test_wrong_input_is_told(run: Run, crm: sqlite3.Connection) -> None:
+    Path("calls.toml").write_text('schema_name = "calls"\n[fields]\noutcome = "strong"\n')
+    for arguments in (
+        ["register", "calls.toml"],
+        ["register", "nothing.toml"],
+        ["discover", "nothing.db"],
+        ["sync", "crm"],
+        ["schemas", "calls"],
+    ):
+        assert run(*arguments).exit_code != 0, arguments
