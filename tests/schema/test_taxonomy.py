@@ -78,3 +78,12 @@ def test_one_tenants_taxonomy_is_set_in_another(memory: Memory, tmp_path: Path) 
     with Memory.open(tmp_path, tenant="other", embedder="none") as other:
         other.schemas.set_taxonomy(memory.schemas.taxonomy())
         assert other.schemas.taxonomy() == TAXONOMY
+
+
+def test_a_taxonomy_goes_with_an_export(memory: Memory, tmp_path: Path) -> None:
+    memory.schemas.set_taxonomy(TAXONOMY)
+    memory.admin.export(tmp_path / "export.jsonl")
+    with Memory.open(tmp_path, tenant="imported", embedder="none") as other:
+        other.admin.import_(tmp_path / "export.jsonl")
+        assert other.schemas.taxonomy() == TAXONOMY
+        assert found(other, "reseller") == ["Acme Resale"]

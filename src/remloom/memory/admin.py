@@ -237,11 +237,12 @@ class Admin:
         """
         from ..profile.exchange import NAMESPACES
         from ..store.jsonl import export
+        from ..store.taxonomy import TAXONOMY
 
         options: dict[str, Any] = {
             "tenant": self.tenant,
             "vectors": vectors,
-            "namespaces": NAMESPACES,
+            "namespaces": (*NAMESPACES, TAXONOMY),
         }
         if self.store.capabilities.writable:
             self.sweep()
@@ -267,11 +268,12 @@ class Admin:
         """
         from ..profile.exchange import NAMESPACES
         from ..store.jsonl import import_
+        from ..store.taxonomy import TAXONOMY
 
         options: dict[str, Any] = {
             "model": self._engine.embedder_name,
             "incomplete": incomplete,
-            "namespaces": NAMESPACES,
+            "namespaces": (*NAMESPACES, TAXONOMY),
         }
         if not isinstance(path, str | os.PathLike):
             return import_(self.store, path, **options)
