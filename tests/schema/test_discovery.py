@@ -244,3 +244,27 @@ def test_of_very_many_columns_those_that_are_too_many_are_left_out_and_named(
 
     assert len(plan.tables[0].fields) == 300
     assert len(plan.left_out) == 101
+
+
+def test_columns_that_lead_elsewhere_together_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "notes.sqlite"
+    connection = sqlite3.connect(path)
+    connection.executescript("""
+        CREATE TABLE tickets (ticket_id INTEGER PRIMARY KEY);
+        CREATE TABLE notes (ticket_id INTEGER, line_no INTEGER, body TEXT, PRIMARY KEY (ticket_id, line_no));
+        CREATE TABLE files (file_id INTEGER PRIMARY KEY, ticket_id INTEGER, line_no INTEGER);
+    """)
+    for number in range(1, 30):
+        connection.execute("INSERT INTO tickets VALUES (?)", (number,))
+        connection.execute("INSERT INTO notes VALUES (?, ?, 'x')", (number, number % 3))
+        connection.execute("INSERT INTO files VALUES (?, ?, ?)", (number, number, number % 3))
+    connection.commit()
+    connection.close()
+
+    plan = discovered(path)
+
+    together = [edge for edge in plan.edges if len(edge.columns) == 2]
+    assert [(edge.table, edge.columns, edge.target, edge.target_columns) for edge in together] == [
+        ("files", ("ticket_id", "line_no"), "notes", ("ticket_id", "line_no"))
+    ]
+    assert edge_of(plan, "files", "ticket_id").target == "tickets"

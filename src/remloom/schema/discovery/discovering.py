@@ -12,11 +12,12 @@ from ...errors import InvalidInputError
 from ..databases.contract import Database, Table, TableProfile
 from ..plan import Plan
 from ..planned import LeftOut, PlannedEdge, PlannedField, PlannedTable, Question
+from .composite_keys import find_composite_keys
 from .edge_names import name_edges
 from .estimates import estimate
 from .facts import TableFacts, gather_facts
 from .fields import choose_fields
-from .foreign_keys import Contains, find_foreign_keys
+from .foreign_keys import Contains, ForeignKeys, find_foreign_keys
 from .keys import KeyProposal, propose_key, propose_pair
 from .link_tables import find_links
 from .name_index import NameIndex
@@ -98,6 +99,9 @@ def propose(
     index = NameIndex(facts)
     keys = {name: key for name, each in facts.items() if (key := propose_key(each, index))}
     found = find_foreign_keys(index, keys, contains) if relationships else None
+    if found:
+        further = find_composite_keys(facts, keys, found.edges, read_rows, contains)
+        found = ForeignKeys((*found.edges, *further.edges), (*found.questions, *further.questions))
     edges = name_edges(found.edges, facts) if found else []
     for name in facts.keys() - keys.keys():
         if pair := _key_of_parts(facts[name], edges, read_rows):
