@@ -53,7 +53,8 @@ def test_a_sync_is_a_job_and_its_result_has_numbers(memory: Memory) -> None:
     memory.jobs.add("sync", {"source": "crm"}, key="nightly", every="0 2 * * *")
     memory.jobs.retry("nightly")
     assert memory.jobs.work(until_idle=True) == 1
-    assert memory.jobs.get("nightly").error == ""
+    totals = memory.jobs.get("nightly").result["totals"]
+    assert (totals["added"], totals["edges_added"]) == (5, 3)
     assert memory.query("SELECT COUNT(*) FROM orders").rows == [(3,)]
 
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from msgspec import Struct
 
 __all__ = ["SHOWN", "Refusal", "SameAs", "SyncReport", "TableReport"]
 
+_TOTALS = (
+    "read", "added", "changed", "unchanged", "deleted", "forgotten", "refused",
+    "edges_added", "edges_ended", "orphans",
+)  # fmt: skip
 SHOWN = 100  # refusals of a table, and pairs that may be one, that a report lists
 
 
@@ -56,6 +63,8 @@ class SyncReport(Struct, frozen=True, kw_only=True):
     source: str
     tables: tuple[TableReport, ...] = ()
     same_as: tuple[SameAs, ...] = ()  # the first that were found; nothing is merged
+    # the sums of the tables: read, added, changed, unchanged, deleted, forgotten, refused, …
+    totals: dict[str, int] = {}
     seconds: float = 0.0
     dry_run: bool = False  # nothing was written
     resumed: bool = False  # the sync before was broken off
@@ -63,47 +72,58 @@ class SyncReport(Struct, frozen=True, kw_only=True):
     @property
     def read(self) -> int:
         """Count the rows that were read."""
-        return sum(table.read for table in self.tables)
+        return self.totals["read"]
 
     @property
     def added(self) -> int:
         """Count the rows that were not there."""
-        return sum(table.added for table in self.tables)
+        return self.totals["added"]
 
     @property
     def changed(self) -> int:
         """Count the rows that were there otherwise."""
-        return sum(table.changed for table in self.tables)
+        return self.totals["changed"]
 
     @property
     def unchanged(self) -> int:
         """Count the rows that were there just so."""
-        return sum(table.unchanged for table in self.tables)
+        return self.totals["unchanged"]
 
     @property
     def deleted(self) -> int:
         """Count the rows that the source does not have any more."""
-        return sum(table.deleted for table in self.tables)
+        return self.totals["deleted"]
 
     @property
     def forgotten(self) -> int:
         """Count the rows that were skipped because they were forgotten here."""
-        return sum(table.forgotten for table in self.tables)
+        return self.totals["forgotten"]
 
     @property
     def refused(self) -> int:
         """Count the rows that could not be taken."""
-        return sum(table.refused for table in self.tables)
+        return self.totals["refused"]
 
     @property
     def edges_added(self) -> int:
         """Count the edges that were not there."""
-        return sum(table.edges_added for table in self.tables)
+        return self.totals["edges_added"]
 
     @property
     def edges_ended(self) -> int:
         """Count the edges that the source does not have any more."""
-        return sum(table.edges_ended for table in self.tables)
+        return self.totals["edges_ended"]
+
+    @property
+    def orphans(self) -> int:
+        """Count the edges that were written and lead to a row that the source does not have."""
+        return self.totals["orphans"]
+
+    @classmethod
+    def of(cls, source: str, tables: Sequence[TableReport], **said: Any) -> SyncReport:
+        """Make the report of tables that were synced."""
+        totals = {name: sum(getattr(table, name) for table in tables) for name in _TOTALS}
+        return cls(source=source, tables=tuple(tables), totals=totals, **said)
 
     @property
     def faults(self) -> dict[str, str]:

@@ -98,13 +98,9 @@ def _end_quietly(end: Callable[..., None], writer: SyncWriter, error: BaseExcept
 
 
 def _report(work: _Sync, reports: Sequence[TableReport], began: float, **said: bool) -> SyncReport:
-    return SyncReport(
-        source=work.source.name,
-        tables=tuple(reports),
-        same_as=tuple(work.same_as),
-        seconds=time.monotonic() - began,
-        **said,
-    )
+    seconds = time.monotonic() - began
+    same_as = tuple(work.same_as)
+    return SyncReport.of(work.source.name, reports, same_as=same_as, seconds=seconds, **said)
 
 
 class _Sync:
