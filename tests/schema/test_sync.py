@@ -12,6 +12,7 @@ from following import Follower, contents
 
 from remloom import Edge, Entity
 from remloom.errors import ConflictError, SourceError
+from remloom.schema.sync.writer import PageChangedError, SyncWriter
 
 CUSTOMERS = table("customers", "id integer, name string?, email string?, parent integer?",
                   "parent > customers.id")  # fmt: skip
@@ -197,6 +198,32 @@ def test_keys_that_are_one_label_get_digits_of_their_own(
     assert one.properties["dst_name"] == "One"
     products = next(table for table in report.tables if table.table == "products")
     assert products.colliding == 1
+
+
+def test_a_row_that_is_called_as_another_by_its_key_stays(
+    crm: FakeDatabase, follower: Follower
+) -> None:
+    crm.data["customers"][1] = (2, "customer-9", None, None)
+    follower.sync()
+    crm.data["customers"].append((9, "Ninth", None, None))
+    report = follower.sync()
+    customers = next(table for table in report.tables if table.table == "customers")
+    assert (customers.added, customers.unchanged, customers.deleted) == (1, 4, 0)
+    assert follower.found("customer-9") == ["customer-2", "customer-9"]
+    assert not follower.sync().changed
+
+
+def test_a_page_that_could_never_be_written_is_no_success(
+    crm: FakeDatabase, follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise PageChangedError("rows were forgotten meanwhile")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SyncWriter, "_commit", refused)
+        with pytest.raises(ConflictError, match="forgotten again and again"):
+            follower.sync()
+    assert follower.sync().added
 
 
 def test_a_row_that_breaks_its_schema_is_refused_alone(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -27,9 +28,14 @@ def delete_gone_rows(store: Store, writer: SyncWriter, reader: RowReader, seen: 
     """
     gone = [row.id for _, missing in seen_rows(store, reader, seen) for row in missing]
     for ids in pieces(gone, _DELETED):
-        found = [store.records.get(reader.table.schema_name, id) for id in ids]
-        delete_rows(store, writer, reader, [row for row in found if isinstance(row, Row)])
+        writer.repeat(partial(_delete_those, store, writer, reader, ids))
     return len(gone)
+
+
+def _delete_those(store: Store, writer: SyncWriter, reader: RowReader, ids: Sequence[str]) -> None:
+    """Delete the rows with these ids that are still there."""
+    found = [store.records.get(reader.table.schema_name, id) for id in ids]
+    delete_rows(store, writer, reader, [row for row in found if isinstance(row, Row)])
 
 
 def seen_rows(

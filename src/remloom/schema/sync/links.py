@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -15,11 +16,9 @@ from ..links import LinkReader, LinkRow
 from .keys import SeenHandles, pages, pieces
 from .names import Names
 from .report import TableReport
-from .writer import PageChangedError, PageItem, SyncWriter
+from .writer import PageItem, SyncWriter
 
 __all__ = ["LinkSync", "delete_gone_links"]
-
-_ATTEMPTS = 20  # at a page, while rows are forgotten
 
 
 class LinkSync:
@@ -54,12 +53,7 @@ class LinkSync:
             self.report.read += len(page)
             self._writer.counts["read"] += len(page)
             rows = [row for values in page if (row := self._reader.read(values)) is not None]
-            for _ in range(_ATTEMPTS):
-                try:
-                    self._sync_page(rows)
-                    break
-                except PageChangedError:
-                    continue
+            self._writer.repeat(partial(self._sync_page, rows))
             self._writer.keep()
             self._on_page(len(page))
 
@@ -136,7 +130,7 @@ def delete_gone_links(store: Store, writer: SyncWriter, links: Sequence[LinkSync
 
     found = list(gone())
     for some in pieces(found):
-        writer.delete((), (), [edge.key for edge in some])
+        writer.repeat(partial(writer.delete, (), (), [edge.key for edge in some]))
         for edge in some:
             report = by_fk[edge.properties["source_fk"]].report
             report.deleted += 1

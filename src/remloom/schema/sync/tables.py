@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -21,11 +22,9 @@ from .keys import KEYS, SeenHandles, pages
 from .names import Names
 from .report import SHOWN, SameAs, TableReport
 from .watermark import Watermark
-from .writer import PageChangedError, PageItem, SyncWriter
+from .writer import PageItem, SyncWriter
 
 __all__ = ["TableSync"]
-
-_ATTEMPTS = 20  # at a page, while rows are forgotten
 
 
 class _Read(Struct, frozen=True):
@@ -119,12 +118,7 @@ class TableSync:
     def _sync_rows(self, page: Sequence[tuple[Any, ...]]) -> None:
         self._writer.counts["read"] += len(page)
         rows = self._rows_of(page)
-        for _ in range(_ATTEMPTS):
-            try:
-                self._sync_page(rows)
-                break
-            except PageChangedError:
-                continue
+        self._writer.repeat(partial(self._sync_page, rows))
         self._writer.keep()
         self._on_page(len(page))
 
@@ -154,7 +148,7 @@ class TableSync:
         forgotten = unchanged = 0
         changed: list[_Read] = []
         for key, row in rows.items():
-            stored = _find_row(there[key], self._schema)
+            stored = _find_row(there[key], self._schema, key)
             if stored is not None and stored.metadata.get(SOURCE_HASH) == row.digest:
                 unchanged += 1
             elif self._writer.forgotten.has(self._schema, row.handle):
@@ -294,8 +288,12 @@ class TableSync:
                     self._same_as.append(SameAs(other.handle, aliases[key].handle))
 
 
-def _find_row(records: Sequence[Record], schema: str) -> Row | None:
-    return next((r for r in records if isinstance(r, Row) and r.schema == schema), None)
+def _find_row(records: Sequence[Record], schema: str, key: str) -> Row | None:
+    """Find the row of a schema whose handle has a key: others may have it for a name."""
+    for record in records:
+        if isinstance(record, Row) and record.schema == schema and labels.key(record.handle) == key:
+            return record
+    return None
 
 
 def _rows_with_alias(records: Sequence[Record], key: str) -> Iterator[Row]:

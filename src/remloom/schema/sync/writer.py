@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...errors import ChangedError, RemloomError
+from ...errors import ChangedError, ConflictError, RemloomError
 from ...kv import Entry
 from ...model import Edge, EdgeKey, Row
 from ...store.batch import Batch, Preconditions
@@ -18,6 +18,8 @@ from .lease import Lease
 from .report import TableReport
 
 __all__ = ["PageChangedError", "PageItem", "SyncWriter"]
+
+_ATTEMPTS = 20  # at a page, while rows are forgotten
 
 
 class PageChangedError(RemloomError):
@@ -58,6 +60,21 @@ class SyncWriter:
         """Whether nothing is written."""
         return self._lease is None
 
+    def repeat(self, work: Callable[[], None]) -> None:
+        """Do what makes and writes a page, again if rows were forgotten meanwhile.
+
+        Raises:
+            ConflictError: they were each time.
+        """
+        for _ in range(_ATTEMPTS):
+            try:
+                return work()
+            except PageChangedError:
+                continue
+        raise ConflictError(
+            "rows were forgotten again and again while a page was written", remedy="sync again"
+        )
+
     def write(self, items: Sequence[PageItem], report: TableReport) -> list[PageItem]:
         """Write a page; what is refused alone is left out and counted. Returns what was written.
 
@@ -65,10 +82,14 @@ class SyncWriter:
             PageChangedError: rows were forgotten meanwhile.
             LeaseLostError: another sync has taken over.
         """
-        batch, taken = self._build(items, report)
+        refused: list[tuple[str, str]] = []
+        batch, taken = self._build(items, refused)
         if taken:
             unlinked = tuple(key for item in taken for key in item.unlinked)
             self._commit(replace(batch, deleted_edges=unlinked))
+        # once the page is written: it may be made more than once
+        for handle, reason in refused:
+            report.refuse(handle, reason)
         return taken
 
     def delete(
@@ -91,9 +112,9 @@ class SyncWriter:
             self._lease.keep(self.counts)
 
     def _build(
-        self, items: Sequence[PageItem], report: TableReport
+        self, items: Sequence[PageItem], refused: list[tuple[str, str]]
     ) -> tuple[Batch, list[PageItem]]:
-        """Build the batch of the items that can be written."""
+        """Build the batch of the items that can be written; the others are refused, with why."""
         left = list(items)
         is_checked = False
         while True:
@@ -102,21 +123,21 @@ class SyncWriter:
             except RemloomError as error:
                 if not is_checked:
                     # one by one at once: each attempt at a whole page takes as long as the page
-                    left = [item for item in left if self._is_valid(item, report)]
+                    left = [item for item in left if self._is_valid(item, refused)]
                     is_checked = True
                     continue
                 # what is wrong only beside the others
                 position = error.fields.get("position")
                 if position is None:
                     raise
-                refused = left.pop(_owner_of(left, position))
-                report.refuse(refused.handle, error.message)
+                item = left.pop(_owner_of(left, position))
+                refused.append((item.handle, error.message))
 
-    def _is_valid(self, item: PageItem, report: TableReport) -> bool:
+    def _is_valid(self, item: PageItem, refused: list[tuple[str, str]]) -> bool:
         try:
             self._batch([item])
         except RemloomError as error:
-            report.refuse(item.handle, error.message)
+            refused.append((item.handle, error.message))
             return False
         return True
 
