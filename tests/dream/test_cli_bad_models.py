@@ -13,7 +13,7 @@ import pytest
 import scripted_models
 from click.testing import CliRunner, Result
 
-from llm.endpoint import endpoint, failed, said
+from endpoint import endpoint, failed, said
 from remloom import Memory
 from remloom.serve.cli.app import program
 from remloom.testing.embedder import WordEmbedder

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from endpoint import Endpoint, endpoint, failed, said
 from msgspec import Struct
 
+from endpoint import Endpoint, endpoint, failed, said
 from remloom.errors import (
     CutOffError,
     ModelError,

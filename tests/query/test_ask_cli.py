@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 from test_ask import RECORDS, step
 
-from llm.endpoint import Endpoint, endpoint, said
+from endpoint import Endpoint, endpoint, said
 from remloom import Memory
 from remloom.serve.cli.app import program
 
