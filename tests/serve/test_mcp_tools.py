@@ -170,12 +170,13 @@ def test_resources_and_the_prompt_are_read(service):
     async def work(client):
         await client.call_tool("remember", {"text": SENTENCE})
         assert [one.name for one in (await client.list_resources()).resources] == [
-            "dialect", "stats",
+            "dialect", "stats", "schemas",
         ]  # fmt: skip
         dialect = (await client.read_resource("memory://dialect")).contents[0].text
         assert "TRAVERSE" in dialect
         stats = json.loads((await client.read_resource("memory://stats")).contents[0].text)
         assert stats["types"]["resources"] == {"note": 1}
+        assert json.loads((await client.read_resource("memory://schemas")).contents[0].text) == []
         record = (await client.read_resource("memory://record/Sarah%20Chen")).contents[0].text
         assert "quoted data" in record
         for uri in ("memory://record/Nobody", "memory://nothing", "file:///etc/passwd"):

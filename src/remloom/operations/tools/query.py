@@ -100,7 +100,8 @@ QUERY = Operation(
         'Run a statement: LOOKUP "Sarah Chen"; FUZZY "sara"; SEARCH "coffee" LIMIT 5; '
         'TRAVERSE manages WITH LOOKUP "Sarah Chen" DEPTH 2 (DEPTH 0 PLAN counts edges; MEMO "…" is '
         "echoed); SELECT name, type FROM entities WHERE type = 'person' LIMIT 10. The resource "
-        "memory://dialect has it all. Errors show where and a right example."
+        "memory://dialect has it all, memory://schemas the user's own tables. Errors show where "
+        "and a right example."
     ),
     route=Route("POST", "/v1/tools/query"),
     is_default=True,

@@ -1,4 +1,5 @@
-"""Resources: records by their labels, the dialect on one page, what the memory holds."""
+"""Resources: records by their labels, the dialect on one page, what the memory holds and its own
+schemas."""
 
 from __future__ import annotations
 
@@ -26,6 +27,7 @@ __all__ = ["RESOURCES", "TEMPLATES", "read_resource"]
 
 _DIALECT = "memory://dialect"
 _STATS = "memory://stats"
+_SCHEMAS = "memory://schemas"
 _RECORD = "memory://record/"
 
 RESOURCES = [
@@ -39,6 +41,12 @@ RESOURCES = [
         uri=_STATS,
         name="stats",
         description="How much is remembered.",
+        mime_type="application/json",
+    ),
+    Resource(
+        uri=_SCHEMAS,
+        name="schemas",
+        description="Tables of the user's own: their fields and edges, for `query`.",
         mime_type="application/json",
     ),
 ]
@@ -69,9 +77,9 @@ async def read_resource(service: Service, caller: Caller, uri: str) -> ReadResou
 async def _read(service: Service, caller: Caller, uri: str) -> tuple[str, str]:
     if uri == _DIALECT:
         return files(__package__).joinpath("dialect.md").read_text("utf-8"), "text/markdown"
-    if uri == _STATS:
-        stats = _operation("stats")
-        value = await service.call(caller, stats, stats.takes())
+    if uri in (_STATS, _SCHEMAS):
+        asked = _operation("stats" if uri == _STATS else "list_schemas")
+        value = await service.call(caller, asked, asked.takes())
         return msgspec.json.encode(value).decode(), "application/json"
     if uri.startswith(_RECORD) and len(uri) > len(_RECORD):
         values = SHOW.takes(what=unquote(uri.removeprefix(_RECORD)))
