@@ -167,9 +167,13 @@ def test_other_records_are_no_items(store: RemloomStore) -> None:
         name="langgraph:/a//forged", content="tea", category="item", metadata={"value": {}}
     )
     store.memory.write([forged, Resource(name="langgraph:/a//note", content="tea")])
+    others = ("langgraph:/b//none", "langgraph:/c", "langgraph:/c//%2F%25")
+    store.memory.write([Resource(name=name, content="tea", category="item") for name in others])
+    assert store.list_namespaces() == []
     store.put(("a",), "real", {"text": "tea"})
     assert [item.key for item in store.search(("a",), query="tea")] == ["real"]
-    assert store.list_namespaces() == [("a",)]
+    store.put(("c",), "0", {"text": "tea"})
+    assert store.list_namespaces() == [("a",), ("c",)]
 
 
 def test_a_memory_that_was_given_stays_open(tmp_path: Path) -> None:

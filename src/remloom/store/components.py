@@ -99,6 +99,15 @@ class Records(RecordReads, Protocol):
         before its first hyphen (a few more may be among them). One range of an index a word."""
         ...
 
+    def first_names(
+        self, category: str, *, first: str, end: str, mark: str, limit: int
+    ) -> list[tuple[str, str]]:
+        """List names from `first` up to, but without, `end`, of resources of a category, in the
+        order of code points, each with its id: of those that are alike up to and with this mark,
+        the first alone. A name without the mark is by itself. What lies between is not read where
+        `create_index` has made an index of the names: a step in it for each name returned."""
+        ...
+
     def texts_after(self, number: int, limit: int) -> list[tuple[int, Record]]:
         """List the first `limit` records whose text has a number above this one, each with its
         number, the lowest first.

@@ -23,6 +23,15 @@ def moment_of(at: int | None) -> datetime | None:
     return None if at is None else _EPOCH + timedelta(microseconds=at)
 
 
+def successor(text: str) -> str:
+    """The first text behind all that begin like this one, in the order of code points.
+
+    >>> successor("a//")
+    'a/0'
+    """
+    return f"{text[:-1]}{chr(ord(text[-1]) + 1)}"
+
+
 def type_of(record: Record) -> str | None:
     """What the type index has: an entity's or moment's type, a resource's category."""
     return (record.category if isinstance(record, Resource) else record.type) or None

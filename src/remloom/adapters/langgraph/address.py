@@ -15,10 +15,20 @@ from ...labels import join_path, storable
 from ...predicates import And, Gte, Lt, Predicate
 from ..ids import record_id
 
-__all__ = ["AddressRange", "Namespace", "address_of", "id_of", "namespace_range"]
+__all__ = [
+    "MARK",
+    "AddressRange",
+    "Namespace",
+    "address_of",
+    "id_of",
+    "items_range",
+    "namespace_of",
+    "namespace_range",
+]
 
 Namespace = tuple[str, ...]
 
+MARK = "//"  # ends the namespace in an address: no label is empty
 _SCHEME = "langgraph:"  # no other record has a name that begins so
 _END = "0"  # follows the slash in the order of code points
 
@@ -34,9 +44,10 @@ class AddressRange(NamedTuple):
         """The condition that a record's name is in it: one range of an index."""
         return And((Gte("name", self.first), Lt("name", self.end)))
 
-    def after(self, namespace: Namespace) -> AddressRange:
-        """What of it follows the items of a namespace, and those alone."""
-        return AddressRange(f"{_path_of(namespace)}/{_END}", self.end)
+    def behind(self, name: str) -> AddressRange:
+        """What of it follows the items that are in the namespace of this one."""
+        path, mark, _ = name.partition(MARK)
+        return AddressRange(f"{path}/{_END}" if mark else f"{name}\x01", self.end)
 
 
 def address_of(namespace: Namespace, key: str) -> str:
@@ -68,6 +79,25 @@ def namespace_range(prefix: Namespace) -> AddressRange:
     """The addresses of all items whose namespace begins so."""
     path = _path_of(prefix)
     return AddressRange(f"{path}/", f"{path}{_END}")
+
+
+def items_range(namespace: Namespace) -> AddressRange:
+    """The addresses of the items of a namespace, and of none below it."""
+    path = _path_of(namespace)
+    return AddressRange(f"{path}{MARK}", f"{path}/{_END}")
+
+
+@lru_cache(maxsize=16_384)
+def namespace_of(address: str) -> Namespace | None:
+    """The namespace of an address; None if it is none.
+
+    >>> namespace_of(address_of(("users", "a/b"), "prefs"))
+    ('users', 'a/b')
+    """
+    path, mark, _ = address.removeprefix(f"{_SCHEME}/").partition(MARK)
+    if not mark:
+        return None
+    return tuple(label.replace("%2F", "/").replace("%25", "%") for label in path.split("/"))
 
 
 def _path_of(namespace: Namespace) -> str:

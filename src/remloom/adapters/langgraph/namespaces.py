@@ -9,12 +9,12 @@ from langgraph.store.base import ListNamespacesOp, MatchCondition
 
 from ...memory import Memory
 from ...predicates import Query
-from .address import AddressRange, Namespace, namespace_range
-from .items import item_of
+from .address import MARK, Namespace, id_of, items_range, namespace_of, namespace_range
+from .items import CATEGORY, item_of
 
 __all__ = ["list_namespaces"]
 
-_PAGE = 64  # items looked at before the rest of a namespace is leapt over, at most
+_PAGE = 128  # namespaces that are asked for at once
 _ANY = "*"
 
 
@@ -37,35 +37,31 @@ def _distinct(memory: Memory, op: ListNamespacesOp) -> Iterator[Namespace]:
 
 
 def _walk(memory: Memory, prefix: Namespace) -> Iterator[Namespace]:
-    """Yield each namespace that begins so and has items.
-
-    The items of one follow each other, so each page of them ends with a leap to the next namespace.
-    """
+    """Yield each namespace that begins so and has items: the first item of each tells."""
     rest = namespace_range(prefix)
-    last: Namespace | None = None
-    size = 1
     while True:
-        query = Query().filter(rest.predicate).order_by("name")
-        page = memory.query_resources(query.limit(size))
-        new = 0
-        for record in page:
-            item = item_of(record)
-            if item is not None and item.namespace != last:
-                last = item.namespace
-                new += 1
-                yield last
-        if len(page) < size:
+        firsts = memory.admin.store.records.first_names(
+            CATEGORY, first=rest.first, end=rest.end, mark=MARK, limit=_PAGE
+        )
+        for name, id in firsts:
+            of_one = namespace_of(name)
+            # whoever writes a resource of such a name has another id for it
+            if of_one is not None and (id == id_of(name) or _has_items(memory, of_one)):
+                yield of_one
+        if len(firsts) < _PAGE:
             return
-        rest = _behind(rest, page[-1].name, last)
-        # as long as each item is of another namespace, more are looked at
-        size = min(2 * size, _PAGE) if new == len(page) else 1
+        rest = rest.behind(firsts[-1][0])
 
 
-def _behind(rest: AddressRange, name: str, namespace: Namespace | None) -> AddressRange:
-    """What follows the last record of a page: the next namespace, or else the next name."""
-    leapt = rest.after(namespace) if namespace else rest
-    following = f"{name}\x01"
-    return leapt if leapt.first > following else rest._replace(first=following)
+def _has_items(memory: Memory, namespace: Namespace) -> bool:
+    """Whether a namespace has items among other resources."""
+    query = Query().filter(items_range(namespace).predicate).order_by("name").limit(_PAGE)
+    skip = 0
+    while page := memory.query_resources(query.offset(skip)):
+        if any(item_of(record) for record in page):
+            return True
+        skip += len(page)
+    return False
 
 
 def _common_prefix(conditions: tuple[MatchCondition, ...]) -> Namespace:

@@ -13,7 +13,7 @@ from ... import labels
 from ...model import Moment, Record, Resource
 from ...predicates import Query
 from ...sql.writer import requires_value
-from ..encoding import TOP, micros
+from ..encoding import TOP, micros, successor
 from ..expiry import BEFORE_ALL, has_expired, now
 from ..predicate_sql import VectorSearch, asks_regex, order_direction, search_similar
 from ..schemas import SCHEMAS
@@ -107,6 +107,20 @@ class PostgresRecords:
         by_short_key = {short(word): word for word in words}
         rows = self._fetch(SQL.first_words, words=list(by_short_key))
         return {by_short_key[word] for (word,) in rows}
+
+    def first_names(
+        self, category: str, *, first: str, end: str, mark: str, limit: int
+    ) -> list[tuple[str, str]]:
+        return self._fetch(
+            SQL.first_names,
+            category=category,
+            first=first,
+            end=end,
+            mark=mark,
+            next=successor(mark),
+            now=self._now,
+            limit=limit,
+        )
 
     # -- by document and provenance ----------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from ... import labels
 from ...model import Moment, Record, Resource
 from ...predicates import Query
 from ...sql.writer import requires_value
-from ..encoding import TOP, micros
+from ..encoding import TOP, micros, successor
 from ..expiry import BEFORE_ALL, has_expired, now
 from ..predicate_sql import VectorSearch, order_direction, search_similar
 from ..schemas import SCHEMAS
@@ -130,6 +130,15 @@ class SqliteRecords:
         with self._translate:
             rows = self._database.reader.execute(SQL.first_words, (json.dumps(list(words)),))
             return {word for (word,) in rows}
+
+    def first_names(
+        self, category: str, *, first: str, end: str, mark: str, limit: int
+    ) -> list[tuple[str, str]]:
+        bounds = {"first": first, "end": end, "mark": mark, "next": successor(mark)}
+        values = {**bounds, "category": category, "now": self._now, "limit": limit}
+        with self._translate:
+            rows = self._database.reader.execute(SQL.first_names, values)
+            return [(name, id) for name, id in rows]
 
     # -- by document and provenance ----------------------------------------------------------------
 

@@ -37,6 +37,9 @@ CALLS: dict[str, Callable[[Store], object]] = {
     "records.lookup": lambda store: [store.records.lookup(keys) for keys in (["a"], ["a", "b"])],
     "records.first_words": lambda store: store.records.first_words(["a"]),
     "records.complete": lambda store: store.records.complete("a", 3),
+    "records.first_names": lambda store: store.records.first_names(
+        "note", first="a", end="b", mark="/", limit=3
+    ),
     "records.texts_after": lambda store: store.records.texts_after(0, 3),
     "records.expired": lambda store: store.records.expired(3),
     "records.children": lambda store: store.records.children("x"),

@@ -14,7 +14,7 @@ from ...predicates import Eq, In
 from ...store.batch import VectorBatch
 from ...store.contract import Store
 from ...store.specs import EdgeSpec, NameSpec, SearchSpec
-from .opening import Opened, lookup, names, put, window
+from .opening import T0, Opened, lookup, names, put, window
 
 __all__ = ["Finding"]
 
@@ -105,6 +105,29 @@ class Finding(Opened):
             words[-1],
         }
         assert store.records.first_words([]) == set()
+
+    def test_first_names_leap_over_those_that_are_alike_up_to_a_mark(self, store: Store) -> None:
+        long = "a" * 300
+        names = ["a/1", "a/2", "a0", "b", "b/9", "b/é", "c/1", f"{long}/1", f"{long}/2", f"{long}b"]
+        put(store, *(Resource(name=name, content=name, category="note") for name in names))
+        put(store, Resource(name="a/0", content="x", category="other"))
+        gone = Resource(name="b/1", content="x", category="note", expires_at=T0)
+        put(store, gone)
+        put(store, Resource(name="c/2", content="x", category="note"))
+
+        def listed(first: str, end: str, limit: int = 9) -> list[str]:
+            found = store.records.first_names("note", first=first, end=end, mark="/", limit=limit)
+            for name, id in found:
+                record = store.records.get("resources", id)
+                assert isinstance(record, Resource)
+                assert record.name == name
+            return [name for name, _ in found]
+
+        for _ in ("without an index", "with one"):
+            assert listed("a", "d") == ["a/1", "a0", f"{long}/1", f"{long}b", "b", "b/9", "c/1"]
+            assert listed("a/2", "c", 2) == ["a/2", "a0"]
+            assert listed("x", "z") == []
+            store.sql.create_index("resources", "name")
 
     # -- fuzzy -------------------------------------------------------------------------------------
 

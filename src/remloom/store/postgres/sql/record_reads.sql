@@ -18,6 +18,30 @@ CROSS JOIN LATERAL (
 ) n
 WHERE n.key < v.word || '.';
 
+-- name: first_names
+-- Of the names of a range that are alike up to a mark, the first. `next` is the mark with its last character raised by one.
+WITH RECURSIVE found (name, id) AS (
+  (SELECT (r.body ->> 'name') COLLATE "C", r.id FROM remloom.own_records r
+   WHERE r.tenant_id = %(tenant)s AND r.schema = 'resources' AND (r.type || '') = %(category)s
+     AND remloom.sortable((r.body -> 'name')) COLLATE "C" >= '2' || left(%(first)s, 200)
+     AND (r.body ->> 'name') COLLATE "C" >= %(first)s AND (r.body ->> 'name') COLLATE "C" < %(end)s
+     AND (r.expires IS NULL OR r.expires > %(now)s)
+   ORDER BY remloom.sortable((r.body -> 'name')) COLLATE "C" NULLS FIRST, (r.body ->> 'name') COLLATE "C" LIMIT 1)
+  UNION ALL
+  SELECT n.name, n.id FROM found f CROSS JOIN LATERAL (
+    SELECT CASE strpos(f.name, %(mark)s) WHEN 0 THEN f.name || chr(1)
+      ELSE left(f.name, strpos(f.name, %(mark)s) - 1) || %(next)s END AS first
+  ) b CROSS JOIN LATERAL (
+    SELECT (r.body ->> 'name') COLLATE "C" AS name, r.id FROM remloom.own_records r
+    WHERE r.tenant_id = %(tenant)s AND r.schema = 'resources' AND (r.type || '') = %(category)s
+      AND remloom.sortable((r.body -> 'name')) COLLATE "C" >= '2' || left(b.first, 200)
+      AND (r.body ->> 'name') COLLATE "C" >= b.first AND (r.body ->> 'name') COLLATE "C" < %(end)s
+      AND (r.expires IS NULL OR r.expires > %(now)s)
+    ORDER BY remloom.sortable((r.body -> 'name')) COLLATE "C" NULLS FIRST, (r.body ->> 'name') COLLATE "C" LIMIT 1
+  ) n
+)
+SELECT name, id FROM found LIMIT %(limit)s;
+
 -- name: chunks
 -- The first chunks of a document in a range of ordinals, in their order.
 SELECT r.schema, r.body, r.content FROM remloom.own_records r

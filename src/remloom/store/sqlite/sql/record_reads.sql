@@ -26,6 +26,28 @@ SELECT w.value FROM json_each(:words) w
 -- A point is what follows a hyphen in the order of characters.
 WHERE EXISTS (SELECT 1 FROM labels l WHERE l.key >= w.value AND l.key < w.value || '.');
 
+-- name: first_names
+-- Of the names of a range that are alike up to a mark, the first. `next` is the mark with its last character raised by one.
+WITH RECURSIVE found (name, id) AS (
+  SELECT * FROM (
+    SELECT r.body ->> '$.name', r.id FROM records r
+    WHERE r.schema = 'resources' AND r.body ->> '$.name' >= :first AND r.body ->> '$.name' < :end
+      AND +r.type = :category AND (r.expires IS NULL OR r.expires > :now)
+    ORDER BY r.body ->> '$.name' LIMIT 1
+  )
+  UNION ALL
+  SELECT n.body ->> '$.name', n.id FROM found f CROSS JOIN records n WHERE n.rid = (
+    SELECT r.rid FROM records r
+    WHERE r.schema = 'resources' AND r.body ->> '$.name' < :end
+      AND r.body ->> '$.name' >=
+        iif(instr(f.name, :mark), substr(f.name, 1, instr(f.name, :mark) - 1) || :next, f.name || char(1))
+      AND +r.type = :category AND (r.expires IS NULL OR r.expires > :now)
+    ORDER BY r.body ->> '$.name' LIMIT 1
+  )
+  LIMIT :limit
+)
+SELECT name, id FROM found;
+
 -- name: chunks
 -- The resources of a document within a range of ordinals.
 SELECT r.rid, r.schema, r.body, r.content FROM records r
