@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from remloom.errors import InvalidInputError, MissingExtraError
+from remloom.errors import InvalidInputError, MissingExtraError, RemloomError
 from remloom.schema.databases.addresses import parse_address
 from remloom.schema.databases.opening import open_database
 
@@ -56,3 +56,22 @@ def test_what_is_not_installed_is_named_by_its_extra(
     with pytest.raises(MissingExtraError) as caught:
         open_database(f"csv:///{tmp_path}" if url == "csv:///" else url)
     assert f"remloom[{extra}]" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:a/s3cret@127.0.0.1:9/crm",
+        "mongodb://me:a/s3cret@127.0.0.1:9/crm",
+        "mysql://me:1?s3cret@127.0.0.1:9/crm",
+        "postgresql://me:1#s3cret@127.0.0.1:9/crm",
+        "postgresql:/me:s3cret@127.0.0.1:9/crm",
+        "me:s3cret@127.0.0.1/crm",
+        "sqlite:///me:s3cret@host/crm.db",
+        "mongodb://me:s3cret@127.0.0.1:port/crm",
+    ],
+)
+def test_a_password_is_not_told_of_a_url_that_is_none(url: str) -> None:
+    with pytest.raises(RemloomError) as caught:
+        parse_address(url)
+    assert "s3cret" not in f"{caught.value} {caught.value.fields}"

@@ -13,11 +13,13 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pytest
 
-from remloom import Memory
+from remloom import Memory, Row
 from remloom.errors import (
     DefinitionError,
     InvalidInputError,
     NotFoundError,
+    RowError,
+    SchemaChangeError,
     SourceError,
     UnknownNameError,
 )
@@ -163,6 +165,63 @@ def test_what_is_no_json_schema_or_is_elsewhere_is_a_fault(memory: Memory) -> No
         assert list(faults(memory, schema_name="leads", metadata_schema=schema)) == [
             "metadata_schema"
         ]
+
+
+def test_a_json_schema_that_takes_ever_longer_is_a_fault(memory: Memory) -> None:
+    pytest.importorskip("jsonschema_rs")
+    branching: dict[str, Any] = {"d0": {"type": "string"}}
+    for step in range(1, 25):
+        leads = {"$ref": f"#/$defs/d{step - 1}"}
+        branching[f"d{step}"] = {"anyOf": [leads, leads]}
+    doubled = {"$defs": branching, "$ref": "#/$defs/d24"}
+    circle = {"$defs": {"a": {"not": {"$ref": "#/$defs/b"}}, "b": {"$ref": "#/$defs/a"}}}
+    deep: dict[str, Any] = {}
+    for _ in range(500):
+        deep = {"items": deep}
+    for schema in (doubled, circle, {"$ref": "#"}, {"$ref": "#name"}, deep):
+        found = faults(memory, schema_name="leads", metadata_schema=schema)
+        assert list(found) == ["metadata_schema"]
+    shared = {"$defs": branching, "properties": {"a": {"$ref": "#/$defs/d3"}}}
+    shared["$defs"] = {name: branching[name] for name in ("d0", "d1", "d2", "d3")}
+    memory.schemas.register(schema_name="leads", metadata_schema=shared)
+    with pytest.raises(RowError):
+        memory.write([Row(schema="leads", name="one", metadata={"a": 1})])
+
+
+def test_a_definition_that_is_far_too_large_is_refused_at_once(memory: Memory) -> None:
+    many = [f"v{number}" for number in range(100_000)]
+    found = faults(
+        memory,
+        schema_name="leads",
+        fields={"stage": Field(kind="enum", values=tuple(many)), "note": {"default": "x" * 20_000}},
+        entity_types=many,
+    )
+    assert list(found) == ["fields.stage.values", "fields.note.default", "entity_types"]
+    with pytest.raises(InvalidInputError, match="1,000,000"):
+        memory.schemas.register(schema_name="leads", description="x" * 2_000_000)
+    assert memory.schemas.list() == []
+
+
+def test_a_row_with_endless_faults_names_the_first(memory: Memory) -> None:
+    memory.schemas.register(schema_name="leads", fields={"total": "decimal", "note": "string"})
+    row = Row(schema="leads", name="one", fields={f"u{number}": 1 for number in range(100_000)})
+    with pytest.raises(RowError) as caught:
+        memory.write([row])
+    assert len(caught.value.fields["faults"]) == 20
+
+
+def test_a_decimal_that_no_statement_could_compare_is_refused(memory: Memory) -> None:
+    memory.schemas.register(schema_name="leads", fields={"total": "decimal", "note": "string"})
+    memory.write(
+        [Row(schema="leads", name="one", fields={"total": "1e308", "note": "1e999999999"})]
+    )
+    for total in ("1e400", "1e-400"):
+        with pytest.raises(RowError):
+            memory.write([Row(schema="leads", name="two", fields={"total": total})])
+    assert memory.sql("SELECT total FROM leads WHERE total > 1").rows == [(1e308,)]
+    fields = {"total": "decimal", "note": "integer"}
+    with pytest.raises(SchemaChangeError):
+        memory.schemas.register(schema_name="leads", fields=fields, mapping={"note": "integer"})
 
 
 @pytest.mark.parametrize("text", ["a\ud800", "a\0"], ids=["surrogate", "nul"])

@@ -4,6 +4,7 @@ right."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import UNSET, Struct
@@ -36,7 +37,8 @@ RESERVED_NAMES = frozenset({
 RESERVED_FIELDS = frozenset({*Row.__struct_fields__, *RENAMED, "key", "tenant_id", "parents"})
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _NAME_REMEDY = "names are small letters, digits and _, at most 63, and begin with a letter"
-_MOST_VALUES = 1_000  # of an enum
+_MOST_VALUES = 1_000  # of an enum, and types that a schema names
+_LONGEST_DEFAULT = 10_000  # characters
 # kinds whose values make no label, or not the same one each time
 _NO_LABEL = ("json", "float", "boolean")
 
@@ -109,9 +111,6 @@ def _kind_faults(path: str, field: Field) -> Iterator[Fault]:
         yield from _text_faults(f"{path}.values", field.values)
         if not field.values:
             yield Fault(f"{path}.values", "an enum has values", "enum(open, closed)")
-        if len(field.values) > _MOST_VALUES:
-            why = f"an enum has at most {_MOST_VALUES:,} values"
-            yield Fault(f"{path}.values", why, "make it a string")
     elif field.values:
         yield Fault(f"{path}.values", f"a {field.kind} has no list of values", "make it an enum")
     if (
@@ -121,9 +120,13 @@ def _kind_faults(path: str, field: Field) -> Iterator[Fault]:
     ):
         return
     try:
-        to_stored(field.default, field)
+        stored = to_stored(field.default, field)
     except InvalidInputError as error:
         yield Fault(f"{path}.default", error.message, f"give a {field}, or none")
+        return
+    if len(repr(stored)) > _LONGEST_DEFAULT:
+        why = f"has more than {_LONGEST_DEFAULT:,} characters, in every row that does not say it"
+        yield Fault(f"{path}.default", why, "give a shorter one, or none")
 
 
 def _label_faults(part: str, names: Sequence[str], fields: dict[str, Field]) -> Iterator[Fault]:
@@ -138,6 +141,10 @@ def _label_faults(part: str, names: Sequence[str], fields: dict[str, Field]) -> 
 
 
 def _text_faults(part: str, texts: Sequence[str]) -> Iterator[Fault]:
+    if len(texts) > _MOST_VALUES:
+        why = f"has {len(texts):,} values; at most {_MOST_VALUES:,} may be listed"
+        yield Fault(part, why, "make it a string, or a field of its own")
+        return
     for place, text in enumerate(texts):
         try:
             labels.key(text)
@@ -160,7 +167,7 @@ def _edge_faults(definition: SchemaDefinition) -> Iterator[Fault]:
 
 
 def _repeated(texts: Sequence[str]) -> Iterable[str]:
-    return sorted({text for text in texts if texts.count(text) > 1})
+    return sorted(text for text, count in Counter(texts).items() if count > 1)
 
 
 def _singular(definition: SchemaDefinition) -> str:

@@ -47,6 +47,7 @@ class DefinitionParts(TypedDict, total=False):
 
 # what every row has; the seed lists them among the fields
 _INHERITED = ("related_entities", "graph_paths", "metadata")
+_LARGEST = 1_000_000  # bytes of a definition: it is read with every row that is asked for
 _TYPES: dict[str, Any] = {
     "schema_name": str,
     "description": str,
@@ -223,6 +224,11 @@ def _normal(definition: SchemaDefinition) -> SchemaDefinition:
         encoded = msgspec.json.encode(replace(definition, base_fields=fields))
     except UnicodeEncodeError as error:
         raise unencodable(error) from error
+    if len(encoded) > _LARGEST:
+        raise InvalidInputError(
+            f"the definition has {len(encoded):,} bytes, at most {_LARGEST:,} are kept",
+            remedy="shorten its descriptions, values and metadata_schema",
+        )
     if holds_nul(encoded):
         raise InvalidInputError("a text of it holds a NUL character", remedy="remove \\0 from it")
     return msgspec.json.decode(encoded, type=SchemaDefinition)

@@ -142,6 +142,8 @@ def _number(text: str, field: Field) -> Any:
         number = Decimal(text)
     except InvalidOperation:
         raise _refused(text, field) from None
+    if number.is_finite() and abs(number.adjusted()) > _DIGITS:
+        raise _refused(text, field)
     # what is not whole is refused as such
     return int(number) if number.is_finite() and number == number.to_integral() else float(number)
 
@@ -151,6 +153,9 @@ def _number(text: str, field: Field) -> Any:
 
 def _stored_decimal(value: Decimal) -> str:
     if not value.is_finite() or abs(value.adjusted()) > _DIGITS:
+        raise ValueError
+    # statements compare it as a float: one that is out of its range would fail all of them
+    if value and (math.isinf(number := float(value)) or number == 0):
         raise ValueError
     text = str(value)
     return format(value, "f") if "E" in text else text

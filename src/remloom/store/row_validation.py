@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from difflib import get_close_matches
 from functools import cached_property
+from itertools import islice
 from typing import Any, Union
 
 import msgspec
@@ -20,6 +21,8 @@ from .json_values import holds_nul
 
 __all__ = ["RowChecker", "checker_of", "row_faults"]
 
+_MOST_FAULTS = 20  # of one row that are told
+_LONGEST = 300  # characters of one
 _KEPT = 256  # checkers: each is of one version of a schema
 
 Faults = list[dict[str, str]]
@@ -121,12 +124,15 @@ def row_faults(row: Row, checker: RowChecker) -> Faults:
     faults = _field_faults(row.fields, definition)
     if definition.entity_types and not _is_of(row.type, definition.entity_types):
         known = ", ".join(definition.entity_types)
-        faults.append({"path": "type", "why": f"must be one of {known}, not {row.type!r}"})
+        faults.append(
+            {"path": "type", "why": f"must be one of {known}, not {row.type!r}"[:_LONGEST]}
+        )
     faults += _edge_faults(row, definition)
     if definition.metadata_schema:
-        for error in checker.metadata_validator.iter_errors(row.metadata):
+        errors = checker.metadata_validator.iter_errors(row.metadata)
+        for error in islice(errors, _MOST_FAULTS):
             path = ".".join(map(str, ("metadata", *error.instance_path)))
-            faults.append({"path": path, "why": error.message})
+            faults.append({"path": path, "why": error.message[:_LONGEST]})
     return faults
 
 
@@ -138,7 +144,9 @@ def _field_faults(fields: Any, definition: SchemaDefinition) -> Faults:
         field = definition.base_fields.get(name)
         why = _unknown(name, definition) if field is None else _fault_of(value, field)
         if why:
-            faults.append({"path": f"fields.{name}", "why": why})
+            faults.append({"path": f"fields.{str(name)[:_LONGEST]}", "why": why})
+        if len(faults) >= _MOST_FAULTS:
+            break
     for name, field in definition.base_fields.items():
         if field.required and field.default is UNSET and fields.get(name) is None:
             faults.append({"path": f"fields.{name}", "why": "is required"})
@@ -165,7 +173,7 @@ def _holds_nul(value: Any) -> bool:
 def _unknown(name: object, definition: SchemaDefinition) -> str:
     if name in definition.renamed:
         return f"is called {definition.renamed[str(name)]} now"
-    nearest = get_close_matches(str(name), definition.base_fields, n=1, cutoff=0.5)
+    nearest = get_close_matches(str(name)[:_LONGEST], definition.base_fields, n=1, cutoff=0.5)
     hint = f": did you mean {nearest[0]}?" if nearest else ""
     return f"is no field of {definition.schema_name}{hint}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 
 from msgspec import Struct
 
@@ -36,6 +36,8 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _USERINFO = re.compile(r"//[^/?#]*@")
+# the password of what was meant as a URL and is none
+_PASSWORD = re.compile(r"(?<=:)(?!//)[^\s]*@")
 
 
 class Address(Struct, frozen=True, kw_only=True):
@@ -101,15 +103,13 @@ def _of_server(kind: str, url: str) -> Address:
     try:
         split = urlsplit(url)
         password = unquote(split.password or "")
-        # where there may be several hosts, their ports are the driver's to read
-        if kind in ("mysql", "snowflake"):
+        # where there are several hosts, their ports are the driver's to read
+        if kind in ("mysql", "snowflake") or "," not in split.netloc:
             _ = split.port
     except ValueError:
-        raise InvalidInputError(
-            f"the URL of this {kind} database cannot be read",
-            remedy="write it as scheme://user@host:port/database, with special characters of a "
-            "password as %40",
-        ) from None
+        raise _unreadable(kind) from None
+    if _is_cut(split):
+        raise _unreadable(kind)
     given = parse_qsl(split.query, keep_blank_values=True)
     secrets = {name: value for name, value in given if _SECRET.search(name)}
     shown = [(name, value) for name, value in given if name not in secrets]
@@ -123,6 +123,20 @@ def _of_server(kind: str, url: str) -> Address:
         password=password or secrets.pop("password", ""),
         secrets=secrets,
     )
+
+
+def _unreadable(kind: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"the URL of this {kind} database cannot be read",
+        remedy="write it as scheme://user@host:port/database, with special characters of "
+        "user and password as %40 and %2F",
+    )
+
+
+def _is_cut(split: SplitResult) -> bool:
+    """Whether a password with a plain "/", "?" or "#" ends the host, and lies in what is shown."""
+    rest = f"{split.path}{split.fragment}"
+    return "@" in rest or ("@" in split.query and "@" not in split.netloc)
 
 
 def _of_file(kind: str, url: str, scheme: str) -> Address:
@@ -169,4 +183,5 @@ def _kind_of_file(path: Path) -> str:
 
 
 def _missing(path: Path, given: str) -> SourceError:
-    return SourceError(f"there is no {path}", uri=given, remedy="check the path; nothing was made")
+    shown, uri = (_PASSWORD.sub("***@", str(text)) for text in (path, given))
+    return SourceError(f"there is no {shown}", uri=uri, remedy="check the path; nothing was made")

@@ -128,7 +128,9 @@ def _enum_values(facts: TableFacts, column: ColumnFacts) -> tuple[str, ...]:
     if distinct > _FEW_VALUES or distinct >= _SHARE_OF_ROWS * column.filled:
         return ()
     values = sorted(str(value) for value in column.profile.values)
-    return tuple(values) if all(value.strip() for value in values) else ()
+    # a definition keeps its values: sentences are those of a row, and go when it is forgotten
+    are_kinds = all(0 < len(value.split()) <= _PROSE for value in values)
+    return tuple(values) if are_kinds else ()
 
 
 def _is_identity(column: ColumnFacts) -> bool:
