@@ -353,5 +353,14 @@ def test_rows_of_a_registered_schema_are_found_as_far_as_granted(
     assert [hit.name for hit in sales.lookup("order-1", "order-2").hits] == ["order-1"]
     assert [hit.name for hit in sales.recall("Who wants blue lamps?").hits] == ["order-1"]
     with Memory.open(home, tenant="legal", embedder="none") as memory:
+        fields["amount"] = fields.pop("total")
+        memory.schemas.register(
+            memory.schemas.get("orders"), fields=fields, mapping={"total": "amount"}
+        )
+    for name in ("amount", "total"):
+        assert [hit.name for hit in sales.search_text("lamps", where=f"{name} < 9").hits] == [
+            "order-1"
+        ]
+    with Memory.open(home, tenant="legal", embedder="none") as memory:
         memory.schemas.drop("orders", rows=True)
     assert sales.search_text("lamps").hits == []

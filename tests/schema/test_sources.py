@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from remloom import Memory
-from remloom.errors import InvalidInputError, SourceError, UnknownNameError
+from remloom.errors import InvalidInputError, SchemaChangeError, SourceError, UnknownNameError
 
 
 @pytest.fixture
@@ -40,6 +40,18 @@ def test_a_database_is_discovered_registered_synced_and_asked(memory: Memory) ->
     assert {node.record.name for node in answer.nodes if node.depth} == {"order-1", "order-2"}
     assert memory.query("SELECT SUM(total) FROM orders").rows[0][0] == pytest.approx(111.9)
     assert memory.admin.check() == []
+
+
+def test_a_plan_is_registered_wholly_or_not_at_all(
+    memory: Memory, crm: sqlite3.Connection, tmp_path: Path
+) -> None:
+    before = memory.schemas.list()
+    crm.executescript(
+        "ALTER TABLE customers ADD COLUMN phone TEXT; ALTER TABLE orders DROP COLUMN total;"
+    )
+    with pytest.raises(SchemaChangeError, match="orders"):
+        memory.schemas.register_from_discovery(memory.schemas.discover(str(tmp_path / "crm.db")))
+    assert memory.schemas.list() == before
 
 
 def test_a_source_keeps_no_value_of_a_row(memory: Memory) -> None:

@@ -28,8 +28,8 @@ class ReceivedGrant(Struct, frozen=True, kw_only=True):
 class FederatedHit(RecallHit, frozen=True, kw_only=True):
     """A record that another tenant lets be found.
 
-    It shows what it says itself: no edges, aliases, related entities or parents. `score` is that of
-    its tenant's own list, and does not compare with another's.
+    It shows what it says itself: no edges, related entities or parents, and of entities no aliases.
+    `score` is that of its tenant's own list, and does not compare with another's.
     """
 
     tenant: str

@@ -70,7 +70,10 @@ class _Scope:
         granted = self.conditions[schema]
         if where is None:
             return granted
-        return And((granted, permitted(where, self.store.sql.columns(schema))))
+        columns = {*self.store.sql.columns(schema)}
+        if (definition := self.store.schemas().get(schema)) is not None:
+            columns.update(definition.renamed)
+        return And((granted, permitted(where, columns)))
 
     def among(self, records: Iterable[Record]) -> list[Record]:
         """The records that were granted, as they are shown, in their order."""

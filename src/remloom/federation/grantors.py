@@ -41,14 +41,15 @@ class Grantors:
             TenantNotFoundError: there is no such tenant.
             StoreError: it cannot be opened.
         """
+        store = self._store(tenant)
         try:
-            yield self._store(tenant)
+            yield store
         except StoreClosedError:
             # it was deleted, and whoever comes next finds what stands there now
             with self._lock:
-                store = self._stores.pop(tenant, None)
-            if store is not None:
-                store.close()
+                if self._stores.get(tenant) is store:
+                    del self._stores[tenant]
+            store.close()
             raise
 
     def close(self) -> None:

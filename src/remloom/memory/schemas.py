@@ -323,6 +323,8 @@ class Schemas:
 
         # all are checked before the first is registered
         checked = [read_definition(definition, {}) for definition in definitions]
+        for definition in checked:
+            self._registry.check(definition)
         return tuple(self._registry.register(definition, {}) for definition in checked)
 
 

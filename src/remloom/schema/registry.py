@@ -29,6 +29,7 @@ from ..store.definitions import (
     CHANGES,
     DEFINITIONS,
     EARLIER,
+    decode_definition,
     definition_entries,
     read_definitions,
 )
@@ -75,7 +76,17 @@ class Registry:
                 id=name,
                 schema=name,
             )
-        return _decode(entry)
+        return decode_definition(entry)
+
+    def check(self, definition: SchemaDefinition) -> None:
+        """Refuse a definition that `register` would refuse. Nothing is written.
+
+        Raises:
+            SchemaChangeError: see `register`.
+        """
+        before = _find(self._store.kv, definition.schema_name)
+        if before is not None and not _is_same(before, definition):
+            self._compare(before, definition, {})
 
     def register(
         self, definition: SchemaDefinition, mapping: FieldMapping | None = None
@@ -264,11 +275,7 @@ def _is_same(before: SchemaDefinition, now: SchemaDefinition) -> bool:
 
 def _find(kv: EntryReads, name: str) -> SchemaDefinition | None:
     entry = kv.get(DEFINITIONS, name) if name and name != CHANGES else None
-    return None if entry is None else _decode(entry)
-
-
-def _decode(entry: Entry) -> SchemaDefinition:
-    return msgspec.json.decode(entry.value, type=SchemaDefinition)
+    return None if entry is None else decode_definition(entry)
 
 
 def _changes(kv: EntryReads) -> int:

@@ -25,6 +25,7 @@ __all__ = [
     "Definitions",
     "Schemas",
     "as_stored",
+    "decode_definition",
     "definition_entries",
     "earlier_definitions",
     "read_definitions",
@@ -42,7 +43,9 @@ _R = TypeVar("_R", bound=Record)
 def read_definitions(entries: EntryReads) -> dict[str, SchemaDefinition]:
     """Read the current definition of every schema that is registered."""
     return {
-        entry.key: _decoded(entry) for entry in entries.list(DEFINITIONS) if entry.key != CHANGES
+        entry.key: decode_definition(entry)
+        for entry in entries.list(DEFINITIONS)
+        if entry.key != CHANGES
     }
 
 
@@ -55,7 +58,9 @@ def as_stored(record: _R, schemas: Schemas) -> _R:
 
 def earlier_definitions(entries: EntryReads, name: str) -> list[SchemaDefinition]:
     """Read the earlier definitions of a schema, the first one first."""
-    return [_decoded(entry) for entry in entries.list(EARLIER, KeyRange(prefix=f"{name}/"))]
+    return [
+        decode_definition(entry) for entry in entries.list(EARLIER, KeyRange(prefix=f"{name}/"))
+    ]
 
 
 def definition_entries(
@@ -134,7 +139,12 @@ class Definitions:
         return given_out
 
 
-def _decoded(entry: Entry) -> SchemaDefinition:
+def decode_definition(entry: Entry) -> SchemaDefinition:
+    """Read the definition that an entry has.
+
+    Raises:
+        CorruptStoreError: it has none.
+    """
     try:
         return msgspec.json.decode(entry.value, type=SchemaDefinition)
     except msgspec.MsgspecError as error:
