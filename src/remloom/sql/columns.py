@@ -124,9 +124,12 @@ def _field_column(name: str, definition: SchemaDefinition) -> Column | Json:
     field = definition.base_fields[name]
     is_mixed = definition.rows_since < definition.version
     earlier = [before for before, now in definition.renamed.items() if now == name and is_mixed]
-    if field.list or field.kind == "json":
-        return Json("fields", (name,), tuple(earlier), is_list=field.list)
     default = None if field.default is UNSET or field.default is None else field.default
+    if field.list or field.kind == "json":
+        of_others = (
+            msgspec.json.encode(default).decode() if is_mixed and default is not None else ""
+        )
+        return Json("fields", (name,), tuple(earlier), of_others, is_list=field.list)
     place = FieldColumn(
         ("fields", name),
         field.kind,

@@ -7,6 +7,8 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, ClassVar, TypeAlias
 
+from msgspec.structs import replace
+
 from .. import predicates
 from ..errors import InvalidInputError, UnknownNameError
 from ..labels import storable
@@ -82,15 +84,15 @@ class Conditions:
         has_quote = any(char in name for char in "\"'\\")
         if not name or has_quote or not storable(name):
             raise InvalidInputError(f"{name!r} is not a field name")
-        own = name.removeprefix("fields.")
-        own = self.table.renamed.get(own, own)
-        if own in self.table.own:
-            return own
+        first, dot, rest = name.removeprefix("fields.").partition(".")
+        first = self.table.renamed.get(first, first)
+        if not dot and first in self.table.own:
+            return first
+        if first in self.table.own and self.table.own[first].kind == "json":
+            return f"fields.{first}.{rest}"
         root = name.partition(".")[0]
         if name in self._fields or (root in OBJECTS and root in self._fields):
             return name
-        if root in self.table.own and self.table.own[root].kind == "json":
-            return f"fields.{name}"
         if self.table.is_registered:
             raise UnknownNameError(f"field of {self.schema}", name, self._fields)
         column = "properties" if self.schema == "entities" else "metadata"
@@ -105,6 +107,9 @@ class Conditions:
         if path in self.table.own:
             return self.table.columns[path]
         root, *steps = path.split(".")
+        field = self.table.columns.get(steps[0]) if root == "fields" and steps else None
+        if isinstance(field, Json):
+            return replace(field, steps=tuple(steps), is_list=False)
         if steps or is_json(root):
             return Json(root, tuple(steps))
         return column(root)

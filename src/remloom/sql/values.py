@@ -54,8 +54,14 @@ class Json(Struct, frozen=True):
     steps: tuple[str | int, ...]
     # other names of the first step: those that rows have which nobody migrated yet
     earlier: tuple[str, ...] = ()
+    default: str = ""  # JSON of the first step in rows that do not have it; empty: none
     is_list: bool = False  # a field of a row that holds any number of values
     type: ClassVar[Type] = "json"
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether some rows may have its first step elsewhere, or not at all."""
+        return bool(self.earlier or self.default)
 
 
 # Equal numbers of two types are two values: their type is compared as well.

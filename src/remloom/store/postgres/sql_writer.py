@@ -152,16 +152,41 @@ def _field(field: FieldColumn) -> str:
     json, text = _field_json(field), _field_text(field)
     match field.kind:
         case "integer" if field.is_mixed:
-            return f"remloom.number_of({text})::bigint"
+            return _whole(text)
         case "integer":
             return f"(CASE WHEN jsonb_typeof({json}) = 'number' THEN ({text})::bigint END)"
         case "float" | "decimal":
             return f"remloom.number_of({text})"
+        case "boolean" if field.is_mixed:
+            words = {"true": "true", "1": "true", "false": "false", "0": "false"}
+            cases = " ".join(f"WHEN '{word}' THEN {value}" for word, value in words.items())
+            return f"(CASE lower({text}) {cases} END)"
         case "boolean":
             return f"(CASE WHEN jsonb_typeof({json}) = 'boolean' THEN ({text})::boolean END)"
         case "date" | "datetime":
-            return f"({_micros(text)})"
+            return f"({_micros(_time_text(field))})"
     return text
+
+
+def _whole(text: str) -> str:
+    """A text as a whole number of 64 bits; NULL where it is none. No digit is lost."""
+    in_bounds = f"abs(({text})::numeric) < 9223372036854775808"
+    long = f"CASE WHEN {in_bounds} THEN ({text})::bigint END"
+    return (
+        f"(CASE WHEN {text} ~ '^-?[0-9]{{1,18}}$' THEN ({text})::bigint"
+        f" WHEN {text} ~ '^-?[0-9]{{19}}$' THEN {long}"
+        f" ELSE remloom.whole(remloom.number_of({text})) END)"
+    )
+
+
+def _time_text(field: FieldColumn) -> str:
+    """A field of days or times as it is shown."""
+    text = _field_text(field)
+    if not field.is_mixed:
+        return text
+    if field.kind == "date":
+        return f"substr({text}, 1, 10){_C}"
+    return f"(CASE length({text}) WHEN 10 THEN {text} || 'T00:00:00.000000Z' ELSE {text} END){_C}"
 
 
 def _field_text(field: FieldColumn) -> str:
@@ -172,11 +197,14 @@ def _field_text(field: FieldColumn) -> str:
 def _field_json(field: FieldColumn) -> str:
     places = [_json_at(path) for path in (field.path, *field.earlier)]
     if field.default is not None:
-        default = msgspec.json.encode(field.default).decode()
-        # as JSON may write them: a driver takes a percent sign for a mark
-        default = default.replace("%", "\\u0025").replace("'", "\\u0027")
-        places.append(f"'{default}'::jsonb")
+        places.append(_json_literal(msgspec.json.encode(field.default).decode()))
     return places[0] if len(places) == 1 else f"coalesce({', '.join(places)})"
+
+
+def _json_literal(json: str) -> str:
+    # as JSON may write them: a driver takes a percent sign for a mark
+    escaped = json.replace("%", "\\u0025").replace("'", "\\u0027")
+    return f"'{escaped}'::jsonb"
 
 
 def _micros(text: str) -> str:
@@ -259,7 +287,7 @@ class PostgresWriter(Writer):
 
     def time_column(self, value: Column) -> str:
         if value.field is not None:
-            return _field_text(value.field)
+            return _time_text(value.field)
         return f"(r.body ->> '{value.name}'){_C}"
 
     def json(self, value: Expression) -> str:
@@ -283,8 +311,10 @@ class PostgresWriter(Writer):
         if not steps:
             return json_value(column)
         path = (column, *steps)
-        if isinstance(value, Json) and value.earlier:
+        if isinstance(value, Json) and value.is_mixed:
             places = [_json_at((column, str(name))) for name in (steps[0], *value.earlier)]
+            if value.default:
+                places.append(_json_literal(value.default))
             return _step_into(f"coalesce({', '.join(places)})", self._bind_steps(steps[1:]))
         if all(map(is_plain_step, path)):
             return _json_at(path)

@@ -65,8 +65,6 @@ _JOINED = {
     ),
 }
 _NUMBERS = "('integer', 'real')"
-# of fields whose rows may still have another kind
-_CASTS = {"string": "TEXT", "enum": "TEXT", "integer": "INTEGER"}
 _BOOLEANS = "('true', 'false')"
 _MAX_NATIVE_LIKE = 50  # characters of a pattern that SQLite's own LIKE is given
 _MAX_KEY = 1_000  # characters of a long text by which rows are ordered
@@ -90,8 +88,8 @@ def stored_value(schema: str, value: Column | Json) -> str:
     if value.type == "json":
         # no field's name has a quote (see `Conditions.field`)
         column, steps = _column_and_steps(value)
-        if isinstance(value, Json) and value.earlier:
-            return f"{_renamed_json(value)} ->> '{json_path(steps[1:])}'"
+        if isinstance(value, Json) and value.is_mixed:
+            return f"{_mixed_json(value)} ->> '{json_path(steps[1:])}'"
         return f"r.body ->> '{json_path([column, *steps])}'"
     assert isinstance(value, Column)  # noqa: S101 - what is not JSON is a column
     return SqliteWriter(schema).column(value)
@@ -147,13 +145,13 @@ class SqliteWriter(Writer):
         return f"coalesce(r.body ->> '$.{name}', {literal})"
 
     def time_column(self, value: Column) -> str:
-        return f"r.body ->> '$.{value.name}'" if value.field is None else _text(value.field)
+        return f"r.body ->> '$.{value.name}'" if value.field is None else _time_text(value.field)
 
     def _source(self, value: Expression) -> tuple[str, str]:
         """The JSON that a value is in, and the path to it, as SQL."""
         column, steps = _column_and_steps(value)
-        if isinstance(value, Json) and value.earlier:
-            return _renamed_json(value), self._path(steps[1:])
+        if isinstance(value, Json) and value.is_mixed:
+            return _mixed_json(value), self._path(steps[1:])
         is_joined = column in _JOINED
         path = steps if is_joined else (column, *steps)
         return (_JOINED[column] if is_joined else "r.body"), self._path(path)
@@ -515,11 +513,17 @@ class SqliteWriter(Writer):
         return written
 
 
-def _renamed_json(value: Json) -> str:
-    """The JSON of a field of a row that had other names."""
+def _mixed_json(value: Json) -> str:
+    """The JSON of a field that some rows have by another name, or not at all."""
     names = (value.steps[0], *value.earlier)
     places = [f"r.body -> '{json_path([value.column, name])}'" for name in names]
+    if value.default:
+        places.append(_quoted(value.default))
     return f"json(coalesce({', '.join(places)}))"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _field(field: FieldColumn) -> str:
@@ -532,19 +536,43 @@ def _field(field: FieldColumn) -> str:
         return f"({seconds} * 1000000 + CAST(substr({text}, 21, 6) AS INTEGER))"
     if field.kind in ("decimal", "float"):
         return f"CAST({text} AS REAL)"
-    if field.is_mixed and field.kind in _CASTS:
-        return f"CAST({text} AS {_CASTS[field.kind]})"
+    if field.is_mixed and field.kind == "integer":
+        return f"CAST({text} AS INTEGER)"
+    if field.is_mixed and field.kind == "boolean":
+        words = {"true": 1, "1": 1, "false": 0, "0": 0}
+        cases = " ".join(f"WHEN '{word}' THEN {value}" for word, value in words.items())
+        return f"CASE lower({text}) {cases} END"
     return text
+
+
+def _time_text(field: FieldColumn) -> str:
+    """A field of days or times as it is shown."""
+    text = _text(field)
+    if not field.is_mixed:
+        return text
+    if field.kind == "date":
+        return f"substr({text}, 1, 10)"
+    return f"CASE length({text}) WHEN 10 THEN {text} || 'T00:00:00.000000Z' ELSE {text} END"
 
 
 def _text(field: FieldColumn) -> str:
     """A field of a row as it is stored."""
-    places = [f"r.body ->> '{json_path(path)}'" for path in (field.path, *field.earlier)]
+    is_text = field.is_mixed and field.kind in ("string", "enum")
+    read = _any_text if is_text else "r.body ->> '{}'".format
+    places = [read(json_path(path)) for path in (field.path, *field.earlier)]
     if isinstance(field.default, str):
-        places.append("'" + field.default.replace("'", "''") + "'")
+        places.append(_quoted(field.default))
     elif field.default is not None:
         places.append(repr(+field.default))
     return places[0] if len(places) == 1 else f"coalesce({', '.join(places)})"
+
+
+def _any_text(path: str) -> str:
+    """A value of any kind as the text that it becomes."""
+    return (
+        f"CASE json_type(r.body, '{path}') WHEN 'true' THEN 'true' WHEN 'false' THEN 'false'"
+        f" ELSE CAST(r.body ->> '{path}' AS TEXT) END"
+    )
 
 
 def _column_and_steps(value: Expression) -> tuple[str, tuple[str | int, ...]]:

@@ -394,6 +394,52 @@ class Rows(Opened):
             store.sql.create_index("orders", name)
         assert found(store, Gt("amount", 20)) == ["order-3", "order-4"]
 
+    def test_rows_of_an_earlier_version_are_compared_as_the_kinds_of_today(
+        self, crm: Store
+    ) -> None:
+        numbers = (2**53, 2**53 + 1)
+        for number, rush in zip(numbers, (True, False), strict=True):
+            at = datetime(2025, 3, 1, 9, tzinfo=UTC) + timedelta(days=number - 2**53)
+            fields = {"due": at.date(), "placed_at": at, "payload": {"k": rush}, "note": str(rush)}
+            put(crm, order(number, rush=rush, **fields))
+        kept = {name: ORDERS.base_fields[name] for name in ("order_id", "total", "weight")}
+        came = {
+            "rush": Field(),
+            "note": Field(kind="boolean"),
+            "due": Field(kind="datetime"),
+            "placed_at": Field(kind="date"),
+            "extra": Field(kind="json"),
+            "labels": Field(list=True, default=["it's new"]),
+            "more": Field(kind="json", default={"k": "5%"}),
+        }
+        later = replace(
+            ORDERS, version=2, base_fields=kept | came, renamed={"payload": "extra"}, handle=()
+        )
+        crm.kv.put(definition_entries(later, 9, earlier=ORDERS))
+        first, second = (f"order-{number}" for number in numbers)
+        for condition in (
+            Eq("order_id", numbers[0]),
+            Eq("rush", "true"),
+            Eq("note", True),
+            Eq("due", datetime(2025, 3, 1, tzinfo=UTC)),
+            Eq("placed_at", date(2025, 3, 1)),
+            Eq("extra.k", True),
+            Eq("payload.k", True),
+            Eq("fields.payload.k", True),
+        ):
+            assert found(crm, condition) == [first], condition
+        assert found(crm, Contains("labels", "it's new")) == [first, second]
+        assert found(crm, Eq("more.k", "5%")) == [first, second]
+        for value, shown in (
+            ("rush", "true"),
+            ("due", "2025-03-01T00:00:00.000000Z"),
+            ("placed_at", "2025-03-01"),
+            ("labels", '["it\'s new"]'),
+            ("payload->>'k'", True),
+        ):
+            answer = selected(crm, f"SELECT {value} FROM orders WHERE order_id = {numbers[0]}")
+            assert answer.rows == [(shown,)], value
+
     def test_a_damaged_definition_is_told(self, crm: Store) -> None:
         crm.kv.put([Entry("schemas", "orders", b'{"schema_name": 5}'), Entry("schemas", "@", b"9")])
         with pytest.raises(Exception, match="orders"):
