@@ -259,6 +259,25 @@ def test_forgotten_rows_stay_forgotten(crm: FakeDatabase, follower: Follower) ->
     assert b"Acme" not in b"".join(entry.value for entry in follower.store.kv.list("sources"))
 
 
+def test_a_forgotten_row_stays_away_from_a_tenant_that_was_imported(
+    crm: FakeDatabase, follower: Follower, tmp_path: Path
+) -> None:
+    follower.sync()
+    follower.memory.forget("customer-1")
+    export = tmp_path / "export.jsonl"
+    follower.memory.admin.export(export)
+    assert "customer-1" not in str(follower.store.kv.list("forgotten_rows"))
+    # as in a tenant that had forgotten another row, with a secret of its own
+    for entry in follower.store.kv.list("forgotten_rows"):
+        follower.store.kv.put([], deleted=[("forgotten_rows", entry.key)])
+    follower.memory.forget("customer-2")
+    follower.memory.admin.import_(export)
+    # what is not as it was imported would be written
+    crm.data["customers"][:2] = [(1, "Acme, renamed", None, None), (2, "Renamed", None, None)]
+    assert follower.sync().forgotten == 2
+    assert not follower.memory.lookup("customer-1", "Acme, renamed", "Renamed").records
+
+
 def test_a_forgotten_row_stays_away_when_its_key_becomes_ambiguous(
     crm: FakeDatabase, follower: Follower
 ) -> None:

@@ -235,14 +235,12 @@ class Admin:
         Raises:
             ConflictError: the file exists already.
         """
-        from ..profile.exchange import NAMESPACES
         from ..store.jsonl import export
-        from ..store.taxonomy import TAXONOMY
 
         options: dict[str, Any] = {
             "tenant": self.tenant,
             "vectors": vectors,
-            "namespaces": (*NAMESPACES, TAXONOMY),
+            "namespaces": _exported_namespaces(),
         }
         if self.store.capabilities.writable:
             self.sweep()
@@ -266,14 +264,12 @@ class Admin:
             InvalidInputError: a line is wrong, or the export is not whole or was changed. Nothing
                 was written.
         """
-        from ..profile.exchange import NAMESPACES
         from ..store.jsonl import import_
-        from ..store.taxonomy import TAXONOMY
 
         options: dict[str, Any] = {
             "model": self._engine.embedder_name,
             "incomplete": incomplete,
-            "namespaces": (*NAMESPACES, TAXONOMY),
+            "namespaces": _exported_namespaces(),
         }
         if not isinstance(path, str | os.PathLike):
             return import_(self.store, path, **options)
@@ -292,6 +288,15 @@ class Admin:
             InvalidInputError: it is kept in PostgreSQL, which has its own way to back up.
         """
         backend_for(self.settings).backup(self.store, self.tenant, Path(path))
+
+
+def _exported_namespaces() -> tuple[str, ...]:
+    """Give the namespaces of the entries that an export has, and an import takes."""
+    from ..profile.exchange import NAMESPACES
+    from ..store.forgotten_rows import FORGOTTEN_ROWS
+    from ..store.taxonomy import TAXONOMY
+
+    return (*NAMESPACES, TAXONOMY, FORGOTTEN_ROWS)
 
 
 def _while_open(engine: Engine, records: Iterator[Record]) -> Iterator[Record]:

@@ -1,7 +1,8 @@
 """Rows that somebody forgot: which rows of a database are never to come back by a sync.
 
 What is kept of each is its schema and a digest of its handle, keyed by a salt of the tenant: it
-says nothing of the row to whoever does not have its key already.
+says nothing of the row to whoever does not have its key already. Each has the salt of its own with
+it, as those of an import were made with another.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable
 from hashlib import blake2b
+from typing import TypeAlias
 
 import msgspec
 
@@ -21,6 +23,7 @@ __all__ = ["FORGOTTEN_ROWS", "ForgottenRows", "forgotten_entries"]
 FORGOTTEN_ROWS = "forgotten_rows"  # namespace of the entries: "<schema>/<digest of the handle>"
 # the key of the entry with the salt; it gets another version with every forgetting
 _SALT = "@"
+Digests: TypeAlias = dict[bytes, set[str]]  # by salt
 
 
 def forgotten_entries(entries: EntryReads, records: Iterable[Record]) -> tuple[Entry, ...]:
@@ -32,7 +35,7 @@ def forgotten_entries(entries: EntryReads, records: Iterable[Record]) -> tuple[E
     value = msgspec.json.encode(secrets.token_hex(32)) if stored is None else stored.value
     salt = _salt_of(value)
     notes = [
-        Entry(FORGOTTEN_ROWS, f"{row.schema}/{_digest(row.handle, salt)}", b"{}") for row in rows
+        Entry(FORGOTTEN_ROWS, f"{row.schema}/{_digest(row.handle, salt)}", value) for row in rows
     ]
     return (Entry(FORGOTTEN_ROWS, _SALT, value), *notes)
 
@@ -47,23 +50,24 @@ class ForgottenRows:
     def reload(self) -> None:
         """Read them again."""
         stored = self._entries.get(FORGOTTEN_ROWS, _SALT)
-        self._salt = b"" if stored is None else _salt_of(stored.value)
         # (namespace, key) -> the version that it has as long as nothing more is forgotten
         self.expected = {(FORGOTTEN_ROWS, _SALT): 0 if stored is None else stored.version}
-        self._keys: dict[str, set[str]] = {}
+        self._digests: dict[str, Digests] = {}
 
-    def of(self, schema: str) -> set[str]:
-        """Give the digests of the forgotten rows of a schema; see `digest`."""
-        if schema not in self._keys:
+    def of(self, schema: str) -> Digests:
+        """Give the digests of the forgotten rows of a schema, by their salts."""
+        if schema not in self._digests:
             prefix = f"{schema}/"
-            entries = self._entries.list(FORGOTTEN_ROWS, KeyRange(prefix=prefix))
-            self._keys[schema] = {entry.key.removeprefix(prefix) for entry in entries}
-        return self._keys[schema]
+            found: Digests = {}
+            for entry in self._entries.list(FORGOTTEN_ROWS, KeyRange(prefix=prefix)):
+                salted = found.setdefault(_salt_of(entry.value), set())
+                salted.add(entry.key.removeprefix(prefix))
+            self._digests[schema] = found
+        return self._digests[schema]
 
     def has(self, schema: str, handle: str) -> bool:
         """Say whether the row with this handle was forgotten."""
-        digests = self.of(schema)
-        return bool(digests) and _digest(handle, self._salt) in digests
+        return any(_digest(handle, salt) in digests for salt, digests in self.of(schema).items())
 
 
 def _digest(handle: str, salt: bytes) -> str:
@@ -71,4 +75,5 @@ def _digest(handle: str, salt: bytes) -> str:
 
 
 def _salt_of(value: bytes) -> bytes:
-    return bytes.fromhex(msgspec.json.decode(value, type=str))
+    # of an import it may be anything; a key has at most 64 bytes
+    return value[:64]
