@@ -95,3 +95,39 @@ def test_wrong_input_is_told(run: Run, crm: sqlite3.Connection) -> None:
         ["schemas", "calls"],
     ):
         assert run(*arguments).exit_code != 0, arguments
+
+
+def test_a_plan_says_what_is_asked_of_which_column_and_what_holds_if_nobody_answers(
+    run: Run, crm: sqlite3.Connection
+) -> None:
+    crm.execute("CREATE TABLE visitors (id INTEGER PRIMARY KEY, email TEXT UNIQUE)")
+    crm.execute("INSERT INTO visitors VALUES (1, 'ada@example.com'), (2, 'bo@example.com')")
+    crm.commit()
+    told = " ".join(run("discover", "crm.db").stdout.split())
+    assert "? visitors.email: Shall rows be found by their email? Proposed: yes" in told
+
+
+def test_edges_between_tables_of_one_plan_are_not_told_as_leading_nowhere(run: Run) -> None:
+    with sqlite3.connect("crm.db") as connection:
+        connection.executescript("""
+            CREATE TABLE accounts (id INTEGER PRIMARY KEY, owner_id INTEGER REFERENCES users);
+            CREATE TABLE users (id INTEGER PRIMARY KEY, full_name TEXT);
+        """)
+    connection.close()
+    run("discover", "crm.db", "-o", "crm.toml")
+    registered = run("register", "crm.toml")
+    assert registered.stdout.splitlines() == [
+        "registered accounts, version 1",
+        "registered users, version 1",
+    ]
+
+
+def test_a_row_is_shown_with_its_fields_and_keys_as_they_are(
+    run: Run, crm: sqlite3.Connection
+) -> None:
+    run("discover", "crm.db", "-o", "crm.toml")
+    run("register", "crm.toml")
+    run("sync", "crm")
+    shown = run("lookup", "order-1").stdout
+    assert "order_id: 1, customer_id: 12345, total: 99.9" in shown
+    assert "12345" in run("show", "order-1").stdout

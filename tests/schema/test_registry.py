@@ -445,3 +445,19 @@ def test_a_name_of_before_is_not_given_to_another_field_but_may_come_back() -> N
     assert [broken.path for broken in compare(renamed, other, {}).breaks] == ["fields.amount"]
     back = compare(renamed, after(), {"total": "amount"})
     assert (back.breaks, back.renamed) == ((), {"total": "amount"})
+
+
+def test_a_misspelt_type_or_part_of_a_field_is_told_with_the_nearest(memory: Memory) -> None:
+    fields = {"note": {"kind": "string", "serchable": True}, "total": "flaot"}
+    with pytest.raises(DefinitionError) as caught:
+        memory.schemas.register(schema_name="orders", fields=fields)
+    told = str(caught.value)
+    assert "fields.note: a field has no part 'serchable'" in told
+    assert "did you mean searchable?" in told
+    assert "did you mean float?" in told
+
+
+def test_a_class_whose_types_cannot_be_read_is_told(memory: Memory) -> None:
+    calls = msgspec.defstruct("Calls", [("outcome", "Nowhere")])
+    with pytest.raises(InvalidInputError, match="the types of Calls cannot be read"):
+        memory.schemas.register(calls)

@@ -325,7 +325,8 @@ class Schemas:
         checked = [read_definition(definition, {}) for definition in definitions]
         for definition in checked:
             self._registry.check(definition)
-        return tuple(self._registry.register(definition, {}) for definition in checked)
+        names = [definition.schema_name for definition in checked]
+        return tuple(self._registry.register(each, {}, along=names) for each in checked)
 
 
 def _check_mapping(mapping: Any) -> dict[str, str | None]:

@@ -74,13 +74,21 @@ class Field(Struct, frozen=True, kw_only=True, omit_defaults=True):
         if kind not in KINDS:
             raise InvalidInputError(
                 f"there is no type {text.strip()[:60]!r} of a field",
-                remedy=f"there are {', '.join(KINDS)}, enum(a, b, …) and list[…] of these",
+                remedy=_kinds_like(name),
             )
         return cls(kind=kind, **changes)
 
     def __str__(self) -> str:
         kind = f"enum({', '.join(self.values)})" if self.kind == "enum" else self.kind
         return f"list[{kind}]" if self.list else kind
+
+
+def _kinds_like(name: str) -> str:
+    from difflib import get_close_matches  # only on the way to an error
+
+    nearest = get_close_matches(name, [*KINDS, *_SYNONYMS], n=1)
+    hint = f"did you mean {nearest[0]}? " if nearest else ""
+    return f"{hint}there are {', '.join(KINDS)}, enum(a, b, …) and list[…] of these"
 
 
 class EdgeDefinition(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -60,7 +60,14 @@ def _description(kind: type[Any]) -> str:
 
 def _struct_fields(kind: type[Struct]) -> dict[str, Field]:
     fields = {}
-    for info in msgspec.structs.fields(kind):
+    try:
+        infos = msgspec.structs.fields(kind)
+    except NameError as error:
+        raise InvalidInputError(
+            f"the types of {kind.__name__} cannot be read: {error}",
+            remedy="import what it names where the class stands, outside of a function",
+        ) from error
+    for info in infos:
         default = UNSET if info.default is msgspec.NODEFAULT else info.default
         fields[info.encode_name] = _field(kind, info.name, info.type, info.required, default)
     return fields

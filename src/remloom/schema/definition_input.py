@@ -84,7 +84,8 @@ def read_definition(given: DefinitionInput | None, parts: Mapping[str, Any]) -> 
             continue
         kind = _TYPES.get(name)
         if kind is None:
-            faults.append(_unknown_part(name))
+            hint = _nearest_of(name, ["fields", *_TYPES])
+            faults.append(Fault(str(name)[:80], "a definition has no such part", hint))
             continue
         try:
             values[name] = msgspec.convert(_plain(value), kind)
@@ -142,11 +143,9 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _unknown_part(name: str) -> Fault:
-    known = ["fields", *_TYPES]
+def _nearest_of(name: str, known: Sequence[str]) -> str:
     nearest = get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(known)}"
-    return Fault(str(name)[:80], "a definition has no such part", hint)
+    return f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(known)}"
 
 
 # -- fields ----------------------------------------------------------------------------------------
@@ -178,6 +177,9 @@ def _read_field(value: Any) -> Field:
             remedy='"float", or {"kind": "float", "required": true}',
         )
     parts = asdict(value) if isinstance(value, Field) else dict(value)
+    for part in parts.keys() - set(Field.__struct_fields__):
+        hint = _nearest_of(str(part), Field.__struct_fields__)
+        raise InvalidInputError(f"a field has no part {str(part)[:60]!r}", remedy=hint)
     default = parts.pop("default", UNSET)
     kind = Field.parse(str(parts.get("kind", "string")))
     # "list[string]" and "enum(a, b)" say more than a kind

@@ -7,7 +7,7 @@ one did: each change is one transaction that reads what is there.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import msgspec
 from msgspec import UNSET
@@ -89,9 +89,16 @@ class Registry:
             self._compare(before, definition, {})
 
     def register(
-        self, definition: SchemaDefinition, mapping: FieldMapping | None = None
+        self,
+        definition: SchemaDefinition,
+        mapping: FieldMapping | None = None,
+        *,
+        along: Collection[str] = (),
     ) -> Registered:
         """Register a definition that was checked: a new schema, or a new version of one.
+
+        Args:
+            along: names of the schemas that are registered with it, which edges may lead to.
 
         Raises:
             SchemaChangeError: it would break rows and statements of the version before; names
@@ -111,7 +118,7 @@ class Registry:
                     schema_name=registered.schema_name,
                     version=registered.version,
                     changes=changes.told or ("the schema came",),
-                    notes=self._notes(registered),
+                    notes=self._notes(registered, along),
                 )
         raise ConflictError(
             f"others changed the schema {definition.schema_name!r} again and again meanwhile",
@@ -227,8 +234,9 @@ class Registry:
         self._store.update(work)
         return written
 
-    def _notes(self, definition: SchemaDefinition) -> tuple[str, ...]:
-        known = {known.schema_name for known in self.list()} | {"resources", "entities", "moments"}
+    def _notes(self, definition: SchemaDefinition, along: Collection[str]) -> tuple[str, ...]:
+        known = {"resources", "entities", "moments", *along}
+        known |= {known.schema_name for known in self.list()}
         targets = {edge.target: edge.name for edge in definition.edges}
         return tuple(
             f"{name} leads to {target!r}, which is not registered"

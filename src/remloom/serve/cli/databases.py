@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from ...schema.plan import Plan
+    from ...schema.planned import Question
     from ...schema.sync.report import SyncReport
 
 __all__: list[str] = []
@@ -146,13 +147,20 @@ def _plan_view(plan: Plan, output: str | None) -> RenderableType:
     ]
     if edges:
         parts.append(draw_table(("column", "edge", "to", "sure"), edges))
-    asked = [f"{one.table}: {one.question}" for one in plan.questions]
+    asked = [_asked(question) for question in plan.questions]
     parts += [Text(visible(f"? {one}")) for one in asked[:_SHOWN]]
     if len(asked) > _SHOWN:
         parts.append(f"and {len(asked) - _SHOWN} more questions")
     where = f"written to {output}: read it, edit it, then remloom register {output}"
     parts.append(Text(visible(where if output else "-o FILE writes this as a plan to register")))
     return Group(*parts)
+
+
+def _asked(question: Question) -> str:
+    about = question.table
+    if question.columns:
+        about = f"{about}.{', '.join(question.columns)}"
+    return f"{about}: {question.question} Proposed: {question.proposal}"
 
 
 def _sync_view(report: SyncReport) -> RenderableType:

@@ -74,7 +74,7 @@ def snippet(hit: Hit) -> str:
     """Cut what a record says to one line.
 
     It is the passage that matched, or the text without the headings above it; of a record without
-    text, its other names, its people, or its properties.
+    text, its fields, its other names, its people, or its properties.
     """
     text = hit.content
     if text:
@@ -88,6 +88,8 @@ def snippet(hit: Hit) -> str:
     shown = record_dict(hit.record)
     if shown.get("thin"):
         return "only mentioned so far"
+    if shown.get("fields"):
+        return one_line(_inline(shown["fields"])[:SNIPPET])
     if shown.get("aliases"):
         return one_line(f"also {', '.join(shown['aliases'])}")
     if shown.get("present_persons"):

@@ -15,6 +15,8 @@ from .text_formats import byte_size, one_line
 
 __all__ = ["draw_nested", "draw_pairs", "draw_table"]
 
+_DATA = ("fields", "properties", "metadata")  # of records: what others wrote
+
 
 def draw_table(
     columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[str] = ()
@@ -46,7 +48,9 @@ def draw_nested(values: dict[str, Any], indent: str = "") -> RenderableType:
     return draw_pairs(_nested_pairs(values, indent))
 
 
-def _nested_pairs(values: dict[str, Any], indent: str) -> Iterator[tuple[str, RenderableType]]:
+def _nested_pairs(
+    values: dict[str, Any], indent: str, is_data: bool = False
+) -> Iterator[tuple[str, RenderableType]]:
     for name, value in values.items():
         # below the first level names are data, and stay as they are
         label = one_line(name.replace("_", " "))
@@ -54,7 +58,10 @@ def _nested_pairs(values: dict[str, Any], indent: str) -> Iterator[tuple[str, Re
             label = indent + (one_line(name) or "(none)")
         if isinstance(value, dict) and value:
             yield label, Text("")
-            yield from _nested_pairs(value, indent + "  ")
+            yield from _nested_pairs(value, indent + "  ", is_data or name in _DATA)
+        elif is_data and isinstance(value, int) and not isinstance(value, bool):
+            # a number there may be a key
+            yield label, Text(str(value))
         else:
             yield label, Text(_fact(name, value))
 
