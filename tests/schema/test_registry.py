@@ -15,6 +15,7 @@ import pytest
 
 from remloom import Memory, Row
 from remloom.errors import (
+    ConflictError,
     DefinitionError,
     InvalidInputError,
     NotFoundError,
@@ -24,8 +25,11 @@ from remloom.errors import (
     UnknownNameError,
 )
 from remloom.model import EdgeDefinition, Field, SchemaDefinition
+from remloom.predicates import Query
 from remloom.schema.changes import compare
 from remloom.schema.definition_faults import RESERVED_NAMES
+from remloom.store import validation
+from remloom.store.batch import Batch
 
 SEED = {
     "customer_id": "string",
@@ -222,6 +226,35 @@ def test_a_decimal_that_no_statement_could_compare_is_refused(memory: Memory) ->
     fields = {"total": "decimal", "note": "integer"}
     with pytest.raises(SchemaChangeError):
         memory.schemas.register(schema_name="leads", fields=fields, mapping={"note": "integer"})
+
+
+def test_no_row_is_left_of_a_schema_that_is_dropped_while_it_is_written(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.schemas.register(schema_name="leads", fields={"note": "string"})
+    with Memory.open(tmp_path, tenant="acme-corp", embedder="none") as other:
+        told: list[str] = []
+
+        def drop_leads() -> None:
+            with pytest.raises(ConflictError, match="has rows") as caught:
+                other.schemas.drop("leads")
+            told.append(caught.value.message)
+
+        drop = threading.Thread(target=drop_leads, daemon=True)
+        build = validation.build
+
+        def build_and_drop(*given: Any, **options: Any) -> Batch:
+            batch = build(*given, **options)
+            drop.start()
+            # long enough for a drop that nothing holds up
+            drop.join(0.3)
+            return batch
+
+        monkeypatch.setattr(validation, "build", build_and_drop)
+        memory.write([Row(schema="leads", name="one")])
+        drop.join()
+    assert told
+    assert [row.name for row in memory.schemas.query_rows("leads", Query())] == ["one"]
 
 
 @pytest.mark.parametrize("text", ["a\ud800", "a\0"], ids=["surrogate", "nul"])

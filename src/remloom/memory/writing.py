@@ -10,7 +10,7 @@ import msgspec
 
 from .. import labels
 from ..errors import ConflictError, InvalidInputError, NotFoundError, UnknownNameError, VectorError
-from ..model import EXTRACTED, Edge, Entity, Moment, Receipt, Record, Resource
+from ..model import EXTRACTED, Edge, Entity, Moment, Receipt, Record, Resource, Row
 from ..store import validation
 from ..store.batch import Batch, Preconditions
 from ..store.contract import Reads
@@ -283,7 +283,11 @@ def _preconditions(expected: Mapping[str, datetime | None] | None) -> Preconditi
 
 
 def _rests_on_stored(item: Record | Edge) -> bool:
-    """Say whether what an item means may depend on a record that is stored under an id."""
+    """Say whether what an item means may depend on what is stored: on a record under an id, on the
+    definition of its schema."""
+    if isinstance(item, Row):
+        # a definition that is dropped or changed meanwhile would leave rows that no schema has
+        return True
     if isinstance(item, Edge):
         return may_be_id(item.src) or may_be_id(item.dst)
     if isinstance(item, Resource):
