@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import io
 import socket
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -179,6 +180,28 @@ def test_schemas_are_registered_and_their_rows_written_and_found(
     with pytest.raises(RowError, match="total"):
         memory.schemas.create_row(Row(schema="orders", fields={"number": 9, "total": "much"}))
     assert memory.schemas.drop("orders", rows=True).records == 2
+
+
+def test_a_database_that_the_server_follows_is_synced_and_looked_at(
+    memory: Client, tmp_path: Path
+) -> None:
+    shop = sqlite3.connect(tmp_path / "shop.db")
+    shop.executescript(
+        "CREATE TABLE orders (id INTEGER PRIMARY KEY, total REAL); INSERT INTO orders VALUES (1, 9)"
+    )
+    with Memory.open(tmp_path, tenant="default", embedder="none") as here:
+        here.schemas.register_from_discovery(here.schemas.discover(str(tmp_path / "shop.db")))
+    assert memory.schemas.sync("shop", dry_run=True).added == 1
+    assert memory.schemas.sync("shop").added == 1
+    assert memory.lookup("order-1").records[0].record.fields["total"] == 9
+    assert not memory.schemas.drift("shop")
+    shop.execute("ALTER TABLE orders ADD COLUMN note TEXT")
+    shop.close()
+    assert [str(one) for one in memory.schemas.drift("shop").changes] == [
+        "orders.note: column added, TEXT"
+    ]
+    with pytest.raises(InvalidInputError, match="no url of a database"):
+        memory.schemas.sync("shop", url="other.db")
 
 
 def test_errors_are_those_of_memory(memory: Client) -> None:

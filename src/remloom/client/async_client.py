@@ -27,6 +27,8 @@ from .plans import (
     query_rows,
     read_files,
     register_schema,
+    source_drift,
+    sync_source,
 )
 from .reader import AsyncClientReader
 from .transfers import BackupFolder, ExportFile, pieces_of
@@ -123,6 +125,8 @@ class AsyncClientSchemas(Over[AsyncConnection]):
     create_row = awaited(Schemas.create_row)
     get_row = awaited(Schemas.get_row)
     query_rows = planned_async(Schemas.query_rows, query_rows)
+    sync = planned_async(Schemas.sync, sync_source)
+    drift = planned_async(Schemas.drift, source_drift)
 
 
 class AsyncClientAdmin(Over[AsyncConnection]):

@@ -27,6 +27,8 @@ from .plans import (
     query_rows,
     read_files,
     register_schema,
+    source_drift,
+    sync_source,
 )
 from .reader import ClientReader
 from .transfers import BackupFolder, ExportFile, pieces_of
@@ -123,6 +125,8 @@ class ClientSchemas(Over[Connection]):
     create_row = sent(Schemas.create_row)
     get_row = sent(Schemas.get_row)
     query_rows = planned(Schemas.query_rows, query_rows)
+    sync = planned(Schemas.sync, sync_source)
+    drift = planned(Schemas.drift, source_drift)
 
 
 class ClientAdmin(Over[Connection]):

@@ -10,7 +10,7 @@ import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -22,6 +22,10 @@ from ..query.render import render_condition
 from ..schema.definition_input import DefinitionInput, read_definition
 from ..sources import find_files
 
+if TYPE_CHECKING:
+    from ..schema.drift import Drift
+    from ..schema.sync.report import SyncReport
+
 __all__ = [
     "Plan",
     "moments_by_time",
@@ -30,6 +34,8 @@ __all__ = [
     "query_rows",
     "read_files",
     "register_schema",
+    "source_drift",
+    "sync_source",
 ]
 
 R = TypeVar("R")
@@ -65,6 +71,29 @@ def register_schema(
         fields["mapping"] = dict(mapping)
     registered: Registered = yield "register_schema", fields
     return registered
+
+
+def sync_source(
+    source: str, *, dry_run: bool = False, history: bool = False, url: str | None = None
+) -> Plan[SyncReport]:
+    """Sync a database that the server follows, as `Schemas.sync` does, at the address it has."""
+    _refuse({"history": history, "url": url})
+    report: SyncReport = yield "sync_source", {"name": source, "dry_run": dry_run}
+    return report
+
+
+def source_drift(source: str, *, accept: bool = False, url: str | None = None) -> Plan[Drift]:
+    """Compare a database that the server follows, as `Schemas.drift` does."""
+    _refuse({"accept": accept, "url": url})
+    drift: Drift = yield "source_drift", {"name": source}
+    return drift
+
+
+def _refuse(arguments: Mapping[str, Any]) -> None:
+    if given := [name for name, value in arguments.items() if value]:
+        raise InvalidInputError(
+            f"a server takes no {given[0]} of a database", remedy="say it where the memory is"
+        )
 
 
 def _query_records(schema: str, query: Query) -> Plan[list[Any]]:

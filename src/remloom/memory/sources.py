@@ -71,6 +71,11 @@ class Sources:
         if entity_mapping:
             plan = plan.mapped(entity_mapping)
         check_source_name(plan.source)
+        if not plan.tables:
+            raise InvalidInputError(
+                f"the plan of {plan.source!r} has no tables, so there is nothing to follow",
+                remedy="write it with discover, and leave the tables in that are to be taken",
+            )
         self._check_types(plan)
         source = Source(name=plan.source, plan=plan, salt=secrets.token_hex(16))
         # first, as it may fail: what cannot be read is not registered
