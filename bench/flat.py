@@ -407,6 +407,10 @@ CALLS: dict[str, Call] = {
         f"schemas.{name}": Call(left_out="as its namesake of resources")
         for name in ("create_row", "get_row", "query_rows")
     },
+    **{
+        f"schemas.{name}": Call(left_out="its time is that of a database: bench.sync")
+        for name in ("discover", "register_from_discovery", "sources", "sync", "drift")
+    },
     "admin.import_": Call(left_out="it writes everything"),
     "admin.reembed": Call(left_out="its time is the embedder's"),
     "embed_pending": Call(left_out="its time is the embedder's"),

@@ -30,6 +30,7 @@ from remloom.errors import (
 from remloom.predicates import Eq, Gt, Query
 from remloom.settings import Settings
 from remloom.store.batch import Vector, VectorBatch
+from remloom.store.definitions import Definitions
 from remloom.store.postgres import PostgresStore, migrate
 from remloom.store.postgres.batch_writer import write
 from remloom.store.postgres.compilers import Compilers
@@ -56,7 +57,9 @@ def test_an_index_on_a_json_field_is_used_by_predicates(opening: Opening, postgr
         "e7"
     ]
     sql, values = (
-        Compilers(store._server, store._tenant).of("entities").compile(Eq("properties.team", "t7"))
+        Compilers(store._server, store._tenant, Definitions(store.kv))
+        .of("entities")
+        .compile(Eq("properties.team", "t7"))
     )
     with store._server.read(store._tenant) as cursor:
         cursor.execute(

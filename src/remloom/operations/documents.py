@@ -32,9 +32,10 @@ _SCOPES: Mapping[str, Scope] = {
     "read": "admin",
     "reembed": "admin",
     "sweep": "forget",
+    "sync": "admin",
 }
 _LONGEST_NAME = 255  # bytes that a file system takes
-_NEVER = ("embedder", "llm", "strategy", "options", "glob", "exclude")
+_NEVER = ("embedder", "llm", "strategy", "options", "glob", "exclude", "url")
 
 
 class Upload(Struct, frozen=True, kw_only=True):
@@ -120,8 +121,8 @@ class Documents(OfMemory):
 
         Args:
             kind: the method: learn, dream, moments, affinity, consolidate, observe, normalise,
-                embed_pending, sweep, reembed, or read of a path below `serve_read_roots`. A key
-                needs the scope of what is done, too.
+                embed_pending, sweep, reembed, sync, or read of a path below `serve_read_roots`. A
+                key needs the scope of what is done, too.
             payload: its arguments.
             key: adding the same job under the same key again changes nothing.
             not_before: default now, or the next time of `every`.

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias, cast
 
 from msgspec import Meta, Struct
 
-from ..errors import InvalidInputError, NotFoundError
+from ..errors import InvalidInputError, NotFoundError, UnknownNameError
 from ..memory.queries import parse_condition
 from ..model import Moment, Record, SchemaDefinition
 from ..predicates import Eq, Gt, Query
@@ -144,6 +144,9 @@ class RecordLists(OfMemory):
 
     def _matching(self, schema: str, query: Query) -> list[Record]:
         if schema not in _BUILT_IN:
+            known = [*_BUILT_IN, *(one.schema_name for one in self._own())]
+            if schema not in known:
+                raise UnknownNameError("schema", schema, known)
             return list(self.memory.schemas.query_rows(schema, query))
         return cast("list[Record]", getattr(self.memory, f"query_{schema}")(query))
 
