@@ -8,6 +8,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 pytest.importorskip("axe_playwright_python")
@@ -258,7 +259,10 @@ def test_the_console_completes_names_and_runs_by_keyboard(signed_in: Any) -> Non
 
 
 def test_a_dream_is_shown_before_it_is_written_and_can_be_taken_back(signed_in: Any) -> None:
-    page = signed_in.page
+    server, page = signed_in.server, signed_in.page
+    written = {"text": "Maria met Jonas at the harbour at noon.", "uri": "harbour.md"}
+    bearer = {"Authorization": f"Bearer {server.key}"}
+    httpx.post(f"{server.url}/v1/texts", json=written, headers=bearer).raise_for_status()
     signed_in.open("dreams?view=begin")
     page.get_by_label("What to do").select_option("moments")
     page.get_by_label("Of the last hours").fill("1000000")
