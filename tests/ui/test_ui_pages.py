@@ -260,7 +260,7 @@ def test_the_console_completes_names_and_runs_by_keyboard(signed_in: Any) -> Non
 
 def test_a_dream_is_shown_before_it_is_written_and_can_be_taken_back(signed_in: Any) -> None:
     server, page = signed_in.server, signed_in.page
-    written = {"text": "Maria met Jonas at the harbour at noon.", "uri": "harbour.md"}
+    written = {"text": "Olga repaired a violin with Pavel.", "uri": "violin.md"}
     bearer = {"Authorization": f"Bearer {server.key}"}
     httpx.post(f"{server.url}/v1/texts", json=written, headers=bearer).raise_for_status()
     signed_in.open("dreams?view=begin")
