@@ -235,3 +235,12 @@ def test_a_terminated_worker_ends_cleanly_and_its_job_can_be_claimed_at_once(hom
         assert (worker.returncode, errors) == (0, "")
         (job,) = memory.jobs.list()
         assert (job.state, job.attempts) == ("waiting", 0)
+
+
+def test_an_address_is_not_stored_with_a_job(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        payload = {"source": "crm", "url": "postgresql://me:secret@db/crm"}
+        with pytest.raises(InvalidInputError, match="keeps no address") as refused:
+            memory.jobs.add("sync", payload)
+        assert "secret" not in str(refused.value)
+        assert memory.jobs.list() == []

@@ -531,6 +531,8 @@ def test_a_job_syncs_no_database_that_the_caller_names(home, client):
     refused = client.post("/v1/jobs", json=sent, headers=bearer(key))
     assert refused.status_code == 422
     assert refused.json()["fields"] == {"argument": "url"}
+    sent["payload"] = {"source": "crm"}
+    assert client.post("/v1/jobs", json=sent, headers=bearer(key)).json()["kind"] == "sync"
 
 
 def test_5_the_scope_of_each_kind_of_job_is_that_of_its_method():

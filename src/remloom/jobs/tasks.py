@@ -57,10 +57,17 @@ def bind(
 
     Raises:
         UnknownNameError: there is no such kind of job.
-        InvalidInputError: the method does not take this payload.
+        InvalidInputError: the method does not take this payload, or it is not to be kept.
     """
     method = find_method(check_kind(kind))
     arguments = _with_budget(payload)
+    if "url" in arguments:
+        # it may have a password in it, and a job is stored
+        raise InvalidInputError(
+            f"a job keeps no address, so {kind} cannot be given one",
+            remedy="set REMLOOM_SOURCE_<NAME> where the worker runs",
+            argument="url",
+        )
     # Bound without being called, so that a wrong payload is refused when the job is added, not at
     # night when it is done.
     try:

@@ -35,7 +35,7 @@ _SCOPES: Mapping[str, Scope] = {
     "sync": "admin",
 }
 _LONGEST_NAME = 255  # bytes that a file system takes
-_NEVER = ("embedder", "llm", "strategy", "options", "glob", "exclude", "url")
+_NEVER = ("embedder", "llm", "strategy", "options", "glob", "exclude")
 
 
 class Upload(Struct, frozen=True, kw_only=True):
@@ -143,7 +143,8 @@ class Documents(OfMemory):
                 )
         roots = self.memory.admin.settings.serve_read_roots
         for name in _PATHS:
-            if name in arguments:
+            # what is synced is a database that was registered, by its name
+            if name in arguments and kind != "sync":
                 arguments[name] = _below_roots(arguments[name], roots)
         return self.memory.jobs.add(
             kind, arguments, key=key, not_before=not_before, every=every, zone=zone

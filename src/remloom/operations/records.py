@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable
 from datetime import datetime
-from functools import partial
 from typing import Annotated, Literal, TypeAlias, cast
 
 from msgspec import Meta, Struct
@@ -125,19 +123,17 @@ class RecordLists(OfMemory):
         Raises:
             NotFoundError: there is none.
         """
-        gets: list[Callable[[str], Record]] = [
-            self.memory.get_resource,
-            self.memory.get_entity,
-            self.memory.get_moment,
-        ]
-        gets += [partial(self.memory.schemas.get_row, one.schema_name) for one in self._own()]
         error: NotFoundError | None = None
-        for get in gets:
+        for get in (self.memory.get_resource, self.memory.get_entity, self.memory.get_moment):
             try:
                 return get(id)
             except NotFoundError as missing:
                 error = error or missing
-        raise error or NotFoundError(f"there is no record {id!r}", id=id)
+        # one probe, however many schemas are registered
+        row = self.memory.admin.store.records.get(None, id)
+        if row is None:
+            raise error or NotFoundError(f"there is no record {id!r}", id=id)
+        return self.memory.schemas.get_row(row.schema, id)
 
     def _own(self) -> list[SchemaDefinition]:
         return self.memory.schemas.list()
