@@ -15,6 +15,7 @@ from ..memory.profiles import Profiles
 from ..memory.runs import Runs
 from ..memory.schemas import Schemas
 from .operation import Operation
+from .short_calls import always, finds_few, names_few
 from .signatures import derive
 
 __all__ = ["METHODS"]
@@ -62,9 +63,9 @@ _FORGETTING = (
     _admin("sweep", "POST /v1/sweep", "forget", is_long=True, idempotent=True, destructive=True),
 )
 _GETTING = (
-    derive("get_resource", "GET /v1/resources/{id}", "read"),
-    derive("get_entity", "GET /v1/entities/{id}", "read"),
-    derive("get_moment", "GET /v1/moments/{id}", "read"),
+    derive("get_resource", "GET /v1/resources/{id}", "read", is_short=always),
+    derive("get_entity", "GET /v1/entities/{id}", "read", is_short=always),
+    derive("get_moment", "GET /v1/moments/{id}", "read", is_short=always),
     derive("get_edges", "GET /v1/edges", "read"),
     derive("history", "GET /v1/records/{id}/history", "read"),
     _admin("describe", "GET /v1/describe", "read"),
@@ -76,10 +77,10 @@ _ASKING = (
     derive("ask", "POST /v1/ask", "read", is_long=True),
     derive("query", "POST /v1/query", "read"),
     derive("rem_query", "POST /v1/rem_query", "read"),
-    derive("lookup", "POST /v1/lookup", "read"),
+    derive("lookup", "POST /v1/lookup", "read", is_short=names_few),
     derive("fuzzy", "POST /v1/fuzzy", "read"),
-    derive("search", "POST /v1/search", "read"),
-    derive("search_text", "POST /v1/search/text", "read"),
+    derive("search", "POST /v1/search", "read", is_short=finds_few),
+    derive("search_text", "POST /v1/search/text", "read", is_short=finds_few),
     derive("search_resources", "POST /v1/search/resources", "read"),
     derive("search_entities", "POST /v1/search/entities", "read"),
     derive("traverse", "POST /v1/traverse", "read"),

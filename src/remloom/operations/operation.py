@@ -58,6 +58,8 @@ class Operation(Struct, frozen=True, kw_only=True):
             what is made for agents.
         is_default: whether agents see it unless they ask for all tools.
         is_long: whether it may take minutes: then it can be streamed, or done as a job.
+        is_short: tells by its values whether a call may be short: it reads little, and waits for
+            nobody; without, none is.
         aliases: other names of arguments that models give, and the right ones; of a field of the
             items of a list, "messages.role" and "speaker".
         description: a line or a paragraph for those who call it: a constant.
@@ -79,6 +81,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     method: str = ""
     is_default: bool = False
     is_long: bool = False
+    is_short: Callable[[Any], bool] | None = None
     aliases: Mapping[str, str] = {}
     carries: Literal["", "in", "out"] = ""
     documented: Callable[..., Any] | None = None

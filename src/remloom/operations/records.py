@@ -13,6 +13,7 @@ from ..memory.queries import parse_condition
 from ..model import Moment, Record, SchemaDefinition
 from ..predicates import Eq, Gt, Query
 from .operation import Operation
+from .short_calls import always
 from .signatures import OfMemory, derive
 
 __all__ = ["RECORDS", "RecordPage", "Schema"]
@@ -174,5 +175,5 @@ RECORDS: tuple[Operation, ...] = (
     derive("query_records", "POST /v1/records/query", "read", of=RecordLists),
     derive("get_moments_by_time", "GET /v1/moments", "read", of=RecordLists),
     derive("get_moments_by_type", "GET /v1/moments/types/{type}", "read", of=RecordLists),
-    derive("get_record", "GET /v1/records/{id}", "read", of=RecordLists),
+    derive("get_record", "GET /v1/records/{id}", "read", of=RecordLists, is_short=always),
 )

@@ -97,6 +97,7 @@ def derive(
     noun: str = "",
     method: str = "",
     is_long: bool = False,
+    is_short: Callable[[Any], bool] | None = None,
     destructive: bool = False,
     idempotent: bool = False,
     skip: tuple[str, ...] = (),
@@ -152,6 +153,7 @@ def derive(
         method="" if is_its_own else f"{noun}.{attribute}" if noun else attribute,
         documented=function,
         is_long=is_long,
+        is_short=is_short,
     )
 
 

@@ -103,14 +103,24 @@ class Tenants:
             BusyError: as many tenants as may be open are in use.
         """
         entry = self._take(tenant)
-        try:
+        with self._used(entry, tenant):
             yield self._memory(entry, tenant)
-        except StoreClosedError:
-            # it was deleted, and whoever comes next finds what stands there now
-            self._drop(tenant, entry)
-            raise
-        finally:
-            self._give_back(tenant, entry)
+
+    @contextmanager
+    def opened_already(self, tenant: str) -> Iterator[Memory | None]:
+        """Give the memory of a tenant as `opened` does, but None where that may have to wait."""
+        with self._changed:
+            entry = self._open.get(tenant)
+            if entry is not None and entry.memory is not None:
+                self._open.move_to_end(tenant)
+                entry.users += 1
+            else:
+                entry = None
+        if entry is None:
+            yield None
+            return
+        with self._used(entry, tenant):
+            yield entry.memory
 
     def open_memories(self) -> list[Memory]:
         """List the memories that are open now; none is opened."""
@@ -181,6 +191,18 @@ class Tenants:
                 self._tending.start()
         self._close(out)
         return entry
+
+    @contextmanager
+    def _used(self, entry: _Open, tenant: str) -> Iterator[None]:
+        """Give back a place that was taken."""
+        try:
+            yield
+        except StoreClosedError:
+            # it was deleted, and whoever comes next finds what stands there now
+            self._drop(tenant, entry)
+            raise
+        finally:
+            self._give_back(tenant, entry)
 
     def _memory(self, entry: _Open, tenant: str) -> Memory:
         """Open the memory of a place that is taken; several who need it open it once."""

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from ...memory.memory import Memory
 from ..operation import Hints, Operation, Progress, Route
+from ..short_calls import names_few
 from .arguments import Labels
 from .passage import Passage, one_line, quote_all
 
@@ -57,6 +58,7 @@ LOOKUP = Operation(
     ),
     route=Route("POST", "/v1/tools/lookup"),
     is_default=True,
+    is_short=names_few,
     aliases={"label": "labels", "name": "labels", "names": "labels", "key": "labels"},
     text=_text,
 )
