@@ -14,6 +14,7 @@ from remloom.store.sqlite.statements import SQL
 
 # what grows with the memory; the other tables have a row for a model, an edge type, a snapshot …
 LARGE = {"records", "labels", "names", "edges", "vectors", "parents", "degrees", "journal"}
+LARGE |= {"token_vectors"}
 PIECES = {
     "by": "e.created AS by",
     "end": "in",

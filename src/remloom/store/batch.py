@@ -10,7 +10,7 @@ from msgspec import Struct
 from ..kv import Entry
 from ..model import Edge, EdgeKey, Record
 
-__all__ = ["Batch", "BatchRecord", "Preconditions", "Vector", "VectorBatch"]
+__all__ = ["Batch", "BatchRecord", "Preconditions", "TokenVectorBatch", "Vector", "VectorBatch"]
 
 
 class Vector(Struct, frozen=True, gc=False):
@@ -32,6 +32,17 @@ class VectorBatch(Struct, frozen=True):
     dims: int
     # false: they are of a model that is to follow the current one, and serve after `adopt`
     current: bool = True
+    # of the texts they were made of, see `Pending`; a text that has another by now is passed over
+    versions: Mapping[str, int] = {}
+
+
+class TokenVectorBatch(Struct, frozen=True):
+    """The token vectors that one model made of records, by id of the record."""
+
+    # int8, token by token: a multiple of `dims` bytes; empty: of a text without tokens
+    vectors: Mapping[str, bytes]
+    model: str
+    dims: int  # numbers for each token
     # of the texts they were made of, see `Pending`; a text that has another by now is passed over
     versions: Mapping[str, int] = {}
 

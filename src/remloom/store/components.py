@@ -14,7 +14,7 @@ from ..model import Direction, Edge, EdgeKey, Moment, Record, Resource, TypeCoun
 from ..predicates import Query
 from ..sql.answers import ResultSet
 from ..sql.values import Select
-from .batch import Vector, VectorBatch
+from .batch import TokenVectorBatch, Vector, VectorBatch
 from .results import Match, Pending, Walk
 from .specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange, EdgeSpec, NameSpec, SearchSpec, WalkSpec
 from .stats import Stats
@@ -27,6 +27,7 @@ __all__ = [
     "Records",
     "Search",
     "Sql",
+    "TokenVectors",
     "VectorReads",
     "Vectors",
 ]
@@ -297,6 +298,56 @@ class Vectors(VectorReads, Protocol):
 
     def cached(self, digests: Sequence[bytes], *, model: str) -> dict[bytes, bytes]:
         """Return vectors (float32) of texts embedded before by this model, by `Vector.digest`."""
+        ...
+
+
+class TokenVectors(Protocol):
+    """A vector for every token of a text: what late interaction compares with a question's.
+
+    They are derived: a text that changes loses them in the transaction that changes it. A text has
+    those of each model that made some, until they are dropped."""
+
+    def of(self, ids: Sequence[str], *, model: str) -> dict[str, bytes]:
+        """Return the token vectors that a model made of these records, as `TokenVectorBatch` has
+        them; those that have none (yet) are left out. Index probes for each."""
+        ...
+
+    def pending(self, model: str, limit: int, *, ids: Sequence[str] | None = None) -> list[Pending]:
+        """List texts that have no token vectors of this model yet: the oldest first, and behind
+        them those that failed (see `park`). Parked ones are left out, and what has expired. With
+        `ids`, only those of these records. One range of an index."""
+        ...
+
+    def queue_lengths(self, model: str) -> tuple[int, int]:
+        """Count the texts that wait for their token vectors of this model, and those that are
+        parked. It costs what it counts."""
+        ...
+
+    def put(self, batch: TokenVectorBatch) -> None:
+        """Store the token vectors of records in place of those that they have of this model. A
+        record that is gone is ignored; so is one whose text no longer has the version given.
+
+        Raises: VectorError (no whole number of tokens, or other dimensions than the model's).
+        """
+        ...
+
+    def park(self, id: str, error: str, *, model: str) -> None:
+        """Count a failed attempt; the third parks the text for this model, with its reason, until
+        `unpark`, or until it changes."""
+        ...
+
+    def unpark(self, model: str) -> int:
+        """Put every text that is parked for this model back in the queue; returns how many."""
+        ...
+
+    def models(self) -> list[tuple[str, int]]:
+        """List the models that made token vectors, with their dimensions, in the order in which
+        they came."""
+        ...
+
+    def drop(self, *, keep: str | None = None) -> None:
+        """Delete the token vectors of every model but this one; of every model when None. It costs
+        what it deletes."""
         ...
 
 

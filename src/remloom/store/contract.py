@@ -41,6 +41,7 @@ from .components import (
     Records,
     Search,
     Sql,
+    TokenVectors,
     VectorReads,
     Vectors,
 )
@@ -93,6 +94,8 @@ class Store(Reads, Protocol):
     def sql(self) -> Sql: ...
     @property
     def vectors(self) -> Vectors: ...
+    @property
+    def token_vectors(self) -> TokenVectors: ...
     @property
     def kv(self) -> KeyValue: ...
     @property

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from .schemas import SCHEMAS
 
-__all__ = ["Stats", "VectorStats", "by_schema"]
+__all__ = ["Stats", "TokenVectorStats", "VectorStats", "by_schema"]
 
 
 class VectorStats(Struct, frozen=True):
@@ -20,6 +20,15 @@ class VectorStats(Struct, frozen=True):
     model: str  # "" while there are none
     dims: int
     exact_share: float | None = None  # searched one by one; None: not known
+
+
+class TokenVectorStats(Struct, frozen=True):
+    """The token vectors that one model made."""
+
+    count: int  # texts that have them
+    dims: int
+    pending: int  # texts that wait for them
+    parked: int  # texts for which they failed too often
 
 
 class Stats(Struct, frozen=True):
@@ -36,6 +45,7 @@ class Stats(Struct, frozen=True):
     entries: dict[str, int]  # key-value entries by namespace
     encrypted: bool
     bytes: int  # on disk
+    token_vectors: dict[str, TokenVectorStats] = {}  # by the model that made them
 
     @property
     def records(self) -> dict[str, int]:
@@ -57,6 +67,9 @@ class Stats(Struct, frozen=True):
             "edges": self.edges,
             "edge_types": self.edge_types,
             "vectors": msgspec.structs.asdict(self.vectors),
+            "token_vectors": {
+                model: msgspec.structs.asdict(made) for model, made in self.token_vectors.items()
+            },
             "pending": self.pending,
             "parked": self.parked,
             "expired": self.expired,

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 
 from ..errors import VectorError
+from .batch import TokenVectorBatch
 
-__all__ = ["to_vector", "to_vectors"]
+__all__ = ["check_token_vectors", "to_vector", "to_vectors"]
 
 
 def to_vector(values: Sequence[float], *, what: str) -> tuple[bytes, int]:
@@ -56,3 +57,30 @@ def to_vectors(values: Sequence[float | Sequence[float]], *, what: str) -> tuple
     if len(lengths) > 1:
         raise VectorError(f"{what}: vectors of {' and of '.join(map(str, sorted(lengths)))}")
     return [data for data, _ in checked], lengths.pop()
+
+
+def check_token_vectors(batch: TokenVectorBatch, stored_dims: int) -> None:
+    """Refuse token vectors that are not what their model makes.
+
+    Args:
+        stored_dims: dimensions of those stored of this model; 0: there are none.
+
+    Raises:
+        VectorError: the model has no name, they have other dimensions, or a token is not whole.
+    """
+    if not batch.model or batch.dims < 1:
+        raise VectorError(
+            f"token vectors of {batch.model!r} with {batch.dims} dimensions",
+            remedy="name their model, and its dimensions",
+        )
+    if stored_dims not in (0, batch.dims):
+        raise VectorError(
+            f"the token vectors of {batch.model} have {stored_dims} dimensions, not {batch.dims}",
+            remedy="give the encoder another name",
+        )
+    for id, data in batch.vectors.items():
+        if len(data) % batch.dims:
+            raise VectorError(
+                f"{id}: {len(data)} bytes are no whole tokens of {batch.dims} dimensions",
+                remedy="give an int8 for each dimension of each token",
+            )

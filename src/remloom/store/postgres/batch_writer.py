@@ -187,6 +187,9 @@ class BatchWriter(EdgeWriter):
             return {}
         released = self.delete_names(list(updated))
         self.run(SQL.delete_parents, ids=Column("t", list(updated)))
+        reworded = [id for id, change in updated.items() if change.reworded]
+        if reworded:
+            self.delete_token_vectors(reworded)
         stale = [id for id, change in updated.items() if change.item.vectors or change.reworded]
         if stale:
             self.delete_vectors(stale)
@@ -297,6 +300,12 @@ class BatchWriter(EdgeWriter):
         values = {"ids": Column("t", ids)}
         self.run(SQL.dequeue, **values)
         return self.run(SQL.delete_vectors, **values)
+
+    def delete_token_vectors(self, ids: Sequence[str]) -> None:
+        """Delete the token vectors of records, and that making them failed."""
+        values = {"ids": Column("t", ids)}
+        self.run(SQL.delete_token_vectors, **values)
+        self.run(SQL.delete_token_failures, **values)
 
 
 def write(server: Database, tenant: str, work: Callable[[BatchWriter], _T]) -> _T:

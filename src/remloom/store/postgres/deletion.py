@@ -42,6 +42,7 @@ def delete(writer: BatchWriter, ids: Iterable[str], *, derived: bool) -> Deletio
     if texts:
         bm25_index.remove(writer.cursor, writer.tenant, texts)
     vectors = writer.delete_vectors(deleted)
+    writer.delete_token_vectors(deleted)
     names_before = writer.removed_names
     keys = list(writer.delete_records(deleted))
     names = writer.removed_names - names_before

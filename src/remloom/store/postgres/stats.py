@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..expiry import now
-from ..stats import Stats, VectorStats, by_schema
+from ..stats import Stats, TokenVectorStats, VectorStats, by_schema
 from .statements import SQL
 
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-__all__ = ["collect", "queue_lengths"]
+__all__ = ["collect", "queue_lengths", "token_queue_lengths"]
 
 _SAMPLE = 1_000  # records whose size tells that of all
 
@@ -24,6 +24,18 @@ def queue_lengths(cursor: Cursor[Any], tenant: str) -> tuple[int, int]:
     """Count the texts that wait for their vectors, and those parked. It costs what it counts."""
     ((waiting, parked),) = cursor.execute(SQL.count_pending, {"tenant": tenant}).fetchall()
     return waiting, parked
+
+
+def token_queue_lengths(cursor: Cursor[Any], tenant: str, model: str) -> tuple[int, int]:
+    """Count the texts that wait for their token vectors of a model, and those parked."""
+
+    def fetch(sql: str, **values: Any) -> list[Any]:
+        return cursor.execute(sql, {"tenant": tenant, "name": model, **values}).fetchall()
+
+    number, _, upto = (fetch(SQL.token_model) or [(0, 0, 0)])[0]
+    ((fresh,),) = fetch(SQL.count_texts_without_tokens, model=number, upto=upto, now=now())
+    ((failed, parked),) = fetch(SQL.count_token_failures, now=now())
+    return fresh + failed, parked
 
 
 def collect(cursor: Cursor[Any], tenant: str) -> Stats:
@@ -52,5 +64,16 @@ def collect(cursor: Cursor[Any], tenant: str) -> Stats:
         expired=fetch(SQL.count_expired, now=now())[0][0],
         entries=dict(fetch(SQL.count_entries)),
         encrypted=False,  # Remloom does not encrypt what it keeps in PostgreSQL
+        token_vectors={
+            name: _token_vectors(cursor, tenant, name) for name, _ in fetch(SQL.token_models)
+        },
         bytes=int(size * sum(count for _, _, count, _ in by_type)),
     )
+
+
+def _token_vectors(cursor: Cursor[Any], tenant: str, name: str) -> TokenVectorStats:
+    values = {"tenant": tenant, "name": name}
+    ((number, dims, _),) = cursor.execute(SQL.token_model, values).fetchall()
+    values = {"tenant": tenant, "model": number}
+    ((count,),) = cursor.execute(SQL.count_token_vectors, values).fetchall()
+    return TokenVectorStats(count, dims, *token_queue_lengths(cursor, tenant, name))

@@ -29,6 +29,7 @@ from .search import PostgresSearch
 from .select import PostgresSql
 from .statements import SQL
 from .tenants import Tenants
+from .token_vectors import PostgresTokenVectors
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -40,6 +41,8 @@ _ID_COLUMNS = {
     "records": "id",
     "names": "id",
     "vectors": "id",
+    "token_vectors": "id",
+    "token_failures": "id",
     "pending": "id",
     "parents": "child",
     "journal_subjects": "subject",
@@ -94,6 +97,7 @@ class PostgresStore:
         self.search = PostgresSearch(server, tenant, compilers, hnsw.get("ef", 50))
         self.records = PostgresRecords(server, tenant, self.graph, compilers, self.search.vector)
         self.vectors = PostgresVectors(server, tenant, self._indexing.count_written)
+        self.token_vectors = PostgresTokenVectors(server, tenant)
         self.sql = PostgresSql(server, tenant, compilers, self.kv)
         self.admin = PostgresAdmin(server, tenant, self._indexing)
 

@@ -27,7 +27,7 @@ from .expiry import expired_among
 from .label_writer import LabelWriter
 from .rows import decode, row_of
 from .statements import SQL
-from .vector_writer import add_vectors, delete_vectors, register_model
+from .vector_writer import add_vectors, delete_token_vectors, delete_vectors, register_model
 from .write_session import Tombstones, WriteSession
 
 if TYPE_CHECKING:
@@ -204,7 +204,10 @@ class _BatchWriter:
         cursor.execute("DELETE FROM records WHERE rid = ?", (record_no,))
         if not same_text and text_no is not None:
             session.leave_tombstone("terms", text_no)
-        if item.vectors or embedded_text(stored) != embedded_text(item.record):
+        same_embedded = embedded_text(stored) == embedded_text(item.record)
+        if not same_embedded:
+            delete_token_vectors(session, record_no)
+        if item.vectors or not same_embedded:
             delete_vectors(session, record_no)
         elif cursor.execute("SELECT 1 FROM vectors WHERE rid = ? LIMIT 1", (record_no,)).get:
             item = replace(item, embed=False)

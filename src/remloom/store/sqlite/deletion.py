@@ -13,7 +13,7 @@ from .index_snapshots import prune_tombstones
 from .label_writer import LabelWriter
 from .rows import decode, encode
 from .statements import SQL
-from .vector_writer import delete_vectors
+from .vector_writer import delete_token_vectors, delete_vectors
 from .write_session import Tombstones, WriteSession
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def delete(
         if text_no is not None:
             session.leave_tombstone("terms", text_no)
         vectors += delete_vectors(session, record_no)
+        delete_token_vectors(session, record_no)
         rows = cursor.execute("DELETE FROM names WHERE rid = ? RETURNING lid", (record_no,))
         label_nos = [label_no for (label_no,) in rows.fetchall()]
         cursor.execute("DELETE FROM records WHERE rid = ?", (record_no,))

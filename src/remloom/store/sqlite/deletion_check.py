@@ -21,6 +21,10 @@ _NUMBERED = {
     "terms": "SELECT doc FROM records WHERE doc IN (SELECT value FROM json_each(?))",
     "names": "SELECT lid FROM labels WHERE lid IN (SELECT value FROM json_each(?))",
     "vectors": "SELECT vid FROM vectors WHERE vid IN (SELECT value FROM json_each(?))",
+    "token_vectors": (
+        "SELECT rid FROM token_vectors WHERE model IN (SELECT model FROM token_models)"
+        " AND rid IN (SELECT value FROM json_each(?))"
+    ),
 }
 _RECORDS = "SELECT id FROM records WHERE id IN (SELECT value FROM json_each(?))"
 _ENTRIES = (

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..expiry import now
-from ..stats import Stats, VectorStats, by_schema
+from ..stats import Stats, TokenVectorStats, VectorStats, by_schema
+from .statements import SQL
 
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["collect", "queue_lengths"]
+__all__ = ["collect", "queue_lengths", "token_queue_lengths"]
 
 _RECORDS = "SELECT schema, type, count(*) FROM records GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2"
 _THIN = "SELECT count(*) FROM records WHERE schema = 'entities' AND thin = 1"
@@ -26,6 +27,15 @@ def queue_lengths(cursor: apsw.Cursor) -> tuple[int, int]:
     """Count the texts that wait for their vectors, and those parked. It costs what it counts."""
     waiting = cursor.execute("SELECT count(*) FROM pending WHERE parked = 0").get
     return waiting, cursor.execute("SELECT count(*) FROM pending").get - waiting
+
+
+def token_queue_lengths(cursor: apsw.Cursor, model: str) -> tuple[int, int]:
+    """Count the texts that wait for their token vectors of a model, and those parked."""
+    number, _, upto = cursor.execute(SQL.token_model, (model,)).get or (0, 0, 0)
+    values = {"name": model, "model": number, "upto": upto, "now": now()}
+    fresh = cursor.execute(SQL.count_texts_without_tokens, values).get
+    failed, parked = cursor.execute(SQL.count_token_failures, values).get
+    return fresh + failed, parked
 
 
 def collect(
@@ -50,6 +60,10 @@ def collect(
         expired=cursor.execute("SELECT count(*) FROM records WHERE expires <= ?", (now(),)).get,
         entries=dict(entries),
         encrypted=encrypted,
+        token_vectors={
+            name: _token_vectors(cursor, name)
+            for name, _ in cursor.execute(SQL.token_models).fetchall()
+        },
         bytes=sum(file.stat().st_size for file in path.parent.glob("memory.db*")),
     )
 
@@ -65,3 +79,10 @@ def _vectors(cursor: apsw.Cursor, exact_share: float | None) -> VectorStats:
     else:  # the vectors of another model are being made, to move to it
         count = cursor.execute("SELECT count(*) FROM vectors WHERE model = ?", (number,)).get
     return VectorStats(count, name, dims, exact_share)
+
+
+def _token_vectors(cursor: apsw.Cursor, name: str) -> TokenVectorStats:
+    number, dims, _ = cursor.execute(SQL.token_model, (name,)).get
+    count = cursor.execute(SQL.count_token_vectors, (number,)).get
+    waiting, parked = token_queue_lengths(cursor, name)
+    return TokenVectorStats(count, dims, waiting, parked)

@@ -32,6 +32,7 @@ from .records import SqliteRecords
 from .search import SqliteSearch
 from .select import SqliteSql
 from .sql_functions import prepare
+from .token_vectors import SqliteTokenVectors
 from .write_session import Tombstones
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class SqliteStore:
         self.search = SqliteSearch(database, self._indexes, compilers, labels)
         self.records = SqliteRecords(database, self.graph, compilers, self.search.vector)
         self.vectors = SqliteVectors(database)
+        self.token_vectors = SqliteTokenVectors(database)
         self.sql = SqliteSql(database, compilers)
         self.admin = SqliteAdmin(database, self._indexes, self._erasures, encrypted=bool(key))
 

@@ -13,7 +13,14 @@ from .write_session import WriteSession
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["add_vectors", "adopt", "delete_vectors", "register_model", "store_vectors"]
+__all__ = [
+    "add_vectors",
+    "adopt",
+    "delete_token_vectors",
+    "delete_vectors",
+    "register_model",
+    "store_vectors",
+]
 
 
 def add_vectors(
@@ -44,6 +51,14 @@ def delete_vectors(session: WriteSession, record_no: int) -> int:
         session.leave_tombstone("vectors", vector_no)
     cursor.execute("DELETE FROM pending WHERE rid = ?", (record_no,))
     return len(numbers)
+
+
+def delete_token_vectors(session: WriteSession, record_no: int) -> None:
+    """Delete the token vectors of a record, and that making them failed."""
+    cursor = session.cursor
+    if cursor.execute(SQL.delete_token_vectors, (record_no,)).fetchall():
+        session.tombstones.setdefault("token_vectors", []).append(record_no)
+    cursor.execute(SQL.delete_token_failures, (record_no,))
 
 
 def store_vectors(cursor: apsw.Cursor, batch: VectorBatch) -> None:

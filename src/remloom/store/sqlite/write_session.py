@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Tombstones", "WriteSession"]
 
-Tombstones = dict[str, list[int]]  # numbers that were deleted, by index: names, terms, vectors
+# Numbers that were deleted, by index: names, terms, vectors; of token vectors, those of records.
+Tombstones = dict[str, list[int]]
 _PRUNED = 1_000  # tombstones between two looks at how many are still needed
 
 

@@ -26,6 +26,7 @@ from .records import Records
 from .renaming import Renaming
 from .rows import Rows
 from .thin_entities import ThinEntities
+from .token_vectors import TokenVectors
 from .updating import Updating
 from .values import Values
 
@@ -45,6 +46,7 @@ class StoreConformance(
     Renaming,
     Rows,
     ThinEntities,
+    TokenVectors,
     Past,
     Updating,
     Closing,

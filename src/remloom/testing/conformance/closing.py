@@ -13,7 +13,7 @@ from ...errors import StoreClosedError
 from ...model import Edge, Entity, Moment, Resource
 from ...predicates import All, Query
 from ...sql.compile import compile_select
-from ...store.batch import Batch, VectorBatch
+from ...store.batch import Batch, TokenVectorBatch, VectorBatch
 from ...store.contract import Store
 from ...store.specs import EdgeOrder, EdgeSpec, NameSpec, SearchSpec, WalkSpec
 from .opening import DAY, T0, Opened, put
@@ -76,6 +76,18 @@ CALLS: dict[str, Callable[[Store], object]] = {
     "vectors.park": lambda store: store.vectors.park("x", "why"),
     "vectors.unpark": lambda store: store.vectors.unpark(),
     "vectors.cached": lambda store: store.vectors.cached([b"0" * 16], model="m"),
+    "token_vectors.of": lambda store: store.token_vectors.of(["x"], model="m"),
+    "token_vectors.pending": lambda store: [
+        store.token_vectors.pending("m", 3, ids=ids) for ids in (None, ["x"])
+    ],
+    "token_vectors.queue_lengths": lambda store: store.token_vectors.queue_lengths("m"),
+    "token_vectors.put": lambda store: store.token_vectors.put(
+        TokenVectorBatch({}, model="m", dims=2)
+    ),
+    "token_vectors.park": lambda store: store.token_vectors.park("x", "why", model="m"),
+    "token_vectors.unpark": lambda store: store.token_vectors.unpark("m"),
+    "token_vectors.models": lambda store: store.token_vectors.models(),
+    "token_vectors.drop": lambda store: store.token_vectors.drop(),
     "snapshot": lambda store: _entered(store.snapshot()),
     "records.all": lambda store: list(store.records.all()),
     "graph.all_edges": lambda store: list(store.graph.all_edges()),
