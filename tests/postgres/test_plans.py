@@ -19,6 +19,7 @@ from remloom import Edge, Entity, Moment, Resource, labels
 from remloom.kv import Entry
 from remloom.predicates import Eq, Gte, Query
 from remloom.store import validation
+from remloom.store.batch import TokenVectorBatch
 from remloom.store.postgres import PostgresStore, trigram_index, vector_search
 from remloom.store.postgres.batch_writer import write as transact
 from remloom.store.specs import ChunkRange, EdgeOrder, EdgeSpec, NameSpec, SearchSpec, WalkSpec
@@ -103,6 +104,11 @@ ASKED: dict[str, tuple[Ask, set[str]]] = {
     "provenance": (lambda s: s.records.children("r1"), {"parents_parent", "records_pkey"}),
     "queue": (lambda s: s.vectors.pending(5), {"pending_next", "records_pkey"}),
     "vectors": (lambda s: s.vectors.get("r1"), {"vectors_pkey"}),
+    "token vectors": (lambda s: s.token_vectors.of(["r1"], model="tokens"), {"token_vectors_pkey"}),
+    "queue of token vectors": (
+        lambda s: s.token_vectors.pending("tokens", 3),
+        {"records_doc", "token_vectors_pkey", "token_failures_pkey"},
+    ),
     "entries": (lambda s: s.kv.list("usage"), {"journal_pkey"}),
 }  # fmt: skip
 
@@ -149,6 +155,8 @@ def store(postgres: str, few: None) -> Iterator[PostgresStore]:
             [Resource(name="waits", content="to be embedded")], tenant="t", model="given"
         )
     )
+    vectors = {f"r{i}": b"\1" * 16 for i in range(100)}
+    store.token_vectors.put(TokenVectorBatch(vectors, model="tokens", dims=4))
     store.sql.create_index("entities", "properties.team")
     store.kv.put([Entry("usage", "2025", b"{}")])
     store.admin.optimize()

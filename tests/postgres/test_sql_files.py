@@ -17,6 +17,7 @@ from postgres_server import connect
 from remloom import Edge, Entity, Resource
 from remloom.kv import Entry
 from remloom.store import postgres as package
+from remloom.store.batch import TokenVectorBatch
 from remloom.store.postgres import PostgresStore
 from remloom.store.postgres.database import Database
 from remloom.store.postgres.statements import SQL
@@ -92,9 +93,13 @@ WHOLE_TABLES = {
     "vectors_without_model": {"vectors"},
     "entries_without_subject": {"journal"},
     "shared_text_numbers": {"records"},
+    "token_vectors_without_text": {"token_vectors"},
+    "token_vectors_without_model": {"token_vectors"},
+    "texts_passed_over": {"records", "token_vectors"},
 }
 # tables that have a few rows for each tenant
 SMALL = {"tenants", "models", "rels", "runs", "name_runs", "pg_class", "secret"}
+SMALL |= {"token_models", "token_failures"}
 # indexes that have few rows of a table, whatever is asked of them
 PARTIAL = {"names_kin", "names_kin_id", "pending_next"}
 
@@ -108,6 +113,8 @@ def store(postgres: str) -> Iterator[PostgresStore]:
     put(store, *(_edge(number) for number in range(3_000)))
     put(store, *(_resource(number, rng.normal(size=DIMS)) for number in range(300)))
     store.kv.put([Entry("kind", f"k{number}", b"{}", (f"r{number}",)) for number in range(300)])
+    vectors = {f"r{number}": b"\1" * 16 for number in range(200)}
+    store.token_vectors.put(TokenVectorBatch(vectors, model="tokens", dims=4))
     store.admin.optimize()
     with connect(postgres) as connection:
         connection.execute("VACUUM ANALYZE")
