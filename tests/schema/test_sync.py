@@ -221,7 +221,7 @@ def test_a_page_that_could_never_be_written_is_no_success(
 
     with monkeypatch.context() as patch:
         patch.setattr(SyncWriter, "_commit", refused)
-        with pytest.raises(ConflictError, match="forgotten again and again"):
+        with pytest.raises(ConflictError, match="again and again"):
             follower.sync()
     assert follower.sync().added
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import builtins
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Unpack
 
 from .. import labels
-from ..errors import InvalidInputError, NotFoundError
-from ..model import Receipt, Registered, Row, RowsMigrated, SchemaDefinition, Taxonomy
+from ..errors import ConflictError, InvalidInputError, NotFoundError
+from ..model import Receipt, Record, Registered, Row, RowsMigrated, SchemaDefinition, Taxonomy
 from ..predicates import Query
+from ..store.contract import Reads
+from ..store.expiry import has_expired
 from .arguments import Progress, check_kind, check_query, check_text
 from .engine import Engine
 from .fetching import may_be_id
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from ..schema.definition_input import DefinitionInput, DefinitionParts
     from ..schema.drift import Drift
     from ..schema.plan import Plan
-    from ..schema.registry import Registry
+    from ..schema.registry import Beside, Registry
     from ..schema.source import Source
     from ..schema.sync.report import SyncReport
 
@@ -116,12 +118,24 @@ class Schemas:
         self.get(name)
         receipt = Receipt(verified=True, at=datetime.now(UTC))
         if rows:
-            # those that have expired are found by nobody else
-            self._writing.sweep(None)
-            while ids := [row.id for row in islice(rows_of(self._store, name), _AT_ONCE)]:
-                receipt = receipt.plus(self._writing.forget(ids, keep_away=keep_away))
-        self._registry.remove(name)
-        return receipt
+            some = rows_of(self._store, name)
+            while ids := [row.id for row in islice(some, _AT_ONCE)]:
+                gone = partial(_those, name, ids)
+                receipt = receipt.plus(self._writing.forget_found(gone, keep_away=keep_away))
+
+        # those that others wrote meanwhile, and those that have expired, go with the schema
+        def find_rest(reads: Reads) -> Sequence[Row]:
+            rest = [*rows_of(reads, name)]
+            if not rows and not all(map(has_expired, rest)):
+                raise ConflictError(
+                    f"the schema {name!r} has rows",
+                    remedy=f"forget them with it: schemas.drop({name!r}, rows=True)",
+                )
+            return rest
+
+        removal = partial(self._registry.removal, name=name)
+        last = self._writing.forget_found(find_rest, keep_away=keep_away, beside=removal)
+        return receipt.plus(last)
 
     def migrate(self, name: str, progress: Progress | None = None) -> RowsMigrated:
         """Write the rows of earlier versions anew, as the schema is today.
@@ -318,15 +332,19 @@ class Schemas:
         """
         return self._sources().drift(source, accept=accept, url=url)
 
-    def _register_all(self, definitions: Sequence[SchemaDefinition]) -> tuple[Registered, ...]:
+    def _register_all(
+        self, definitions: Sequence[SchemaDefinition], beside: Beside
+    ) -> tuple[Registered, ...]:
         from ..schema.definition_input import read_definition
 
-        # all are checked before the first is registered
         checked = [read_definition(definition, {}) for definition in definitions]
-        for definition in checked:
-            self._registry.check(definition)
-        names = [definition.schema_name for definition in checked]
-        return tuple(self._registry.register(each, {}, along=names) for each in checked)
+        return self._registry.register_all(checked, beside=beside)
+
+
+def _those(schema: str, ids: Sequence[str], reads: Reads) -> builtins.list[Record]:
+    """Find the rows with these ids that are still there."""
+    found = (reads.records.get(schema, id) for id in ids)
+    return [row for row in found if row is not None]
 
 
 def _check_mapping(mapping: Any) -> dict[str, str | None]:

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ..errors import InvalidInputError
+from ..errors import ChangedError, InvalidInputError
+from ..kv import Entry, EntryReads
 from ..model import Registered, SchemaDefinition
 from ..settings import source_password
+from ..store.batch import Batch
+from ..store.contract import Reads
 from .arguments import Progress
 from .engine import Engine
 
@@ -25,14 +28,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Sources"]
 
-RegisterAll = Callable[[Sequence[SchemaDefinition]], tuple[Registered, ...]]
+RegisterAll = Callable[
+    [Sequence[SchemaDefinition], Callable[[EntryReads], Sequence[Entry]]], tuple[Registered, ...]
+]
 
 
 class Sources:
     """The databases that one tenant follows; see `Schemas`.
 
     Args:
-        register: registers definitions.
+        register: registers definitions, and writes entries with them.
     """
 
     def __init__(self, engine: Engine, register: RegisterAll) -> None:
@@ -66,7 +71,7 @@ class Sources:
         self, plan: Plan, entity_mapping: Mapping[str, str] | None, url: str | None
     ) -> tuple[Registered, ...]:
         """Register a plan; see `Schemas.register_from_discovery`."""
-        from ..schema.source import Source, check_source_name, source_entry
+        from ..schema.source import Source, check_source_name, list_sources, source_entry
 
         if entity_mapping:
             plan = plan.mapped(entity_mapping)
@@ -76,13 +81,17 @@ class Sources:
                 f"the plan of {plan.source!r} has no tables, so there is nothing to follow",
                 remedy="write it with discover, and leave the tables in that are to be taken",
             )
-        self._check_types(plan)
+        _check_types(self.list(), plan)
         source = Source(name=plan.source, plan=plan, salt=secrets.token_hex(16))
         # first, as it may fail: what cannot be read is not registered
         source = self._with_baseline(source, url)
-        registered = self._register(plan.schemas)
-        self._store.kv.put([source_entry(source)])
-        return registered
+
+        def entries(kv: EntryReads) -> Sequence[Entry]:
+            # another one may have been registered meanwhile
+            _check_types(list_sources(kv), plan)
+            return [source_entry(source)]
+
+        return self._register(plan.schemas, entries)
 
     def sync(
         self,
@@ -137,18 +146,33 @@ class Sources:
         from ..schema.acceptance import accept_changes, extend_plan
         from ..schema.baseline import take_baseline
         from ..schema.discovery.discovering import discover
-        from ..schema.source import source_entry
+        from ..schema.source import find_source, source_entry
 
         plan = source.plan
+        schemas: Sequence[SchemaDefinition] = ()
         if any(change.kind != "row count" for change in changes):
             added = [change.table for change in changes if change.kind == "table added"]
             tables = [table.table for table in plan.tables] + added
             tables += [link.table for link in plan.links]
             plan = extend_plan(plan, discover(database, source.name, tables=tables), changes)
-            self._register(plan.schemas)
+            schemas = plan.schemas
         now = take_baseline(database, plan, bytes.fromhex(source.salt))
-        accepted = accept_changes(replace(source, plan=plan), changes, now)
-        self._store.kv.put([source_entry(accepted)])
+
+        def entries(kv: EntryReads) -> Sequence[Entry]:
+            stored = find_source(kv, source.name)
+            if (stored.plan, stored.tables, stored.salt) != (
+                source.plan,
+                source.tables,
+                source.salt,
+            ):
+                raise ChangedError(
+                    f"the source {source.name!r} was changed while it was compared",
+                    remedy="ask for its drift again",
+                )
+            # a sync may have counted its rows meanwhile
+            return [source_entry(accept_changes(replace(stored, plan=plan), changes, now))]
+
+        self._register(schemas, entries)
 
     def _with_baseline(self, source: Source, url: str | None) -> Source:
         from ..schema.baseline import take_baseline
@@ -171,36 +195,40 @@ class Sources:
         finally:
             database.close()
 
-    def _check_types(self, plan: Plan) -> None:
-        """Refuse a type of entities that another source has: its handles would be the same."""
-        own = {table.entity_type: table.table for table in plan.tables}
-        if len(own) < len(plan.tables):
-            types = [table.entity_type for table in plan.tables]
-            twice = next(name for name in types if types.count(name) > 1)
-            raise InvalidInputError(
-                f"two tables of {plan.source!r} have rows of the type {twice!r}, so two rows of "
-                "one key would have one handle",
-                remedy="give each table an entity_type of its own in the plan",
-            )
-        for other in self.list():
-            for table in other.plan.tables:
-                if other.name != plan.source and table.entity_type in own:
-                    raise InvalidInputError(
-                        f"the source {other.name!r} has rows of the type {table.entity_type!r} "
-                        f"already, so its handles and those of {own[table.entity_type]!r} would "
-                        "be the same",
-                        remedy="change the entity_type of the table in the plan",
-                    )
-
     def _note_synced(self, name: str, report: SyncReport) -> None:
         """Keep how many rows each table has now: drift is told from there."""
         from ..schema.source import find_source, source_entry
 
         rows = {table.table: table.read for table in report.tables if not table.fault}
-        # read again: what was registered meanwhile stays
-        source = find_source(self._store.kv, name)
-        figures = tuple(
-            replace(each, rows=rows.get(each.table, each.rows)) for each in source.figures
+
+        def note(reads: Reads) -> Batch:
+            source = find_source(reads.kv, name)
+            figures = tuple(
+                replace(each, rows=rows.get(each.table, each.rows)) for each in source.figures
+            )
+            synced = replace(source, figures=figures, synced_at=datetime.now(UTC))
+            return Batch(entries=(source_entry(synced),))
+
+        self._store.update(note)
+
+
+def _check_types(sources: Sequence[Source], plan: Plan) -> None:
+    """Refuse a type of entities that another source has: its handles would be the same."""
+    own = {table.entity_type: table.table for table in plan.tables}
+    if len(own) < len(plan.tables):
+        types = [table.entity_type for table in plan.tables]
+        twice = next(name for name in types if types.count(name) > 1)
+        raise InvalidInputError(
+            f"two tables of {plan.source!r} have rows of the type {twice!r}, so two rows of "
+            "one key would have one handle",
+            remedy="give each table an entity_type of its own in the plan",
         )
-        synced = replace(source, figures=figures, synced_at=datetime.now(UTC))
-        self._store.kv.put([source_entry(synced)])
+    for other in sources:
+        for table in other.plan.tables:
+            if other.name != plan.source and table.entity_type in own:
+                raise InvalidInputError(
+                    f"the source {other.name!r} has rows of the type {table.entity_type!r} "
+                    f"already, so its handles and those of {own[table.entity_type]!r} would "
+                    "be the same",
+                    remedy="change the entity_type of the table in the plan",
+                )

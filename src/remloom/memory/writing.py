@@ -219,6 +219,28 @@ class Writing:
             self._engine.embed_in_background()
         return receipt
 
+    def forget_found(
+        self,
+        find: Callable[[Reads], Sequence[Record]],
+        *,
+        keep_away: bool,
+        beside: Callable[[Reads], Batch] | None = None,
+    ) -> Receipt:
+        """Forget what is found in the transaction that forgets; see `store.forget.forget_found`."""
+        from ..store.forget import forget_found
+
+        self._engine.load_embedder()
+        receipt = forget_found(
+            self._store,
+            find,
+            build=self._rebuild,
+            remakes=_remakes(),
+            keep_away=keep_away,
+            beside=beside,
+        )
+        self._engine.embed_in_background()
+        return receipt
+
     def sweep(self, limit: int | None) -> Receipt:
         """Forget what has expired; see `Admin.sweep`."""
         from ..store.forget import forget_expired

@@ -39,6 +39,7 @@ __all__ = [
     "add_derived",
     "forget",
     "forget_expired",
+    "forget_found",
     "label_ref",
     "orphans",
     "targets",
@@ -155,7 +156,7 @@ def forget(
     def find(reads: Reads) -> list[Record]:
         return [record for name in names for record in _records(reads, name)]
 
-    return _erase(store, find, build, remakes, keep_away=keep_away)
+    return forget_found(store, find, build=build, remakes=remakes, keep_away=keep_away)
 
 
 def forget_expired(
@@ -163,36 +164,49 @@ def forget_expired(
 ) -> Receipt:
     """Remove up to `limit` records that have expired, those of the earliest time first, as `forget`
     removes what is named."""
-    return _erase(store, lambda reads: reads.records.expired(limit), build, remakes)
+    return forget_found(
+        store, lambda reads: reads.records.expired(limit), build=build, remakes=remakes
+    )
 
 
-def _erase(
+def forget_found(
     store: Store,
     find: Callable[[Reads], Sequence[Record]],
-    build: Build,
-    remakes: Sequence[Remake],
     *,
+    build: Build,
+    remakes: Sequence[Remake] = (),
     keep_away: bool = False,
+    beside: Callable[[Reads], Batch] | None = None,
 ) -> Receipt:
-    """Remove what is found, and what goes with it; afterwards look for its words."""
+    """Remove what is found, expired records too, and what goes with it; afterwards look for its
+    words.
+
+    Args:
+        find: finds it in the transaction that removes it.
+        keep_away: see `forget`.
+        beside: gives entries that are written and deleted with it.
+    """
     plan = _Plan({}, {}, frozenset(), (), (), ())
 
     def work(reads: Reads) -> Batch:
         nonlocal plan
         plan = _plan(reads, find(reads), remakes)
         batch = _batch(reads, plan, build)
-        if not keep_away:
-            return batch
-        kept_away = forgotten_entries(reads.kv, plan.given.values())
-        return replace(batch, entries=(*batch.entries, *kept_away))
+        kept_away = forgotten_entries(reads.kv, plan.given.values()) if keep_away else ()
+        more = beside(reads) if beside else Batch()
+        return replace(
+            batch,
+            entries=(*batch.entries, *kept_away, *more.entries),
+            deleted_entries=(*batch.deleted_entries, *more.deleted_entries),
+        )
 
     deletion = store.erase(work)
     forgotten = ForgottenWords()
     for record in plan.removed.values():
         forgotten.add(record)
     near = [record.id for remade in plan.remade for record in remade.records]
-    beside = {key for edge in plan.edges for key in (edge.src, edge.dst)} - plan.keys
-    words_left = find_remaining_words(store, forgotten, near, sorted(beside))
+    ends = {key for edge in plan.edges for key in (edge.src, edge.dst)} - plan.keys
+    words_left = find_remaining_words(store, forgotten, near, sorted(ends))
     remaining = (*deletion.remaining, *words_left)
     return Receipt(
         records=len(deletion.ids),

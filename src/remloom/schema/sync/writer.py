@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,6 +12,7 @@ from ...kv import Entry
 from ...model import Edge, EdgeKey, Row
 from ...store.batch import Batch, Preconditions
 from ...store.contract import Store
+from ...store.definitions import CHANGES, DEFINITIONS
 from ...store.forgotten_rows import ForgottenRows
 from ...store.validation import build
 from .lease import Lease
@@ -19,11 +20,11 @@ from .report import TableReport
 
 __all__ = ["PageChangedError", "PageItem", "SyncWriter"]
 
-_ATTEMPTS = 20  # at a page, while rows are forgotten
+_ATTEMPTS = 20  # at a page, while rows are forgotten or schemas changed
 
 
 class PageChangedError(RemloomError):
-    """Rows were forgotten while a page was made that may have them: it is to be made again."""
+    """Rows were forgotten, or schemas changed, while a page was made: it is made again."""
 
 
 class PageItem(Struct, frozen=True):
@@ -61,7 +62,7 @@ class SyncWriter:
         return self._lease is None
 
     def repeat(self, work: Callable[[], None]) -> None:
-        """Do what makes and writes a page, again if rows were forgotten meanwhile.
+        """Make and write a page, again if rows were forgotten or schemas changed meanwhile.
 
         Raises:
             ConflictError: they were each time.
@@ -72,21 +73,25 @@ class SyncWriter:
             except PageChangedError:
                 continue
         raise ConflictError(
-            "rows were forgotten again and again while a page was written", remedy="sync again"
+            "rows were forgotten, or schemas changed, again and again while a page was written",
+            remedy="sync again",
         )
 
     def write(self, items: Sequence[PageItem], report: TableReport) -> list[PageItem]:
         """Write a page; what is refused alone is left out and counted. Returns what was written.
 
         Raises:
-            PageChangedError: rows were forgotten meanwhile.
+            PageChangedError: rows were forgotten, or schemas changed, meanwhile.
             LeaseLostError: another sync has taken over.
         """
         refused: list[tuple[str, str]] = []
+        # before the schemas are read: rows are written as they are now, or not at all
+        changes = self._store.kv.get(DEFINITIONS, CHANGES)
+        schemas = {(DEFINITIONS, CHANGES): changes.version if changes else 0}
         batch, taken = self._build(items, refused)
         if taken:
             unlinked = tuple(key for item in taken for key in item.unlinked)
-            self._commit(replace(batch, deleted_edges=unlinked))
+            self._commit(replace(batch, deleted_edges=unlinked), schemas)
         # once the page is written: it may be made more than once
         for handle, reason in refused:
             report.refuse(handle, reason)
@@ -146,19 +151,20 @@ class SyncWriter:
         schemas = self._store.schemas()
         return build(written, tenant=self._tenant, model=self._model, schemas=lambda: schemas)
 
-    def _commit(self, batch: Batch) -> None:
+    def _commit(self, batch: Batch, schemas: Mapping[tuple[str, str], int] | None = None) -> None:
         lease = self._lease
         if lease is None:
             return
         self.counts["written"] += len(batch.records)
-        expected = Preconditions(entries={**lease.expected, **self.forgotten.expected})
+        entries = {**lease.expected, **self.forgotten.expected, **(schemas or {})}
+        expected = Preconditions(entries=entries)
         entry = lease.entry(self.counts)
         try:
             self._store.write(replace(batch, entries=(entry,), expected=expected))
         except ChangedError:
             lease.check()
             self.forgotten.reload()
-            raise PageChangedError("rows were forgotten meanwhile") from None
+            raise PageChangedError("rows were forgotten, or schemas changed, meanwhile") from None
         lease.renewed()
 
 
