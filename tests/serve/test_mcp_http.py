@@ -18,12 +18,13 @@ META = {
 
 def post(client, method, params=None, *, revision="2025-11-25", token=None, **headers):
     params = dict(params or {})
-    sent = {**ACCEPT, "MCP-Protocol-Version": revision, **headers}
+    sent = {**ACCEPT, "MCP-Protocol-Version": revision}
     if revision == MODERN:
         params["_meta"] = dict(META)
         sent["Mcp-Method"] = method
         if "name" in params:
             sent["Mcp-Name"] = params["name"]
+    sent |= headers
     if token is not None:
         params.setdefault("_meta", {})["progressToken"] = token
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
@@ -43,6 +44,63 @@ def test_both_revisions_are_answered(client, revision):
     call = {"name": "lookup", "arguments": {"labels": ["Nobody"]}}
     result = post(client, "tools/call", call, revision=revision).json()["result"]
     assert result["structuredContent"]["missing"] == ["Nobody"]
+
+
+CALLS = {
+    "found": {"name": "lookup", "arguments": {"labels": ["Vera"]}},
+    "not found": {"name": "lookup", "arguments": {"labels": ["Nobody"]}},
+    "an alias, and chatter": {"name": "lookup", "arguments": {"name": "Vera", "reasoning": "x"}},
+    "an unknown argument": {"name": "lookup", "arguments": {"lables": ["Vera"]}},
+    "a wrong value": {"name": "recall", "arguments": {"question": 7, "limit": "many"}},
+    "no arguments": {"name": "show"},
+    "recalled": {"name": "recall", "arguments": {"question": "Where does Véra live?"}},
+    "a dry run": {"name": "forget", "arguments": {"what": ["Vera"]}},
+}
+
+
+@pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25", MODERN])
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_like_one_before_is_answered_as_by_the_sdk(client, name, revision, monkeypatch):
+    from remloom.serve.mcp.http import _Endpoint
+
+    written = {"name": "remember", "arguments": {"text": "Vera lives in Brno.", "about": ["Vera"]}}
+    post(client, "tools/call", written)
+    asked = []
+    answer = _Endpoint._answer
+
+    async def counted(self, *given):
+        asked.append(given)
+        await answer(self, *given)
+
+    monkeypatch.setattr(_Endpoint, "_answer", counted)
+    # one of its own, so that this has not been seen
+    headers = {"revision": revision, "Mcp-Session-Id": f"{name} {revision}"}
+    by_sdk, plain = (post(client, "tools/call", CALLS[name], **headers) for _ in range(2))
+    assert len(asked) == 1
+    assert plain.status_code == by_sdk.status_code
+    assert plain.headers["content-type"] == by_sdk.headers["content-type"]
+    first, second = _without_times(by_sdk.json()), _without_times(plain.json())
+    assert second == first
+
+
+def _without_times(reply):
+    result = reply["result"]
+    structured = result.get("structuredContent", {})
+    for name in ("window", "receipt", "as_of"):
+        structured.pop(name, None)
+    return reply
+
+
+def test_what_stands_around_a_call_is_looked_at_anew_when_it_changes(client):
+    call = {"name": "lookup", "arguments": {"labels": ["Vera"]}}
+    for _ in range(2):
+        assert "result" in post(client, "tools/call", call, revision=MODERN).json()
+    other = post(client, "tools/call", call, revision=MODERN, **{"Mcp-Name": "recall"})
+    assert other.status_code == 400
+    assert post(client, "tools/call", call, Accept="text/html").status_code == 406
+    unknown = {"name": "no_such_tool", "arguments": {}}
+    for _ in range(2):
+        assert "error" in post(client, "tools/call", unknown).json()
 
 
 def test_tools_are_those_of_the_key_of_each_request(client):

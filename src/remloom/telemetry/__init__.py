@@ -6,6 +6,6 @@ Nothing is told of what is remembered or asked. Needs the package `opentelemetry
 """
 
 from .instrument import instrument, uninstrument
-from .span import memory_span
+from .span import is_traced, memory_span
 
-__all__ = ["instrument", "memory_span", "uninstrument"]
+__all__ = ["instrument", "is_traced", "memory_span", "uninstrument"]

@@ -13,7 +13,7 @@ from .._version import __version__
 from ..model import Answer, ReadReport, Recall, Receipt
 from .names import ERROR_TYPE, OPERATION_NAME, RECORD_COUNT, RECORD_ID, SPANS, STORE_ID, WORKFLOW
 
-__all__ = ["MemorySpan", "memory_span"]
+__all__ = ["MemorySpan", "is_traced", "memory_span"]
 
 
 class MemorySpan:
@@ -32,6 +32,11 @@ class MemorySpan:
             self._span.set_attribute(RECORD_COUNT, count)
 
 
+def is_traced() -> bool:
+    """Whether a program has set up who is told of spans."""
+    return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
+
+
 @contextmanager
 def memory_span(method: str, tenant: str) -> Iterator[MemorySpan | None]:
     """Make a span of a call; None for what the conventions have no name for, and where no program
@@ -42,7 +47,7 @@ def memory_span(method: str, tenant: str) -> Iterator[MemorySpan | None]:
         tenant: the memory's name, which is the store's id.
     """
     operation = SPANS.get(method)
-    if operation is None or isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+    if operation is None or not is_traced():
         yield None
         return
     attributes = {OPERATION_NAME: operation, STORE_ID: tenant}

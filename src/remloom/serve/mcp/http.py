@@ -8,13 +8,15 @@ from typing import Any
 from mcp.server.context import ServerRequestContext
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Message, Receive, Scope, Send
 
 from ...errors import AuthenticationError
-from ...operations import Toolset
+from ...operations import Toolset, choose_tools
 from ..caller import Caller
 from ..service import Service
+from .plain_calls import PlainCalls, TakenCall
 from .server import make_server
 
 __all__ = ["mount"]
@@ -35,9 +37,27 @@ class _Endpoint:
 
     def __init__(self, service: Service, toolset: Toolset) -> None:
         self._server = make_server(service, _caller_of, toolset)
+        tools = choose_tools(toolset, has_model=bool(service.settings.llm_model))
+        self._plain = PlainCalls(service, self._server, tools)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun, receive = await _begun(receive)
+        call = self._plain.read(scope, begun)
+        caller = scope.get("state", {}).get("caller")
+        if call is None or not isinstance(caller, Caller):
+            await self._answer(begun, scope, receive, send)
+        elif self._plain.is_known(call):
+            scope["state"]["operation"] = call.operation.name
+            body = await self._plain.answer(caller, call)
+            await Response(body, media_type="application/json")(scope, receive, send)
+        else:
+            taken = TakenCall(send)
+            await self._answer(begun, scope, receive, taken.send)
+            if taken.is_taken:
+                self._plain.know(call)
+
+    async def _answer(self, begun: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have the SDK answer."""
         # one for each request: it then needs no lifespan of the application around it
         manager = StreamableHTTPSessionManager(
             self._server,

@@ -32,7 +32,7 @@ from ..service import Service
 from .progress import asks_for_progress, tell_progress
 from .prompts import PROMPTS, get_prompt
 from .resources import RESOURCES, TEMPLATES, read_resource
-from .tools import call_tool, tools_of
+from .tools import as_result, call_tool, tools_of
 
 __all__ = ["INSTRUCTIONS", "CallerOf", "make_server"]
 
@@ -83,8 +83,8 @@ def make_server(service: Service, caller_of: CallerOf, toolset: Toolset = "defau
         _name(context, operation.name)
         work = partial(call_tool, service, caller_of(context), operation, params.arguments or {})
         if operation.is_long and asks_for_progress(context):
-            return await tell_progress(context, work)
-        return await work()
+            return as_result(await tell_progress(context, work))
+        return as_result(await work())
 
     async def list_resources(
         context: _Context, params: PaginatedRequestParams | None

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
+from msgspec import UNSET, Struct, UnsetType, field
 
 from ...errors import RemloomError
 from ...operations import TOOLS, Operation, Progress
@@ -18,7 +19,7 @@ from ..service import Service
 from .lenient import take
 from .schemas import WRAPPED, input_schema, is_wrapped, output_schema
 
-__all__ = ["META", "call_tool", "error_text", "tools_of"]
+__all__ = ["META", "ToolOutcome", "as_result", "call_tool", "error_text", "tools_of"]
 
 META = "dev.remloom/"  # before the names of what we put into `_meta`
 _LONGEST = 160  # characters of the description of an operation, where a tool has more
@@ -62,13 +63,41 @@ def _annotations(operation: Operation) -> ToolAnnotations:
     )
 
 
+class Text(Struct, frozen=True, tag="text", tag_field="type"):
+    """A text, as MCP sends it."""
+
+    text: str
+
+
+class ToolOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What came of the call of a tool, as MCP sends it."""
+
+    content: list[Text]
+    is_error: bool = field(name="isError")
+    structured: Any = field(default=UNSET, name="structuredContent")
+    meta: dict[str, Any] | UnsetType = field(default=UNSET, name="_meta")
+    # not before revision 2026-07-28
+    kind: str | UnsetType = field(default=UNSET, name="resultType")
+
+
+def as_result(outcome: ToolOutcome) -> CallToolResult:
+    """Give what came of a call as the SDK takes it."""
+    structured = None if outcome.structured is UNSET else outcome.structured
+    return CallToolResult(
+        content=[TextContent(type="text", text=part.text) for part in outcome.content],
+        structured_content=msgspec.to_builtins(structured, str_keys=True),
+        is_error=outcome.is_error,
+        _meta=None if outcome.meta is UNSET else outcome.meta,
+    )
+
+
 async def call_tool(
     service: Service,
     caller: Caller,
     operation: Operation,
     arguments: Mapping[str, Any],
     progress: Progress | None = None,
-) -> CallToolResult:
+) -> ToolOutcome:
     """Call a tool; what goes wrong is told as the text of an error, which a model can mend.
 
     Args:
@@ -85,12 +114,13 @@ async def call_tool(
         # the traceback is for the log; it may have paths of the server in it
         _log.exception("the tool %s failed", operation.name)
         return _failed(f"{operation.name} failed: {type(error).__name__}", {})
-    built = msgspec.to_builtins(value, str_keys=True)
     text = operation.text(value) if operation.text else msgspec.json.encode(value).decode()
-    return CallToolResult(
-        content=[TextContent(type="text", text=text or "Done.")],
-        structured_content={WRAPPED: built} if is_wrapped(operation) else built or {},
-        _meta={f"{META}left_out": left_out} if left_out else None,
+    nothing: dict[str, Any] = {}
+    return ToolOutcome(
+        content=[Text(text or "Done.")],
+        is_error=False,
+        structured={WRAPPED: value} if is_wrapped(operation) else value or nothing,
+        meta={f"{META}left_out": left_out} if left_out else UNSET,
     )
 
 
@@ -100,9 +130,7 @@ def error_text(error: RemloomError) -> str:
     return hide_paths(error, str(error))
 
 
-def _failed(text: str, fields: dict[str, Any]) -> CallToolResult:
-    return CallToolResult(
-        content=[TextContent(type="text", text=text)],
-        is_error=True,
-        _meta={f"{META}error": fields} if fields else None,
+def _failed(text: str, fields: dict[str, Any]) -> ToolOutcome:
+    return ToolOutcome(
+        content=[Text(text)], is_error=True, meta={f"{META}error": fields} if fields else UNSET
     )
