@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..embed.model_card import ModelCard
 from ..model import Resource, Row
+from ..store.batch import Vector
 from ..store.contract import Store
 from ..text.analysis import IS_CJK, term_set
 from .candidates import Candidate, Candidates
@@ -111,12 +112,17 @@ def attribution(store: Store, candidates: Candidates, question: Question) -> flo
     person = next(iter(people))
     vector = np.asarray(question.vector, np.float32)
     fit = _fit(candidates)
+    judged = sorted(fit, key=lambda id: -fit[id])[:_JUDGED]
+    turns = [
+        record
+        for record in (candidates[id].record for id in judged)
+        if isinstance(record, Resource) and speaker_key(record)
+    ]
+    windows = store.vectors.of([turn.id for turn in turns])
     sentences = _Sentences()
-    for id in sorted(fit, key=lambda id: -fit[id])[:_JUDGED]:
-        record = candidates[id].record
-        speaker = speaker_key(record)
-        if speaker and isinstance(record, Resource):
-            sentences.add(store, record, vector, speaks=speaker in person, fit=fit[id])
+    for turn in turns:
+        speaks = speaker_key(turn) in person
+        sentences.add(turn, windows.get(turn.id, []), vector, speaks=speaks, fit=fit[turn.id])
     return sentences.lead_of_others()
 
 
@@ -140,8 +146,8 @@ class _Sentences:
 
     def add(
         self,
-        store: Store,
         turn: Resource,
+        windows: Sequence[Vector],
         vector: NDArray[np.float32],
         *,
         speaks: bool,
@@ -150,7 +156,6 @@ class _Sentences:
         """Add the sentences of a turn, which the person named spoke or did not."""
         import numpy as np
 
-        windows = store.vectors.get(turn.id)
         # The first window is the whole turn, where there are several.
         for number, window in enumerate(windows[1:] or windows):
             text = turn.content[window.start : window.end]

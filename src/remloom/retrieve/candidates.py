@@ -35,7 +35,7 @@ class Ranking(NamedTuple):
     top: float | None = None
 
 
-@dataclass
+@dataclass(slots=True)
 class Candidate:
     """A record that may answer."""
 

@@ -78,8 +78,8 @@ class TermIndex(SegmentedIndex[PostingsSegment, bytes]):
         Args:
             allow: the only ids that may be returned, sorted.
         """
-        terms = np.unique(np.frombuffer(self._hasher.hash_terms(text), "<u8")).tolist()
-        if not terms or limit <= 0:
+        terms = np.unique(np.frombuffer(self._hasher.hash_terms(text), "<u8"))
+        if not len(terms) or limit <= 0:
             return []
         state = self._state
         tail = self._count_in_tail(state, terms)
@@ -89,7 +89,7 @@ class TermIndex(SegmentedIndex[PostingsSegment, bytes]):
         total_length = float(tail.lengths.sum(dtype=np.float64))
         total_length += sum(segment.live_length for segment in state.segments)
         average = total_length / documents
-        ranges = [[segment.find(term) for term in terms] for segment in state.segments]
+        ranges = [segment.find(terms) for segment in state.segments]
         weights = []
         for number, tail_counts in enumerate(tail.counts):
             df = int(np.count_nonzero(tail_counts))
@@ -112,7 +112,7 @@ class TermIndex(SegmentedIndex[PostingsSegment, bytes]):
         return _top(np.concatenate(ids), np.concatenate(scores), limit)
 
     def _count_in_tail(
-        self, state: State[PostingsSegment, bytes], terms: Sequence[int]
+        self, state: State[PostingsSegment, bytes], terms: Hashes
     ) -> _TailCounts:
         """Count each term in each live row of the tail."""
         count = len(state.ids)
@@ -127,7 +127,7 @@ class TermIndex(SegmentedIndex[PostingsSegment, bytes]):
             lengths = flat.lengths.view()[:count]
         ids = np.array(state.ids[:count], np.int64)
         counts = [
-            np.bincount(all_rows[all_terms == np.uint64(term)], minlength=count)[:count]
+            np.bincount(all_rows[all_terms == term], minlength=count)[:count]
             for term in terms
         ]
         if self._dead:

@@ -112,6 +112,8 @@ class PostingsSegment(Segment):
         self.peaks: Floats = arrays["peaks"]
         self.average = float(arrays["average"][0])
         self._total_length = float(self.lengths.sum(dtype=np.float64))
+        # that of a search, and the average length with which it was computed
+        self._known_saturation: tuple[float, Floats] | None = None
 
     @classmethod
     def seal(cls, ids: Ids, lengths: Floats, occurrences: Hashes) -> PostingsSegment:
@@ -210,12 +212,16 @@ class PostingsSegment(Segment):
             yield np.repeat(keys[selected], self.counts[block][selected])
             low = high
 
-    def find(self, term: int) -> PostingRange:
-        """Find the postings of a term."""
-        at = int(np.searchsorted(self.terms, np.uint64(term)))
-        if at == len(self.terms) or self.terms[at] != term:
-            return PostingRange(0, 0, 0.0)
-        return PostingRange(int(self.starts[at]), int(self.starts[at + 1]), float(self.peaks[at]))
+    def find(self, terms: Hashes) -> list[PostingRange]:
+        """Find the postings of each of these terms."""
+        if not len(self.terms):
+            return [PostingRange(0, 0, 0.0)] * len(terms)
+        at = np.minimum(np.searchsorted(self.terms, terms), len(self.terms) - 1)
+        found = self.terms[at] == terms
+        starts = np.where(found, self.starts[at], 0)
+        ends = np.where(found, self.starts[at + 1], 0)
+        peaks = np.where(found, self.peaks[at], 0)
+        return list(map(PostingRange, starts.tolist(), ends.tolist(), peaks.tolist()))
 
     def best(
         self,
@@ -228,7 +234,7 @@ class PostingsSegment(Segment):
     ) -> tuple[Ids, Floats]:
         """Score at least the k best rows that reach `floor`; returns their ids and BM25."""
         terms = self._postings(ranges, weights, average)
-        saturation = length_saturation(self.lengths, average)
+        saturation = self._saturation(average)
         scores = np.zeros(len(self.ids), np.float32)
         if allow is not None:
             allowed = positions(self.ids, allow)
@@ -249,6 +255,14 @@ class PostingsSegment(Segment):
             floor = max(floor, floor_of_best(scores[term.rows], k))
         rows = np.flatnonzero(scores >= floor if floor > 0 else scores > 0)
         return self.ids[rows], scores[rows]
+
+    def _saturation(self, average: float) -> Floats:
+        """Compute the saturation of all rows, or take that of the search before: the average length
+        changes with the texts alone."""
+        known = self._known_saturation
+        if known is None or known[0] != average:
+            known = self._known_saturation = average, length_saturation(self.lengths, average)
+        return known[1]
 
     def _postings(
         self, ranges: Sequence[PostingRange], weights: Sequence[float], average: float

@@ -241,14 +241,15 @@ class SqliteSearch:
         condition = f"WHERE {filter.condition}" if filter.condition else ""
         sql = SQL.fill(f"records_of_{filter.numbering.name}", filter=condition)
         numbers = str([number for number, _ in hits])
+        has_windows = filter.numbering.has_windows
         best: dict[int, tuple[Record, float, str]] = {}
         found = cursor.execute(sql, (numbers, *filter.values))
         for position, first, last, record_no, *row in found:
             if record_no not in best:
                 record = decode(*row)
-                if has_expired(record):
+                if record.expires_at is not None and has_expired(record):
                     continue
-                window = f"{first}:{last}" if filter.numbering.has_windows else ""
+                window = f"{first}:{last}" if has_windows else ""
                 best[record_no] = record, hits[position][1], window
                 if len(best) == limit:
                     break
