@@ -76,6 +76,7 @@ class Remembered:
         self.vectors = _Component(store.vectors)
         self.kv = _Component(store.kv)
         self.snapshot = store.snapshot
+        self.schemas = store.schemas
 
 
 class _Component:

@@ -12,7 +12,7 @@ from bench.quality import heldout, locomo, speed, tables, xquad
 def test_the_speed_of_recall_is_measured(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["speed", "300", "4"])
+    monkeypatch.setattr("sys.argv", ["speed", "60", "--questions", "4"])
     assert speed.main() == 0
     assert capsys.readouterr().out.count("\n") == len(speed.WAYS)
 
