@@ -111,9 +111,7 @@ class TermIndex(SegmentedIndex[PostingsSegment, bytes]):
             scores.append(best[1])
         return _top(np.concatenate(ids), np.concatenate(scores), limit)
 
-    def _count_in_tail(
-        self, state: State[PostingsSegment, bytes], terms: Hashes
-    ) -> _TailCounts:
+    def _count_in_tail(self, state: State[PostingsSegment, bytes], terms: Hashes) -> _TailCounts:
         """Count each term in each live row of the tail."""
         count = len(state.ids)
         if not count:
@@ -127,8 +125,7 @@ class TermIndex(SegmentedIndex[PostingsSegment, bytes]):
             lengths = flat.lengths.view()[:count]
         ids = np.array(state.ids[:count], np.int64)
         counts = [
-            np.bincount(all_rows[all_terms == term], minlength=count)[:count]
-            for term in terms
+            np.bincount(all_rows[all_terms == term], minlength=count)[:count] for term in terms
         ]
         if self._dead:
             live = np.array([id not in self._dead for id in ids.tolist()], bool)
