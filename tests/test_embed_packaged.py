@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from remloom.embed.bge import BgeSmall
-from remloom.embed.token_vectors import TokenEncoder, max_similarity
+from remloom.embed.colbert import ColbertSmall
+from remloom.query.late_interaction import max_similarities
 
 pytestmark = pytest.mark.model
 
@@ -23,8 +24,8 @@ def bge() -> BgeSmall:
 
 
 @pytest.fixture(scope="module")
-def encoder() -> TokenEncoder:
-    return TokenEncoder()
+def encoder() -> ColbertSmall:
+    return ColbertSmall()
 
 
 def test_vectors_are_unit_rows_whatever_texts_are_beside_them(bge: BgeSmall) -> None:
@@ -49,20 +50,33 @@ def test_windows_fit_the_model(bge: BgeSmall) -> None:
     assert len(spans) > 1
 
 
-def test_tokens_find_what_answers(encoder: TokenEncoder) -> None:
+def test_tokens_find_what_answers(encoder: ColbertSmall) -> None:
     question = encoder.encode_query("Which database do they use?")
-    fits = [max_similarity(question, tokens) for tokens in encoder.encode_documents(TEXTS)]
-    assert fits.index(max(fits)) == 2
-    assert all(-1 <= fit <= 1.01 for fit in fits)
+    made = [tokens.tobytes() for tokens in encoder.encode_documents(TEXTS)]
+    fits = max_similarities(question, dict(zip("abc", made, strict=True)))
+    assert max(fits, key=fits.__getitem__) == "c"
+    assert all(-1 <= fit <= 1.01 for fit in fits.values())
 
 
-def test_token_vectors_are_bytes_without_punctuation(encoder: TokenEncoder) -> None:
+def test_token_vectors_are_bytes_without_punctuation(encoder: ColbertSmall) -> None:
     plain, marked = encoder.encode_documents(["cats sleep", "cats, sleep!"])
     assert plain.dtype == np.int8
     assert plain.shape == marked.shape == (4, encoder.dims)  # with those of start and end
     assert encoder.encode_documents([]) == []
 
 
-def test_a_text_of_any_length_has_vectors(encoder: TokenEncoder) -> None:
-    lengths = [len(tokens) for tokens in encoder.encode_documents(["", "x", "word " * 5_000])]
-    assert lengths == [2, 3, encoder.max_tokens]
+def test_a_text_of_any_length_has_vectors(encoder: ColbertSmall) -> None:
+    texts = ["", " ", "!?", "x", "𓀀𓂀", "word " * 5_000]
+    lengths = [len(tokens) for tokens in encoder.encode_documents(texts)]
+    assert lengths[:4] == [0, 0, 0, 3]
+    # every window begins and ends with a token of the model's own
+    assert lengths[-1] == 5_000 + 2 * 10
+
+
+def test_a_long_text_is_found_by_what_it_says_at_its_end(encoder: ColbertSmall) -> None:
+    long = "The weather was grey and nothing else happened. " * 200 + "Ines pays for the flooring."
+    made = [tokens.tobytes() for tokens in encoder.encode_documents([TEXTS[0], long])]
+    fits = max_similarities(
+        encoder.encode_query("Who pays for the flooring?"), {"a": made[0], "b": made[1]}
+    )
+    assert fits["b"] > fits["a"]

@@ -40,7 +40,7 @@ from .reader.reader import Reader
 if TYPE_CHECKING:
     import os
 
-    from .embed.contract import Embedder
+    from .embed.contract import Embedder, TokenEncoder
     from .llm import LLM
     from .reader.documents import DocumentStats
     from .settings import Settings
@@ -305,6 +305,11 @@ class AsyncAdmin(_AsyncNoun[Admin]):
     def embedder(self) -> Embedder | None:
         """The embedder; None when there is none. Loading it may take a second."""
         return self._noun().embedder
+
+    @property
+    def token_encoder(self) -> TokenEncoder | None:
+        """The token encoder; None when there is none."""
+        return self._noun().token_encoder
 
     @property
     def llm(self) -> LLM | None:

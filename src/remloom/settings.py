@@ -52,9 +52,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     # master key: 256 bits in hex or base64, a passphrase, or `file:`, `keyring:`; empty: no
     # encryption
     key: str = ""
-    embedder: str = "minilm"  # minilm | openai:<model> | fastembed:<model> | none
+    embedder: str = "minilm"  # minilm | bge | openai:<model> | fastembed:<model> | none
     embedder_base_url: str = ""  # empty: llm_base_url
     embedder_api_key: str = ""  # empty: llm_api_key
+    # of late interaction: colbert | none; empty: colbert beside an embedder that has a name
+    token_encoder: str = ""
     reranker: str = "none"  # of recall: none | local | onnx:<folder> | fastembed:<model> | llm
     names: str = "rules"  # how names are found in what is read: rules, or spacy (extra `ner`)
     model_dir: str = ""  # folder with the bundled embedder's files, when not from its package

@@ -9,7 +9,7 @@ import pytest
 
 from remloom import Memory
 from remloom.testing.dialect import Case, check, load, prepare
-from remloom.testing.embedder import WordEmbedder
+from remloom.testing.embedder import WordEmbedder, WordTokenEncoder
 
 FILES = load()
 CASES = [(file, case) for file, content in FILES.items() for case in content.cases]
@@ -30,7 +30,12 @@ def memory_of(
                 if request.param == "sqlite"
                 else request.getfixturevalue("postgres")
             )
-            opened[file] = Memory.open(home, tenant=f"t{uuid4().hex}", embedder=WordEmbedder())
+            opened[file] = Memory.open(
+                home,
+                tenant=f"t{uuid4().hex}",
+                embedder=WordEmbedder(),
+                token_encoder=WordTokenEncoder(),
+            )
             prepare(opened[file], FILES[file].given)
         return opened[file]
 

@@ -5,15 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import UnknownNameError
-from .contract import Embedder
+from .contract import Embedder, TokenEncoder
 from .function import FunctionEmbedder
 
 if TYPE_CHECKING:
     from ..settings import Settings
 
-__all__ = ["Embedder", "FunctionEmbedder", "check_name", "load"]
+__all__ = [
+    "Embedder",
+    "FunctionEmbedder",
+    "TokenEncoder",
+    "check_name",
+    "check_token_encoder_name",
+    "load",
+]
 
 _KNOWN = ("minilm", "bge", "openai:<model>", "fastembed:<model>", "none")
+_TOKEN_ENCODERS = ("colbert", "none")
 
 
 def check_name(name: str) -> None:
@@ -25,6 +33,16 @@ def check_name(name: str) -> None:
     provider, _, model = name.partition(":")
     if provider not in (("openai", "fastembed") if model else ("minilm", "bge", "none")):
         raise UnknownNameError("embedder", name, _KNOWN)
+
+
+def check_token_encoder_name(name: str) -> None:
+    """Refuse a name that `load_token_encoder` does not know, without importing anything.
+
+    Raises:
+        UnknownNameError: no token encoder has this name.
+    """
+    if name not in _TOKEN_ENCODERS:
+        raise UnknownNameError("token encoder", name, _TOKEN_ENCODERS)
 
 
 def load(name: str, settings: Settings) -> Embedder | None:

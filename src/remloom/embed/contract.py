@@ -1,4 +1,4 @@
-"""The contract of embedders, for those who write one and those who use one."""
+"""The contracts of embedders and token encoders, for those who write one and those who use one."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats: TypeAlias = NDArray[np.float32]
+    Bytes: TypeAlias = NDArray[np.int8]
 
-__all__ = ["Embedder"]
+__all__ = ["Embedder", "TokenEncoder"]
 
 
 class Embedder(Protocol):
@@ -59,4 +60,38 @@ class Embedder(Protocol):
         They follow each other without gap or overlap, cover the whole text, and end where sentences
         end if sentences fit. A text that fits is one window; an empty text has none.
         """
+        ...
+
+
+class TokenEncoder(Protocol):
+    """Turns texts into a vector for each of their tokens. Any object of this shape can be given to
+    `Memory.open(token_encoder=…)`.
+
+    A text fits a question as the mean, over the tokens of the question, of the nearest token in it
+    (MaxSim; Khattab and Zaharia 2020, ColBERT). As with an embedder, making one is cheap, any
+    method may be called from any thread, and every one raises `EmbedderError` when the model cannot
+    be loaded or does not answer as it should.
+
+    It may also have `languages`, those that it knows, as ISO 639-1; none, or without it: all. Of a
+    question in another language it is not asked.
+    """
+
+    @property
+    def name(self) -> str:
+        """The identity of the vectors, dimensions included."""
+        ...
+
+    @property
+    def dims(self) -> int:
+        """Length of each vector."""
+        ...
+
+    def encode_documents(self, texts: Sequence[str]) -> list[Bytes]:
+        """One array for each text, in their order: int8, shape (tokens, dims), 127 for 1. A text
+        without tokens has shape (0, dims)."""
+        ...
+
+    def encode_query(self, text: str) -> Floats:
+        """The vectors of a question: float32, shape (tokens, dims), each of unit length. May be
+        read-only."""
         ...

@@ -4,17 +4,43 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from .contract import Embedder
+from .contract import Embedder, TokenEncoder
 from .known_models import model_card_of
 from .model_card import ModelCard
 
 if TYPE_CHECKING:
-    from .contract import Floats
+    from .contract import Bytes, Floats
 
-__all__ = ["CachedQueries"]
+__all__ = ["CachedQueries", "CachedTokenQueries"]
+
+
+class _Recent:
+    """What was made of the last `size` different texts, by any thread."""
+
+    def __init__(self, make: Callable[[str], Floats], size: int) -> None:
+        self._make = make
+        self._size = size
+        self._made: OrderedDict[str, Floats] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, text: str) -> Floats:
+        """What was made of a text, made now if it is not among them."""
+        with self._lock:
+            if text in self._made:
+                self._made.move_to_end(text)
+                return self._made[text]
+        # outside the lock: another thread may ask for another text meanwhile
+        made = self._make(text)
+        # It is handed out again, so nobody may change it.
+        made.setflags(write=False)
+        with self._lock:
+            self._made[text] = made
+            if len(self._made) > self._size:
+                self._made.popitem(last=False)
+        return made
 
 
 class CachedQueries:
@@ -22,9 +48,7 @@ class CachedQueries:
 
     def __init__(self, embedder: Embedder, size: int = 512) -> None:
         self._embedder = embedder
-        self._size = size
-        self._vectors: OrderedDict[str, Floats] = OrderedDict()
-        self._lock = threading.Lock()
+        self._recent = _Recent(embedder.embed_query, size)
 
     @property
     def name(self) -> str:
@@ -46,19 +70,33 @@ class CachedQueries:
         return self._embedder.embed_documents(texts)
 
     def embed_query(self, text: str) -> Floats:
-        with self._lock:
-            if text in self._vectors:
-                self._vectors.move_to_end(text)
-                return self._vectors[text]
-        # outside the lock: another thread may ask for another text meanwhile
-        vector = self._embedder.embed_query(text)
-        # It is handed out again, so nobody may change it.
-        vector.setflags(write=False)
-        with self._lock:
-            self._vectors[text] = vector
-            if len(self._vectors) > self._size:
-                self._vectors.popitem(last=False)
-        return vector
+        return self._recent.of(text)
 
     def windows(self, text: str) -> list[tuple[int, int]]:
         return self._embedder.windows(text)
+
+
+class CachedTokenQueries:
+    """A token encoder that keeps the vectors of its last `size` different questions."""
+
+    def __init__(self, encoder: TokenEncoder, size: int = 512) -> None:
+        self._encoder = encoder
+        self._recent = _Recent(encoder.encode_query, size)
+
+    @property
+    def name(self) -> str:
+        return self._encoder.name
+
+    @property
+    def dims(self) -> int:
+        return self._encoder.dims
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        return tuple(getattr(self._encoder, "languages", ()))
+
+    def encode_documents(self, texts: Sequence[str]) -> list[Bytes]:
+        return self._encoder.encode_documents(texts)
+
+    def encode_query(self, text: str) -> Floats:
+        return self._recent.of(text)

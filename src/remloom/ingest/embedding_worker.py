@@ -20,6 +20,8 @@ from ..store.batch import Vector, VectorBatch
 from ..store.contract import Store
 from ..store.results import Pending
 from ..text.sentences import count_words, sentence_ends
+from .parking import store_or_park
+from .token_worker import TokenQueue
 
 __all__ = ["EmbeddingQueue"]
 
@@ -35,44 +37,95 @@ class EmbeddingQueue:
 
     Args:
         store: where the queue is.
-        embedder: makes the vectors; its first use may load a model.
+        embedder: makes the vectors; its first use may load a model. None: only token vectors are
+            made.
+        tokens: makes the token vectors of what is embedded, after its vectors; None: nobody does.
     """
 
-    def __init__(self, store: Store, embedder: Embedder) -> None:
+    def __init__(
+        self, store: Store, embedder: Embedder | None, tokens: TokenQueue | None = None
+    ) -> None:
         self._store = store
-        self._embedder = embedder
+        self._given_embedder = embedder
+        self._tokens = tokens
         self._running = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self.error: RemloomError | None = None  # why the last background run stopped
 
-    def run(self, limit: int | None = None, progress: Progress | None = None) -> int:
-        """Embed up to `limit` queued texts, or all; returns how many. `progress(done, total)` after
-        each batch.
+    @property
+    def _embedder(self) -> Embedder:
+        if self._given_embedder is None:
+            raise EmbedderError(
+                "this memory was opened without an embedder",
+                remedy="set REMLOOM_EMBEDDER=minilm, or open it with one",
+            )
+        return self._given_embedder
+
+    def run(self, progress: Progress | None = None) -> int:
+        """Embed all queued texts, then make their token vectors; returns how many texts.
+        `progress(done, total)` after each batch, of either.
 
         Raises:
-            EmbedderError: the embedder does not work. What is queued stays queued.
+            EmbedderError: the embedder, or the token encoder, does not work. What is queued stays
+                queued.
         """
-        done = 0
+        ids = self._run_vectors(None, progress)
+        if self._tokens is not None:
+            self._tokens.encode(ids, progress)
+        return len(ids)
+
+    def run_all(self, progress: Progress | None = None) -> int:
+        """Embed all queued texts, and make all token vectors that are lacking; returns how many
+        texts were embedded, or without an embedder how many have token vectors now.
+
+        Raises:
+            EmbedderError: as `run`.
+        """
+        done = len(self._run_vectors(None, progress))
+        encoded = self._tokens.run(progress) if self._tokens is not None else 0
+        return encoded if self._given_embedder is None else done
+
+    def unpark(self) -> None:
+        """Queue what was parked again."""
+        self._store.vectors.unpark()
+        if self._tokens is not None:
+            self._tokens.unpark()
+
+    def run_first(self, limit: int) -> None:
+        """Embed the first `limit` queued texts. Their token vectors are left to others.
+
+        Raises:
+            EmbedderError: the embedder does not work.
+        """
+        self._run_vectors(limit, None)
+
+    def _run_vectors(self, limit: int | None, progress: Progress | None) -> list[str]:
+        """Embed queued texts; returns their ids."""
+        if self._given_embedder is None:
+            return []
+        done: list[str] = []
         total = limit or self._store.vectors.queue_lengths()[0] if progress else 0
         with self._running:
-            while not self._stop.is_set() and (limit is None or done < limit):
-                batch = self._store.vectors.pending(min(_BATCH, limit - done) if limit else _BATCH)
+            while not self._stop.is_set() and (limit is None or len(done) < limit):
+                size = min(_BATCH, limit - len(done)) if limit else _BATCH
+                batch = self._store.vectors.pending(size)
                 if not batch:
                     break
                 self._embed(batch)
-                done += len(batch)
+                done += [item.id for item in batch]
                 if progress:
-                    progress(done, max(total, done))
+                    progress(len(done), max(total, len(done)))
         return done
 
     def embed(self, ids: Sequence[str]) -> None:
-        """Embed what waits of these records, now, beside whatever else is being embedded.
+        """Embed what waits of these records, and make their token vectors, now, beside whatever
+        else is being embedded.
 
         Raises:
             EmbedderError, VectorError: some of it could not be embedded. It stays queued.
         """
-        for first in range(0, len(ids), _BATCH):
+        for first in range(0, len(ids) if self._given_embedder is not None else 0, _BATCH):
             some = ids[first : first + _BATCH]
             batch = self._store.vectors.pending(_BATCH, ids=some)
             if not batch:
@@ -84,6 +137,8 @@ class EmbeddingQueue:
                     f"{len(failed)} of {len(batch)} texts could not be embedded: {failed[0].error}",
                     remedy="they are written, and found by words; embed_pending() tries again",
                 )
+        if self._tokens is not None:
+            self._tokens.encode(ids)
 
     def windows(self, texts: Sequence[str]) -> list[tuple[Vector, ...]]:
         """The windows of texts that are not queued, for who writes them together with their
@@ -108,11 +163,14 @@ class EmbeddingQueue:
     def close(self) -> None:
         """Finish the batch at hand and stop. What is still queued waits for the next opening."""
         self._stop.set()
+        if self._tokens is not None:
+            self._tokens.close()
         if self._thread is not None:
             self._thread.join()
 
     def move(self, progress: Progress | None = None) -> int:
-        """Embed every text with this embedder, then let its vectors serve instead of others."""
+        """Embed every text with this embedder, then let its vectors serve instead of others, and
+        make the token vectors that are lacking."""
         done = seen = 0
         total = sum(self._store.admin.stats().records.values()) if progress else 0
         with self._running:
@@ -123,36 +181,25 @@ class EmbeddingQueue:
                 if progress:
                     progress(done, max(total, done))
             self._store.vectors.adopt(self._embedder.name)
+        if self._tokens is not None:
+            self._tokens.run(progress)
         return done
 
     def _work(self) -> None:
         try:
             self.run()
+            # those of texts from before; new texts get their vectors first
+            while self._tokens is not None and self._tokens.run_batch():
+                self.run()
+            if self._tokens is not None:
+                self._tokens.drop_others()
             self.error = None
         except RemloomError as error:
             self.error = error
 
     def _embed(self, batch: Sequence[Pending]) -> None:
-        """Store the vectors of a batch; where that fails, of each text by itself."""
-        try:
-            self._store_vectors(batch)
-            return
-        except (EmbedderError, VectorError) as error:
-            if len(batch) == 1 and not batch[0].attempts:
-                self._store.vectors.park(batch[0].id, str(error))
-                raise
-            batch_error = error
-        failures: dict[str, RemloomError] = {}
-        for item in batch:
-            try:
-                self._store_vectors([item])
-            except (EmbedderError, VectorError) as error:
-                failures[item.id] = error
-        # all of several texts: the embedder is broken, not the texts
-        if len(failures) == len(batch) > 1:
-            raise batch_error
-        for id, reason in failures.items():
-            self._store.vectors.park(id, str(reason))
+        """Store the vectors of a batch; a text that fails alone is parked."""
+        store_or_park(batch, self._store_vectors, self._store.vectors.park)
 
     def _store_vectors(self, batch: Sequence[Pending], *, current: bool = True) -> int:
         """Embed a batch and store its vectors; returns how many texts have some.

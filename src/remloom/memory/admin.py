@@ -23,7 +23,7 @@ from .stats import MemoryStats
 from .writing import Writing
 
 if TYPE_CHECKING:
-    from ..embed.contract import Embedder
+    from ..embed.contract import Embedder, TokenEncoder
     from ..llm import LLM, UsageReport
     from ..settings import Settings
     from ..store.contract import Store
@@ -60,6 +60,12 @@ class Admin:
         return self._engine.embedder
 
     @property
+    def token_encoder(self) -> TokenEncoder | None:
+        """The token encoder of late interaction, loaded if it was not yet; None when there is
+        none."""
+        return self._engine.token_encoder
+
+    @property
     def llm(self) -> LLM | None:
         """The language model, opened if it was not yet; None when none is set. Its calls block.
 
@@ -86,6 +92,7 @@ class Admin:
         return MemoryStats(
             **counted,
             tenant=self.tenant,
+            token_encoder=self._engine.token_encoder_name,
             embedding_error=self._engine.embedding_error,
         )
 

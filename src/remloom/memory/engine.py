@@ -17,9 +17,10 @@ from ..errors import EmbedderError, EmbedderMismatchError, ModelNotConfiguredErr
 from .closing import OpenResources, hand_over, register, unregister
 
 if TYPE_CHECKING:
-    from ..embed.contract import Embedder
+    from ..embed.contract import Embedder, TokenEncoder
     from ..ingest.embedding_worker import EmbeddingQueue
     from ..llm import LLM, Model
+    from ..query.late_interaction import LateInteraction
     from ..settings import Settings
     from ..store.contract import Store
 
@@ -48,6 +49,8 @@ class Engine:
 
     Args:
         embedder: an embedder, or the name of one, which is loaded when it is first needed.
+        token_encoder: likewise; None: the one that the settings name, or else that which stands
+            beside an embedder with a name.
         model: the language model; None: the one that the settings name.
         label: names the memory in a warning when it was not closed.
     """
@@ -59,11 +62,13 @@ class Engine:
         embedder: Embedder | str | None,
         model: Model | None = None,
         *,
+        token_encoder: TokenEncoder | str | None = None,
         label: str = "a memory",
     ) -> None:
         self.store = store
         self.settings = settings
         self._given_embedder = embedder
+        self._given_token_encoder = token_encoder or settings.token_encoder or None
         self._given_model = model
         # of databases that are followed, by name of the source; their passwords are kept nowhere
         # else, and go with the memory
@@ -108,21 +113,65 @@ class Engine:
         return self.embedder.name if self.embedder is not None else ""
 
     @_loaded_once
+    def token_encoder(self) -> TokenEncoder | None:
+        """The token encoder, loaded if it was not yet; None when there is none."""
+        given = self._given_token_encoder
+        if given is not None and not isinstance(given, str):
+            return given
+        from ..embed.token_encoders import default_token_encoder, load_token_encoder
+
+        if given is not None:
+            return load_token_encoder(given, self.settings)
+        # whoever brings an embedder of their own says what goes with it
+        if not isinstance(self._given_embedder, str) or self._given_embedder == "none":
+            return None
+        return default_token_encoder(self.settings)
+
+    @property
+    def token_encoder_name(self) -> str:
+        """The token encoder's name; "" when there is none."""
+        return self.token_encoder.name if self.token_encoder is not None else ""
+
+    @_loaded_once
+    def late_interaction(self) -> LateInteraction | None:
+        """What scores records by their token vectors; None when there is no token encoder."""
+        if self.token_encoder is None:
+            return None
+        from ..ingest.token_worker import TokenQueue
+        from ..query.late_interaction import LateInteraction
+
+        encode = TokenQueue(self.store, self.token_encoder).encode
+        is_asked_for = self._given_token_encoder is not None
+        return LateInteraction(self.store, self.token_encoder, encode, is_asked_for=is_asked_for)
+
+    @_loaded_once
     def embedding_queue(self) -> EmbeddingQueue:
-        """The queue of texts that wait for their vectors.
+        """The queue of texts that wait for their vectors, and their token vectors.
 
         Raises:
-            EmbedderError: there is no embedder.
+            EmbedderError: there is neither an embedder nor a token encoder.
         """
-        if self.embedder is None:
-            raise EmbedderError(
-                "this memory was opened without an embedder",
-                remedy="set REMLOOM_EMBEDDER=minilm, or open it with one",
-            )
+        if not self.embeds:
+            raise _no_embedder()
         from ..ingest.embedding_worker import EmbeddingQueue
+        from ..ingest.token_worker import TokenQueue
 
-        self._resources.queue = EmbeddingQueue(self.store, self.embedder)
+        encoder = self.token_encoder
+        tokens = TokenQueue(self.store, encoder) if encoder is not None else None
+        self._resources.queue = EmbeddingQueue(self.store, self.embedder, tokens)
         return self._resources.queue
+
+    @property
+    def embeds(self) -> bool:
+        """Whether texts get vectors or token vectors."""
+        return self.embedder is not None or self.token_encoder is not None
+
+    def has_waiting(self) -> bool:
+        """Whether a text waits for what can be made of it."""
+        if self.embedder is not None and self.store.vectors.pending(1):
+            return True
+        encoder = self.token_encoder
+        return encoder is not None and bool(self.store.token_vectors.pending(encoder.name, 1))
 
     @property
     def embedding_error(self) -> str:
@@ -146,8 +195,8 @@ class Engine:
             self.embedding_queue.run()
 
     def embed_in_background(self) -> None:
-        """Begin to embed the texts that wait, if there is an embedder and any do."""
-        if self.embedder is not None and self.store.vectors.pending(1):
+        """Begin to embed the texts that wait, if any do."""
+        if self.has_waiting():
             self.embedding_queue.start()
 
     def embed_query(self, text: str) -> Any:
@@ -157,6 +206,8 @@ class Engine:
             EmbedderMismatchError: this memory's vectors were made by another embedder.
             EmbedderError: there is no embedder, or nothing has a vector yet.
         """
+        if self.embedder is None:
+            raise _no_embedder()
         queue = self.embedding_queue
         stored = self.store.vectors.model()
         if stored and stored[0] and stored[0] != self.embedder_name:
@@ -168,7 +219,7 @@ class Engine:
             )
         waiting = len(self.store.vectors.pending(_EMBED_FIRST + 1))
         if 0 < waiting <= _EMBED_FIRST and self.store.capabilities.writable:
-            queue.run(_EMBED_FIRST)
+            queue.run_first(_EMBED_FIRST)
         elif (
             not waiting and stored is None and self.store.vectors.unembedded(self.embedder_name, 1)
         ):
@@ -176,7 +227,6 @@ class Engine:
                 "what this memory holds was written without an embedder, and has no vectors yet",
                 remedy="run `remloom reembed`, or call embed_pending()",
             )
-        assert self.embedder is not None  # noqa: S101 - there would be no queue
         return self.embedder.embed_query(text)
 
     def try_embed_query(self, text: str) -> Any:
@@ -213,6 +263,13 @@ class Engine:
             owned=self._given_model is None,
         )
         return self._resources.llm
+
+
+def _no_embedder() -> EmbedderError:
+    return EmbedderError(
+        "this memory was opened without an embedder",
+        remedy="set REMLOOM_EMBEDDER=minilm, or open it with one",
+    )
 
 
 _open_engines: weakref.WeakSet[Engine] = weakref.WeakSet()

@@ -112,9 +112,11 @@ class Ingesting:
 
     def embed_pending(self, progress: Progress | None = None) -> int:
         """Embed every queued text; see `Memory.embed_pending`."""
-        self._store.vectors.unpark()
         queue = self._engine.embedding_queue
-        count = queue.run(progress=progress)
+        queue.unpark()
+        count = queue.run_all(progress)
+        if self._engine.embedder is None:
+            return count
         has_no_vectors = self._store.vectors.model() is None
         if has_no_vectors and self._store.vectors.unembedded(self._engine.embedder_name, 1):
             # written without an embedder, so never queued
@@ -162,7 +164,7 @@ class Ingesting:
             extractor=self._extractor,
             progress=progress,
         )
-        if self._engine.embedder is None or not self._store.vectors.pending(1):
+        if not self._engine.has_waiting():
             return report
         queue = self._engine.embedding_queue
         embedding_error = ""
@@ -172,7 +174,8 @@ class Ingesting:
                 queue.run(progress=progress)
             except (EmbedderError, VectorError) as error:
                 embedding_error = str(error)
-        else:
+        if not wait or (not embedding_error and self._engine.has_waiting()):
+            # what is left when this waited is of texts from before
             queue.start()
         pending, *_ = self._store.vectors.queue_lengths()
         return msgspec.structs.replace(report, pending=pending, embedding_error=embedding_error)

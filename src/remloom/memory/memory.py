@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import msgspec
 
-from ..embed import check_name
+from ..embed import check_name, check_token_encoder_name
 from ..errors import InvalidInputError
 from ..model import (
     Answer,
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from ..dream.learn.run import LearnResult
     from ..dream.progress import Progress as LearnProgress
     from ..dream.rem.run import DreamResult
-    from ..embed.contract import Embedder
+    from ..embed.contract import Embedder, TokenEncoder
     from ..llm import Budget, Model
-    from ..query.statements import Plan, Statement, Strategy
+    from ..query.statements import Plan, SearchMode, Statement, Strategy
     from ..reader.events import Told
     from ..reader.reader import Reader
     from ..reader.strategy import Strategy as ReadingStrategy
@@ -94,6 +94,7 @@ class Memory:
         tenant: str | None = None,
         key: str | None = None,
         embedder: Embedder | str | None = None,
+        token_encoder: TokenEncoder | str | None = None,
         llm: Model | str | None = None,
         settings: Settings | None = None,
         create: bool = True,
@@ -107,19 +108,23 @@ class Memory:
             key: the master key; with it a new tenant is encrypted. Default the setting `key`.
             embedder: a name ("minilm", "openai:<model>", "fastembed:<model>", "none") or an
                 `Embedder`; default the setting `embedder`. Loaded when it is first needed.
+            token_encoder: of late interaction: "colbert", "none" or a `TokenEncoder`; default the
+                setting `token_encoder`, and where that is empty "colbert" beside an embedder that
+                is given by its name.
             llm: a name ("openai:gpt-5-mini", "local:smollm2", …) or a `llm.Model`; default the
                 setting `llm_model`. Opened when it is first needed.
             settings: all settings as one value, instead of environment and TOML.
             create: False refuses a tenant that does not exist.
 
         Raises:
-            UnknownNameError: no embedder has this name.
+            UnknownNameError: no embedder, or no token encoder, has this name.
             TenantNotFoundError: there is no such tenant and `create` is False.
             WrongKeyError: the key does not open this tenant.
             CorruptStoreError, SchemaVersionError, ReadOnlyStoreError, StoreBusyError: see
                 `remloom.errors`.
         """
         _check_embedder(embedder)
+        _check_token_encoder(token_encoder)
         _check_model(llm)
         given = {
             "home": os.fspath(home_or_url) if home_or_url is not None else None,
@@ -136,12 +141,16 @@ class Memory:
             embedder = settings.embedder
         if isinstance(embedder, str):
             check_name(embedder)
+        name = settings.token_encoder if token_encoder is None else token_encoder
+        if isinstance(name, str) and name:
+            check_token_encoder_name(name)
         # only now is anything opened: wrong arguments leave nothing behind
         engine = Engine(
             backend_for(settings).open(settings, create=create),
             settings,
             embedder,
             None if isinstance(llm, str) else llm,
+            token_encoder=token_encoder,
             label=f"<{cls.__name__} of {settings.tenant!r} in {settings.shown_home!r}>",
         )
         return cls(engine)
@@ -476,20 +485,24 @@ class Memory:
         min_score: float | None = None,
         limit: int = 10,
         vector: Sequence[float] | None = None,
+        mode: SearchMode = "vector",
     ) -> Answer:
         """Find records of a schema by meaning: those whose best window is most like the text.
 
         Args:
             vector: in place of the text's own.
+            mode: "vector", or "late": of what vectors and words find, those whose tokens fit those
+                of the text best (late interaction).
 
         Raises:
-            EmbedderError: there is no embedder, or it does not work.
+            EmbedderError: there is no embedder, or it does not work; in mode late, no token
+                encoder.
             VectorError: the vector has another dimension than this memory's.
         """
         from ..query.statements import Search
 
         condition = parse_condition(where)
-        return self._queries.run(Search(text, schema, condition, min_score, limit, vector))
+        return self._queries.run(Search(text, schema, condition, min_score, limit, vector, mode))
 
     def search_text(
         self,
@@ -882,6 +895,15 @@ def _check_embedder(embedder: object) -> None:
     raise InvalidInputError(
         f"a {type(embedder).__name__} is not an embedder",
         remedy="give a name such as 'minilm', or an Embedder",
+    )
+
+
+def _check_token_encoder(encoder: object) -> None:
+    if encoder is None or isinstance(encoder, str) or hasattr(encoder, "encode_query"):
+        return
+    raise InvalidInputError(
+        f"a {type(encoder).__name__} is not a token encoder",
+        remedy="give a name such as 'colbert', or a TokenEncoder",
     )
 
 

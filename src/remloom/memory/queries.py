@@ -33,7 +33,10 @@ class Queries:
     def _executor(self) -> Executor:
         from ..query.executor import Executor
 
-        return Executor(self._store, self._engine.embed_query)
+        engine = self._engine
+        # binds the engine alone: a reference to `self` would be a cycle
+        embed = engine.try_embed_query
+        return Executor(self._store, embed, lambda: engine.late_interaction)
 
     def run(self, plan: Plan | Statement, as_of: datetime | None = None) -> Answer:
         """Run a statement, or a plan as of a time."""

@@ -93,7 +93,9 @@ class Recalling:
             from ..retrieve import Recaller
 
             card = model_card_of(engine.embedder) if engine.embedder is not None else None
-            self._recallers[name] = Recaller(engine.store, engine.try_embed_query, card)
+            self._recallers[name] = Recaller(
+                engine.store, engine.try_embed_query, card, engine.late_interaction
+            )
         return self._recallers[name]
 
     def _load_reranker(self, reranker: Reranker | str | None) -> Reranker | None:

@@ -45,7 +45,7 @@ class Writing:
     ) -> list[str]:
         """Write a batch; see `Memory.write`."""
         ids = self._write(records, _preconditions(expected), embed=not wait)
-        if wait and self._engine.embedder is not None:
+        if wait and self._engine.embeds:
             self._engine.embedding_queue.embed(ids)
         return ids
 
@@ -140,9 +140,13 @@ class Writing:
 
     def _report(self, batch: Batch, written: Written, embed: bool) -> Written:
         """Report what was written of the items handed in, and begin to embed their texts."""
+        engine = self._engine
         has_texts = any(record.embed for record in batch.records)
-        if embed and has_texts and self._engine.embedder is not None:
-            self._engine.embedding_queue.start()
+        if not has_texts and engine.token_encoder is not None:
+            # a text that is not embedded, or came with its vector, gets token vectors all the same
+            has_texts = any(record.text for record in batch.records)
+        if embed and has_texts and engine.embeds:
+            engine.embedding_queue.start()
         if not batch.positions:
             return written
         # items that were merged into one record have its id each

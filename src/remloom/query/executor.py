@@ -27,6 +27,7 @@ from ..store.specs import NameSpec, SearchSpec
 from ..store.taxonomy import read_taxonomy
 from .duplicates import search_distinct
 from .label_resolution import Resolution, resolve_labels
+from .late_interaction import LateInteraction, proposed_by_each, with_missing
 from .render import render, render_or_empty
 from .select import run_select
 from .statements import (
@@ -53,12 +54,19 @@ class Executor:
     """Answers queries from one tenant's store.
 
     Args:
-        embed: makes the unit vector of a query text; None when there is no embedder.
+        embed: makes the unit vector of a query text, or None when there is no embedder.
+        late: gives what scores records by their token vectors; None when nothing does.
     """
 
-    def __init__(self, store: Store, embed: Callable[[str], Sequence[float]] | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        embed: Callable[[str], Sequence[float] | None] | None = None,
+        late: Callable[[], LateInteraction | None] | None = None,
+    ) -> None:
         self.store = store
         self._embed = embed
+        self._late = late
 
     def run(self, query: Plan | Statement | str) -> Answer:
         """The answer to a query, given as a value or as text.
@@ -196,6 +204,8 @@ class Executor:
         For a text, the report's `waiting` says how many texts (at most `MAX_WAITING` are counted)
         have no vector yet.
         """
+        if query.mode == "late":
+            return self._search_late(query)
         spec, vector = self._vector_spec(query), self._query_vector(query)
 
         def fetch(count: int) -> list[Match]:
@@ -214,19 +224,77 @@ class Executor:
 
     def search_matches(self, query: Search) -> list[Match]:
         """The matches of a SEARCH, best first."""
+        if query.mode == "late":
+            return self._late_matches(query, *self._late_and_vector(query))[: query.limit]
         spec = self._vector_spec(query)
         return self.store.search.vector(self._query_vector(query), spec)
+
+    def _search_late(self, query: Search) -> Answer:
+        """The records of one schema that fit best by their token vectors, best first, each text
+        once. The report's `waiting` counts the texts without any, or without a vector."""
+        late, vector = self._late_and_vector(query)
+
+        def fetch(count: int) -> list[Match]:
+            return self._late_matches(replace(query, limit=count), late, vector)
+
+        hits = search_distinct(fetch, query.limit)
+        waiting = min(late.waiting(), MAX_WAITING)
+        if vector is not None:
+            waiting = max(waiting, len(self.store.vectors.pending(MAX_WAITING)))
+        return Answer(
+            query_type="search",
+            statement=render_or_empty(query),
+            records=hits,
+            report=SearchReport(waiting),
+        )
+
+    def _late_and_vector(self, query: Search) -> tuple[LateInteraction, Sequence[float] | None]:
+        """What scores by token vectors, and the vector by which records are proposed: None where
+        words alone propose them."""
+        late = self._late() if self._late is not None else None
+        if late is None:
+            raise EmbedderError(
+                "SEARCH in mode late needs a token encoder, and this memory was opened without one",
+                remedy="set REMLOOM_TOKEN_ENCODER=colbert, or leave MODE out",
+            )
+        return late, self._embed(query.text) if self._embed is not None else None
+
+    def _late_matches(
+        self, query: Search, late: LateInteraction, vector: Sequence[float] | None
+    ) -> list[Match]:
+        """What words and vectors find, by its token vectors, best first."""
+        spec = replace(
+            self._vector_spec(query), limit=proposed_by_each(query.limit), min_score=None
+        )
+        near = self.store.search.vector(vector, spec) if vector is not None else []
+        found = {match.record.id: match for match in self.store.search.text(query.text, spec)}
+        # those of vectors say which window it was
+        found.update((match.record.id, match) for match in near)
+        late.make(list(found))
+        scores = late.scores(query.text, list(found))
+        if found and not scores and late.waiting():
+            raise EmbedderError(
+                "what this search is about has no token vectors yet",
+                remedy="call embed_pending(), or wait until they are made in the background",
+            )
+        scores = with_missing(scores, list(found), _worths(near))
+        # what has no text to encode fits nothing
+        matches = [replace(match, score=scores.get(id, -1.0)) for id, match in found.items()]
+        least = -1.0 if query.min_score is None else query.min_score
+        matches = [match for match in matches if match.score >= least]
+        return sorted(matches, key=lambda match: -match.score)
 
     def _query_vector(self, query: Search) -> Sequence[float]:
         if query.vector is not None:
             return query.vector
-        if self._embed is None:
+        vector = self._embed(query.text) if self._embed is not None else None
+        if vector is None:
             raise EmbedderError(
                 "SEARCH needs an embedder, and this memory was opened without one",
                 remedy="set REMLOOM_EMBEDDER (for example to minilm),"
                 " or find text by its words with search_text",
             )
-        return self._embed(query.text)
+        return vector
 
     def search_text(self, query: TextSearch) -> Answer:
         """The records with the words of the text (BM25), best first, each text once."""
@@ -257,6 +325,13 @@ class Executor:
             limit=query.limit,
             min_score=query.min_score,
         )
+
+
+def _worths(matches: Sequence[Match]) -> dict[str, float]:
+    """The scores of matches brought to 0..1, by id."""
+    scores = {match.record.id: match.score for match in matches}
+    low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
+    return {id: (score - low) / (high - low or 1.0) for id, score in scores.items()}
 
 
 def _to_hit(match: Match) -> Hit:

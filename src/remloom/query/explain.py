@@ -9,6 +9,7 @@ from .. import labels
 from ..model import Answer
 from ..store.contract import Store
 from .edge_types import stored_edge_types
+from .late_interaction import proposed_by_each
 from .render import render_condition, render_or_empty
 from .select import MAX_ROWS, SQL_TIMEOUT, compile_cached
 from .statements import (
@@ -84,12 +85,13 @@ def _(query: Search, store: Store) -> _Steps:
     least = "" if query.min_score is None else f" with cosine at least {query.min_score:g}"
     # a vector is searched for as it is
     steps = [] if query.vector is not None else [("embed", f"the text, by {model}")]
-    return [
-        *steps,
-        ("search", search),
-        ("filter", where),
-        ("rank", f"the {query.limit} nearest{least}"),
-    ]
+    steps += [("search", search)]
+    nearest = f"the {query.limit} nearest{least}"
+    if query.mode == "late":
+        proposed = proposed_by_each(query.limit)
+        steps += [("search", "the words of the text, by the inverted index")]
+        nearest = f"of the first {proposed} of each, {nearest} by the vectors of their tokens"
+    return [*steps, ("filter", where), ("rank", nearest)]
 
 
 @_explain.register(TextSearch)

@@ -45,6 +45,7 @@ _PARAMETERS: dict[str, dict[str, str]] = {
         "where_clause": "where",
         "where": "where",
         "min_score": "min_score",
+        "mode": "mode",
         "limit": "limit",
     },
     "sql": {
@@ -222,7 +223,7 @@ def _search_parameters(query: Search) -> dict[str, Any]:
         parameters["table_name"] = query.schema
     if query.where is not None:
         parameters["where_clause"] = render_condition(query.where)
-    return parameters | _changed_fields(query, Search("x"), "min_score", "limit")
+    return parameters | _changed_fields(query, Search("x"), "mode", "min_score", "limit")
 
 
 def _traverse_parameters(query: Traverse) -> dict[str, Any]:

@@ -112,6 +112,7 @@ def _(value: Search) -> str:
         f"SEARCH {quote(value.text)}",
         value.schema != "resources" and f"IN {_render_name(value.schema)}",
         value.where is not None and f"WHERE {render_condition(value.where)}",
+        value.mode != "vector" and f"MODE {value.mode}",
         value.min_score is not None and f"MIN {value.min_score!r}",
         value.limit != 10 and f"LIMIT {value.limit}",
     )

@@ -24,6 +24,7 @@ __all__ = [
     "Lookup",
     "Plan",
     "Search",
+    "SearchMode",
     "Sql",
     "Start",
     "Statement",
@@ -40,6 +41,8 @@ MIN_BREADTH = 9
 
 Strategy: TypeAlias = Literal["breadth-first", "depth-first"]
 STRATEGIES: tuple[Strategy, ...] = ("breadth-first", "depth-first")
+SearchMode: TypeAlias = Literal["vector", "late"]
+SEARCH_MODES: tuple[SearchMode, ...] = ("vector", "late")
 DIRECTIONS: tuple[Direction, ...] = ("out", "in", "both")
 ORDER_FIELDS = (
     "edge.created_at", "edge.weight", "edge.rel_type", "edge.valid_from", "edge.valid_to",
@@ -52,7 +55,7 @@ DEFAULT_ORDER = "edge.created_at DESC"
 KEYWORDS = frozenset({
     "EXPLAIN", "LOOKUP", "FUZZY", "SEARCH", "TRAVERSE", "SELECT", "PLAN", "WITH", "DEPTH",
     "DIRECTION", "BREADTH", "ORDER", "LIMIT", "MEMO", "TYPE", "THRESHOLD", "IN", "FROM", "WHERE",
-    "MIN", "AS", "ALL", "ASC", "DESC",
+    "MIN", "MODE", "AS", "ALL", "ASC", "DESC",
 })  # fmt: skip
 
 
@@ -97,6 +100,9 @@ class Search(Struct, frozen=True, gc=False):
     min_score: float | None = None  # -1..1, cosine at least
     limit: int = 10  # records at most
     vector: Sequence[float] | None = None  # in place of the text
+    # what is nearest: by the vectors of records, or, of what those and words find, by the vectors
+    # of their tokens
+    mode: SearchMode = "vector"
 
     def __post_init__(self) -> None:
         if self.vector is None:
@@ -104,7 +110,14 @@ class Search(Struct, frozen=True, gc=False):
         _check_text("the schema of SEARCH", self.schema)
         if self.min_score is not None:
             force_setattr(self, "min_score", _as_number("MIN", self.min_score, -1, 1))
-        _check_whole("LIMIT", self.limit, 1, MAX_LIMIT if self.vector is None else MOST_RESULTS)
+        is_plain = self.vector is None and self.mode == "vector"
+        _check_whole("LIMIT", self.limit, 1, MAX_LIMIT if is_plain else MOST_RESULTS)
+        if self.mode not in SEARCH_MODES:
+            raise UnknownNameError("mode of SEARCH", str(self.mode), SEARCH_MODES)
+        if self.mode == "late" and self.vector is not None:
+            raise InvalidInputError(
+                "late interaction needs a text, and is given a vector", remedy="give the text"
+            )
 
 
 class TextSearch(Struct, frozen=True, gc=False):

@@ -63,6 +63,7 @@ _FIELDS = {
     "FROM": "schema",
     "WHERE": "where",
     "MIN": "min_score",
+    "MODE": "mode",
     "DEPTH": "max_depth",
     "DIRECTION": "direction",
     "BREADTH": "breadth",
@@ -271,7 +272,7 @@ class Transformer:
         else:
             value = "all" if argument.type == "ALL" else _read_number(argument)
             position = _start(argument)
-        if name == "DIRECTION":
+        if name in ("DIRECTION", "MODE"):
             value = value.lower()
         return Clause(name, value, position, _start(keyword))
 

@@ -30,6 +30,7 @@ __all__ = ["attribution", "drop_far", "misattributed", "unrelated"]
 COVERED = 0.4
 _BEST = 3  # records, or sentences, that are judged by
 _JUDGED = 30  # candidates whose sentences are looked at
+_BY_MEANING = ("vector", "late")  # the second ranks anew what the first found
 MISATTRIBUTED = 0.56  # by how much more the sentences about others fit
 
 # English only; in other languages no sentence is about anyone, and nothing is doubted.
@@ -82,7 +83,7 @@ def drop_far(candidates: Candidates, card: ModelCard | None) -> None:
     if card is None:
         return
     otherwise_found = {
-        id for part in candidates.parts if part != "vector" for id in candidates.scores(part)
+        id for part in candidates.parts if part not in _BY_MEANING for id in candidates.scores(part)
     }
     for id, cosine in candidates.scores("vector").items():
         if cosine < card.far and id not in otherwise_found:

@@ -7,16 +7,17 @@ has what each part is worth, measured.
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..embed.model_card import ModelCard
-from ..errors import UnknownNameError
+from ..errors import EmbedderError, UnknownNameError
 from ..model import Recall, RecallHit
 from ..store.contract import Store
 from .abstention import drop_far, misattributed, unrelated
 from .boosts import BOOSTS
 from .candidates import Candidate, Candidates
 from .expansion import follow, with_expansion
+from .late_list import rank_late
 from .neighbours import with_neighbours
 from .options import RecallOptions
 from .prompt_context import within_budget
@@ -27,12 +28,21 @@ from .signals import SIGNALS
 from .time_expressions import Window
 from .timeline import timeline
 
+if TYPE_CHECKING:
+    from ..query.late_interaction import LateInteraction
+
 __all__ = ["PARTS", "Recaller"]
 
 # of the best record of a signal, or of what fits a boost best, in the score
-WEIGHTS = {part.part: part.weight for part in (*SIGNALS, *BOOSTS)} | {"rerank": 2.0, "hops": 0.5}
+WEIGHTS = {part.part: part.weight for part in (*SIGNALS, *BOOSTS)} | {
+    "late": 1.0,
+    "rerank": 2.0,
+    "hops": 0.5,
+}
 PARTS = tuple(WEIGHTS)
 RRF_SCALE = 0.2  # how far reciprocal ranks of a list lie apart, where scores lie 1 apart
+# of the weight of vectors, beside a list of late interaction, which says much the same
+BESIDE_LATE_FACTOR = 0.5
 # of the weight of vectors, for a question in a language that the embedder does not know
 UNKNOWN_LANGUAGE_FACTOR = 0.3
 POOL = 60  # records that each signal brings, at least
@@ -47,12 +57,20 @@ class Recaller:
     Args:
         embed: gives the unit vector of a text, or None when there is no embedder.
         card: the model card of the embedder, where there is one.
+        late: scores what was found by token vectors; None: nobody does.
     """
 
-    def __init__(self, store: Store, embed: Embed, card: ModelCard | None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        embed: Embed,
+        card: ModelCard | None,
+        late: LateInteraction | None = None,
+    ) -> None:
         self._store = store
         self._embed = embed
         self._card = card
+        self._late = late
 
     def recall(
         self,
@@ -71,6 +89,7 @@ class Recaller:
         Raises:
             InvalidInputError: the question is empty or too long, or names no time in mode temporal.
             UnknownNameError: a part to exclude that does not exist.
+            EmbedderError: the embedder does not work, or a token encoder that was asked for.
         """
         began = time.perf_counter()
         for part in options.exclude:
@@ -107,13 +126,12 @@ class Recaller:
 
     def _search(self, question: Question, reranker: Reranker | None, began: float) -> Recall:
         options = question.options
-        candidates = self._find(question)
+        candidates, notes = self._find(question)
         self._boost(candidates, question)
         reason = self._reason_to_abstain(candidates, question) if options.abstain else ""
-        note = ""
         if reranker is not None and not reason and question.uses("rerank"):
             count = max(LOOKED_AT, options.limit)
-            note = rerank(
+            said = rerank(
                 candidates,
                 reranker,
                 question.text,
@@ -121,6 +139,7 @@ class Recaller:
                 weight=WEIGHTS["rerank"],
                 seconds=options.rerank_seconds,
             )
+            notes += [said] if said else []
         if options.abstain:
             drop_far(candidates, self._card)
         best = [] if reason else self._best(candidates, question)
@@ -139,14 +158,14 @@ class Recaller:
             hits=hits,
             abstained=not hits,
             reason=reason,
-            note=note,
+            note="; ".join(notes),
             window=question.window.span if question.window else None,
             tokens=tokens,
-            explained=_explained(candidates, question, began) if options.explain else {},
+            explained=self._explained(candidates, question, began) if options.explain else {},
         )
 
-    def _find(self, question: Question) -> Candidates:
-        """Let every signal find records, and fuse their lists."""
+    def _find(self, question: Question) -> tuple[Candidates, list[str]]:
+        """Let every signal find records, and fuse their lists; also what is to be noted of that."""
         options = question.options
         candidates = Candidates()
         count = max(POOL, _DEEP * options.limit)
@@ -156,12 +175,34 @@ class Recaller:
                 ranking = signal.rank(self._store, question, count)
                 if ranking is not None:
                     candidates.add(signal.part, ranking)
+        notes = self._add_late(candidates, question)
+        candidates.fuse(options.fusion, self._weights(candidates, question))
+        return candidates, notes
+
+    def _add_late(self, candidates: Candidates, question: Question) -> list[str]:
+        """Add the list of late interaction, where it can be had; returns why it could not be."""
+        late = self._late
+        if late is None or not question.uses("late") or not late.knows_language_of(question.text):
+            return []
+        try:
+            ranking = rank_late(late, candidates, question.text)
+        except EmbedderError as error:
+            if late.is_asked_for:
+                raise
+            return [f"no late interaction: {error}"]
+        if ranking is not None:
+            candidates.add("late", ranking)
+        return []
+
+    def _weights(self, candidates: Candidates, question: Question) -> dict[str, float]:
+        """The weight of each part for this question."""
         weights = dict(WEIGHTS)
+        if "late" in candidates.parts:
+            weights["vector"] *= BESIDE_LATE_FACTOR
         if self._card is not None and not self._card.knows_language_of(question.text):
             # The embedder goes by resemblance of letters then.
             weights["vector"] *= UNKNOWN_LANGUAGE_FACTOR
-        candidates.fuse(options.fusion, weights)
-        return candidates
+        return weights
 
     @staticmethod
     def _boost(candidates: Candidates, question: Question) -> None:
@@ -185,6 +226,20 @@ class Recaller:
         expansion = follow(self._store, best, named, hops=options.hops, weight=WEIGHTS["hops"])
         return with_expansion(best, expansion, options.limit)
 
+    def _explained(
+        self, candidates: Candidates, question: Question, began: float
+    ) -> dict[str, Any]:
+        weights = self._weights(candidates, question)
+        names = [{"name": named.record.name, "speaks": named.speaks} for named in question.names]
+        return {
+            "names": names,
+            "found": {part: len(candidates.scores(part)) for part in candidates.parts},
+            "weights": {part: weights[part] for part in candidates.parts},
+            "history": question.conversation.topics,
+            "vector": question.vector is not None,
+            "ms": round((time.perf_counter() - began) * 1000, 2),
+        }
+
 
 def _within_budget(options: RecallOptions, hits: list[RecallHit]) -> tuple[list[RecallHit], int]:
     """The hits that fit the budget, and their tokens.
@@ -194,14 +249,3 @@ def _within_budget(options: RecallOptions, hits: list[RecallHit]) -> tuple[list[
     if options.budget_tokens is None and not options.explain:
         return hits, 0
     return within_budget(hits, options.budget_tokens, options.count_tokens)
-
-
-def _explained(candidates: Candidates, question: Question, began: float) -> dict[str, Any]:
-    return {
-        "names": [{"name": named.record.name, "speaks": named.speaks} for named in question.names],
-        "found": {part: len(candidates.scores(part)) for part in candidates.parts},
-        "weights": {part: WEIGHTS[part] for part in candidates.parts},
-        "history": question.conversation.topics,
-        "vector": question.vector is not None,
-        "ms": round((time.perf_counter() - began) * 1000, 2),
-    }

@@ -10,7 +10,7 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from ...query.render import quote, render_label
-from ...query.statements import DIRECTIONS, KEYWORDS, ORDER_FIELDS
+from ...query.statements import DIRECTIONS, KEYWORDS, ORDER_FIELDS, SEARCH_MODES
 from .statements import split
 from .terminal import visible
 
@@ -27,7 +27,7 @@ WALK = ("DEPTH", "DIRECTION", "BREADTH", "ORDER BY", "LIMIT", "MEMO", "AS OF")
 CLAUSES = {  # of each kind of query, in their order
     "LOOKUP": WALK,
     "FUZZY": ("TYPE", "THRESHOLD", "LIMIT"),
-    "SEARCH": ("IN", "WHERE", "MIN", "LIMIT"),
+    "SEARCH": ("IN", "WHERE", "MODE", "MIN", "LIMIT"),
     "SELECT": ("FROM", "WHERE", "ORDER BY", "LIMIT"),
 }
 NEED_NO_OPERAND = ("TRAVERSE", "PLAN", "ALL", "ASC", "DESC")
@@ -109,6 +109,8 @@ class StatementCompleter(Completer):
                 yield from _starting(sorted(types - {""}), typed)
             case "IN" | "FROM":
                 yield from _starting(SCHEMAS, typed)
+            case "MODE":
+                yield from _starting(SEARCH_MODES, typed)
             case "DIRECTION":
                 yield from _starting(DIRECTIONS, typed)
             case "BREADTH":

@@ -63,6 +63,7 @@ def doctor(call: Call, repair: bool) -> None:
             # the last step, since loading it may fail: the store is checked by then
             embedder = memory.admin.embedder
             facts["embedder"] = "none" if embedder is None else embedder.name
+            facts["token_encoder"] = stats.token_encoder or "none"
     except RemloomError as error:
         problems.append(str(error))
         codes.append(error.exit_code)

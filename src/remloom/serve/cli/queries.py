@@ -69,6 +69,7 @@ def fuzzy(call: Call, text: str, type: str | None, threshold: float, limit: int)
 )
 @option("--min", "min_score", type=float, metavar="COSINE", help="Score at least, -1 to 1.")
 @option("--limit", default=10, help="Records at most.")
+@option("--late", is_flag=True, help="Rank what is found token by token (late interaction).")
 @option(
     "--text",
     "by_words",
@@ -83,6 +84,7 @@ def search(
     where: str | None,
     min_score: float | None,
     limit: int,
+    late: bool,
     by_words: bool,
     across: str | None,
 ) -> None:
@@ -93,6 +95,10 @@ def search(
     if by_words and min_score is not None:
         raise InvalidInputError(
             "--min is a cosine, and --text has none", remedy="leave out --min or --text"
+        )
+    if late and (by_words or across is not None):
+        raise InvalidInputError(
+            "--late goes neither with --text nor with --across", remedy="leave it out"
         )
     if across is not None:
         if min_score is not None:
@@ -110,7 +116,14 @@ def search(
             return memory.search_text(text, schema=schema, where=where, limit=limit)
         # vectors are searched one schema at a time
         searched = schema or "resources"
-        return memory.search(text, schema=searched, where=where, min_score=min_score, limit=limit)
+        return memory.search(
+            text,
+            schema=searched,
+            where=where,
+            min_score=min_score,
+            limit=limit,
+            mode="late" if late else "vector",
+        )
 
     _ask(call, ask)
 

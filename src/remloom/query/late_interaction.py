@@ -1,0 +1,169 @@
+"""Late interaction: how well records fit a text, token by token (MaxSim).
+
+A record is worth the mean, over the tokens of the text, of the nearest token in it. Only records
+that something else has found are looked at: there is no index of token vectors to search.
+
+Source: Khattab and Zaharia 2020, ColBERT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ..embed.contract import TokenEncoder
+from ..errors import EmbedderError, RemloomError, VectorError
+from ..store.contract import Store
+from ..text.language import is_english
+
+if TYPE_CHECKING:
+    from ..embed.contract import Floats
+
+__all__ = ["LateInteraction", "max_similarities", "proposed_by_each", "with_missing"]
+
+_PROPOSED = 100  # records that words and vectors each propose to a search, at least
+_ENCODED_FIRST = 64  # texts that a search encodes first rather than answer without them
+_DEEP = 3  # times the limit, if that is more
+_SCALE = 127.0  # of a component of 1, as a byte
+
+
+class LateInteraction:
+    """Scores the records of a store by their token vectors.
+
+    Args:
+        encoder: makes the vectors of a question.
+        encode: makes and stores the token vectors of records that lack them.
+        is_asked_for: whether somebody chose the encoder; else its failure is no error of a recall.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        encoder: TokenEncoder,
+        encode: Callable[[Sequence[str]], None] | None = None,
+        *,
+        is_asked_for: bool = True,
+    ) -> None:
+        self._store = store
+        self._encoder = encoder
+        self._encode = encode
+        self.is_asked_for = is_asked_for
+
+    @property
+    def model(self) -> str:
+        """The name of the token encoder."""
+        return self._encoder.name
+
+    def knows_language_of(self, text: str) -> bool:
+        """Whether the encoder may know the language of a text; this tells only English from the
+        others."""
+        languages = getattr(self._encoder, "languages", ())
+        return set(languages) != {"en"} or is_english(text)
+
+    def scores(self, text: str, ids: Sequence[str]) -> dict[str, float]:
+        """How well each of these records fits a text, -1..1; -1 for one without tokens.
+
+        Those whose token vectors are not made yet are left out.
+
+        Raises:
+            EmbedderError: the encoder cannot be loaded, or does not work.
+        """
+        stored = self._store.token_vectors.of(ids, model=self._encoder.name)
+        if not stored:
+            return {}
+        return max_similarities(self._question(text), stored)
+
+    def make(self, ids: Sequence[str]) -> None:
+        """Make the token vectors of these records, where few of them lack theirs.
+
+        Raises:
+            EmbedderError: the encoder cannot be loaded, or does not work.
+        """
+        if self._encode is None or not self._store.capabilities.writable:
+            return
+        waiting = self._store.token_vectors.pending(self.model, _ENCODED_FIRST + 1, ids=ids)
+        if 0 < len(waiting) <= _ENCODED_FIRST:
+            self._encode([item.id for item in waiting])
+
+    def waiting(self) -> int:
+        """How many texts wait for their token vectors."""
+        return sum(self._store.token_vectors.queue_lengths(self._encoder.name))
+
+    def _question(self, text: str) -> Floats:
+        import numpy as np
+
+        encoder = self._encoder
+        try:
+            made: Floats = np.asarray(encoder.encode_query(text), np.float32)
+        except RemloomError:
+            raise
+        except Exception as error:
+            # an encoder of somebody else's may raise anything
+            raise EmbedderError(
+                f"{encoder.name} failed: {type(error).__name__}: {error}"
+            ) from error
+        if made.ndim != 2 or not len(made) or made.shape[1] != encoder.dims:
+            raise EmbedderError(
+                f"{encoder.name} answered {made.shape} for a question, not rows of {encoder.dims}",
+                remedy="check the token encoder",
+            )
+        if not np.isfinite(made).all():
+            raise VectorError(f"{encoder.name} answered a vector with NaN or infinity")
+        return made
+
+
+def max_similarities(question: Floats, texts: Mapping[str, bytes]) -> dict[str, float]:
+    """How well texts fit a question, by their ids: -1..1, and -1 for one without tokens.
+
+    Args:
+        question: the vectors of its tokens: float32, shape (tokens, dims).
+        texts: those of each text: int8, row by row, 127 for 1.
+
+    Raises:
+        EmbedderError: token vectors are not of the question's dimensions.
+    """
+    import numpy as np
+
+    dims = question.shape[1]
+    if any(len(vectors) % dims for vectors in texts.values()):
+        raise EmbedderError(
+            f"token vectors were made with other than {dims} dimensions",
+            remedy="give the token encoder another name when its dimensions change",
+        )
+    scores = dict.fromkeys(texts, -1.0)
+    ids = [id for id, vectors in texts.items() if vectors]
+    if not ids:
+        return scores
+    rows = np.frombuffer(b"".join(texts[id] for id in ids), np.int8).reshape(-1, dims)
+    lengths = [len(texts[id]) // dims for id in ids]
+    starts = np.cumsum([0, *lengths[:-1]])
+    near = rows.astype(np.float32) @ question.T
+    fits = np.maximum.reduceat(near, starts, axis=0).mean(axis=1) / _SCALE
+    scores.update(zip(ids, fits.tolist(), strict=True))
+    return scores
+
+
+def proposed_by_each(limit: int) -> int:
+    """How many records words and vectors each propose to a search for this many."""
+    return max(_PROPOSED, _DEEP * limit)
+
+
+def with_missing(
+    scores: Mapping[str, float], ids: Sequence[str], worths: Mapping[str, float]
+) -> dict[str, float]:
+    """Add to the scores of late interaction those of records whose token vectors are not made yet.
+
+    Each stands in the range of the others where it stands by its vector, so that in a memory that
+    is half done nobody falls behind, or leads, for that.
+
+    Args:
+        scores: of the others; if there are none, nothing is added.
+        ids: of all.
+        worths: 0..1, by what the vectors say.
+    """
+    if not scores:
+        return {}
+    real = [score for score in scores.values() if score > -1]
+    low, high = min(real, default=-1.0), max(real, default=-1.0)
+    found = {id: low + worths.get(id, 0.0) * (high - low) for id in ids if id not in scores}
+    return {**scores, **found}

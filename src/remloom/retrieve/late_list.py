@@ -1,0 +1,30 @@
+"""The list of late interaction: the candidates of words and meaning, by their token vectors."""
+
+from __future__ import annotations
+
+from ..query.late_interaction import LateInteraction, with_missing
+from .candidates import Candidates, RankedRecord, Ranking
+from .fusion import blend
+
+__all__ = ["rank_late"]
+
+_PROPOSING = ("text", "vector")
+
+
+def rank_late(late: LateInteraction, candidates: Candidates, text: str) -> Ranking | None:
+    """Rank what words and vectors propose by late interaction; None where nothing of it has token
+    vectors.
+
+    Raises:
+        EmbedderError: the token encoder does not work.
+    """
+    ids = [*dict.fromkeys(id for part in _PROPOSING for id in candidates.scores(part))]
+    scores = late.scores(text, ids)
+    # one without tokens says nothing, and must not draw the scale down to it
+    low = min((score for score in scores.values() if score > -1), default=None)
+    if low is None:
+        return None
+    scores = with_missing(scores, ids, blend(candidates.scores("vector")))
+    ordered = sorted(ids, key=lambda id: -scores[id])
+    ranked = [RankedRecord(candidates[id].record, scores[id]) for id in ordered]
+    return Ranking(ranked, floor=low)

@@ -1,0 +1,326 @@
+"""Late interaction: token vectors made in the queue, and what they say in recall and SEARCH."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from remloom import Memory, Message, Resource
+from remloom.embed import token_encoders
+from remloom.embed.colbert import ColbertSmall
+from remloom.errors import EmbedderError, InvalidInputError, UnknownNameError
+from remloom.query.late_interaction import max_similarities, with_missing
+from remloom.settings import Settings
+from remloom.testing.embedder import WordEmbedder, WordTokenEncoder
+
+NOTES = [
+    Resource(name="cost", content="The flooring costs ninety euros, and Ines pays for it."),
+    Resource(name="colour", content="The flooring is grey, like the walls of the studio."),
+    Resource(name="cat", content="A cat sleeps on the sofa of the studio."),
+]
+QUESTION = "Who pays for the flooring?"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=WordTokenEncoder()) as opened:
+        opened.write(NOTES, wait=True)
+        yield opened
+
+
+class Failing(WordTokenEncoder):
+    """Fails with every text."""
+
+    def encode_documents(self, texts: Sequence[str]) -> list[Any]:
+        raise ConnectionError("refused")
+
+    def encode_query(self, text: str) -> Any:
+        raise ConnectionError("refused")
+
+
+class Squeamish(WordTokenEncoder):
+    """Fails with one text."""
+
+    def encode_documents(self, texts: Sequence[str]) -> list[Any]:
+        if any("cat" in text for text in texts):
+            raise ValueError("no cats")
+        return super().encode_documents(texts)
+
+
+def token_vectors_of(memory: Memory) -> dict[str, int]:
+    """How many texts have token vectors, and how many wait, by model."""
+    made = memory.admin.stats().token_vectors
+    return {model: one.count for model, one in made.items()}
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert holds()
+
+
+# -- what fits -------------------------------------------------------------------------------------
+
+
+def test_a_text_is_worth_the_mean_of_the_nearest_tokens() -> None:
+    encoder = WordTokenEncoder()
+    texts = ["grey walls", "who pays", "", "pays who pays and who"]
+    made = dict(
+        zip("abcd", (one.tobytes() for one in encoder.encode_documents(texts)), strict=True)
+    )
+    scores = max_similarities(encoder.encode_query("who pays"), made)
+    assert scores["b"] == pytest.approx(1, abs=0.02) == scores["d"]
+    assert scores["a"] < 0.6
+    assert scores["c"] == -1
+    assert max_similarities(encoder.encode_query("x"), {}) == {}
+
+
+def test_vectors_of_other_dimensions_are_refused() -> None:
+    question = WordTokenEncoder(dims=48).encode_query("who pays")
+    made = WordTokenEncoder(dims=64).encode_documents(["who pays"])[0].tobytes()
+    with pytest.raises(EmbedderError, match="other than 48 dimensions"):
+        max_similarities(question, {"a": made})
+
+
+def test_what_has_no_token_vectors_stands_by_its_vector() -> None:
+    scores = {"a": 0.8, "b": 0.4, "silent": -1.0}
+    found = with_missing(scores, ["a", "b", "silent", "new", "far"], {"new": 0.5, "a": 1.0})
+    assert found == {**scores, "new": pytest.approx(0.6), "far": 0.4}
+
+
+# -- recall ----------------------------------------------------------------------------------------
+
+
+def test_recall_says_what_late_interaction_said(memory: Memory) -> None:
+    found = memory.recall(QUESTION, explain=True)
+    assert found.hits[0].name == "cost"
+    assert {"text", "vector", "late"} <= {reason.part for reason in found.hits[0].reasons}
+    assert found.explained["weights"]["vector"] == 0.5
+    assert found.explained["weights"]["late"] == 1.0
+
+
+@pytest.mark.parametrize("fusion", ["blend", "rrf"])
+def test_it_can_be_left_out(memory: Memory, fusion: str) -> None:
+    found = memory.recall(QUESTION, exclude=["late"], explain=True, fusion=fusion)
+    assert "late" not in found.explained["found"]
+    assert found.explained["weights"]["vector"] == 1.0
+    assert memory.recall(QUESTION, explain=True, fusion=fusion).explained["found"]["late"] == 3
+
+
+def test_turns_of_a_chat_have_it_too(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=WordTokenEncoder()) as memory:
+        messages = [Message(speaker="Ines", text=note.content) for note in NOTES]
+        memory.read_chat(messages, uri="chat")
+        hit = memory.recall(QUESTION, abstain=False).hits[0]
+        assert "pays" in hit.content
+        assert "late" in {reason.part for reason in hit.reasons}
+
+
+def test_a_memory_that_is_half_done_answers_as_before(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
+        memory.write(NOTES, wait=True)
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=WordTokenEncoder()) as memory:
+        none_made = memory.recall(QUESTION, explain=True)
+        assert "late" not in none_made.explained["found"]
+        assert none_made.hits[0].name == "cost"
+        memory.write([Resource(name="walls", content="Grey walls.")], wait=True)
+        found = memory.recall(QUESTION, explain=True)
+        assert found.explained["found"]["late"] == 4
+        assert found.hits[0].name == "cost"
+
+
+def test_a_question_in_a_language_that_the_encoder_does_not_know_goes_without(
+    tmp_path: Path,
+) -> None:
+    encoder = WordTokenEncoder()
+    encoder.languages = ("en",)  # type: ignore[attr-defined]
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=encoder) as memory:
+        memory.write(NOTES, wait=True)
+        found = memory.recall("Wer hat den Boden des Studios bezahlt?", abstain=False, explain=True)
+        assert "late" not in found.explained["found"]
+
+
+def test_without_an_embedder_words_propose(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none", token_encoder=WordTokenEncoder()) as memory:
+        memory.write(NOTES, wait=True)
+        found = memory.recall(QUESTION, explain=True)
+        assert found.hits[0].name == "cost"
+        assert set(found.explained["found"]) >= {"text", "late"}
+        assert memory.search(QUESTION, mode="late").records[0].name == "cost"
+
+
+# -- SEARCH ----------------------------------------------------------------------------------------
+
+
+def test_search_in_mode_late_ranks_token_by_token(memory: Memory) -> None:
+    found = memory.search("the walls of the studio", mode="late", limit=2)
+    assert [hit.name for hit in found.records] == ["colour", "cat"]
+    assert found.records[0].score == pytest.approx(1, abs=0.02)
+    said = memory.query('SEARCH "the walls of the studio" MODE late LIMIT 2')
+    assert said.records == found.records
+
+
+def test_few_texts_that_wait_are_encoded_by_the_search(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
+        memory.write(NOTES, wait=True)
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=WordTokenEncoder()) as memory:
+        assert memory.search("the walls of the studio", mode="late").records[0].name == "colour"
+        assert token_vectors_of(memory) == {"word-tokens-64": 3}
+
+
+def test_mode_late_needs_a_token_encoder_and_a_text(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
+        memory.write(NOTES, wait=True)
+        with pytest.raises(EmbedderError, match="token encoder"):
+            memory.search("walls", mode="late")
+        with pytest.raises(InvalidInputError, match="needs a text"):
+            memory.search(vector=[1.0] * 256, mode="late")
+        with pytest.raises(UnknownNameError, match="latte"):
+            memory.search("walls", mode="latte")  # type: ignore[arg-type]
+
+
+# -- the queue -------------------------------------------------------------------------------------
+
+
+def test_reading_makes_vectors_and_token_vectors(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=WordTokenEncoder()) as memory:
+        steps: list[tuple[int, int]] = []
+        memory.write(NOTES)
+        memory.embed_pending(lambda done, total: steps.append((done, total)))
+        assert token_vectors_of(memory) == {"word-tokens-64": 3}
+        memory.read_text("Alpha grows.", uri="note:1")
+        assert token_vectors_of(memory) == {"word-tokens-64": 4}
+        assert memory.admin.stats().token_encoder == "word-tokens-64"
+
+
+def test_a_memory_from_before_gets_them_when_it_is_written(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
+        memory.write(NOTES, wait=True)
+        assert token_vectors_of(memory) == {}
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=WordTokenEncoder()) as memory:
+        memory.recall(QUESTION)
+        assert token_vectors_of(memory) == {}
+        memory.write([Resource(name="new", content="Something new.")])
+        wait_until(lambda: token_vectors_of(memory) == {"word-tokens-64": 4})
+
+
+def test_reembedding_makes_them_too_and_drops_those_of_another_encoder(tmp_path: Path) -> None:
+    old = WordTokenEncoder("old", 32)
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=old) as memory:
+        memory.write(NOTES, wait=True)
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=WordTokenEncoder()) as memory:
+        memory.recall(QUESTION)
+        memory.admin.reembed(WordEmbedder("other"))
+        assert token_vectors_of(memory) == {"word-tokens-64": 3}
+        assert memory.recall(QUESTION, explain=True).explained["found"]["late"] == 3
+
+
+def test_a_text_that_the_encoder_cannot_take_is_parked(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=Squeamish()) as memory:
+        memory.write(NOTES)
+        for _ in range(3):
+            memory.embed_pending()
+        made = memory.admin.stats().token_vectors["word-tokens-64"]
+        assert made.count == 2
+        assert memory.recall("the cat on the sofa", abstain=False).hits[0].name == "cat"
+
+
+def test_an_encoder_that_is_broken_is_an_error_and_loses_no_text(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=Failing()) as memory:
+        memory.write(NOTES)
+        with pytest.raises(EmbedderError, match="ConnectionError: refused"):
+            memory.embed_pending()
+        wait_until(lambda: "refused" in memory.admin.stats().embedding_error)
+        assert memory.search("flooring").records
+        report = memory.read_text("Alpha grows.", uri="note:1")
+        assert "refused" in report.embedding_error
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=WordTokenEncoder()) as memory:
+        memory.embed_pending()
+        assert token_vectors_of(memory) == {"word-tokens-64": 4}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [[], [np.zeros((2, 3), np.int8)], [np.zeros((2, 64), np.float32)], [np.zeros(64, np.int8)]],
+    ids=["too few", "other dimensions", "floats", "a row"],
+)
+def test_what_is_no_token_vectors_is_not_stored(tmp_path: Path, answer: list[Any]) -> None:
+    encoder = WordTokenEncoder()
+    encoder.encode_documents = lambda texts: answer  # type: ignore[method-assign]
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=encoder) as memory:
+        with pytest.raises(EmbedderError, match="check the token encoder"):
+            memory.write(NOTES[:1], wait=True)
+        assert token_vectors_of(memory).get(encoder.name, 0) == 0
+
+
+# -- which encoder ---------------------------------------------------------------------------------
+
+
+def test_an_encoder_that_was_asked_for_fails_a_recall_and_a_default_one_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=WordTokenEncoder()) as memory:
+        memory.write(NOTES, wait=True)
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=Failing()) as memory:
+        with pytest.raises(EmbedderError, match="refused"):
+            memory.recall(QUESTION)
+    monkeypatch.setattr("remloom.embed.load", lambda name, settings: WordEmbedder())
+    monkeypatch.setattr(token_encoders, "default_token_encoder", lambda settings: Failing())
+    with Memory.open(tmp_path, embedder="minilm") as memory:
+        found = memory.recall(QUESTION)
+        assert found.hits[0].name == "cost"
+        assert "no late interaction" in found.note
+
+
+def test_the_default_stands_beside_an_embedder_with_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("REMLOOM_TOKEN_ENCODER", raising=False)
+    with Memory.open(tmp_path, embedder="none") as memory:
+        assert memory.admin.token_encoder is None
+    with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
+        assert memory.admin.token_encoder is None
+    with Memory.open(tmp_path, embedder="minilm", token_encoder="none") as memory:
+        assert memory.admin.token_encoder is None
+    monkeypatch.setenv("REMLOOM_TOKEN_ENCODER", "colbert")
+    with Memory.open(tmp_path, embedder="none") as memory:
+        assert memory.admin.stats().token_encoder == "answerai-colbert-small-v1-64"
+
+
+def test_without_its_files_there_is_no_default_and_an_error_for_who_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Elsewhere(ColbertSmall):
+        files = type(ColbertSmall.files)(
+            model="answerai-colbert-small-v1",
+            package="no_such_package",
+            folder="models",
+            digests=ColbertSmall.files.digests,
+            remedy="pip install it",
+        )
+
+    monkeypatch.setattr(token_encoders, "ColbertSmall", Elsewhere)
+    settings = Settings()
+    assert token_encoders.default_token_encoder(settings) is None
+    encoder = token_encoders.load_token_encoder("colbert", settings)
+    assert encoder is not None
+    with pytest.raises(EmbedderError, match="not installed"):
+        encoder.encode_query("who pays?")
+
+
+def test_names_and_things_that_are_no_token_encoder_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UnknownNameError, match="colbret"):
+        Memory.open(tmp_path, embedder="none", token_encoder="colbret")
+    with pytest.raises(InvalidInputError, match="not a token encoder"):
+        Memory.open(tmp_path, embedder="none", token_encoder=3)  # type: ignore[arg-type]
+    monkeypatch.setenv("REMLOOM_TOKEN_ENCODER", "yes")
+    with pytest.raises(UnknownNameError, match="yes"):
+        Memory.open(tmp_path, embedder="none")
