@@ -224,10 +224,13 @@ def test_reembedding_makes_them_too_and_drops_those_of_another_encoder(tmp_path:
 def test_a_text_that_the_encoder_cannot_take_is_parked(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=Squeamish()) as memory:
         memory.write(NOTES)
-        for _ in range(3):
-            memory.embed_pending()
-        made = memory.admin.stats().token_vectors["word-tokens-64"]
-        assert made.count == 2
+
+        def parked() -> int:
+            made = memory.admin.stats().token_vectors.get("word-tokens-64")
+            return made.parked if made else 0
+
+        wait_until(lambda: parked() == 1)
+        assert token_vectors_of(memory) == {"word-tokens-64": 2}
         assert memory.recall("the cat on the sofa", abstain=False).hits[0].name == "cat"
 
 
@@ -267,9 +270,9 @@ def test_an_encoder_that_was_asked_for_fails_a_recall_and_a_default_one_does_not
 ) -> None:
     with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=WordTokenEncoder()) as memory:
         memory.write(NOTES, wait=True)
-    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=Failing()) as memory:
-        with pytest.raises(EmbedderError, match="refused"):
-            memory.recall(QUESTION)
+    failing = Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=Failing())
+    with failing as memory, pytest.raises(EmbedderError, match="refused"):
+        memory.recall(QUESTION)
     monkeypatch.setattr("remloom.embed.load", lambda name, settings: WordEmbedder())
     monkeypatch.setattr(token_encoders, "default_token_encoder", lambda settings: Failing())
     with Memory.open(tmp_path, embedder="minilm") as memory:

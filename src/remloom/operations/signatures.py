@@ -36,7 +36,7 @@ from ..profile.promotion import Candidate
 from ..profile.reliability import Learned
 from ..profile.scan import ScanResult
 from ..profile.slots import Slot
-from ..query.statements import Strategy
+from ..query.statements import SearchMode, Strategy
 from ..reader.result import Reading
 from ..retrieve.options import RecallChanges
 from ..runs.failures import FailedItem
@@ -58,6 +58,7 @@ _NAMES: dict[str, Any] = {
     "DefinitionParts": DefinitionParts,
     "RecallChanges": RecallChanges,
     "State": State,
+    "SearchMode": SearchMode,
     "Strategy": Strategy,
     "Value": Value,
     # what cannot come from outside: dropped from the unions that it is in

@@ -290,7 +290,7 @@ class Executor:
         vector = self._embed(query.text) if self._embed is not None else None
         if vector is None:
             raise EmbedderError(
-                "SEARCH needs an embedder, and this memory was opened without one",
+                "this memory was opened without an embedder, and SEARCH needs one",
                 remedy="set REMLOOM_EMBEDDER (for example to minilm),"
                 " or find text by its words with search_text",
             )
