@@ -29,7 +29,7 @@ _TURN = re.compile(r"D:?(\d+):(\d+)")
 @dataclass
 class Question:
     text: str
-    category: int
+    category: int | str
     gold: frozenset[str]  # ids of the turns that answer
 
 

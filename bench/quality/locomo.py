@@ -43,7 +43,7 @@ class QuestionScore:
     """A question as it went: where its evidence came, and whether an answer was given."""
 
     conversation: str
-    category: int
+    category: int | str
     ranks: list[int]  # of the evidence found, from 0
     gold: int  # how much evidence there is
     abstained: bool = False
@@ -67,7 +67,7 @@ class Run:
     name: str
     asked: list[QuestionScore] = field(default_factory=list)
 
-    def of(self, *categories: int, conversation: str = "") -> list[QuestionScore]:
+    def of(self, *categories: int | str, conversation: str = "") -> list[QuestionScore]:
         return [
             one
             for one in self.asked
