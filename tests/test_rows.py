@@ -14,6 +14,7 @@ from remloom.model import Field, SchemaDefinition
 from remloom.predicates import Contains, Eq, Gt, Query
 from remloom.store.copy import copy
 from remloom.store.definitions import definition_entries
+from remloom.testing.embedder import WordEmbedder
 
 ORDERS = SchemaDefinition(
     schema_name="orders",
@@ -213,3 +214,38 @@ def test_a_copy_has_the_schemas_their_rows_and_indexes(memory, tmp_path):
         assert other.lookup("order-7").records[0].record.fields == WRITTEN
         assert other.query("SELECT total FROM orders").rows == [(19.99,)]
         assert copy(memory.admin.store, other.admin.store, origin="test").written == 0
+
+
+def test_a_search_statement_finds_rows_by_their_words_and_by_a_vector(tmp_path):
+    with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
+        memory.admin.store.kv.put(definition_entries(ORDERS, 1))
+        memory.write(
+            [_order(1, note="blue widgets", total=5), _order(2, note="red gadgets", total=9)],
+            wait=True,
+        )
+        for statement in (
+            'SEARCH "blue widgets" IN orders LIMIT 1',
+            'SEARCH "blue widgets" IN orders WHERE total < 9',
+        ):
+            found = memory.query(statement).records
+            assert [hit.record.handle for hit in found] == ["order-1"], statement
+        assert memory.query('SEARCH "widgets" IN orders WHERE total > 9').records == []
+        found = memory.search_text("widgets", schema="orders", where="total < 9").records
+        assert [hit.record.handle for hit in found] == ["order-1"]
+        nodes = memory.query('TRAVERSE WITH SEARCH "blue widgets" IN orders LIMIT 1').nodes
+        assert nodes[0].record.handle == "order-1"
+
+
+def test_a_row_is_there_as_of_when_it_was_written_with_the_edges_of_that_time(memory):
+    first, second = (datetime(2025, month, 1, tzinfo=UTC) for month in (1, 6))
+    edges = (
+        Edge(src="", rel_type="belongs_to", dst="customer-1", valid_from=first, valid_to=second),
+        Edge(src="", rel_type="belongs_to", dst="customer-2", valid_from=second),
+    )
+    memory.write([replace(_order(1), created_at=first, graph_paths=edges)])
+    assert not memory.query("LOOKUP order-1 AS OF 2024-12-31").records
+    for day, customer in (("2025-02-01", "customer-1"), ("2025-07-01", "customer-2")):
+        (hit,) = memory.query(f"LOOKUP order-1 AS OF {day}").records
+        assert [edge.dst for edge in hit.record.graph_paths] == [customer]
+        nodes = memory.query(f"TRAVERSE belongs_to WITH LOOKUP order-1 AS OF {day}").nodes
+        assert [node.record.name for node in nodes] == ["order-1", customer]

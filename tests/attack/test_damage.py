@@ -26,14 +26,17 @@ WRITES = 40
 # process leaves it.
 MADE = """
 import os, sys
-from remloom import Edge, Entity, Memory, Resource
+from remloom import Edge, Entity, Memory, Resource, Row
 
 memory = Memory.open(sys.argv[1], key=sys.argv[2] or None, embedder="none")
+memory.schemas.register(schema_name="orders", fields={"number": "integer", "note": "string"})
 for i in range(int(sys.argv[3])):
     memory.write([
         Entity(name=f"Person {i}", aliases=(f"Nick {i}",), summary=f"Knows of thing {i}. " * 20),
         Resource(name=f"doc {i}", content=f"In document {i} stands word{i} and more. " * (10 if i % 3 else 400)),
         Edge(src=f"Person {i}", rel_type="knows", dst=f"Person {i // 2}"),
+        Row(schema="orders", handle=f"order-{i}", fields={"number": i, "note": "paid"}),
+        Edge(src=f"order-{i}", rel_type="belongs_to", dst=f"Person {i}"),
     ])
     if i == int(sys.argv[3]) // 2:
         memory.admin.store._database.upkeep.checkpoint()
@@ -65,6 +68,7 @@ def answers(memory: Memory) -> dict[str, Any]:
             node["name"]
             for node in memory.traverse("Person 1", direction="both", max_depth=3, limit=50).nodes
         ),
+        "rows": memory.sql("SELECT handle, number, note FROM orders ORDER BY number").rows,
         "counted": memory.sql("SELECT count(*) FROM resources").rows,
     }
 
@@ -173,6 +177,9 @@ def test_what_is_lost_is_told_and_can_be_gone_on_from(
         assert memory.admin.check() == []
         there = [bool(memory.lookup(f"Person {i}").records) for i in range(WRITES)]
         assert there == [True] * (WRITES - lost) + [False] * lost
+        rows = memory.sql("SELECT number FROM orders ORDER BY number").rows
+        assert rows == [(i,) for i in range(WRITES - lost)]
+        assert memory.schemas.get_row("orders", "order-0").fields["note"] == "paid"
     assert Home(tmp_path / "home", key=made[1] or None).repair("default") == []
 
 

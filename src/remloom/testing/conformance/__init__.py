@@ -7,6 +7,17 @@ one fixture.
             return lambda: SqliteStore(tmp_path / "memory.db")
 
 `opening()` opens the same tenant each time it is called; stores it opened are closed by the suite.
+
+A case that holds for records of any schema is run for each (`schemas.py`): the built-in ones, and a
+registered one with rows like their records. The others are about one schema, and not for rows:
+
+* chunks of a document, turns of a chat, names up to a mark, text that is written once, parents of
+  what was derived, numbers of texts by category and speaker, defaults: resources have these
+  (defaults of rows are in `rows.py`);
+* times that overlap, and what refers to a record: moments;
+* merging by name and type, thin entities, what was before a change: entities; a row is found by its
+  handle and replaced, and as of a time it is as it is now, once it was there;
+* walks, orders and merging of edges, entries: labels and keys alone, whichever record they are of.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ...model import Edge, Entity, Moment, Resource
+from ...model import Edge, Moment, Resource
 from ...store.contract import Store
 from ...store.specs import EdgeSpec, NameSpec, SearchSpec
 from .opening import Opened, edge_between, put
+from .schemas import RecordSchema
 
 __all__ = ["Deletion"]
 
@@ -24,9 +25,9 @@ class Deletion(Opened):
         )
 
     def test_deleting_takes_everything_of_a_record_and_what_was_derived_from_it(
-        self, store: Store
+        self, store: Store, schema: RecordSchema
     ) -> None:
-        (source,) = put(store, Resource(name="s", content="unique words", embedding=[1, 0])).ids
+        (source,) = put(store, schema.make(name="s", text="unique words", embedding=[1, 0])).ids
         (child,) = put(
             store, Resource(name="i", content="insight", parents=(source,), embedding=[0, 1])
         ).ids
@@ -49,7 +50,7 @@ class Deletion(Opened):
         assert store.search.text("unique", SearchSpec(limit=5)) == []
         assert store.records.lookup(["s", "only-here"]) == {"s": [], "only-here": []}
         assert store.search.names("only here", NameSpec(threshold=0.5, limit=5)) == []
-        assert store.search.vector([1, 0], SearchSpec(schema="resources", limit=5)) == []
+        assert store.search.vector([1, 0], SearchSpec(schema=schema.name, limit=5)) == []
         kept = store.records.get("moments", moment)
         assert isinstance(kept, Moment)
         assert kept.resource_refs == ("elsewhere",)
@@ -63,9 +64,11 @@ class Deletion(Opened):
         assert isinstance(kept, Moment)
         assert kept.parent_moment == ""
 
-    def test_a_key_another_record_has_keeps_its_edges(self, store: Store) -> None:
-        put(store, Entity(name="Alpha", type="project"), edge_between("Alpha", "x"))
-        (doc,) = put(store, Resource(name="Alpha", content="text")).ids
+    def test_a_key_another_record_has_keeps_its_edges(
+        self, store: Store, schema: RecordSchema
+    ) -> None:
+        put(store, Moment(name="Alpha"), edge_between("Alpha", "x"))
+        (doc,) = put(store, schema.make(name="Alpha", text="text")).ids
         store.delete([doc])
         assert len(store.graph.edges(EdgeSpec(["alpha"], direction="out"))) == 1
 

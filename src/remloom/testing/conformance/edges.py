@@ -10,12 +10,13 @@ from msgspec.structs import replace
 
 from ...errors import ChangedError, GoneError, UnknownNameError
 from ...kv import Entry
-from ...model import Edge, Entity, Resource
+from ...model import Edge, Entity
 from ...store import validation
 from ...store.batch import Preconditions
 from ...store.contract import Store
 from ...store.specs import EdgeOrder, EdgeSpec, WalkSpec
-from .opening import DAY, T0, Opened, edge_between, edge_keys, lookup, names, put
+from .opening import DAY, T0, Opened, batch_of, edge_between, edge_keys, lookup, names, put
+from .schemas import RecordSchema
 
 __all__ = ["Edges"]
 
@@ -65,22 +66,24 @@ class Edges(Opened):
         assert isinstance(sarah, Entity)
         assert (sarah.name, sarah.type, sarah.thin) == ("Sarah Chen", "person/employee", True)
 
-    def test_a_real_record_takes_the_place_of_a_thin_entity(self, store: Store) -> None:
+    def test_a_real_record_takes_the_place_of_a_thin_entity(
+        self, store: Store, schema: RecordSchema
+    ) -> None:
         put(store, edge_between("A", "Sarah"), edge_between("A", "Doc"))
         thin = lookup(store, "sarah")[0].id
-        put(store, Entity(name="Sarah", type="person"), Resource(name="Doc", content="text"))
+        put(store, Entity(name="Sarah", type="person"), schema.make(name="Doc", text="text"))
         (sarah,), (doc,) = store.records.lookup(["sarah", "doc"]).values()
         assert isinstance(sarah, Entity)
         assert (sarah.id, sarah.type, sarah.thin) == (thin, "person", False)
-        assert doc.schema == "resources"
+        assert doc.schema == schema.name
         assert len(store.graph.edges(EdgeSpec(["a"], direction="out"))) == 2
 
     def test_an_edge_can_be_taken_away_and_takes_the_thin_entity_it_alone_made(
-        self, store: Store
+        self, store: Store, schema: RecordSchema
     ) -> None:
         put(
             store,
-            Entity(name="a"),
+            schema.make(name="a"),
             *(
                 Edge(src="a", rel_type=rel, dst=dst)
                 for rel, dst in (("r", "x"), ("r", "y"), ("s", "y"))
@@ -98,10 +101,12 @@ class Edges(Opened):
         assert names(lookup(store, "a")) == ["a"]
         assert store.admin.check() == []
 
-    def test_edges_are_seen_as_stored_whatever_their_validity(self, store: Store) -> None:
+    def test_edges_are_seen_as_stored_whatever_their_validity(
+        self, store: Store, named: RecordSchema
+    ) -> None:
         put(
             store,
-            Entity(name="a", aliases=("alpha",)),
+            named.make(name="a", aliases=("alpha",)),
             Edge(
                 src="a",
                 rel_type="was",
@@ -129,14 +134,16 @@ class Edges(Opened):
         assert was.properties == {"n": 1}
         assert store.graph.stored_edges([], direction="both") == []
 
-    def test_a_batch_is_written_only_if_what_it_expects_is_so(self, store: Store) -> None:
+    def test_a_batch_is_written_only_if_what_it_expects_is_so(
+        self, store: Store, schema: RecordSchema
+    ) -> None:
         put(
             store,
-            Resource(id="r", name="r", content="text"),
+            schema.make(id="r", name="r", text="text"),
             Edge(src="r", rel_type="is", dst="x", weight=0.25),
         )
         store.kv.put([Entry("run", "1", b"{}")])
-        record = store.records.get("resources", "r")
+        record = store.records.get(schema.name, "r")
         assert record is not None
         (edge,) = store.graph.all_edges()
         place = ("r", "is", "x")
@@ -146,7 +153,7 @@ class Edges(Opened):
             edges={place: edge, ("r", "is", "y"): None},
             entries={("run", "1"): 1, ("run", "2"): 0},
         )
-        new = validation.build([Entity(name="new")], tenant="conformance", model="")
+        new = batch_of(store, schema.make(name="new"))
         for wrong, error in (
             (Preconditions(existing=("r", "gone")), GoneError),
             (Preconditions(records={"r": T0}), ChangedError),
@@ -161,7 +168,7 @@ class Edges(Opened):
             with pytest.raises(error):
                 store.write(replace(new, expected=wrong, deleted=("r",)))
         assert lookup(store, "new") == []
-        assert store.records.get("resources", "r") == record
+        assert store.records.get(schema.name, "r") == record
         store.write(replace(new, expected=right, deleted_edges=(place,)))
         assert names(lookup(store, "new")) == ["new"]
         assert list(store.graph.all_edges()) == []
@@ -208,10 +215,12 @@ class Edges(Opened):
         put(store, Entity(name="b", aliases=("c",)), edge_between("c", "d"))
         assert (walked(), len(lookup(store, "b")[0].graph_paths)) == (["b", "d"], 1)
 
-    def test_edges_are_counted_group_by_group_each_once(self, store: Store) -> None:
+    def test_edges_are_counted_group_by_group_each_once(
+        self, store: Store, named: RecordSchema
+    ) -> None:
         put(
             store,
-            Entity(name="b", aliases=("bee",)),
+            named.make(name="b", aliases=("bee",)),
             *(edge_between("a", dst) for dst in ("b", "bee", "c")),
             edge_between("bee", "c"),
             edge_between("b", "b"),
@@ -316,8 +325,8 @@ class Edges(Opened):
         walk = self.walk(store, "s", 1, breadth=1, order=EdgeOrder(field, order))
         assert [step.key for step in walk.steps] == [first]
 
-    def test_the_labels_of_one_record_are_one_node(self, store: Store) -> None:
-        put(store, Entity(name="Sarah Chen", aliases=("SC",)), edge_between("SC", "x"))
+    def test_the_labels_of_one_record_are_one_node(self, store: Store, named: RecordSchema) -> None:
+        put(store, named.make(name="Sarah Chen", aliases=("SC",)), edge_between("SC", "x"))
         put(
             store,
             edge_between("Sarah Chen", "y"),

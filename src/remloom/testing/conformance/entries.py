@@ -14,6 +14,7 @@ from ...store import validation
 from ...store.batch import Batch
 from ...store.contract import Store
 from .opening import Opened, Opening, put
+from .schemas import RecordSchema
 
 __all__ = ["Entries"]
 
@@ -115,13 +116,13 @@ class Entries(Opened):
         assert [entry.key for entry in store.kv.list("run")] == ["r", "s"]
 
     def test_what_speaks_of_a_record_is_deleted_when_the_record_is_deleted(
-        self, store: Store
+        self, store: Store, schema: RecordSchema
     ) -> None:
-        put(store, Resource(id="a", name="a", content="a"))
+        put(store, schema.make(id="a", name="a", text="a"))
         put(
             store,
             Resource(id="b", name="b", content="b", parents=("a",)),
-            Resource(id="c", name="c", content="c"),
+            schema.make(id="c", name="c", text="c"),
         )
         refs = {
             "of a": ("a",),

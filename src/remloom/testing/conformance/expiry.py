@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ...model import Edge, Entity, Moment, Record, Resource
+from ...model import Edge, Entity, Moment, Record, Resource, Row
 from ...predicates import Query
 from ...store.batch import Batch
 from ...store.contract import Reads, Store
 from ...store.encoding import micros
 from ...store.specs import ChunkRange, NameSpec, SearchSpec, WalkSpec
 from .opening import DAY, T0, Opened, Opening, edges_at, lookup, names, put, selected
+from .schemas import NOTES, RecordSchema, register
 
 __all__ = ["Expiry"]
 
@@ -47,26 +48,27 @@ class Expiry(Opened):
         return Clock(monkeypatch)
 
     def test_when_a_record_expires_is_read_back_and_selected(
-        self, store: Store, clock: Clock, reopen: Opening
+        self, store: Store, schema: RecordSchema, clock: Clock, reopen: Opening
     ) -> None:
         at = clock.after(2)
         ids = put(
             store,
-            Resource(name="note", content="tea", expires_at=at),
-            Entity(name="Ann", expires_at=at),
-            Moment(name="lunch", expires_at=at),
-            Entity(name="Bob"),
+            schema.make(name="note", text="tea", expires_at=at),
+            schema.make(name="Ann", expires_at=at),
+            schema.make(name="lunch", expires_at=at),
+            schema.make(name="Bob"),
         ).ids
         again = reopen()
         found = [again.records.get(None, id) for id in ids]
         assert [record and record.expires_at for record in found] == [at, at, at, None]
-        sql = "SELECT name FROM entities WHERE expires_at IS {} NULL"
-        assert selected(again, sql.format("NOT")).rows == [("Ann",)]
+        sql = f"SELECT name FROM {schema.name} WHERE expires_at IS {{}} NULL ORDER BY name"
+        assert selected(again, sql.format("NOT")).rows == [("Ann",), ("lunch",), ("note",)]
         assert selected(again, sql.format("")).rows == [("Bob",)]
 
     def test_nothing_returns_a_record_from_the_moment_it_expires(
         self, store: Store, clock: Clock
     ) -> None:
+        register(store, NOTES)
         put(store, *_two_of_each(clock.after(2)))
         assert _seen(store) == {read: {"brief", "lasting"} for read in READS}
         clock.advance(1)
@@ -76,7 +78,7 @@ class Expiry(Opened):
         assert store.admin.check() == []
 
     def test_what_has_expired_takes_nobody_s_place_within_a_limit(
-        self, store: Store, clock: Clock
+        self, store: Store, schema: RecordSchema, clock: Clock
     ) -> None:
         for number in range(30):
             at = clock.after(1) if number % 10 else None
@@ -84,32 +86,44 @@ class Expiry(Opened):
             near = [1.0, 0.1 + 0.01 * number if at is None else 0.0]
             put(
                 store,
-                Resource(
-                    name=f"note {number}", uri="a.md", ordinal=number, content=content,
-                    embedding=near, expires_at=at,
+                schema.make(
+                    name=f"note {number}", text=content, embedding=near, expires_at=at,
                 ),
             )  # fmt: skip
         clock.advance(1)
         lasting = {"note 0", "note 10", "note 20"}
-        searching = SearchSpec(schema="resources", limit=3)
+        searching = SearchSpec(schema=schema.name, limit=3)
         assert set(names(store.search.text("tea", searching))) == lasting
         assert set(names(store.search.vector(_NEAR, searching))) == lasting
         spec = NameSpec(threshold=0.3, limit=3)
         assert set(names(store.search.names("note 1", spec))) == lasting
         assert set(store.records.complete("note", 3)) == lasting
         in_order = ["note 0", "note 10", "note 20"]
-        assert names(store.records.chunks("a.md", ChunkRange(limit=2))) == in_order[:2]
-        assert names(store.records.chunks("a.md", ChunkRange(limit=2, last=True))) == in_order[1:]
-        query = Query().order_by("ordinal").limit(1).offset(1)
-        assert names(store.records.query("resources", query)) == ["note 10"]
-        sql = "SELECT name FROM resources ORDER BY ordinal LIMIT 1 OFFSET 2"
+        query = Query().order_by("created_at").limit(1).offset(1)
+        assert names(store.records.query(schema.name, query)) == ["note 10"]
+        sql = f"SELECT name FROM {schema.name} ORDER BY created_at LIMIT 1 OFFSET 2"
         assert selected(store, sql).rows == [("note 20",)]
         texts = store.records.texts_after(0, 2)
         assert [record.name for _, record in texts] == in_order[:2]
 
-    def test_no_walk_goes_through_what_has_expired(self, store: Store, clock: Clock) -> None:
-        put(store, *(Entity(name=name) for name in ("a", "c", "d")))
-        put(store, Entity(name="b", aliases=("bee",), expires_at=clock.after(1)))
+    def test_chunks_that_have_expired_take_nobody_s_place(self, store: Store, clock: Clock) -> None:
+        for number in range(30):
+            at = clock.after(1) if number % 10 else None
+            put(store, Resource(uri="a.md", ordinal=number, content="tea", expires_at=at))
+        clock.advance(1)
+
+        def ordinals(**within: Any) -> list[int]:
+            found = store.records.chunks("a.md", ChunkRange(**within))
+            return [chunk.ordinal for chunk in found]
+
+        assert ordinals(limit=2) == [0, 10]
+        assert ordinals(limit=2, last=True) == [10, 20]
+
+    def test_no_walk_goes_through_what_has_expired(
+        self, store: Store, named: RecordSchema, clock: Clock
+    ) -> None:
+        put(store, *(named.make(name=name) for name in ("a", "c", "d")))
+        put(store, named.make(name="b", aliases=("bee",), expires_at=clock.after(1)))
         put(
             store,
             Edge(src="a", rel_type="r", dst="bee"),
@@ -121,15 +135,15 @@ class Expiry(Opened):
         assert _walked(store, "a") == {"d"}
         assert _walked(store, "b") == set()
         # a label that somebody else has too is that one's
-        put(store, Resource(name="Bee", content="A bee."))
+        put(store, named.make(name="Bee", text="A bee."))
         put(store, Edge(src="a", rel_type="r", dst="bee"))
         assert _walked(store, "a") == {"bee", "d"}
 
     def test_when_a_record_expires_is_set_without_writing_it(
-        self, store: Store, clock: Clock
+        self, store: Store, schema: RecordSchema, clock: Clock
     ) -> None:
         long = "long " * 2_000
-        entity, note = put(store, Entity(name="Ann"), Resource(name="note", content=long)).ids
+        entity, note = put(store, schema.make(name="Ann"), schema.make(name="note", text=long)).ids
         before = store.records.get(None, note)
         at = clock.after(1)
         assert store.set_expiry([entity, note, note, "nobody"], at) == 2
@@ -146,10 +160,10 @@ class Expiry(Opened):
         assert store.admin.check() == []
 
     def test_what_expired_is_listed_by_its_time_until_it_is_erased(
-        self, store: Store, clock: Clock
+        self, store: Store, schema: RecordSchema, clock: Clock
     ) -> None:
         for name, hours in (("c", 3), ("a", 1), ("b", 2), ("d", 4)):
-            put(store, Entity(name=name, expires_at=clock.after(hours)))
+            put(store, schema.make(name=name, expires_at=clock.after(hours)))
         assert store.records.expired(9) == []
         clock.advance(3)
         assert names(store.records.expired(9)) == ["a", "b", "c"]
@@ -167,8 +181,10 @@ class Expiry(Opened):
         assert seen == ["a", "b"]
         assert names(store.records.expired(9)) == ["c"]
 
-    def test_an_update_does_not_see_what_has_expired(self, store: Store, clock: Clock) -> None:
-        (id,) = put(store, Entity(name="Ann", expires_at=clock.after(1))).ids
+    def test_an_update_does_not_see_what_has_expired(
+        self, store: Store, schema: RecordSchema, clock: Clock
+    ) -> None:
+        (id,) = put(store, schema.make(name="Ann", expires_at=clock.after(1))).ids
         clock.advance(1)
         seen: list[Any] = []
 
@@ -208,9 +224,9 @@ class Expiry(Opened):
         assert store.admin.check() == []
 
     def test_an_edge_to_the_label_of_something_expired_stays(
-        self, store: Store, clock: Clock
+        self, store: Store, schema: RecordSchema, clock: Clock
     ) -> None:
-        put(store, Entity(name="Ann", summary="old", expires_at=clock.after(1)))
+        put(store, schema.make(name="Ann", text="old", expires_at=clock.after(1)))
         clock.advance(1)
         put(store, Edge(src="Bob", rel_type="knows", dst="Ann"))
         (ann,) = lookup(store, "ann")
@@ -233,9 +249,11 @@ class Expiry(Opened):
         put(store, Entity(id=ann.id, name="Ann"))
         assert [record.expires_at for record in lookup(store, "ann")] == [None]
 
-    def test_no_embedder_is_given_what_has_expired(self, store: Store, clock: Clock) -> None:
-        note = Resource(id="r", name="r", content="tea", expires_at=clock.after(1))
-        put(store, note, Resource(id="s", name="s", content="cup"), model="m")
+    def test_no_embedder_is_given_what_has_expired(
+        self, store: Store, schema: RecordSchema, clock: Clock
+    ) -> None:
+        note = schema.make(id="r", name="r", text="tea", expires_at=clock.after(1))
+        put(store, note, schema.make(id="s", name="s", text="cup"), model="m")
         assert [text.id for text in store.vectors.pending(9, ids=["r", "nobody"])] == ["r"]
         clock.advance(1)
         for waiting in (
@@ -246,7 +264,7 @@ class Expiry(Opened):
             assert [text.id for text in waiting] == ["s"]
 
     def test_whatever_expires_when_exactly_what_has_not_is_found(
-        self, store: Store, clock: Clock
+        self, store: Store, schema: RecordSchema, clock: Clock
     ) -> None:
         chance = random.Random(7)
         expires: dict[str, datetime | None] = {}
@@ -264,14 +282,16 @@ class Expiry(Opened):
                         assert store.set_expiry([ids[name]], at) == 1
                         expires[name] = at
                 case _:
-                    record = Resource(id=f"id of {name}", name=name, content="tea", expires_at=at)
+                    record = schema.make(id=f"id of {name}", name=name, text="tea", expires_at=at)
                     (ids[name],) = put(store, record).ids
                     expires[name] = at
             there = {name for name, at in expires.items() if not _is_due(at, clock.at)}
             found = names(store.search.text("tea", SearchSpec(limit=20)))
             assert set(found) == there
-            assert set(names(store.records.query("resources", Query()))) == there
-            assert {name for (name,) in selected(store, "SELECT name FROM resources").rows} == there
+            assert set(names(store.records.query(schema.name, Query()))) == there
+            assert {
+                name for (name,) in selected(store, f"SELECT name FROM {schema.name}").rows
+            } == there
             assert {name for name in expires if lookup(store, name.replace(" ", "-"))} == there
             assert set(names(store.records.expired(20))) == expires.keys() - there
         assert store.admin.check() == []
@@ -300,12 +320,16 @@ def _two_of_each(at: datetime) -> list[Record]:
                 id=f"m {name}", name=name, starts_at=T0, ends_at=T0 + HOUR,
                 resource_refs=("r lasting",), expires_at=expires_at,
             ),
+            Row(
+                schema="notes", id=f"n {name}", name=name, summary="tea", expires_at=expires_at,
+                embedding=_NEAR,
+            ),
         ]  # fmt: skip
     return records
 
 
 def _got(store: Store) -> list[Record]:
-    ids = [f"{schema} {name}" for schema in "erm" for name in ("brief", "lasting")]
+    ids = [f"{schema} {name}" for schema in "ermn" for name in ("brief", "lasting")]
     return [record for id in ids if (record := store.records.get(None, id)) is not None]
 
 
@@ -336,6 +360,9 @@ READS: dict[str, Callable[[Store], Iterable[Any]]] = {
         for name in ("brief", "lasting")
         for match in store.search.names(name, NameSpec(threshold=0.9, limit=9, type="moments"))
     ],
+    "query of rows": lambda store: store.records.query("notes", Query()),
+    "text of rows": lambda store: store.search.text("tea", SearchSpec(schema="notes", limit=9)),
+    "vector of rows": lambda store: store.search.vector(_NEAR, SearchSpec(schema="notes", limit=9)),
     "text": lambda store: store.search.text("tea", _FOUND),
     "vector": lambda store: store.search.vector(_NEAR, _FOUND),
 }
@@ -344,7 +371,7 @@ READS: dict[str, Callable[[Store], Iterable[Any]]] = {
 def _seen(store: Store) -> dict[str, set[str]]:
     """What each way of reading returns, by name."""
     seen = {read: set(names(list(call(store)))) for read, call in READS.items()}
-    for schema in ("entities", "resources", "moments"):
+    for schema in ("entities", "resources", "moments", "notes"):
         rows = selected(store, f"SELECT name FROM {schema}").rows
         assert {name for (name,) in rows} == seen["lookup"]
         ((count,),) = selected(store, f"SELECT count(*) FROM {schema}").rows

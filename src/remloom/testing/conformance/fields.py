@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ...errors import InvalidInputError, UnknownNameError
 from ...model import Entity, Moment, Resource
@@ -32,6 +34,7 @@ from ...predicates import (
 )
 from ...store.contract import Store
 from .opening import DAY, T0, Opened, names, put, selected
+from .schemas import RecordSchema
 
 __all__ = ["Fields"]
 
@@ -42,30 +45,21 @@ class Fields(Opened):
     # -- predicates --------------------------------------------------------------------------------
 
     @pytest.fixture
-    def people(self, store: Store) -> Store:
+    def people(self, store: Store, named: RecordSchema) -> Store:
         put(
             store,
-            Entity(
-                name="Ann",
-                type="person",
-                aliases=("A1",),
-                created_at=T0,
-                properties={"age": 31, "status": "active", "tags": ["x", "y"]},
+            named.make_with(
+                {"age": 31, "status": "active", "tags": ["x", "y"]},
+                name="Ann", type="person", aliases=("A1",), created_at=T0,
             ),
-            Entity(
-                name="Bob",
-                type="person",
-                created_at=T0 + DAY,
-                properties={"age": 18, "status": "left"},
+            named.make_with(
+                {"age": 18, "status": "left"}, name="Bob", type="person", created_at=T0 + DAY
             ),
-            Entity(
-                name="Über",
-                type="company",
-                summary="Taxi rides",
-                created_at=T0 + 2 * DAY,
-                properties={"age": 9, "nested": {"city": "Köln"}},
+            named.make_with(
+                {"age": 9, "nested": {"city": "Köln"}},
+                name="Über", text="Taxi rides", type="company", created_at=T0 + 2 * DAY,
             ),
-        )
+        )  # fmt: skip
         return store
 
     @pytest.mark.parametrize(
@@ -76,22 +70,22 @@ class Fields(Opened):
             # a field that a record does not have matches no comparison
             (Ne("type", "person"), "Über"),
             (Eq("summary", ""), "Ann Bob"),
-            (Gt("properties.age", 18), "Ann"),
+            (Gt("data.age", 18), "Ann"),
             (Gte("age", 18), "Ann Bob"),
             (Lt("age", 18), "Über"),
             (In("status", ["left", "gone"]), "Bob"),
-            (In("properties.tags", ["y", "z"]), "Ann"),
+            (In("data.tags", ["y", "z"]), "Ann"),
             (NotIn("status", ["left"]), "Ann"),
             (Contains("summary", "TAXI"), "Über"),
             (Contains("aliases", "A1"), "Ann"),
-            (Contains("properties.tags", "x"), "Ann"),
+            (Contains("data.tags", "x"), "Ann"),
             (StartsWith("name", "Ü"), "Über"),
             (EndsWith("name", "b"), "Bob"),
             (Matches("name", "^[AB]"), "Ann Bob"),
             (Exists("status"), "Ann Bob"),
             (NotExists("status"), "Über"),
             (Eq("status", None), "Über"),
-            (Eq("properties.nested.city", "Köln"), "Über"),
+            (Eq("data.nested.city", "Köln"), "Über"),
             (Not(Eq("status", "active")), "Bob Über"),
             (And((Eq("type", "person"), Gt("age", 20))), "Ann"),
             (Or((Eq("name", "Ann"), Eq("type", "company"))), "Ann Über"),
@@ -103,99 +97,100 @@ class Fields(Opened):
         ids=lambda value: repr(value)[:60] if not isinstance(value, str) else "",
     )
     def test_predicates_select_what_they_say(
-        self, people: Store, predicate: Predicate, expected: str
+        self, people: Store, named: RecordSchema, predicate: Predicate, expected: str
     ) -> None:
-        found = people.records.query("entities", Query().filter(predicate).order_by("name"))
+        query = Query().filter(_of(named, predicate)).order_by("name")
+        found = people.records.query(named.name, query)
         assert " ".join(names(found)) == expected
 
     @pytest.fixture
-    def mixed(self, store: Store) -> Store:
-        put(
-            store,
-            Resource(
-                name="whole",
-                content="1",
-                metadata={"n": 1, "l": [1, "a"], "m": {"0": "key"}, "t": "x{e}"},
-            ),
-            Resource(
-                name="point",
-                content="2",
-                metadata={"n": 1.0, "l": [True], "m": ["place"], "t": "y{e}"},
-            ),
-            Resource(name="true", content="3", metadata={"n": True, "l": [["a"]], "m": []}),
-            Resource(name="null", content="4", metadata={"n": None, "l": [None, "1"]}),
-        )
+    def mixed(self, store: Store, schema: RecordSchema) -> Store:
+        values: dict[str, dict[str, Any]] = {
+            "whole": {"n": 1, "l": [1, "a"], "m": {"0": "key"}, "t": "x{e}"},
+            "point": {"n": 1.0, "l": [True], "m": ["place"], "t": "y{e}"},
+            "true": {"n": True, "l": [["a"]], "m": []},
+            "null": {"n": None, "l": [None, "1"]},
+        }
+        for name, value in values.items():
+            put(store, schema.make(name=name, text=name, values=value))
         return store
 
     @pytest.mark.parametrize(
         ("predicate", "expected"),
         [
-            (In("metadata.l", [1]), "whole"),
-            (In("metadata.l", [True]), "point"),
-            (In("metadata.l", [1, True, "1"]), "null point whole"),
-            (In("metadata.l", ['["a"]']), ""),
-            (NotIn("metadata.l", [1]), "null point true"),
-            (Eq("metadata.m.0", "key"), "whole"),
-            (Eq("metadata.m.0", "place"), ""),
-            (Matches("metadata.t", "x{e}"), "whole"),
-            (Matches("metadata.t", "^[{xy]{1}{"), "point whole"),
+            (In("free.l", [1]), "whole"),
+            (In("free.l", [True]), "point"),
+            (In("free.l", [1, True, "1"]), "null point whole"),
+            (In("free.l", ['["a"]']), ""),
+            (NotIn("free.l", [1]), "null point true"),
+            (Eq("free.m.0", "key"), "whole"),
+            (Eq("free.m.0", "place"), ""),
+            (Matches("free.t", "x{e}"), "whole"),
+            (Matches("free.t", "^[{xy]{1}{"), "point whole"),
         ],
         ids=lambda value: repr(value)[:60] if not isinstance(value, str) else "",
     )
     def test_values_in_json_have_the_type_that_they_have(
-        self, mixed: Store, predicate: Predicate, expected: str
+        self, mixed: Store, schema: RecordSchema, predicate: Predicate, expected: str
     ) -> None:
-        found = mixed.records.query("resources", Query().filter(predicate).order_by("name"))
+        query = Query().filter(_of(schema, predicate)).order_by("name")
+        found = mixed.records.query(schema.name, query)
         assert " ".join(names(found)) == expected
 
     @pytest.mark.parametrize(
         ("where", "expected"),
         [
             # 0 is a position in a list, '0' a key of an object
-            ("metadata -> 'm' ->> 0 = 'place'", "point"),
-            ("metadata -> 'm' ->> '0' = 'place'", ""),
-            ("metadata -> 'm' ->> '0' = 'key'", "whole"),
-            ("metadata ->> 't' ~ 'x{e}'", "whole"),
-            ("NOT (metadata ->> 'n' = 2)", "point true whole"),
-            ("NOT (metadata ->> 'n' = 1)", "true"),
-            ("NOT (metadata ->> 'n' <> 1)", "point whole"),
-            ("NOT (metadata ->> 'n' <> true)", "true"),
-            ("NOT (metadata ->> 'n' > 2)", "point true whole"),
-            ("NOT (metadata ->> 'n' < 'a')", "point true whole"),
-            ("metadata ->> 'n' > false", "true"),
+            ("free -> 'm' ->> 0 = 'place'", "point"),
+            ("free -> 'm' ->> '0' = 'place'", ""),
+            ("free -> 'm' ->> '0' = 'key'", "whole"),
+            ("free ->> 't' ~ 'x{e}'", "whole"),
+            ("NOT (free ->> 'n' = 2)", "point true whole"),
+            ("NOT (free ->> 'n' = 1)", "true"),
+            ("NOT (free ->> 'n' <> 1)", "point whole"),
+            ("NOT (free ->> 'n' <> true)", "true"),
+            ("NOT (free ->> 'n' > 2)", "point true whole"),
+            ("NOT (free ->> 'n' < 'a')", "point true whole"),
+            ("free ->> 'n' > false", "true"),
         ],
     )
     def test_places_and_nulls_in_json_are_what_they_are(
-        self, mixed: Store, where: str, expected: str
+        self, mixed: Store, schema: RecordSchema, where: str, expected: str
     ) -> None:
-        rows = selected(mixed, f"SELECT name FROM resources WHERE {where} ORDER BY name").rows
+        where = where.replace("free", schema.free)
+        sql = f"SELECT name FROM {schema.name} WHERE {where} ORDER BY name"
+        rows = selected(mixed, sql).rows
         assert " ".join(name for (name,) in rows) == expected
 
     def test_rows_are_grouped_by_numbers_whether_they_have_a_point_or_none(
-        self, mixed: Store
+        self, mixed: Store, schema: RecordSchema
     ) -> None:
-        rows = selected(mixed, "SELECT metadata ->> 'n', count(*) FROM resources GROUP BY 1").rows
+        value, name = f"{schema.free} ->> 'n'", schema.name
+        rows = selected(mixed, f"SELECT {value}, count(*) FROM {name} GROUP BY 1").rows
         assert sorted(map(repr, rows)) == ["(1, 2)", "(None, 1)", "(True, 1)"]
-        rows = selected(mixed, "SELECT count(DISTINCT metadata ->> 'n') FROM resources").rows
+        rows = selected(mixed, f"SELECT count(DISTINCT {value}) FROM {name}").rows
         assert rows == [(2,)]
 
-    def test_a_query_orders_limits_and_skips(self, people: Store) -> None:
+    def test_a_query_orders_limits_and_skips(self, people: Store, named: RecordSchema) -> None:
         query = Query().order_by("age", "desc")
-        assert names(people.records.query("entities", query)) == ["Ann", "Bob", "Über"]
-        assert names(people.records.query("entities", query.offset(1).limit(1))) == ["Bob"]
+        assert names(people.records.query(named.name, query)) == ["Ann", "Bob", "Über"]
+        assert names(people.records.query(named.name, query.offset(1).limit(1))) == ["Bob"]
 
-    def test_an_index_changes_no_answer(self, people: Store) -> None:
-        query = Query().filter(Eq("properties.status", "active"))
+    def test_an_index_changes_no_answer(self, people: Store, named: RecordSchema) -> None:
+        query = Query().filter(Eq(f"{named.data}.status", "active"))
         # twice: creating an index is idempotent
-        before = people.records.query("entities", query)
-        people.sql.create_index("entities", "properties.status")
-        people.sql.create_index("entities", "properties.status")
-        assert people.records.query("entities", query) == before
-        assert [entry.key for entry in people.kv.list("index")] == ["entities.properties.status"]
+        before = people.records.query(named.name, query)
+        people.sql.create_index(named.name, f"{named.data}.status")
+        people.sql.create_index(named.name, f"{named.data}.status")
+        assert people.records.query(named.name, query) == before
+        (index,) = people.kv.list("index")
+        assert index.key in (f"{named.name}.status", f"{named.name}.{named.data}.status")
 
-    def test_unknown_fields_and_schemas_name_those_nearest(self, people: Store) -> None:
+    def test_unknown_fields_and_schemas_name_those_nearest(
+        self, people: Store, named: RecordSchema
+    ) -> None:
         with pytest.raises(UnknownNameError) as caught:
-            people.records.query("entities", Query().filter(Eq("sumary", "x")))
+            people.records.query(named.name, Query().filter(Eq("sumary", "x")))
         assert "summary" in caught.value.fields["nearest"]
         with pytest.raises(UnknownNameError, match="entites"):
             people.records.query("entites", Query())
@@ -211,26 +206,28 @@ class Fields(Opened):
         ],
     )
     def test_a_predicate_that_cannot_be_is_refused(
-        self, people: Store, predicate: Predicate
+        self, people: Store, named: RecordSchema, predicate: Predicate
     ) -> None:
         with pytest.raises(InvalidInputError):
-            people.records.query("entities", Query().filter(predicate))
+            people.records.query(named.name, Query().filter(predicate))
 
-    def test_vector_similar_combines_with_other_predicates(self, store: Store) -> None:
+    def test_vector_similar_combines_with_other_predicates(
+        self, store: Store, schema: RecordSchema
+    ) -> None:
         put(
             store,
-            Resource(name="en", content="1", language="en", embedding=[1, 0]),
-            Resource(name="de", content="2", language="de", embedding=[1, 0.1]),
-            Resource(name="far", content="3", language="en", embedding=[0, 1]),
+            schema.make(name="en", text="1", values={"language": "en"}, embedding=[1, 0]),
+            schema.make(name="de", text="2", values={"language": "de"}, embedding=[1, 0.1]),
+            schema.make(name="far", text="3", values={"language": "en"}, embedding=[0, 1]),
         )
         query = (
             Query()
             .filter(VectorSimilar(query=[1, 0], top_k=20, min_score=0.7))
-            .filter(Eq("language", "en"))
+            .filter(Eq(f"{schema.free}.language", "en"))
         )
-        assert names(store.records.query("resources", query)) == ["en"]
+        assert names(store.records.query(schema.name, query)) == ["en"]
         with pytest.raises(InvalidInputError, match="VectorSimilar"):
-            store.records.query("resources", Query().filter(Not(VectorSimilar(query=[1, 0]))))
+            store.records.query(schema.name, Query().filter(Not(VectorSimilar(query=[1, 0]))))
 
     def test_a_field_that_has_its_default_is_found_by_it(self, store: Store) -> None:
         put(
@@ -266,11 +263,11 @@ class Fields(Opened):
         assert found("entities", Eq("thin", False)) == ["Known"]
         assert found("entities", Eq("thin", True)) == []
 
-    def test_text_is_not_compared_with_numbers(self, store: Store) -> None:
-        put(store, Entity(name="3", type="number"))
+    def test_text_is_not_compared_with_numbers(self, store: Store, named: RecordSchema) -> None:
+        put(store, named.make(name="3", type="number"))
         for predicate in (Gt("name", 2), Eq("type", 1), In("name", [3])):
             with pytest.raises(InvalidInputError, match="is text"):
-                store.records.query("entities", Query().filter(predicate))
+                store.records.query(named.name, Query().filter(predicate))
 
     # -- moments -----------------------------------------------------------------------------------
 
@@ -290,3 +287,13 @@ class Fields(Opened):
             "instant",
         ]
         assert found(T0 + 100 * DAY, T0 + 200 * DAY) == []
+
+
+def _of(schema: RecordSchema, predicate: Predicate) -> Predicate:
+    """Give a predicate with the fields of this schema, where it says `data` or `free`."""
+    field = getattr(predicate, "field", "")
+    place, dot, rest = field.partition(".")
+    if not dot:
+        return predicate
+    names = {"data": schema.data, "free": schema.free}
+    return replace(predicate, field=f"{names[place]}.{rest}")

@@ -9,12 +9,13 @@ import pytest
 
 from ... import labels
 from ...errors import EmbedderMismatchError, VectorError
-from ...model import Edge, Entity, Moment, Resource
+from ...model import Edge, Entity, Resource
 from ...predicates import Eq, In
 from ...store.batch import VectorBatch
 from ...store.contract import Store
 from ...store.specs import EdgeSpec, NameSpec, SearchSpec
 from .opening import T0, Opened, lookup, names, put, window
+from .schemas import EVERY, NOTES, RecordSchema, register
 
 __all__ = ["Finding"]
 
@@ -25,23 +26,29 @@ class Finding(Opened):
     # -- lookup ------------------------------------------------------------------------------------
 
     def test_lookup_sees_every_schema(self, store: Store) -> None:
-        put(store, Entity(name="Alpha"), Resource(name="alpha", content="x"), Moment(name="ALPHA"))
-        assert {record.schema for record in lookup(store, "alpha")} == {
-            "entities",
-            "resources",
-            "moments",
-        }
+        register(store, NOTES)
+        put(store, *(schema.make(name="Alpha One", text="x") for schema in EVERY))
+        found = lookup(store, "alpha-one")
+        assert {record.schema for record in found} == {schema.name for schema in EVERY}
 
-    def test_lookup_finds_by_alias_and_keeps_the_order_of_keys(self, store: Store) -> None:
-        put(store, Entity(name="Sarah Chen", aliases=("sc@example.com",)), Entity(name="Bob"))
+    def test_lookup_finds_by_alias_and_keeps_the_order_of_keys(
+        self, store: Store, named: RecordSchema
+    ) -> None:
+        put(
+            store,
+            named.make(name="Sarah Chen", aliases=("sc@example.com",)),
+            named.make(name="Bob"),
+        )
         found = store.records.lookup(["bob", "sc@example.com", "nobody"])
         assert list(found) == ["bob", "sc@example.com", "nobody"]
         assert [names(records) for records in found.values()] == [["Bob"], ["Sarah Chen"], []]
 
-    def test_a_looked_up_record_shows_its_outgoing_edges(self, store: Store) -> None:
+    def test_a_looked_up_record_shows_its_outgoing_edges(
+        self, store: Store, named: RecordSchema
+    ) -> None:
         put(
             store,
-            Entity(name="Sarah", aliases=("SC",)),
+            named.make(name="Sarah", aliases=("SC",)),
             Edge(src="SC", rel_type="owns", dst="Alpha", properties={"since": 2020}),
         )
         (edge,) = lookup(store, "sarah")[0].graph_paths
@@ -56,32 +63,38 @@ class Finding(Opened):
         "label",
         ["a 'quoted\" name", "line\nbreak", "50% off_", "C:\\x", "🙂", "東京", "x" * 10_000],
     )
-    def test_any_label_can_be_looked_up(self, store: Store, label: str) -> None:
-        put(store, Entity(name=label), Edge(src=label, rel_type="is", dst="odd"))
+    def test_any_label_can_be_looked_up(
+        self, store: Store, schema: RecordSchema, label: str
+    ) -> None:
+        put(store, schema.make(name=label), Edge(src=label, rel_type="is", dst="odd"))
         key = labels.key(label)
         assert len(store.records.lookup([key])[key]) == 1
         assert len(store.graph.edges(EdgeSpec([key], direction="out"))) == 1
 
-    def test_completion_goes_by_prefix_in_key_order(self, store: Store) -> None:
+    def test_completion_goes_by_prefix_in_key_order(
+        self, store: Store, named: RecordSchema
+    ) -> None:
         put(
             store,
-            Entity(name="Sarah Chen", aliases=("Sara",)),
-            Entity(name="Sandra"),
-            Entity(name="Bob"),
+            named.make(name="Sarah Chen", aliases=("Sara",)),
+            named.make(name="Sandra"),
+            named.make(name="Bob"),
         )
         assert store.records.complete("sa", 10) == ["Sandra", "Sara", "Sarah Chen"]
         assert store.records.complete("sa", 1) == ["Sandra"]
 
-    def test_first_words_are_those_that_a_name_or_alias_begins_with(self, store: Store) -> None:
+    def test_first_words_are_those_that_a_name_or_alias_begins_with(
+        self, store: Store, named: RecordSchema
+    ) -> None:
         put(
             store,
-            Entity(name="Sarah Chen", aliases=("The Chief",)),
-            Entity(name="Acme"),
-            Entity(name="e-mail server"),
+            named.make(name="Sarah Chen", aliases=("The Chief",)),
+            named.make(name="Acme"),
+            named.make(name="e-mail server"),
         )
         # longer than an index entry may be in some databases
-        put(store, Entity(name="Zed " + "long " * 400))
-        put(store, Entity(name="l" + "o" * 2_000 + "ng"))
+        put(store, named.make(name="Zed " + "long " * 400))
+        put(store, named.make(name="l" + "o" * 2_000 + "ng"))
         words = [
             "sarah",
             "chen",
@@ -131,12 +144,14 @@ class Finding(Opened):
 
     # -- fuzzy -------------------------------------------------------------------------------------
 
-    def test_fuzzy_forgives_typos_and_ranks_the_equal_name_first(self, store: Store) -> None:
+    def test_fuzzy_forgives_typos_and_ranks_the_equal_name_first(
+        self, store: Store, schema: RecordSchema
+    ) -> None:
         put(
             store,
-            Entity(name="Sarah Chen"),
-            Entity(name="Sarah Chan"),
-            Moment(name="Q4 Retrospective"),
+            schema.make(name="Sarah Chen"),
+            schema.make(name="Sarah Chan"),
+            schema.make(name="Q4 Retrospective"),
         )
         found = store.search.names("sarah chen", NameSpec(threshold=0.5, limit=5))
         assert names(found)[0] == "Sarah Chen"
@@ -145,12 +160,12 @@ class Finding(Opened):
             "Q4 Retrospective"
         ]
 
-    def test_fuzzy_finds_the_seeds_afternoons(self, store: Store) -> None:
+    def test_fuzzy_finds_the_seeds_afternoons(self, store: Store, schema: RecordSchema) -> None:
         put(
             store,
-            Moment(name="Friday Afternoon"),
-            Moment(name="Monday Afternoon"),
-            Moment(name="Kickoff"),
+            schema.make(name="Friday Afternoon"),
+            schema.make(name="Monday Afternoon"),
+            schema.make(name="Kickoff"),
         )
         found = store.search.names("find afternoon", NameSpec(threshold=0.5, limit=5))
         assert sorted(names(found)) == ["Friday Afternoon", "Monday Afternoon"]
@@ -162,25 +177,37 @@ class Finding(Opened):
         ) == ["Jordan River"]
         assert store.search.names("jrdn", NameSpec(threshold=0.99, limit=5)) == []
 
-    def test_fuzzy_gives_a_record_once_with_its_best_name(self, store: Store) -> None:
-        put(store, Entity(name="Sarah Chen", aliases=("Sara Chen", "Sarah Chenn")))
+    def test_fuzzy_gives_a_record_once_with_its_best_name(
+        self, store: Store, named: RecordSchema
+    ) -> None:
+        put(store, named.make(name="Sarah Chen", aliases=("Sara Chen", "Sarah Chenn")))
         (found,) = store.search.names("sara chen", NameSpec(threshold=0.5, limit=5))
         assert found.score == pytest.approx(1.0)
 
     # -- text --------------------------------------------------------------------------------------
 
-    def test_text_search_ranks_by_words_stems_and_ignores_stop_words(self, store: Store) -> None:
+    def test_text_search_ranks_by_words_stems_and_ignores_stop_words(
+        self, store: Store, schema: RecordSchema
+    ) -> None:
         put(
             store,
-            Resource(name="a", content="The pricing of products was discussed."),
-            Resource(name="b", content="Discussing prices and pricing, pricing again."),
-            Resource(name="c", content="Cats sleep all day."),
+            schema.make(name="a", text="The pricing of products was discussed."),
+            schema.make(name="b", text="Discussing prices and pricing, pricing again."),
+            schema.make(name="c", text="Cats sleep all day."),
         )
         assert _by_text(store, "the pricing discussions") == [
             "b",
             "a",
         ]
         assert _by_text(store, "the") == []
+
+    def test_text_search_keeps_the_schema(self, store: Store, schema: RecordSchema) -> None:
+        put(store, *(other.make(name=f"of {other.name}", text="tea") for other in EVERY[:3]))
+        put(store, schema.make(name="wanted", text="tea"), schema.make(name="not", text="coffee"))
+        found = _by_text(store, "tea", schema=schema.name, where=Eq("name", "wanted"))
+        assert found == ["wanted"]
+        assert "wanted" in _by_text(store, "tea", schema=schema.name)
+        assert set(_by_text(store, "tea")) >= {"of resources", "of entities", "of moments"}
 
     def test_text_search_keeps_schema_and_filter(self, store: Store) -> None:
         put(
@@ -192,43 +219,51 @@ class Finding(Opened):
         assert _by_text(store, "tea", schema="resources", where=Eq("category", "mail")) == ["b"]
         assert _by_text(store, "tea", schema="entities") == ["Tea Party"]
 
-    def test_a_changed_text_is_found_by_its_new_words_only(self, store: Store) -> None:
-        put(store, Resource(id="r", name="r", content="apples"))
-        put(store, Resource(id="r", name="r", content="pears"))
+    def test_a_changed_text_is_found_by_its_new_words_only(
+        self, store: Store, schema: RecordSchema
+    ) -> None:
+        put(store, schema.make(id="r", name="r", text="apples"))
+        put(store, schema.make(id="r", name="r", text="pears"))
         assert _by_text(store, "apples") == []
         assert _by_text(store, "pears") == ["r"]
 
     # -- vectors -----------------------------------------------------------------------------------
 
-    def test_vector_search_ranks_by_cosine_and_honours_the_minimum(self, store: Store) -> None:
+    def test_vector_search_ranks_by_cosine_and_honours_the_minimum(
+        self, store: Store, schema: RecordSchema
+    ) -> None:
         put(
             store,
-            Resource(name="x", content="x", embedding=[1, 0, 0]),
-            Resource(name="xy", content="xy", embedding=[1, 1, 0]),
-            Resource(name="z", content="z", embedding=[0, 0, 5]),
+            schema.make(name="x", text="x", embedding=[1, 0, 0]),
+            schema.make(name="xy", text="xy", embedding=[1, 1, 0]),
+            schema.make(name="z", text="z", embedding=[0, 0, 5]),
         )
-        found = store.search.vector([2, 0, 0], SearchSpec(schema="resources", limit=3))
+        found = store.search.vector([2, 0, 0], SearchSpec(schema=schema.name, limit=3))
         assert names(found) == ["x", "xy", "z"]
         assert [match.score for match in found] == pytest.approx([1.0, 0.7071, 0.0], abs=1e-3)
-        assert _by_vector(store, [2, 0, 0], limit=3, min_score=0.5) == [
+        assert _by_vector(store, schema, [2, 0, 0], limit=3, min_score=0.5) == [
             "x",
             "xy",
         ]
 
-    def test_a_record_scores_as_its_best_window_and_comes_once(self, store: Store) -> None:
-        put(store, Resource(id="r", name="r", content="two windows"), model="fake")
+    def test_a_record_scores_as_its_best_window_and_comes_once(
+        self, store: Store, schema: RecordSchema
+    ) -> None:
+        put(store, schema.make(id="r", name="r", text="two windows"), model="fake")
         # unit vectors in two directions; the query is equal to the second
         windows = (window(0, 1, [1, 0, 0]), window(1, 2, [0, 1, 0]))
         store.vectors.put(VectorBatch({"r": windows}, model="fake", dims=3))
-        (found,) = store.search.vector([0, 1, 0], SearchSpec(schema="resources", limit=5))
+        (found,) = store.search.vector([0, 1, 0], SearchSpec(schema=schema.name, limit=5))
         assert found.score == pytest.approx(1.0, abs=1e-3)
         # the window that scored best, as offsets into the text
         assert found.matched == "1:2"
 
     @pytest.mark.parametrize("limit", [5, 13, 19, 20, 40])
-    def test_windows_of_some_records_keep_out_no_others(self, store: Store, limit: int) -> None:
+    def test_windows_of_some_records_keep_out_no_others(
+        self, store: Store, schema: RecordSchema, limit: int
+    ) -> None:
         ids = [f"r{number}" for number in range(20)]
-        put(store, *(Resource(id=id, name=id, content=f"text {id}") for id in ids), model="fake")
+        put(store, *(schema.make(id=id, name=id, text=f"text {id}") for id in ids), model="fake")
         # the nearest have most of the windows
         vectors = {}
         for position, id in enumerate(ids):
@@ -237,7 +272,7 @@ class Finding(Opened):
             count = 9 if position < 4 else 1
             vectors[id] = tuple(window(at, at + 1, components) for at in range(count))
         store.vectors.put(VectorBatch(vectors, model="fake", dims=2))
-        assert _by_vector(store, [1.0, 0.0], limit=limit) == ids[:limit]
+        assert _by_vector(store, schema, [1.0, 0.0], limit=limit) == ids[:limit]
 
     def test_a_filter_costs_no_recall(self, store: Store) -> None:
         rng = np.random.default_rng(7)
@@ -268,36 +303,38 @@ class Finding(Opened):
         "vector", [[1.0], [1.0, 2.0, 3.0], [float("nan"), 1.0], [0.0, 0.0], [float("inf"), 0.0]]
     )
     def test_a_vector_that_does_not_fit_is_refused_and_nothing_is_written(
-        self, store: Store, vector: list[float]
+        self, store: Store, schema: RecordSchema, vector: list[float]
     ) -> None:
-        put(store, Resource(name="ok", content="ok", embedding=[1.0, 0.0]))
+        put(store, schema.make(name="ok", text="ok", embedding=[1.0, 0.0]))
         with pytest.raises(VectorError):
             put(
                 store,
-                Entity(name="bystander"),
-                Resource(name="bad", content="bad", embedding=vector),
+                schema.make(name="bystander"),
+                schema.make(name="bad", text="bad", embedding=vector),
             )
         assert lookup(store, "bystander") == []
         with pytest.raises(VectorError):
-            store.search.vector(vector, SearchSpec(schema="resources", limit=1))
+            store.search.vector(vector, SearchSpec(schema=schema.name, limit=1))
 
-    def test_models_are_not_mixed(self, store: Store) -> None:
-        put(store, Resource(name="a", content="a", embedding=[1.0, 0.0]), model="one")
+    def test_models_are_not_mixed(self, store: Store, schema: RecordSchema) -> None:
+        put(store, schema.make(name="a", text="a", embedding=[1.0, 0.0]), model="one")
         with pytest.raises(EmbedderMismatchError, match="one") as caught:
-            put(store, Resource(name="b", content="b", embedding=[1.0, 0.0]), model="two")
+            put(store, schema.make(name="b", text="b", embedding=[1.0, 0.0]), model="two")
         assert "reembed" in caught.value.remedy
         assert store.vectors.model() == ("one", 2)
 
     def test_texts_queue_for_embedding_and_leave_the_queue_with_their_vectors(
-        self, store: Store
+        self, store: Store, schema: RecordSchema
     ) -> None:
         put(
             store,
-            Resource(id="r", name="r", content="hello"),
+            schema.make(id="r", name="r", text="hello"),
             Entity(name="nothing to embed"),
             model="fake",
         )
-        assert [(item.id, item.text) for item in store.vectors.pending(10)] == [("r", "hello")]
+        (waiting,) = store.vectors.pending(10)
+        assert waiting.id == "r"
+        assert "hello" in waiting.text
         vector = window(0, 5, [1, 0], b"0123456789abcdef")
         store.vectors.put(VectorBatch({"r": (vector,), "gone": (vector,)}, model="fake", dims=2))
         assert store.vectors.pending(10) == []
@@ -307,7 +344,7 @@ class Finding(Opened):
         assert store.vectors.cached([b"0123456789abcdef"], model="other") == {}
 
     def test_the_windows_of_several_records_are_read_at_once_as_one_by_one(
-        self, store: Store
+        self, store: Store, schema: RecordSchema
     ) -> None:
         windows = (
             window(0, 3, [1, 0], b"0" * 16),
@@ -315,7 +352,7 @@ class Finding(Opened):
         )
         put(
             store,
-            *(Resource(id=id, content=f"text {id}") for id in ("a", "b", "none")),
+            *(schema.make(id=id, name=id, text=f"text {id}") for id in ("a", "b", "none")),
             model="fake",
         )
         store.vectors.put(VectorBatch({"a": windows, "b": windows[1:]}, model="fake", dims=2))
@@ -325,8 +362,10 @@ class Finding(Opened):
         }
         assert store.vectors.get("a") == list(windows)
 
-    def test_a_text_that_keeps_failing_is_parked_with_its_reason(self, store: Store) -> None:
-        put(store, Resource(id="r", name="r", content="hello"), model="fake")
+    def test_a_text_that_keeps_failing_is_parked_with_its_reason(
+        self, store: Store, schema: RecordSchema
+    ) -> None:
+        put(store, schema.make(id="r", name="r", text="hello"), model="fake")
         # three failures park a text
         for _ in range(3):
             store.vectors.park("r", "no answer")
@@ -336,12 +375,13 @@ class Finding(Opened):
         assert len(store.vectors.pending(10)) == 1
 
     def test_moving_to_another_model_keeps_the_old_vectors_until_it_is_adopted(
-        self, store: Store
+        self, store: Store, schema: RecordSchema
     ) -> None:
-        put(store, Resource(id="r", name="r", content="hello", embedding=[1.0, 0.0]), model="old")
-        put(store, Resource(id="s", name="s", content=" "))
+        put(store, schema.make(id="r", name="r", text="hello", embedding=[1.0, 0.0]), model="old")
+        put(store, schema.make(id="s", name="s", text="again"))
         first, second = store.vectors.unembedded("new", 10)
-        assert [(item.id, item.text) for item in (first, second)] == [("r", "hello"), ("s", " ")]
+        assert [item.id for item in (first, second)] == ["r", "s"]
+        assert "hello" in first.text
         assert store.vectors.unembedded("new", 1) == [first]
         assert store.vectors.unembedded("new", 10, after=first.version) == [second]
         assert store.vectors.unembedded("new", 10, after=second.version) == []
@@ -349,10 +389,10 @@ class Finding(Opened):
         new = window(0, 5, [0, 0, 1])
         store.vectors.put(VectorBatch({"r": (new,)}, model="new", dims=3, current=False))
         assert store.vectors.unembedded("new", 10) == []
-        assert _by_vector(store, [1.0, 0.0], limit=1, min_score=0.9) == ["r"]
+        assert _by_vector(store, schema, [1.0, 0.0], limit=1, min_score=0.9) == ["r"]
         store.vectors.adopt("new")
         assert store.vectors.model() == ("new", 3)
-        assert _by_vector(store, [0, 0, 1], limit=1, min_score=0.9) == ["r"]
+        assert _by_vector(store, schema, [0, 0, 1], limit=1, min_score=0.9) == ["r"]
         assert store.admin.check() == []
 
 
@@ -360,5 +400,5 @@ def _by_text(store: Store, words: str, **spec: Any) -> list[str]:
     return names(store.search.text(words, SearchSpec(**{"limit": 5, **spec})))
 
 
-def _by_vector(store: Store, vector: list[float], **spec: Any) -> list[str]:
-    return names(store.search.vector(vector, SearchSpec(schema="resources", **spec)))
+def _by_vector(store: Store, schema: RecordSchema, vector: list[float], **spec: Any) -> list[str]:
+    return names(store.search.vector(vector, SearchSpec(schema=schema.name, **spec)))

@@ -13,16 +13,18 @@ from ...model import Edge, EdgeKey, Record
 from ...sql.answers import ResultSet
 from ...sql.compile import compile_select
 from ...store import validation
-from ...store.batch import Vector
-from ...store.contract import Store
+from ...store.batch import Batch, Vector
+from ...store.contract import Reads, Store
 from ...store.results import Written
 from ...store.specs import EdgeSpec
+from .schemas import EVERY, NAMED, NOTES, RecordSchema, register
 
 __all__ = [
     "DAY",
     "T0",
     "Opened",
     "Opening",
+    "batch_of",
     "edge_between",
     "edge_keys",
     "edges_at",
@@ -45,8 +47,12 @@ def selected(store: Store, sql: str, limit: int = 1_000) -> ResultSet:
 
 def put(store: Store, *items: Record | Edge, model: str = "") -> Written:
     """Write items as `Memory` does."""
-    batch = validation.build(items, tenant="conformance", model=model, schemas=store.schemas)
-    return store.write(batch)
+    return store.write(batch_of(store, *items, model=model))
+
+
+def batch_of(reads: Reads, *items: Record | Edge, model: str = "") -> Batch:
+    """Build the batch that writes items."""
+    return validation.build(items, tenant="conformance", model=model, schemas=reads.schemas)
 
 
 def names(found: list[Any]) -> list[str]:
@@ -77,8 +83,23 @@ def window(start: int, end: int, components: Sequence[float], digest: bytes = b"
     return Vector(start, end, np.array(components, np.float32).tobytes(), digest)
 
 
+def _name_of(schema: RecordSchema) -> str:
+    return schema.name
+
+
+def _known(schema: RecordSchema, store: Store) -> RecordSchema:
+    """Return a schema, registered if it is not built in."""
+    if schema.name == NOTES.schema_name:
+        register(store, NOTES)
+    return schema
+
+
 class Opened:
-    """`store` is a fresh, empty tenant; `reopen()` opens it again."""
+    """`store` is a fresh, empty tenant; `reopen()` opens it again.
+
+    A case with `schema` is about records of every schema, one with `named` about those that have
+    aliases: built-in ones, and rows of a registered one.
+    """
 
     @pytest.fixture
     def opening(self, tmp_path: Any) -> Opening:
@@ -99,3 +120,11 @@ class Opened:
     @pytest.fixture
     def store(self, reopen: Opening) -> Store:
         return reopen()
+
+    @pytest.fixture(params=EVERY, ids=_name_of)
+    def schema(self, request: pytest.FixtureRequest, store: Store) -> RecordSchema:
+        return _known(request.param, store)
+
+    @pytest.fixture(params=NAMED, ids=_name_of)
+    def named(self, request: pytest.FixtureRequest, store: Store) -> RecordSchema:
+        return _known(request.param, store)

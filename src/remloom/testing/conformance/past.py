@@ -8,10 +8,11 @@ import pytest
 
 from ... import labels
 from ...errors import NotFoundError
-from ...model import Entity, Resource
+from ...model import Entity
 from ...store import history
 from ...store.contract import Store
 from .opening import DAY, T0, Opened, names, put
+from .schemas import RecordSchema
 
 __all__ = ["Past"]
 
@@ -108,8 +109,10 @@ class Past(Opened):
         with pytest.raises(NotFoundError, match="not kept any more"):
             history.entity_at(store, now, times[1])
 
-    def test_a_resource_is_there_once_it_was_written(self, store: Store) -> None:
-        put(store, Resource(name="r", content="text", created_at=T0))
+    def test_a_resource_is_there_once_it_was_written(
+        self, store: Store, schema: RecordSchema
+    ) -> None:
+        put(store, schema.make(name="r", text="text", created_at=T0))
         assert names(history.lookup_at(store, ["r"], T0)["r"]) == ["r"]
         assert history.lookup_at(store, ["r"], T0 - DAY)["r"] == []
 

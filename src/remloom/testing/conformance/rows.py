@@ -18,8 +18,9 @@ from ...store.contract import Store
 from ...store.definitions import definition_entries
 from ...store.specs import EdgeSpec, NameSpec, SearchSpec
 from .opening import T0, Opened, Opening, edge_between, edge_keys, lookup, names, put, selected
+from .schemas import register
 
-__all__ = ["CUSTOMERS", "ORDERS", "Rows", "register"]
+__all__ = ["CUSTOMERS", "ORDERS", "Rows"]
 
 ORDERS = SchemaDefinition(
     schema_name="orders",
@@ -54,13 +55,6 @@ CUSTOMERS = SchemaDefinition(
         "email": Field(is_key=True),
     },
 )
-
-
-def register(store: Store, *definitions: SchemaDefinition) -> None:
-    """Register schemas, as they are."""
-    changes = len(store.schemas())
-    for number, definition in enumerate(definitions, changes + 1):
-        store.kv.put(definition_entries(definition, number))
 
 
 def order(number: int, **fields: Any) -> Row:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,13 +13,14 @@ from msgspec.structs import replace
 
 from ...errors import GoneError, InvalidInputError, NotFoundError
 from ...kv import Entry
-from ...model import Edge, Entity, Moment, Resource
+from ...model import Edge, Entity, Moment, Resource, Row
 from ...predicates import Eq, Query
 from ...store import validation
 from ...store.batch import Batch, Preconditions, Vector, VectorBatch
 from ...store.contract import Reads, Store
 from ...store.specs import EdgeSpec
-from .opening import DAY, T0, Opened, Opening, edge_keys, lookup, put
+from .opening import DAY, T0, Opened, Opening, batch_of, edge_keys, lookup, put
+from .schemas import NOTES, RecordSchema, register
 
 __all__ = ["Updating"]
 
@@ -27,21 +29,21 @@ class Updating(Opened):
     """What is read, changed and written by many at once."""
 
     def test_of_what_many_add_to_one_record_nothing_is_lost(
-        self, store: Store, reopen: Opening
+        self, store: Store, schema: RecordSchema, reopen: Opening
     ) -> None:
-        put(store, Entity(id="sum", name="Sum", properties={"total": 0}))
+        put(store, schema.make(id="sum", name="Sum", values={"total": 0}))
         stores = [store, reopen()]
 
         def work(worker: int) -> None:
             used = stores[worker % 2]
             for turn in range(12):
-                used.update(partial(_added, name=f"{worker}.{turn}"))
+                used.update(partial(_added, schema, name=f"{worker}.{turn}"))
 
         _together(8, work)
-        found = _entity(store)
+        found = _values(store, schema)
         # eight workers, twelve turns each
-        assert found.properties["total"] == 96
-        assert len(found.properties) == 97
+        assert found["total"] == 96
+        assert len(found) == 97
         assert store.admin.check() == []
 
     def test_batches_written_as_one_are_all_there_or_none(self, store: Store) -> None:
@@ -77,14 +79,16 @@ class Updating(Opened):
         assert store.admin.check() == []
 
     def test_an_update_sees_what_was_written_before_it_of_every_kind(self, store: Store) -> None:
+        register(store, NOTES)
         ids = put(
             store,
+            Row(schema="notes", name="Row", fields={"age": 3}),
             Resource(name="talk", content="pricing", embedding=[0.6, 0.8]),
             Entity(name="Ann", type="person", aliases=("A.",), properties={"age": 3}),
             Moment(name="day", starts_at=T0, ends_at=T0 + DAY),
             Edge(src="Ann", rel_type="knows", dst="Bob"),
         ).ids
-        put(store, Resource(name="note", content="derived", parents=ids[:1]))
+        put(store, Resource(name="note", content="derived", parents=ids[1:2]))
         store.kv.put([Entry("run", "r1", b"{}")])
 
         def everything(reads: Reads) -> tuple[object, ...]:
@@ -94,10 +98,12 @@ class Updating(Opened):
                 reads.graph.edges(EdgeSpec(["ann"], direction="out", rel_types=["knows"])),
                 reads.graph.stored_edges(["bob"], direction="both"),
                 reads.graph.count(["a."], direction="both"),
-                (reads.records.children(ids[0]), reads.records.parents(ids[0])),
+                (reads.records.children(ids[1]), reads.records.parents(ids[1])),
                 reads.records.query("entities", Query().filter(Eq("age", 3)).order_by("name")),
+                reads.records.query("notes", Query().filter(Eq("age", 3))),
+                reads.schemas(),
                 reads.records.moments_between(T0, T0 + DAY),
-                (reads.vectors.get(ids[0]), reads.vectors.of(ids), reads.vectors.model()),
+                (reads.vectors.get(ids[1]), reads.vectors.of(ids), reads.vectors.model()),
                 (reads.kv.list("run"), reads.kv.get("run", "r1")),
             )
 
@@ -113,15 +119,15 @@ class Updating(Opened):
         assert len(lookup(store, "ann")[0].graph_paths) == 1
 
     def test_what_an_update_raises_is_raised_and_others_at_the_same_moment_are_written(
-        self, store: Store
+        self, store: Store, schema: RecordSchema
     ) -> None:
-        put(store, Entity(id="sum", name="Sum", properties={"total": 0}))
+        put(store, schema.make(id="sum", name="Sum", values={"total": 0}))
         refused: list[NotFoundError] = []
 
         def work(worker: int) -> None:
             for turn in range(8):
                 if worker % 2:
-                    store.update(partial(_added, name=f"{worker}.{turn}"))
+                    store.update(partial(_added, schema, name=f"{worker}.{turn}"))
                 else:
                     try:
                         store.update(_refuses)
@@ -129,7 +135,7 @@ class Updating(Opened):
                         refused.append(error)
 
         _together(6, work)
-        assert (len(refused), _entity(store).properties["total"]) == (24, 24)
+        assert (len(refused), _values(store, schema)["total"]) == (24, 24)
 
     def test_an_update_that_was_taken_back_leaves_nothing_behind(self, store: Store) -> None:
         def work(reads: Reads) -> Batch:
@@ -137,7 +143,7 @@ class Updating(Opened):
             reads.records.lookup(["ghost"])
             reads.graph.edges(EdgeSpec(["ghost"], direction="both"))
             return replace(
-                _batch(Edge(src="Ghost", rel_type="haunts", dst="House")),
+                batch_of(reads, Edge(src="Ghost", rel_type="haunts", dst="House")),
                 expected=Preconditions(existing=("no",)),
             )
 
@@ -149,22 +155,22 @@ class Updating(Opened):
         assert edge_keys(edges) == [("anna", "likes", "tea")]
 
     def test_vectors_of_a_text_that_was_changed_meanwhile_are_not_taken_for_those_of_the_new(
-        self, store: Store
+        self, store: Store, schema: RecordSchema
     ) -> None:
-        put(store, Resource(id="r", name="r", content="the old text"), model="m")
-        put(store, Resource(id="s", name="s", content="another"), model="m")
+        put(store, schema.make(id="r", name="r", text="the old text"), model="m")
+        put(store, schema.make(id="s", name="s", text="another"), model="m")
         # as an embedder takes them, which is at work while the text changes
         waiting = store.vectors.pending(2)
-        put(store, Resource(id="r", name="r", content="the new text"), model="m")
+        put(store, schema.make(id="r", name="r", text="the new text"), model="m")
         data = np.array([1, 0], np.float32).tobytes()
         vectors: dict[str, tuple[Vector, ...]] = {
             item.id: (Vector(0, 3, data),) for item in waiting
         }
         versions = {item.id: item.version for item in waiting}
         store.vectors.put(VectorBatch(vectors, model="m", dims=2, versions=versions))
-        assert [(item.id, item.text) for item in store.vectors.pending(2)] == [
-            ("r", "the new text")
-        ]
+        (left,) = store.vectors.pending(2)
+        assert left.id == "r"
+        assert "the new text" in left.text
         assert (store.vectors.get("r"), len(store.vectors.get("s"))) == ([], 1)
         store.vectors.put(
             VectorBatch(
@@ -201,25 +207,20 @@ class Updating(Opened):
         assert lookup(store, "inner") == []
 
 
-def _entity(reads: Reads) -> Entity:
-    found = reads.records.get("entities", "sum")
-    assert isinstance(found, Entity)
+def _values(reads: Reads, schema: RecordSchema) -> dict[str, Any]:
+    found: dict[str, Any] = getattr(reads.records.get(schema.name, "sum"), schema.free)
     return found
 
 
-def _added(reads: Reads, name: str) -> Batch:
-    known = _entity(reads)
-    total = known.properties["total"] + 1
-    return _batch(replace(known, properties={**known.properties, "total": total, name: 1}))
+def _added(schema: RecordSchema, reads: Reads, name: str) -> Batch:
+    known = _values(reads, schema)
+    values = {**known, "total": known["total"] + 1, name: 1}
+    return batch_of(reads, schema.make(id="sum", name="Sum", values=values))
 
 
 def _refuses(reads: Reads) -> Batch:
     reads.records.get(None, "sum")
     raise NotFoundError("there is nothing to change")
-
-
-def _batch(*items: Entity | Edge) -> Batch:
-    return validation.build(items, tenant="conformance", model="")
 
 
 def _together(workers: int, work: Callable[[int], None]) -> None:
