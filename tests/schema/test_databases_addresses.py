@@ -31,6 +31,46 @@ def test_an_address_is_kept_without_its_secrets(url: str, shown: str) -> None:
     assert not any(secret in said for secret in ("p@ss", "p%40ss", "t0ken"))
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me@h/db?sslmode=require&sig=s3cret",
+        "mysql://me@h/db?auth=s3cret",
+        "mongodb://h/db?replicaSet=r&key=s3cret",
+        "snowflake://me@a/D/S?warehouse=W&signature=s3cret",
+    ],
+    ids=["postgresql", "mysql", "mongodb", "snowflake"],
+)
+def test_an_option_that_nobody_knows_is_taken_for_a_secret(url: str) -> None:
+    address = parse_address(url)
+    assert "s3cret" not in f"{address.url} {address!r} {address.clean('refused: s3cret')}"
+    assert "s3cret" in address.secrets.values()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "sqlite:///none.db?key=s3cret",
+        "duckdb:///none.duckdb?motherduck_token=s3cret",
+        "Server=h;User Id=sa;Password=s3cret;",
+        "mssql+pymssql://sa:s3cret@h/db",
+        "jdbc:oracle:thin:scott/s3cret@h:1521/x",
+    ],
+    ids=["sqlite", "duckdb", "connection-string", "mssql", "jdbc"],
+)
+def test_what_is_not_there_or_cannot_be_read_is_told_without_its_secrets(url: str) -> None:
+    with pytest.raises(RemloomError) as caught:
+        parse_address(url)
+    assert "s3cret" not in f"{caught.value} {caught.value.fields}"
+
+
+def test_an_option_that_mysql_would_not_heed_is_refused() -> None:
+    pytest.importorskip("pymysql")
+    with pytest.raises(InvalidInputError, match="ssl_mode is no option") as caught:
+        open_database("mysql://me@127.0.0.1:1/crm?ssl_mode=REQUIRED")
+    assert "REQUIRED" not in str(caught.value)
+
+
 def test_what_is_no_url_of_a_database_says_what_would_be_one() -> None:
     with pytest.raises(InvalidInputError, match="%40"):
         parse_address("mysql://me:p@ss:word@host:port/db")

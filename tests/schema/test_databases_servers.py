@@ -272,9 +272,11 @@ def test_what_mariadb_can_hold_is_made_plain(opening: Opening) -> None:
     assert database.rows(table, ["id"], after=("00" * 16,), limit=5) == [("00" * 15 + "07",)]
 
 
-@pytest.mark.parametrize("scheme", ["postgresql", "mysql"])
-def test_errors_never_show_the_password(scheme: str) -> None:
-    url = f"{scheme}://me:s3cr%2Ft@127.0.0.1:1/crm?sslpassword=hidden2"
+@pytest.mark.parametrize(
+    ("scheme", "option"), [("postgresql", "sslpassword"), ("mysql", "ssl_key_password")]
+)
+def test_errors_never_show_the_password(scheme: str, option: str) -> None:
+    url = f"{scheme}://me:s3cr%2Ft@127.0.0.1:1/crm?{option}=hidden2"
     with pytest.raises(SourceError) as caught:
         open_database(url)
     said = "".join(traceback.format_exception(caught.value)) + repr(caught.value.as_dict())

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from .databases.contract import Database, Table, TableProfile
+from .databases.profiles import items_of
 from .figures import TableFigures, figures_of
 from .plan import Plan, PlannedEdge
 
@@ -48,7 +50,8 @@ def _orphans(
         is_known = edge.table == profile.table and len(edge.columns) == 1
         if not is_known or not _has(tables, edge.target, edge.target_columns):
             continue
-        keys = [(value,) for value in values.get(edge.columns[0], ())[:_TRIED]]
+        different = dict.fromkeys(items_of(values.get(edge.columns[0], ())))
+        keys = [(value,) for value in islice(different, _TRIED)]
         contained = database.count_contained(edge.target, edge.target_columns, keys)
         if contained is not None:
             found[f"{edge.table}.{edge.columns[0]}"] = len(keys) - contained

@@ -35,6 +35,7 @@ ChangeKind: TypeAlias = Literal[
     "row count",
     "watermark gone",
 ]
+_RARE = 0.02  # of documents that have a field, which a sample of 1,000 may then be without
 _TOLERATED = 0.5  # part of its rows by which a table may grow or shrink unreported
 
 
@@ -113,12 +114,14 @@ def _table_changes(
     plan: Plan, old: Table, new: Table, before: TableFigures, now: TableFigures
 ) -> Iterator[Change]:
     renamed = renamed_columns(old, new, before, now)
-    yield from _column_changes(old, new, renamed)
+    yield from _column_changes(old, new, renamed, before)
     yield from _key_changes(old, new, renamed)
     yield from _figure_changes(plan, old, new, before, now)
 
 
-def _column_changes(old: Table, new: Table, renamed: Mapping[str, str]) -> Iterator[Change]:
+def _column_changes(
+    old: Table, new: Table, renamed: Mapping[str, str], before: TableFigures
+) -> Iterator[Change]:
     there = {column.name: column for column in new.columns}
     known = {column.name for column in old.columns}
     for column in old.columns:
@@ -126,6 +129,8 @@ def _column_changes(old: Table, new: Table, renamed: Mapping[str, str]) -> Itera
         if name in renamed:
             yield Change(kind="column renamed", table=old.name, column=name, now=renamed[name])
         elif name not in there:
+            if _may_be_unseen(column, before):
+                continue
             yield Change(kind="column gone", table=old.name, column=name)
             continue
         yield from _type_changes(old.name, column, there[renamed.get(name, name)])
@@ -140,10 +145,16 @@ def _column_changes(old: Table, new: Table, renamed: Mapping[str, str]) -> Itera
             )
 
 
+def _may_be_unseen(column: Column, before: TableFigures) -> bool:
+    """Whether a sample may be without a column that is there."""
+    figures = before.column(column.name)
+    return bool(column.sampled) and (figures is None or figures.filled < _RARE)
+
+
 def _type_changes(table: str, old: Column, new: Column) -> Iterator[Change]:
     name = old.name
     types = _type_of(old), _type_of(new)
-    if types[0] != types[1]:
+    if types[0] != types[1] and not _is_seen_otherwise(old, new):
         wider = (old.kind, new.kind) == ("integer", "float") and old.list == new.list
         yield Change(
             kind="type changed",
@@ -184,6 +195,15 @@ def _type_of(column: Column) -> str:
     kind = str(column.kind or "")
     declared = column.declared or kind
     return f"{declared}[]" if column.list and "[" not in declared else declared
+
+
+def _is_seen_otherwise(old: Column, new: Column) -> bool:
+    """Whether another sample of the same values may have these types."""
+    if not (old.sampled and new.sampled) or not new.declared:
+        return bool(old.sampled and new.sampled)
+    types = set(old.declared.split(", ")), set(new.declared.split(", "))
+    is_same_kind = (old.kind, old.list) == (new.kind, new.list)
+    return types[1] < types[0] or (is_same_kind and not types[0].isdisjoint(types[1]))
 
 
 def _key_changes(old: Table, new: Table, renamed: Mapping[str, str]) -> Iterator[Change]:
@@ -239,7 +259,7 @@ def _figure_changes(
     for key, count in now.orphans.items():
         was_count = before.orphans.get(key, 0)
         if count > was_count:
-            column = key.rpartition(".")[2]
+            column = key.removeprefix(f"{old.name}.")
             yield Change(
                 kind="orphans",
                 table=old.name,

@@ -130,13 +130,7 @@ class Plan(PlanContents, frozen=True, kw_only=True, omit_defaults=True):
         )
 
     def _mapped(self, place: str, entity_type: str) -> Plan:
-        name, _, column = place.rpartition(".")
-        known = [f"{each.table}.{field.column}" for each in self.tables for field in each.fields]
-        table = self.table_of(name)
-        fields = table.fields if table else ()
-        field = next((each for each in fields if each.column.lower() == column.lower()), None)
-        if table is None or field is None:
-            raise UnknownNameError("column", place, known)
+        table, field = self._at(place)
         if not entity_type.strip():
             raise InvalidInputError(f"{place} is mapped to no type", remedy="name one: contact")
         leads = (table.table, (field.column,))
@@ -153,6 +147,19 @@ class Plan(PlanContents, frozen=True, kw_only=True, omit_defaults=True):
             evidence="as it is mapped",
         )
         return replace(self, edges=(*self.edges, made))
+
+    def _at(self, place: str) -> tuple[PlannedTable, PlannedField]:
+        """Find a table and a column of it; both may have dots in their names."""
+        places = {
+            f"{table.table}.{field.column}": (table, field)
+            for table in self.tables
+            for field in table.fields
+        }
+        by_lower = {name.lower(): found for name, found in places.items()}
+        found = places.get(place) or by_lower.get(place.lower())
+        if found is None:
+            raise UnknownNameError("column", place, list(places))
+        return found
 
     def _led_to(self, edge: PlannedEdge, entity_type: str) -> Plan:
         """The same plan, what the edge leads to being of this type."""

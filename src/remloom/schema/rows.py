@@ -69,7 +69,7 @@ class RowEdge(Struct, frozen=True):
         """Give the handles of what it leads to: none, one, or one for each value of a list."""
         found = tuple(values[column] for column in self.planned.columns)
         several = [(value,) for value in found[0]] if isinstance(found[0], list) else [found]
-        return [self._target_of(each) for each in several if None not in each]
+        return [self._target_of(each) for each in several if all(map(_is_scalar, each))]
 
     def _target_of(self, values: Key) -> str:
         if self.handles is None:
@@ -240,6 +240,10 @@ def _edge_to(edge: RowEdge, handle: str, target: str, name: str) -> Edge:
 def _inverse_of(edge: RowEdge, target: str, handle: str, entity_type: str, name: str) -> Edge:
     properties = {"dst_entity_type": entity_type, "dst_name": name, "source_fk": edge.source_fk}
     return Edge(src=target, rel_type=edge.planned.inverse, dst=handle, properties=properties)
+
+
+def _is_scalar(value: Any) -> bool:
+    return value is not None and not isinstance(value, dict | list)
 
 
 def _is_label(text: str) -> bool:

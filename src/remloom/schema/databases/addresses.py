@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
@@ -30,14 +34,11 @@ _KINDS = {
     "snowflake": "snowflake",
 }
 _SUFFIXES = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
-# what a query may hold that nobody else should read
-_SECRET = re.compile(
-    r"pass(?!file)|pwd|secret|token|private(?!_key_file$)|credential|api_?key|authmechanismprop",
-    re.IGNORECASE,
-)
 _USERINFO = re.compile(r"//[^/?#]*@")
-# the password of what was meant as a URL and is none
+# the password of what was meant as a URL or a connection string, and is none
 _PASSWORD = re.compile(r"(?<=:)(?!//)[^\s]*@")
+_ASSIGNED = re.compile(r"((?:password|pwd|secret|token|key)\s*=\s*)[^;&\s]+", re.IGNORECASE)
+_SHORTEST = 4  # characters of a value that is taken out of texts, unless it is the password
 
 
 class Address(Struct, frozen=True, kw_only=True):
@@ -47,7 +48,8 @@ class Address(Struct, frozen=True, kw_only=True):
     url: str  # with neither password nor other secrets
     location: str = ""  # the path of a file or folder
     password: str = ""
-    secrets: dict[str, str] = {}  # further ones, that the URL's query had
+    # the options of the URL's query that are not known to be harmless
+    secrets: dict[str, str] = {}
 
     def __repr__(self) -> str:
         return f"Address({self.url!r})"
@@ -59,7 +61,8 @@ class Address(Struct, frozen=True, kw_only=True):
         'denied: mysql://***@host'
         """
         text = _USERINFO.sub("//***@", text)
-        for secret in (self.password, *self.secrets.values()):
+        further = [value for value in self.secrets.values() if len(value) >= _SHORTEST]
+        for secret in (self.password, *further):
             for form in {secret, quote(secret, safe=""), repr(secret)[1:-1]}:
                 if form:
                     text = text.replace(form, "***")
@@ -111,7 +114,7 @@ def _of_server(kind: str, url: str) -> Address:
     if _is_cut(split):
         raise _unreadable(kind)
     given = parse_qsl(split.query, keep_blank_values=True)
-    secrets = {name: value for name, value in given if _SECRET.search(name)}
+    secrets = {name: value for name, value in given if name.lower() not in _options()[kind]}
     shown = [(name, value) for name, value in given if name not in secrets]
     host = split.netloc.rpartition("@")[2]
     user = split.username or ""
@@ -123,6 +126,13 @@ def _of_server(kind: str, url: str) -> Address:
         password=password or secrets.pop("password", ""),
         secrets=secrets,
     )
+
+
+@cache
+def _options() -> Mapping[str, frozenset[str]]:
+    """Give the options of URLs that are no secrets, in lower case, by the kind of database."""
+    text = files(__package__).joinpath("options.toml").read_text(encoding="utf-8")
+    return {kind: frozenset(names) for kind, names in tomllib.loads(text).items()}
 
 
 def _unreadable(kind: str) -> InvalidInputError:
@@ -183,5 +193,9 @@ def _kind_of_file(path: Path) -> str:
 
 
 def _missing(path: Path, given: str) -> SourceError:
-    shown, uri = (_PASSWORD.sub("***@", str(text)) for text in (path, given))
+    # what follows a "?" is in no path
+    place = given.partition("?")[0] if "://" in given else given
+    shown, uri = (
+        _ASSIGNED.sub(r"\1***", _PASSWORD.sub("***@", str(text))) for text in (path, place)
+    )
     return SourceError(f"there is no {shown}", uri=uri, remedy="check the path; nothing was made")

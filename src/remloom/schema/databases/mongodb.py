@@ -29,7 +29,8 @@ class MongoDatabase:
     """A database in MongoDB, or in what speaks its protocol. See `contract.Database`.
 
     A collection is a table. Its columns are the fields that documents of the sample have: 1,000 at
-    random, the oldest and the newest 100. What is within a document is JSON.
+    random, the oldest and the newest 100. What is within a document is a column "address.city"
+    where the sample agrees, else JSON.
 
     Raises:
         MissingExtraError: pymongo is not installed.
@@ -146,19 +147,23 @@ class MongoDatabase:
     def rows(
         self, table: Table, columns: Sequence[str], *, after: Key | None, limit: int
     ) -> list[tuple[Any, ...]]:
-        """Read the documents whose `_id` comes after this one, in the order of their ids."""
+        """Read the documents whose key comes after this one, in the order of their keys."""
         by_name = {column.name: column for column in table.columns}
         of = [by_name[name] for name in columns]
         skipped = int(after[0]) if after and not table.primary_key else 0
-        matched: dict[str, Any] = {}
+        matched: Document = {}
         if after is not None and table.primary_key:
-            matched = {"_id": {"$gt": bound(after[0], by_name["_id"])}}
-        projection = {**dict.fromkeys(columns, 1), **({} if "_id" in columns else {"_id": 0})}
+            names = table.primary_key
+            key = [bound(part, by_name[name]) for part, name in zip(after, names, strict=True)]
+            matched = _behind(names, key)
+        # whole, as what is within may be something else in some documents
+        roots = (name.partition(".")[0] for name in columns)
+        projection = {**dict.fromkeys(roots, 1), **({} if "_id" in columns else {"_id": 0})}
         with self._translated():
             cursor = self._collection(table.name).find(matched, projection).limit(limit)
             # a view may have no ids
-            if "_id" in by_name:
-                cursor = cursor.sort("_id", 1)
+            if order := table.primary_key or tuple(by_name.keys() & {"_id"}):
+                cursor = cursor.sort([(name, 1) for name in order])
             documents = list(cursor.skip(skipped).max_time_ms(_MILLISECONDS))
         return plain_rows(documents, of)
 
@@ -192,7 +197,9 @@ class MongoDatabase:
         documents, _ = self._documents(name, rows, _SAMPLED + 2 * _ENDS)
         schema = (info.get("options") or {}).get("validator", {}).get("$jsonSchema", {})
         columns = tuple(columns_of(documents, schema))
-        unique, indexed = self._indexes(name) if not is_view else ((), ())
+        # an index of a list has its items, and one of what the sample has not, no column
+        scalar = frozenset(one.name for one in columns if one.kind and not one.list)
+        unique, indexed = self._indexes(name, scalar) if not is_view else ((), ())
         ids = next((column for column in columns if column.name == "_id"), None)
         # ids of several types are in no order that a comparison knows
         is_key = ids is not None and ids.kind not in (None, "json") and "," not in ids.declared
@@ -223,16 +230,17 @@ class MongoDatabase:
         return list(different.values()), False
 
     def _indexes(
-        self, name: str
+        self, name: str, columns: frozenset[str]
     ) -> tuple[tuple[tuple[str, ...], ...], tuple[tuple[str, ...], ...]]:
-        """The fields of unique indexes, and of all, but for those of a part of the documents."""
+        """The fields of unique indexes, and of all, but for those of a part of the documents, or of
+        what is none of these columns."""
         unique, indexed = [], []
         for index in self._collection(name).list_indexes():
             fields = tuple(index["key"])
             # 1 and -1 are orders; others are texts, places, hashes
-            if index.get("partialFilterExpression") or not all(
-                order in (1, -1) for order in index["key"].values()
-            ):
+            is_ordered = all(order in (1, -1) for order in index["key"].values())
+            is_partial = bool(index.get("partialFilterExpression"))
+            if is_partial or not is_ordered or not set(fields).issubset(columns):
                 continue
             indexed.append(fields)
             if index.get("unique") and fields != ("_id",):
@@ -257,3 +265,12 @@ class MongoDatabase:
             maxTimeMS=_MILLISECONDS,
         )
         return sum(int(one["found"]) for one in counted)
+
+
+def _behind(names: Sequence[str], key: Sequence[Any]) -> Document:
+    """The condition that a document's key comes behind this one."""
+    ways = [
+        {**dict(zip(names[:place], key[:place], strict=True)), names[place]: {"$gt": key[place]}}
+        for place in range(len(names))
+    ]
+    return ways[0] if len(ways) == 1 else {"$or": ways}

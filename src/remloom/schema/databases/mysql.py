@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec.structs import replace
 
-from ...errors import SourceError
+from ...errors import InvalidInputError, SourceError
 from .contract import Column, Table
 from .server_database import ServerDatabase
 from .sql_database import SECONDS, Sample
@@ -86,6 +86,11 @@ class MysqlDatabase(ServerDatabase):
                 remedy="end it with the name of one: mysql://user@host/database",
             )
         options = parts["options"]
+        if unknown := sorted(self._address.secrets.keys() - {"ssl_key_password"}):
+            raise InvalidInputError(
+                f"{', '.join(unknown)} is no option of the URL of a {self.kind} database",
+                remedy="it takes unix_socket, ssl_ca, ssl_cert, ssl_key, ssl_key_password",
+            )
         connection = pymysql.connect(
             host=parts["host"] or "localhost",
             port=parts["port"] or 3306,
@@ -94,6 +99,9 @@ class MysqlDatabase(ServerDatabase):
             database=parts["database"],
             unix_socket=options.get("unix_socket"),
             ssl_ca=options.get("ssl_ca"),
+            ssl_cert=options.get("ssl_cert"),
+            ssl_key=options.get("ssl_key"),
+            ssl_key_password=self._address.secrets.get("ssl_key_password"),
             ssl_verify_cert=bool(options.get("ssl_ca")) or None,
             charset="utf8mb4",
             autocommit=True,

@@ -3,14 +3,15 @@ own affair."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import msgspec
 
 from .contract import Column, ColumnProfile, Table, TableProfile
 
-__all__ = ["LONGEST", "profile_rows", "rows_to_read"]
+__all__ = ["LONGEST", "items_of", "profile_rows", "rows_to_read"]
 
 _LEAST = 800  # rows of a table that is too large to be read whole
 _SHARE = 125  # of such a table, one row in so many is read
@@ -36,6 +37,16 @@ def rows_to_read(rows: int | None, columns: int, sample: int) -> int:
     else:
         wanted = max(_LEAST, rows // _SHARE)
     return max(1, min(wanted, sample, max(_FEWEST, _CELLS // max(1, columns))))
+
+
+def items_of(values: Iterable[Any]) -> list[Any]:
+    """List values one by one, those of lists too; without None, and without what has parts itself.
+
+    >>> items_of([[1, 2], 3, [None, {"a": 1}]])
+    [1, 2, 3]
+    """
+    items = chain.from_iterable(value if isinstance(value, list) else (value,) for value in values)
+    return [item for item in items if item is not None and not isinstance(item, list | dict)]
 
 
 def profile_rows(

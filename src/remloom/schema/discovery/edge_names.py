@@ -12,16 +12,18 @@ from .facts import ColumnFacts, TableFacts
 from .name_matches import align
 from .words import snake, word_lists
 
-__all__ = ["BELONGS_TO", "free_name", "name_edges"]
+__all__ = ["BELONGS_TO", "CONTAINS", "free_name", "name_edges"]
 
 BELONGS_TO = "belongs_to"
+CONTAINS = "contains"  # of a list, or of the rows of a link table
 
 
 def name_edges(edges: Iterable[PlannedEdge], tables: Mapping[str, TableFacts]) -> list[PlannedEdge]:
     """Name edges: two of one table that lead to the same other one never share a name.
 
-    An edge is called after the part that its target plays ("billing_address"); `belongs_to` if
-    that is the name of the target itself; `reports_to` or `child_of` within one table.
+    An edge is called after the part that its target plays ("billing_address"); if that is the name
+    of the target itself, `belongs_to`, or `contains` of a list; `reports_to` or `child_of` within
+    one table.
     """
     named: list[PlannedEdge] = []
     taken: dict[tuple[str, str], set[str]] = {}
@@ -53,11 +55,12 @@ def _name_of(edge: PlannedEdge, tables: Mapping[str, TableFacts]) -> str:
     if target is None or len(edge.columns) > 1:
         return BELONGS_TO
     is_target = len(column.content) <= len(target.words)
+    plain_name = CONTAINS if column.column.list else BELONGS_TO
     if not column.content or (is_target and align(column.content, target.words) >= 0.7):
-        return BELONGS_TO
+        return plain_name
     key = target.column_of(edge.target_columns[0]) if edge.target_columns else column
     if column.words == key.words and column is not key:
-        return BELONGS_TO
+        return plain_name
     return _role(column)
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from ..databases.contract import Column, ColumnProfile, Table, TableProfile
+from ..databases.profiles import items_of
 from .words import Vocabulary, content_words, is_identifier
 
 __all__ = ["ColumnFacts", "TableFacts", "ValueClass", "gather_facts"]
@@ -32,17 +33,22 @@ class ColumnFacts:
 
     @cached_property
     def values(self) -> frozenset[Any]:
-        """Different values of the sample, whole numbers as int."""
+        """Different values of the sample, of lists those in them, whole numbers as int."""
+        if self.column.list:
+            return frozenset(map(_plain, items_of(self.profile.values)))
         if self.column.kind in ("string", "integer", "enum") and not self.column.list:
             return frozenset(filter(_is_hashable, self.profile.values))
         return frozenset(_plain(value) for value in self.profile.values if _is_hashable(value))
 
-    @cached_property
+    @property
     def value_class(self) -> ValueClass | None:
         """Which values of other columns its own can equal; None: those of none."""
+        return None if self.column.list else self.item_class
+
+    @cached_property
+    def item_class(self) -> ValueClass | None:
+        """Which values of other columns its own, or those in its lists, can equal."""
         kind = self.column.kind
-        if self.column.list:
-            return None
         if kind == "integer":
             return "number"
         if kind in ("decimal", "float"):

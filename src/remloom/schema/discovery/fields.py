@@ -170,4 +170,6 @@ def _evidence(
         said.append(f"{len(values)} values in {column.filled:,} rows")
     if is_key:
         said.append("rows are found by it")
+    if column.column.sampled:
+        said.append(column.column.sampled)
     return "; ".join(said)

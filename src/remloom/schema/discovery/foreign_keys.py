@@ -51,7 +51,7 @@ class Candidate(Struct, frozen=True):
         if self.included is None:
             return 0.0
         many = len(self.column.values)
-        if self.column.value_class == "text":
+        if self.column.item_class == "text":
             return max(min(1.0, many / _MANY), self.covered)
         return 0.5 + 0.5 * self.covered if many >= _FEW or self.covered > 0.5 else 0.3
 
@@ -115,7 +115,7 @@ def find_foreign_keys(
             column.lower() for edge in declared if len(edge.columns) == 1 for column in edge.columns
         }
         for column in table.columns.values():
-            if column.name.lower() not in taken and column.value_class:
+            if column.name.lower() not in taken and column.item_class:
                 best, asked = finder.decide(table, column)
                 edges += best
                 questions += asked
@@ -184,7 +184,7 @@ class _Finder:
         own = self._keys.get(table.name)
         for name in self._possible(table, column):
             key, target = self._keys[name], self._tables[name]
-            if key is column or key.value_class != column.value_class:
+            if key is column or key.value_class != column.item_class:
                 continue
             is_only = self._ends[target.words[-1:]] == 1
             match = match_names(table, column, target, key, self._kinds, is_only)
@@ -259,7 +259,7 @@ class _Finder:
         found = []
         for name in self._possible(table, column):
             key, target = self._keys[name], self._tables[name]
-            if key is column or key.value_class != column.value_class or not key.values:
+            if key is column or key.value_class != column.item_class or not key.values:
                 continue
             included, covered = self._included(column, target, key)
             if included is not None and included >= _INCLUDED and covered >= _WORTH_ASKING:
@@ -271,7 +271,7 @@ class _Finder:
 
     @staticmethod
     def _is_worth_asking(table: TableFacts, column: ColumnFacts) -> bool:
-        if column.value_class == "text":
+        if column.item_class == "text":
             return len(column.values) >= _FEW
         # any number is in a key that counts up, unless it is called an identifier
         is_opaque = column.words[-1] in word_lists().opaque

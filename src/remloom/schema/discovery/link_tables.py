@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec.structs import replace
 
 from ..planned import PlannedEdge, PlannedField, PlannedLink
-from .edge_names import free_name
+from .edge_names import CONTAINS, free_name
 from .facts import TableFacts
 from .keys import KeyProposal
 from .words import likeness, snake, word_lists
@@ -15,7 +15,6 @@ from .words import likeness, snake, word_lists
 __all__ = ["find_links"]
 
 _MOST_FURTHER = 4  # columns beside the two foreign keys
-_CONTAINS = "contains"
 # what a table of the parts of something is called by its last word
 _PARTS = ("detail", "item", "line", "entry", "position", "row", "member", "content")
 
@@ -103,7 +102,7 @@ def _name_of(link: TableFacts, owner: TableFacts, target: TableFacts) -> str:
     """`contains`, unless the table has a name of its own: an "enrollment"."""
     known = (*owner.words, *target.words, *_PARTS, *word_lists().little)
     own = [word for word in link.words if not any(likeness(word, other) for other in known)]
-    return snake("_".join(link.words)) if own else _CONTAINS
+    return snake("_".join(link.words)) if own else CONTAINS
 
 
 def _with_free_names(

@@ -139,7 +139,7 @@ def _weigh(column: ColumnFacts, score: float) -> float:
         return score
     if column.content[-1] in _MEASURES or not _MEASURED.isdisjoint(column.content[1:]):
         return score * 0.5
-    return score * (_PLAIN_TEXT if column.value_class == "text" else _PLAIN_NUMBER)
+    return score * (_PLAIN_TEXT if column.item_class == "text" else _PLAIN_NUMBER)
 
 
 def _by_front(source: TableFacts, column: ColumnFacts, target: TableFacts) -> float:

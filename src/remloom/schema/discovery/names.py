@@ -103,6 +103,9 @@ def _written(column: ColumnFacts) -> tuple[str, ...]:
     """Its words with short forms spelled out: lname is "last name"."""
     forms = word_lists().abbreviations
     words = [part for word in column.words for part in forms.get(word, (word,))[0].split()]
+    if words[:1] == ["name"] and len(words) > 1:
+        # name.first, of a document within one
+        words = [*words[1:], "name"]
     # line1, name_2
     return tuple(word for word in words if not word.isdigit()) or column.words
 

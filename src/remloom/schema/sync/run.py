@@ -16,6 +16,7 @@ from ..links import LinkReader
 from ..order import tables_in_order
 from ..plan import Plan, PlannedEdge, PlannedLink, PlannedTable
 from ..rows import Handles, RowEdge, RowReader
+from ..sampled_columns import as_registered
 from ..source import Source
 from .deletion import delete_gone_rows
 from .keys import SeenHandles, find_shared_labels, pages
@@ -65,7 +66,7 @@ def sync(
     """
     began = time.monotonic()
     # before anything is written: a database that is down leaves all as it is
-    tables = {table.name: table for table in database.tables()}
+    tables = {table.name: table for table in as_registered(database.tables(), source.tables)}
     if dry_run:
         work = _Sync(target, source, SyncWriter(*_parts(target), None), history, progress)
         with database.snapshot():
