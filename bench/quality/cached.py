@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from remloom.embed import load
+from remloom.embed.token_encoders import load_token_encoder
 from remloom.settings import Settings
 
 FOLDER = Path(tempfile.gettempdir()) / "remloom-quality"
@@ -65,6 +66,41 @@ class CachedEmbedder:
             self._saved = len(self._vectors)
 
 
+class CachedTokens:
+    """A token encoder by name, and all token vectors that it ever made."""
+
+    def __init__(self, name: str = "colbert") -> None:
+        encoder = load_token_encoder(name, Settings.load())
+        assert encoder is not None, "the benchmark needs a token encoder"
+        self._encoder = encoder
+        self.name, self.dims = encoder.name, encoder.dims
+        self.languages = ("en",)
+        self._file = FOLDER / f"{encoder.name}.pickle"
+        self._made: dict[str, Any] = (
+            pickle.loads(self._file.read_bytes()) if self._file.exists() else {}
+        )
+        self._saved = len(self._made)
+
+    def encode_documents(self, texts: Sequence[str]) -> list[Any]:
+        new = list(dict.fromkeys(text for text in texts if "d:" + text not in self._made))
+        if new:
+            made = self._encoder.encode_documents(new)
+            self._made.update(zip(("d:" + text for text in new), made, strict=True))
+        return [self._made["d:" + text] for text in texts]
+
+    def encode_query(self, text: str) -> Any:
+        if "q:" + text not in self._made:
+            self._made["q:" + text] = self._encoder.encode_query(text)
+        return self._made["q:" + text]
+
+    def save(self) -> None:
+        """Keep what is new for the next run."""
+        if len(self._made) > self._saved:
+            FOLDER.mkdir(exist_ok=True)
+            self._file.write_bytes(pickle.dumps(self._made))
+            self._saved = len(self._made)
+
+
 class Remembered:
     """A store whose components answer the same question from memory: trying other weights costs no
     second search."""
@@ -74,6 +110,7 @@ class Remembered:
         self.graph = _Component(store.graph)
         self.search = _Component(store.search)
         self.vectors = _Component(store.vectors)
+        self.token_vectors = _Component(store.token_vectors)
         self.kv = _Component(store.kv)
         self.snapshot = store.snapshot
         self.schemas = store.schemas

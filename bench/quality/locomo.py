@@ -1,7 +1,7 @@
 """Does `recall` find the turns that answer a question? LoCoMo, at turn level, without a language
 model.
 
-    python -m bench.quality.locomo [FILE or FOLDER] [--ablate] [--page]
+    python -m bench.quality.locomo [FILE or FOLDER] [--ablate] [--page] [--without-late]
 
 Reads `../shared/bench/locomo` by default; any file of that JSON form (see `form`) will do, such as
 `studio.json` here. Shows all@k, frac@k and MRR by category, and tokens, beside BM25 and the bare
@@ -25,10 +25,11 @@ import numpy as np
 
 from remloom import Memory
 from remloom.embed.known_models import model_card_of
+from remloom.query.late_interaction import LateInteraction
 from remloom.retrieve import PARTS, Recaller
 from remloom.retrieve.prompt_context import count_tokens
 
-from .cached import CachedEmbedder, Remembered
+from .cached import CachedEmbedder, CachedTokens, Remembered
 from .form import Question, load
 from .tables import put_into_page
 
@@ -184,25 +185,35 @@ def _plain(opened: Opened) -> Any:
 
 
 @contextmanager
-def opened(place: Path, embedder: CachedEmbedder) -> Iterator[list[Opened]]:
-    """Every conversation read into a memory of its own."""
+def opened(
+    place: Path, embedder: CachedEmbedder, encoder: CachedTokens | None = None
+) -> Iterator[list[Opened]]:
+    """Every conversation read into a memory of its own; without an encoder there is no late
+    interaction."""
     with tempfile.TemporaryDirectory() as home:
         found = []
         for number, conversation in enumerate(load(place)):
-            memory = Memory.open(home, tenant=f"c{number}", embedder=embedder)
+            memory = Memory.open(
+                home, tenant=f"c{number}", embedder=embedder, token_encoder=encoder
+            )
             memory.read_chat(conversation.messages, uri=f"{conversation.id}.json")
             memory.embed_pending()
+            store: Any = Remembered(memory.admin.store)
+            late = LateInteraction(store, encoder) if encoder is not None else None
             memory._recalling._recallers[embedder.name] = Recaller(
-                Remembered(memory.admin.store), embedder.embed_query, model_card_of(embedder)
+                store, embedder.embed_query, model_card_of(embedder), late
             )
             found.append(
                 Opened(
                     conversation.id, memory, conversation.questions, conversation.messages[-1].at
                 )
             )
-        embedder.save()
+        caches = [cache for cache in (embedder, encoder) if cache is not None]
+        for cache in caches:
+            cache.save()
         yield found
-        embedder.save()
+        for cache in caches:
+            cache.save()
         for one in found:
             one.memory.close()
 
@@ -266,14 +277,15 @@ def main() -> int:
     )
     arguments.add_argument("place", nargs="?", type=Path, default=FOLDER)
     arguments.add_argument("--embedder", default="minilm")
-    for flag in ("--ablate", "--page"):
+    for flag in ("--ablate", "--page", "--without-late"):
         arguments.add_argument(flag, action="store_true")
     given = arguments.parse_args()
     if not given.place.exists():
         print(f"skipped: there are no conversations in {given.place}")
         return 0
     embedder = CachedEmbedder(given.embedder)
-    with opened(given.place, embedder) as conversations:
+    encoder = None if given.without_late else CachedTokens()
+    with opened(given.place, embedder, encoder) as conversations:
         runs = [
             ask_all("BM25, each turn alone", conversations, plain_bm25),
             ask_all("embedder, each turn alone", conversations, bare_embedder),
