@@ -32,7 +32,7 @@ _STATUSES = {"SUCCESS": "passed", "FAILURE": "failed"}
 
 def run(suite: Suite, folder: Path) -> Outcomes:
     """Run what the revision of the suite's name requires."""
-    revision = suite.name.removeprefix("mcp-")
+    revision = suite.name.removeprefix("mcp_").replace("_", "-")
     package = node_package(suite.package, suite.version)
     sources = download(replace(suite, package="mcp", version=_SDK))
     tests: list[Outcome] = []
@@ -42,7 +42,10 @@ def run(suite: Suite, folder: Path) -> Outcomes:
             options = ("--url", url, "--requirements", revision, "-o", name)
             done = run_node(script, "server", *options, seconds=300)
             unscored = dict(_UNSCORED.findall(done.stdout.partition("Not scored")[2]))
-            tests += _outcomes(suite, server, Path(name), unscored)
+            found = list(_outcomes(suite, server, Path(name), unscored))
+            if not found:
+                raise SystemExit(f"{suite.name} checked nothing:\n{done.stdout}{done.stderr}")
+            tests += found
     return Outcomes(suite.name, suite.title, suite.package, suite.version, tuple(tests))
 
 
