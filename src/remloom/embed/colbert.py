@@ -55,7 +55,9 @@ class ColbertSmall:
     def __init__(self, *, dims: int = 64, threads: int = 2) -> None:
         self.dims = dims
         self.name = f"{self.files.model}-{dims}"
-        self._model = Transformer(self.files, max_tokens=self.max_tokens, threads=threads)
+        self._model = Transformer(
+            self.files, graph="colbert", max_tokens=self.max_tokens, threads=threads
+        )
 
     def encode_documents(self, texts: Sequence[str]) -> list[NDArray[np.int8]]:
         """The vectors of texts: of each token that is not punctuation, of all windows together."""
@@ -89,9 +91,9 @@ class ColbertSmall:
         import numpy as np
 
         found: list[Floats] = [np.empty((0, self.dims), np.float32)] * len(ids)
-        for batch, states, _ in self._model.run(ids):
+        for batch, states in self._model.run(ids):
             for row, number in enumerate(batch):
-                cut = states[row, : len(ids[number]), : self.dims]
+                cut = states[row, :, : self.dims]
                 found[number] = cut / np.linalg.norm(cut, axis=1, keepdims=True)
         return found
 

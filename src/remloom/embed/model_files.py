@@ -23,9 +23,10 @@ class ModelFiles(Struct, frozen=True, kw_only=True):
 
     model: str  # its name
     package: str  # the package that has them, as it is imported
-    folder: str  # within the package
     digests: Mapping[str, str]  # path within the folder -> sha256
     remedy: str  # how to get them
+    folder: str = ""  # within the package
+    tokenizer: ModelFiles | None = None  # those of its tokenizer, where another package has them
 
     def find(self, model_dir: str | Path = "") -> dict[str, Path]:
         """Find the files, by the last part of their path.
@@ -37,7 +38,7 @@ class ModelFiles(Struct, frozen=True, kw_only=True):
             EmbedderError: the package, or a file, is not there, or a file is another.
         """
         folder = Path(model_dir).expanduser() if model_dir else self._package_folder()
-        files = {}
+        files = self.tokenizer.find(model_dir) if self.tokenizer else {}
         for inner, digest in self.digests.items():
             name = inner.rpartition("/")[2]
             places = (folder / inner, folder / name)

