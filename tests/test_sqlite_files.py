@@ -642,6 +642,9 @@ def test_no_operation_of_the_contract_scans_a_table(tmp_path: Path) -> None:
         store.records.moments_between(now, now + timedelta(days=2))
         store.records.query("entities", Query().filter(Eq("properties.n", 3)))
         store.vectors.pending(5)
+        store.token_vectors.pending("tokens", 5)
+        store.token_vectors.queue_lengths("tokens")
+        store.token_vectors.of(["x"], model="tokens")
     connection = store._database.reader.connection
     connection.exec_trace = None
     scans = {}

@@ -107,7 +107,7 @@ ASKED: dict[str, tuple[Ask, set[str]]] = {
     "token vectors": (lambda s: s.token_vectors.of(["r1"], model="tokens"), {"token_vectors_pkey"}),
     "queue of token vectors": (
         lambda s: s.token_vectors.pending("tokens", 3),
-        {"records_doc", "token_vectors_pkey", "token_failures_pkey"},
+        {"records_doc", "token_vectors_pkey"},
     ),
     "entries": (lambda s: s.kv.list("usage"), {"journal_pkey"}),
 }  # fmt: skip

@@ -52,6 +52,7 @@ class GrantedStore:
         self.search = _Search(scope)
         self.graph = _NoGraph()
         self.vectors = _Vectors(scope)
+        self.token_vectors = _TokenVectors(scope)
 
     def schemas(self) -> Schemas:
         """The definitions of the registered schemas that were granted."""
@@ -184,6 +185,16 @@ class _Vectors:
     def pending(self, limit: int, *, ids: Sequence[str] | None = None) -> list[Any]:
         # how many texts wait would tell of those that were not granted
         return []
+
+
+class _TokenVectors:
+    def __init__(self, scope: _Scope) -> None:
+        self._scope = scope
+
+    def of(self, ids: Sequence[str], *, model: str) -> dict[str, bytes]:
+        records = (self._scope.store.records.get(None, id) for id in ids)
+        granted = self._scope.among(record for record in records if record is not None)
+        return self._scope.store.token_vectors.of([record.id for record in granted], model=model)
 
 
 def _goes_by(record: Record, key: str) -> bool:

@@ -1,9 +1,10 @@
 """Copying a tenant from one store into another, whatever the two are.
 
 What arrives is what was there: ids and times, texts, vectors, keys, edges with their validity,
-provenance, the queue, the key-value entries, and the indexes that `create_index` made. While it is
-under way the target has an entry that names the source. A copy that was broken off finds it and
-goes on: what is there already is compared, not written again.
+provenance, the queue, the key-value entries, and the indexes that `create_index` made; token
+vectors too, as far as they are made. While it is under way the target has an entry that names the
+source. A copy that was broken off finds it and goes on: what is there already is compared, not
+written again.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ..errors import ConflictError, InvalidInputError, StoreError
 from ..kv import Entry, KeyRange
 from ..model import Copied, Edge, Moment, Record, Resource
 from .backends import backend_for
-from .batch import Batch, BatchRecord, Vector
+from .batch import Batch, BatchRecord, TokenVectorBatch, Vector
 from .contract import ERASURES, INDEXES, TEXT_NUMBERS, Store
 from .definitions import DEFINITIONS, as_stored
 from .indexed_text import searchable_text
@@ -166,6 +167,7 @@ class _Copying:
         self._source, self._target = source, target
         self._resumed = resumed
         self._model, self._dims = source.vectors.model() or ("", 0)
+        self._token_models = source.token_vectors.models()
         self._total, self._done, self._progress = total, 0, progress
         self._written = 0
 
@@ -210,10 +212,19 @@ class _Copying:
             if batch:
                 dims = self._dims if any(item.vectors for item in batch) else 0
                 self._target.write(Batch(tuple(batch), dims=dims, model=self._model, exact=True))
+            self._copy_token_vectors([record.id for record, _ in records])
             self._advance(len(records), len(batch))
         # written by an earlier attempt, and gone from the source since
         if stored:
             self._target.delete(stored, derived=False, erase=False)
+
+    def _copy_token_vectors(self, ids: list[str]) -> None:
+        for model, dims in self._token_models:
+            stored = self._target.token_vectors.of(ids, model=model) if self._resumed else {}
+            missing = [id for id in ids if id not in stored]
+            vectors = self._source.token_vectors.of(missing, model=model)
+            if vectors:
+                self._target.token_vectors.put(TokenVectorBatch(vectors, model, dims))
 
     def _copy_edges(self) -> None:
         stored = (
