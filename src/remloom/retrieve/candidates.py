@@ -59,6 +59,11 @@ class Candidate:
         self.score += share
         self.shares.append((part, share, rank, score, note))
 
+    def rescale(self, factor: float) -> None:
+        """Multiply the score, and every share of it."""
+        self.score *= factor
+        self.shares = [(part, share * factor, *rest) for part, share, *rest in self.shares]
+
     def as_hit(self) -> RecallHit:
         """The candidate as a value, its reasons from the weightiest."""
         weightiest = sorted(self.shares, key=lambda share: -abs(share[1]))

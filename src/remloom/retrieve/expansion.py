@@ -6,53 +6,104 @@ Source: seed 2, "Iterated retrieval".
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from itertools import islice
+from itertools import islice, zip_longest
+from operator import attrgetter
 
 from .. import labels
-from ..model import Resource
+from ..model import Record, Resource
 from ..query.duplicates import text_of
+from ..store.batch import Vector
 from ..store.contract import Store
+from ..text.analysis import term_set
 from .candidates import Candidate
+from .fusion import blend
 from .links import mentions, rarity, relations
 from .names import speaker_key
+from .question import Question
 
 __all__ = ["follow", "with_expansion"]
 
 _FOLLOWED = 5  # things that are followed at each hop
 _HUB = 0.3  # rarity below which a thing, such as a speaker, leads everywhere
-_RECORDS = 5  # records that each of them brings
+_RECORDS = 20  # records that each of them brings
+_UNFIT = 0.3  # of the score, of what is found by a hop and does not fit the question
 _ROOM = 5  # one in five hits may be of the expansion
-_LINKED = frozenset(("entity", "graph"))
+_LINKED = frozenset(("entity", "graph", "hops"))
+_SCORE = attrgetter("score")
 
 
 def follow(
     store: Store,
     best: Sequence[Candidate],
-    named: Collection[str],
+    question: Question,
     *,
     hops: int,
     weight: float,
 ) -> list[Candidate]:
     """Find the records up to `hops` away from the best, best first.
 
-    One of the best is among them only if this way gives it a higher score. A record found so is
-    worth a share of the record it was found from, and less the more there are like it: it never
-    comes before that one.
+    What the question names is not followed. A record found so is worth a share of the record it was
+    found from, less the more there are like it, and the less it fits the question. One of the best
+    that is found so as well gets that on top of its score, and is not among them.
+
+    They come in turn from the first hop, the second, and so on: the end of a long chain is worth
+    less than all that is beside its beginning.
 
     Args:
-        named: keys that the question names, which are not followed.
         weight: of one hop.
     """
-    scores = {candidate.record.id: candidate.score for candidate in best}
-    expansion: list[Candidate] = []
+    named = {key for name in question.names for key in name.keys}
+    known = {candidate.record.id: candidate for candidate in best}
+    rounds: list[list[Candidate]] = []
     front = list(best)
     for _ in range(hops):
         reached = _one_hop(store, front, named, weight)
-        front = [one for one in reached if one.score > scores.get(one.record.id, 0.0)]
+        for candidate, fit in zip(reached, _fits(store, reached, question), strict=True):
+            candidate.rescale(_UNFIT + (1 - _UNFIT) * fit)
         # the first way to a record is the shortest: later ones do not count
-        scores.update((one.record.id, float("inf")) for one in front)
-        expansion += front
-    return sorted(expansion, key=lambda candidate: -candidate.score)
+        for candidate in reached:
+            _add_once(known, candidate)
+        front = [candidate for candidate in reached if known[candidate.record.id] is candidate]
+        front.sort(key=_SCORE, reverse=True)
+        rounds.append(front)
+    in_turn = zip_longest(*rounds)
+    return [candidate for turn in in_turn for candidate in turn if candidate is not None]
+
+
+def _add_once(known: dict[str, Candidate], candidate: Candidate) -> None:
+    """Note a record that a hop found; to one of those it set out from, add what it is worth."""
+    first = known.setdefault(candidate.record.id, candidate)
+    if first is not candidate and not any(part == "hops" for part, *_ in first.shares):
+        part, share, _, _, note = candidate.shares[0]
+        first.add_share(part, share, note=note)
+
+
+def _fits(store: Store, reached: Sequence[Candidate], question: Question) -> list[float]:
+    """How well each fits the question by meaning and words, 0..1, beside the others."""
+    nearness: dict[str, float] = {}
+    if question.vector is not None:
+        windows = store.vectors.of([candidate.record.id for candidate in reached])
+        nearness = blend({id: _nearest(some, question.vector) for id, some in windows.items()})
+    words = term_set(question.text) - {
+        word for name in question.names for word in term_set(question.text[name.start : name.end])
+    }
+    shared = blend({one.record.id: float(len(words & _terms(one.record))) for one in reached})
+    return [
+        (shared[one.record.id] + nearness.get(one.record.id, 0.0)) / (2 if nearness else 1)
+        for one in reached
+    ]
+
+
+def _nearest(windows: Sequence[Vector], vector: Sequence[float]) -> float:
+    import numpy as np
+
+    matrix = np.frombuffer(b"".join(window.data for window in windows), np.float32)
+    return float((matrix.reshape(len(windows), -1) @ np.asarray(vector, np.float32)).max())
+
+
+def _terms(record: Record) -> set[str]:
+    text = record.content if isinstance(record, Resource) else getattr(record, "text", "")
+    return term_set(text)
 
 
 def with_expansion(

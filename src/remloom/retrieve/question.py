@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
@@ -36,6 +37,13 @@ def checked(question: str) -> str:
             remedy="read the text into the memory and ask something about it",
         )
     return question.strip()
+
+
+# "Ann's mentor", "the owner of", "the person who": something is asked of what is not named
+_CHAIN = re.compile(
+    r"[’']s\s+\w|\bthe\s+(?:\w+\s+){1,3}of\s|\w\s+(?:who|whom|whose|that|which|where)\s",
+    re.IGNORECASE,
+)
 
 
 class Question:
@@ -85,6 +93,14 @@ class Question:
     def uses(self, part: str) -> bool:
         """Whether a part of the search is not excluded."""
         return part not in self.options.exclude
+
+    @property
+    def follows(self) -> bool:
+        """Whether hops are followed: in mode iterated, or, where the mode is not given, when it
+        asks for something of something that it does not name ("Where does Ann's mentor live?")."""
+        if self.options.mode != "auto":
+            return self.mode == "iterated"
+        return _CHAIN.search(self.text) is not None and any(not n.speaks for n in self.names)
 
     @property
     def only_window(self) -> Window | None:

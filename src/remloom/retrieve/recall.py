@@ -220,10 +220,9 @@ class Recaller:
         """The candidates to return; in mode iterated with what is some hops away from them."""
         options = question.options
         best = candidates.best(options.limit)
-        if question.mode != "iterated" or not question.uses("hops"):
+        if not (question.uses("hops") and question.follows):
             return best
-        named = {key for name in question.names for key in name.keys}
-        expansion = follow(self._store, best, named, hops=options.hops, weight=WEIGHTS["hops"])
+        expansion = follow(self._store, best, question, hops=options.hops, weight=WEIGHTS["hops"])
         return with_expansion(best, expansion, options.limit)
 
     def _explained(
