@@ -482,6 +482,44 @@ def test_hops_lead_to_what_the_question_does_not_name_and_show_the_way(notes: Me
     assert hit.reasons[0].part == "hops"
 
 
+@pytest.mark.parametrize(
+    ("question", "is_found"),
+    [
+        ("Where does the landlord of Ada Quint live?", True),
+        ("Where does Ada Quint's landlord live?", True),
+        ("Where does the man who rents to Ada Quint live?", True),
+        ("What did Ada Quint sell?", False),
+        ("Where does the landlord of somebody live?", False),
+    ],
+)
+def test_a_question_for_what_it_does_not_name_is_followed_to_what_fits_it(
+    tmp_path: Path, question: str, is_found: bool
+) -> None:
+    said = {
+        "lease": "The landlord of Ada Quint is Boris Kell.",
+        "sale": "Ada Quint sold a piano.",
+        "address": "Boris Kell lives in Port Alder.",
+        **{f"aside {n}": f"Boris Kell was at party {n}." for n in range(4)},
+        **{f"other {n}": f"The landlord of flat {n} will live in a tent." for n in range(9)},
+    }
+    people = ("Ada Quint", "Boris Kell")
+    with Memory.open(tmp_path, embedder="none") as memory:
+        for name, text in said.items():
+            named = [one for one in people if one in text]
+            memory.write(
+                [
+                    Resource(name=name, content=text, related_entities=tuple(named)),
+                    *(Edge(src=name, rel_type="mentions", dst=one) for one in named),
+                ]
+            )
+        hits = memory.recall(question, limit=5, abstain=False).hits
+        hops = [hit.name for hit in hits if "hops" in {reason.part for reason in hit.reasons}]
+        assert ("address" in hops) is is_found
+        for options in ({"mode": "hybrid"}, {"exclude": ["hops"]}):
+            plain = memory.recall(question, limit=5, abstain=False, **options).hits  # type: ignore[arg-type]
+            assert not any(reason.part == "hops" for hit in plain for reason in hit.reasons)
+
+
 def test_what_hops_bring_never_comes_before_what_it_came_from(notes: Memory) -> None:
     names = [hit.name for hit in notes.recall("pricing", mode="iterated", exclude=["vector"]).hits]
     assert names.index("Pricing talk") < names.index("Survey")
@@ -500,7 +538,7 @@ def test_hops_take_the_place_of_what_only_words_speak_for_and_of_nothing_linked(
             *(Resource(name=f"other {n}", content=f"The head of works {n} met nobody.") for n in range(9)),
         ])  # fmt: skip
         question = "Who met the head of Ashdown Works?"
-        plain = [hit.name for hit in memory.recall(question, limit=5).hits]
+        plain = [hit.name for hit in memory.recall(question, limit=5, mode="hybrid").hits]
         hopped = [hit.name for hit in memory.recall(question, limit=5, mode="iterated").hits]
     assert "address" not in plain
     assert "address" in hopped

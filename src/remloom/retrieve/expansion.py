@@ -150,6 +150,8 @@ def _one_hop(
         for end, path in ends[: _FOLLOWED + 1]:
             share = weight * rarity(store, end) * source.score
             for record, way in islice(mentions(store, [end], (naming, *path)), _RECORDS):
+                if record.id == source.record.id:
+                    continue
                 if record.id not in reached or reached[record.id].score < share:
                     candidate = Candidate(record, path=(*source.path, *way))
                     candidate.add_share("hops", share, note=f"from {source.record.name}")

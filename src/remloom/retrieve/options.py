@@ -30,9 +30,9 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
         budget_tokens: of the hits together, as `context` writes them.
         mode: "hybrid" (words, meaning, names, relations); "temporal" (only the time that the
             question names); "contextual" (what the conversation was about, and what is recent,
-            counts more); "iterated" (also what is `hops` away, a third of the hits at most);
-            "auto", the default: hybrid, minding the time that the question names and the
-            history, if there are any.
+            counts more); "iterated" (also what is `hops` away); "auto", the default: hybrid,
+            minding the time that the question names and the history, if there are any, and
+            iterated when it asks for something of what it does not name.
         history: the conversation so far, oldest first: Messages, `{"role": …, "content": …}`,
             or texts.
         now: what "last week" counts from, with a time zone; default the present.
@@ -40,7 +40,7 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
         vector: of the question, instead of the embedder's.
         fusion: "blend" (of scores), the default, or "rrf" (of ranks).
         exclude: parts of the search to leave out, of `remloom.retrieve.PARTS`.
-        hops: of mode "iterated"; default 2.
+        hops: at most, where they are followed; default 2.
         neighbours: resources before and after each hit to return with it; default 1.
         preferences: label -> -1..1: what names a thing the user cares for counts more, or less.
         profile: also mind what is known of the user: what they like and dislike are `preferences`
