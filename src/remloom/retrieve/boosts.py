@@ -13,6 +13,7 @@ from msgspec import Struct
 from .. import labels
 from ..model import SESSION_GAP, Record, Resource
 from .candidates import Candidate, Candidates
+from .coverage import lower_repeated
 from .fusion import blend
 from .names import speaker_key
 from .options import HALF_LIFE
@@ -163,4 +164,6 @@ BOOSTS = (
     Boost("history", 0.3, _boost_history),
     Boost("preferences", 0.3, _boost_preferences),
     Boost("recency", 0.2, _boost_recent),
+    # the last: it goes by the order that the others leave
+    Boost("coverage", -0.08, lower_repeated),
 )

@@ -62,7 +62,10 @@ class Candidate:
     def rescale(self, factor: float) -> None:
         """Multiply the score, and every share of it."""
         self.score *= factor
-        self.shares = [(part, share * factor, *rest) for part, share, *rest in self.shares]
+        self.shares = [
+            (part, share * factor, rank, score, note)
+            for part, share, rank, score, note in self.shares
+        ]
 
     def as_hit(self) -> RecallHit:
         """The candidate as a value, its reasons from the weightiest."""
