@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -13,6 +14,7 @@ __all__ = [
     "LONGEST_TEXT",
     "NO_NUL",
     "bounded",
+    "without_pattern",
 ]
 
 MOST_ITEMS = 1_000  # of a list
@@ -62,3 +64,18 @@ def bounded(name: str, hint: Any) -> Any:
     if hint in (int, float):
         return Annotated[hint, _NUMBERS[name]] if name in _NUMBERS else hint
     return hint
+
+
+def without_pattern(hint: Any) -> Any:
+    """Give the type of a text that may stand beside a list or an object.
+
+    msgspec (0.22) takes the pattern of a text in such a union for the type of the items: it frees
+    what others hold, and the process ends sooner or later.
+    """
+    if typing.get_origin(hint) is not Annotated:
+        return hint
+    base, *bounds = typing.get_args(hint)
+    if base is not str:
+        return hint
+    kept = [Meta(max_length=one.max_length, min_length=one.min_length) for one in bounds]
+    return Annotated[(base, *kept)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections.abc
-import ctypes
 import inspect
 import re
 import types
@@ -42,7 +41,7 @@ from ..retrieve.options import RecallChanges
 from ..runs.failures import FailedItem
 from ..runs.run import Run
 from ..schema.definition_input import DefinitionParts
-from .bounds import MOST_ITEMS, bounded
+from .bounds import MOST_ITEMS, bounded, without_pattern
 from .operation import Hints, Needs, Operation, Progress, Route, Scope
 
 __all__ = ["OfMemory", "derive", "head_of", "make_struct"]
@@ -215,14 +214,8 @@ def _takes(
 
 
 def make_struct(name: str, fields: Iterable[tuple[str, Any, Any]]) -> type[Struct]:
-    """Make a struct that takes keywords, refuses what it does not know, and stays for good.
-
-    At its end Python would clear the types that nobody else holds in any order, and msgspec (0.22)
-    then read one that is gone.
-    """
-    made = defstruct(name, fields, kw_only=True, frozen=True, forbid_unknown_fields=True)
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
-    return made
+    """Make a struct that takes keywords, and refuses what it does not know."""
+    return defstruct(name, fields, kw_only=True, frozen=True, forbid_unknown_fields=True)
 
 
 def _options(keywords: Any, skip: tuple[str, ...]) -> list[tuple[str, Any, Any]]:
@@ -275,7 +268,15 @@ def _union(parts: tuple[Any, ...], name: str) -> Any:
     structs = [part for part in kept if isinstance(part, type) and issubclass(part, Struct)]
     if structs:
         kept = [part for part in kept if typing.get_origin(part) is not collections.abc.Mapping]
-    return Union[tuple(_wire(part, name) for part in kept)]  # noqa: UP007  # of a computed tuple
+    wired = [_wire(part, name) for part in kept]
+    if any(_holds_others(part) for part in wired):
+        wired = [without_pattern(part) for part in wired]
+    return Union[tuple(wired)]  # noqa: UP007  # of a computed tuple
+
+
+def _holds_others(hint: Any) -> bool:
+    base = typing.get_args(hint)[0] if typing.get_origin(hint) is Annotated else hint
+    return typing.get_origin(base) in (list, dict)
 
 
 def _items(hint: Any, name: str, least: int = 0) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, Struct
 
 from ...memory.memory import Memory
 from ...model import Reason, Recall, Resource
-from ..bounds import LONGEST_QUESTION, LONGEST_STATEMENT, NO_NUL
+from ..bounds import LONGEST_QUESTION, LONGEST_STATEMENT, LONGEST_TEXT, NO_NUL
 from ..operation import Hints, Operation, Progress, Route
 from .arguments import Limit, Text, Time, parse_time
 from .passage import Passage, one_line, quote_all
@@ -16,6 +16,9 @@ from .passage import Passage, one_line, quote_all
 __all__ = ["RECALL"]
 
 _REASONS = 3  # of a hit that are told
+
+# in a union with objects: see `without_pattern`
+Turn: TypeAlias = Annotated[str, Meta(max_length=LONGEST_TEXT)]
 
 
 class RecallTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -25,7 +28,7 @@ class RecallTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     budget_tokens: Annotated[int, Meta(ge=1, le=200_000, description="of all hits")] = 2000
     limit: Limit = 10
     history: Annotated[
-        list[Text | dict[str, Text]],
+        list[Turn | dict[str, Text]],
         Meta(max_length=50, description="turns so far, oldest first: text or {role, content}"),
     ] = []
     now: Annotated[Time, Meta(description="what 'yesterday' counts from")] = ""
