@@ -61,7 +61,8 @@ def test_tokens_find_what_answers(encoder: ColbertSmall) -> None:
 def test_token_vectors_are_bytes_without_punctuation(encoder: ColbertSmall) -> None:
     plain, marked = encoder.encode_documents(["cats sleep", "cats, sleep!"])
     assert plain.dtype == np.int8
-    assert plain.shape == marked.shape == (4, encoder.dims)  # with those of start and end
+    # with those of start and end; the two that are most alike are one
+    assert plain.shape == marked.shape == (3, encoder.dims)
     assert encoder.encode_documents([]) == []
 
 
@@ -70,7 +71,8 @@ def test_a_text_of_any_length_has_vectors(encoder: ColbertSmall) -> None:
     lengths = [len(tokens) for tokens in encoder.encode_documents(texts)]
     assert lengths[:4] == [0, 0, 0, 3]
     # every window begins and ends with a token of the model's own
-    assert lengths[-1] == 5_000 + 2 * 10
+    tokens = 5_000 + 2 * 10
+    assert 0.7 * tokens < lengths[-1] < 0.8 * tokens
 
 
 def test_a_long_text_is_found_by_what_it_says_at_its_end(encoder: ColbertSmall) -> None:

@@ -16,6 +16,7 @@ from remloom.embed.colbert import ColbertSmall
 from remloom.errors import EmbedderError, InvalidInputError, UnknownNameError
 from remloom.query.late_interaction import max_similarities, with_missing
 from remloom.settings import Settings
+from remloom.store.batch import TokenVectorBatch
 from remloom.testing.embedder import WordEmbedder, WordTokenEncoder
 
 NOTES = [
@@ -90,8 +91,10 @@ def test_vectors_of_other_dimensions_are_refused() -> None:
 
 def test_what_has_no_token_vectors_stands_by_its_vector() -> None:
     scores = {"a": 0.8, "b": 0.4, "silent": -1.0}
-    found = with_missing(scores, ["a", "b", "silent", "new", "far"], {"new": 0.5, "a": 1.0})
-    assert found == {**scores, "new": pytest.approx(0.6), "far": 0.4}
+    worths = {"new": 0.9, "a": 0.8, "b": 0.3}
+    found = with_missing(scores, ["a", "b", "silent", "new", "far"], worths)
+    assert found == {**scores, "new": 0.8, "far": 0.4}
+    assert with_missing({}, ["new"], worths) == {}
 
 
 # -- recall ----------------------------------------------------------------------------------------
@@ -128,11 +131,14 @@ def test_a_memory_that_is_half_done_answers_as_before(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=WordTokenEncoder()) as memory:
         none_made = memory.recall(QUESTION, explain=True)
         assert "late" not in none_made.explained["found"]
-        assert none_made.hits[0].name == "cost"
-        memory.write([Resource(name="walls", content="Grey walls.")], wait=True)
-        found = memory.recall(QUESTION, explain=True)
-        assert found.explained["found"]["late"] == 4
-        assert found.hits[0].name == "cost"
+        ids = [hit.id for hit in none_made.hits]
+        pending = memory.admin.store.token_vectors.pending("word-tokens-64", 10)
+        vectors = {item.id: b"" for item in pending[:1]}
+        batch = TokenVectorBatch(vectors=vectors, model="word-tokens-64", dims=64)
+        memory.admin.store.token_vectors.put(batch)
+        half_made = memory.recall(QUESTION, explain=True)
+        assert "late" not in half_made.explained["found"]
+        assert [hit.id for hit in half_made.hits] == ids
 
 
 def test_a_question_in_a_language_that_the_encoder_does_not_know_goes_without(

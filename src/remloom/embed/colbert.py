@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ColbertSmall"]
 
+_MERGED = 4  # one token in four is merged with the one most like it
 _SCALE = 127.0  # of a component of 1, as a byte
 # Windows of a text that are read: of a longer one (some 130,000 characters) the rest is found by
 # its words and its vectors.
@@ -60,7 +61,11 @@ class ColbertSmall:
         )
 
     def encode_documents(self, texts: Sequence[str]) -> list[NDArray[np.int8]]:
-        """The vectors of texts: of each token that is not punctuation, of all windows together."""
+        """The vectors of texts: of the tokens that are not punctuation, of all windows together.
+
+        One in four is merged with the token that is most like it: that costs 0.2 points of recall
+        and saves a quarter of the bytes (docs/retrieval.md).
+        """
         import numpy as np
 
         windows = [(place, ids) for place, text in enumerate(texts) for ids in self._windows(text)]
@@ -68,7 +73,8 @@ class ColbertSmall:
         encoded = self._vectors([ids for _, ids in windows])
         for (place, ids), of_window in zip(windows, encoded, strict=True):
             kept = [number not in self._punctuation for number in ids]
-            vectors[place].append(np.rint(of_window[kept] * _SCALE).astype(np.int8))
+            pooled = _pool(of_window[kept])
+            vectors[place].append(np.rint(pooled * _SCALE).astype(np.int8))
         empty = np.empty((0, self.dims), np.int8)
         return [np.concatenate(parts) if parts else empty for parts in vectors]
 
@@ -102,3 +108,32 @@ class ColbertSmall:
         tokenizer = self._model.tokenizer
         numbers = (tokenizer.token_to_id(mark) for mark in string.punctuation)
         return frozenset(number for number in numbers if number is not None)
+
+
+def _pool(vectors: Floats) -> Floats:
+    """Merge the pairs of tokens that are most alike, no token twice, until a quarter is gone.
+
+    Source: Clavié et al. 2024, token pooling.
+    """
+    import numpy as np
+
+    merges = len(vectors) // _MERGED
+    if not merges:
+        return vectors
+    first, second = np.triu_indices(len(vectors), 1)
+    alike = (vectors @ vectors.T)[first, second]
+    pooled = vectors.copy()
+    merged: set[int] = set()
+    gone: list[int] = []
+    for pair in np.argsort(-alike, kind="stable").tolist():
+        one, other = int(first[pair]), int(second[pair])
+        if one in merged or other in merged:
+            continue
+        merged.update((one, other))
+        pooled[one] += pooled[other]
+        pooled[one] /= np.linalg.norm(pooled[one])
+        gone.append(other)
+        if len(gone) == merges:
+            break
+    kept: Floats = np.delete(pooled, gone, axis=0)
+    return kept

@@ -8,6 +8,7 @@ Source: Khattab and Zaharia 2020, ColBERT.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -153,17 +154,22 @@ def with_missing(
 ) -> dict[str, float]:
     """Add to the scores of late interaction those of records whose token vectors are not made yet.
 
-    Each stands in the range of the others where it stands by its vector, so that in a memory that
-    is half done nobody falls behind, or leads, for that.
+    Each has the place among the others that it has by its vector, so that nobody falls behind, or
+    leads, for that.
 
     Args:
         scores: of the others; if there are none, nothing is added.
         ids: of all.
-        worths: 0..1, by what the vectors say.
+        worths: by what the vectors say; who has none is worth 0.
     """
-    if not scores:
-        return {}
-    real = [score for score in scores.values() if score > -1]
-    low, high = min(real, default=-1.0), max(real, default=-1.0)
-    found = {id: low + worths.get(id, 0.0) * (high - low) for id in ids if id not in scores}
-    return {**scores, **found}
+    made = [id for id, score in scores.items() if score > -1]
+    if not made:
+        return dict(scores)
+    by_tokens = sorted(scores[id] for id in made)
+    by_vector = sorted(worths.get(id, 0.0) for id in made)
+    found = dict(scores)
+    for id in ids:
+        if id not in scores:
+            place = bisect_left(by_vector, worths.get(id, 0.0))
+            found[id] = by_tokens[min(place, len(made) - 1)]
+    return found
