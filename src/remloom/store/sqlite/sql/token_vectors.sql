@@ -34,11 +34,15 @@ ORDER BY f.attempts, r.doc LIMIT :limit;
 
 -- name: texts_without_tokens_among
 -- Those of the records of some ids of whose texts a model has no token vectors, those tried least often first.
+-- Those that have them, most of all, are passed over by the indexes alone.
+WITH lacking AS MATERIALIZED (
+  SELECT n.rid FROM json_each(:ids) i CROSS JOIN records n ON n.id = i.value
+  WHERE NOT EXISTS (SELECT 1 FROM token_vectors t WHERE t.model = :model AND t.rid = n.rid)
+)
 SELECT r.id, r.schema, r.body, r.content, r.doc, coalesce(f.attempts, 0), coalesce(f.error, '')
-FROM json_each(:ids) i CROSS JOIN records r ON r.id = i.value
+FROM lacking CROSS JOIN records r ON r.rid = lacking.rid
 LEFT JOIN token_failures f ON f.model = :name AND f.rid = r.rid
 WHERE r.doc IS NOT NULL AND coalesce(f.parked, 0) = 0 AND r.rid NOT IN (SELECT rid FROM records WHERE expires <= :now)
-  AND NOT EXISTS (SELECT 1 FROM token_vectors t WHERE t.model = :model AND t.rid = r.rid)
 ORDER BY coalesce(f.attempts, 0), r.doc LIMIT :limit;
 
 -- name: count_texts_without_tokens
