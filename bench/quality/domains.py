@@ -1,10 +1,10 @@
 """Does `recall` find the evidence in every domain? One table, of each domain in two halves.
 
-    python -m bench.quality.domains [--domain NAME …] [--page]
+    python -m bench.quality.domains [--domain NAME …] [--page] [--without-late]
 
 * people: LoCoMo, a conversation of two each (`locomo` and `heldout` ask all five);
 * assistant: made-up chats of a user with an assistant (see `assistant_chats`);
-* documents: essays with titles, asked for by title, and by half of the words of a sentence;
+* documents: essays with titles, asked for by title, and by three words of a sentence;
 * contracts: CUAD, the clauses that a lawyer looks for;
 * passages, foreign: XQuAD, the paragraph with the answer, in English and in German.
 
@@ -30,11 +30,12 @@ from typing import Any
 from remloom import Memory, Resource
 from remloom.embed.known_models import model_card_of
 from remloom.predicates import Query
+from remloom.query.late_interaction import LateInteraction
 from remloom.retrieve import Recaller
 from remloom.text.analysis import STOP_WORDS
 
 from . import assistant_chats, locomo, xquad
-from .cached import CachedEmbedder, Remembered
+from .cached import CachedEmbedder, CachedTokens, Remembered
 from .form import Conversation, Question
 from .locomo import ANSWERABLE, Opened, QuestionScore, Run, mean
 from .tables import put_into_page
@@ -48,8 +49,11 @@ CONTRACTS = 8
 LONGEST_CONTRACT = 6_000  # words
 ASKED_EVERY = 4  # of the questions of XQuAD
 LEAST_WORDS = 16  # of a sentence that is asked for
-KS = (10, 20)
-HEAD = "| domain | half | questions | system | frac@10 | all@10 | frac@20 | MRR |\n|" + "---|" * 8
+DEPTH = 20
+HEAD = (
+    "| domain | half | questions | system | frac@5 | frac@10 | all@10 | frac@20 | MRR |\n|"
+    + "---|" * 9
+)
 
 Search = Callable[[Opened, str], list[str]]
 
@@ -66,8 +70,10 @@ class Domain:
 class Reading:
     """Memories that are read in for a while; vectors come from the embedder's store."""
 
-    def __init__(self, stack: ExitStack, embedder: CachedEmbedder) -> None:
-        self._stack, self._embedder = stack, embedder
+    def __init__(
+        self, stack: ExitStack, embedder: CachedEmbedder, encoder: CachedTokens | None
+    ) -> None:
+        self._stack, self._embedder, self._encoder = stack, embedder, encoder
         self._home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         self._count = 0
 
@@ -81,18 +87,29 @@ class Reading:
         """A new memory, read in by `read`, that recalls from what it found before."""
         self._count += 1
         memory = Memory.open(
-            self._home / "memories", tenant=f"d{self._count}", embedder=self._embedder
+            self._home / "memories",
+            tenant=f"d{self._count}",
+            embedder=self._embedder,
+            token_encoder=self._encoder,
         )
         self._stack.callback(memory.close)
         read(memory)
         memory.embed_pending()
-        self._embedder.save()
+        self.save()
+        store: Any = Remembered(memory.admin.store)
         memory._recalling._recallers[self._embedder.name] = Recaller(
-            Remembered(memory.admin.store),
+            store,
             self._embedder.embed_query,
             model_card_of(self._embedder),
+            LateInteraction(store, self._encoder) if self._encoder is not None else None,
         )
         return memory
+
+    def save(self) -> None:
+        """Keep the vectors for the next run."""
+        self._embedder.save()
+        if self._encoder is not None:
+            self._encoder.save()
 
 
 # -- domains ---------------------------------------------------------------------------------------
@@ -147,9 +164,11 @@ def _asked_of_essay(memory: Memory, file: Path, chance: random.Random) -> Iterat
         ]
         if len(sentence.split()) < LEAST_WORDS or len(words) < 6:
             continue
-        half = [word for word in words if chance.random() < 0.5]
+        kept = sorted(chance.sample(range(len(words)), 3))
         gold = _holding(chunks, [number])
-        yield Question(f"Where does it say something of {' '.join(half)}?", "sentence", gold)
+        yield Question(
+            f"Where does it say something of {' '.join(words[n] for n in kept)}?", "sentence", gold
+        )
 
 
 def contracts(reading: Reading) -> Iterator[Domain]:
@@ -206,19 +225,14 @@ DOMAINS: dict[str, tuple[Path, Callable[[Reading], Iterator[Domain]]]] = {
 }
 
 
-def read_domains(
-    stack: ExitStack, embedder: CachedEmbedder, names: Sequence[str] = tuple(DOMAINS)
-) -> list[Domain]:
+def read_domains(reading: Reading, names: Sequence[str] = tuple(DOMAINS)) -> Iterator[Domain]:
     """Read the domains whose data are here."""
-    reading = Reading(stack, embedder)
-    found = []
     for name in names:
         folder, read = DOMAINS[name]
         if folder.exists():
-            found += list(read(reading))
+            yield from read(reading)
         else:
             print(f"skipped {name}: there is no {folder}")
-    return found
 
 
 def _chunks(memory: Memory, uri: str) -> list[Resource]:
@@ -246,14 +260,14 @@ def _id(record: Resource) -> str:
 def recalled(**options: Any) -> Search:
     def search(one: Opened, question: str) -> list[str]:
         asked = {"neighbours": 0, "abstain": False, **options}
-        hits = one.memory.recall(question, limit=max(KS), now=one.now, **asked).hits
+        hits = one.memory.recall(question, limit=DEPTH, now=one.now, **asked).hits
         return [id for hit in hits for id in _ids(hit.record)]
 
     return search
 
 
 def bm25(one: Opened, question: str) -> list[str]:
-    hits = one.memory.search_text(question, schema="resources", limit=max(KS)).records
+    hits = one.memory.search_text(question, schema="resources", limit=DEPTH).records
     return [id for hit in hits for id in _ids(hit.record)]
 
 
@@ -278,6 +292,7 @@ def ask_all(name: str, domain: Domain, search: Search) -> Run:
 def row(domain: Domain, run: Run) -> str:
     some = run.asked
     values = (
+        mean(one.frac_at(5) for one in some),
         mean(one.frac_at(10) for one in some),
         mean(one.all_at(10) for one in some),
         mean(one.frac_at(20) for one in some),
@@ -305,24 +320,28 @@ def main() -> int:
     )
     arguments.add_argument("--domain", action="append", choices=DOMAINS)
     arguments.add_argument("--embedder", default="minilm")
-    arguments.add_argument("--page", action="store_true")
+    for flag in ("--page", "--without-late"):
+        arguments.add_argument(flag, action="store_true")
     given = arguments.parse_args()
     systems = {
         "BM25": bm25,
         "recall, fusion rrf": recalled(fusion="rrf"),
+        "without late": recalled(exclude=("late",)),
+        "without role and guidance": recalled(exclude=("role", "guidance")),
         "**recall**": recalled(),
     }
     lines = [HEAD]
     kinds: dict[str, list[Run]] = {}
     with ExitStack() as stack:
-        embedder = CachedEmbedder(given.embedder)
-        for domain in read_domains(stack, embedder, given.domain or tuple(DOMAINS)):
+        encoder = None if given.without_late else CachedTokens()
+        reading = Reading(stack, CachedEmbedder(given.embedder), encoder)
+        for domain in read_domains(reading, given.domain or tuple(DOMAINS)):
             runs = [ask_all(name, domain, search) for name, search in systems.items()]
             lines += [row(domain, run) for run in runs]
             print("\n".join(lines[-len(runs) :]), flush=True)
             if domain.name == "assistant":
                 kinds[domain.half] = runs
-        embedder.save()
+        reading.save()
     sections = {"domains": "\n".join(lines)}
     if kinds:
         sections["assistant"] = kinds_table(kinds)
