@@ -15,13 +15,18 @@ from ..model import SESSION_GAP, Record, Resource
 from .candidates import Candidate, Candidates
 from .coverage import lower_repeated
 from .fusion import blend
+from .guidance import is_order, is_preference, replies
 from .names import speaker_key
 from .options import HALF_LIFE
 from .question import Question
+from .question_kinds import REQUEST, TOLD
 
 __all__ = ["BOOSTS", "Boost"]
 
 _QUESTION_ENDS = ("?", "？", "?)", '?"')
+_OF_REPLIES = 2 / 3  # of the weight, how far they are raised where it is asked what was told
+_OF_PREFERENCES = 0.75  # of the weight of a standing order
+_UNASKED = 0.2  # of the weight, for a question that seems to request nothing
 _AFTERMATH = timedelta(days=7)  # in which what happened is still spoken of
 
 
@@ -89,6 +94,36 @@ def _in_one_session(one: Resource, other: Resource) -> bool:
     if one.starts_at is None or other.starts_at is None:
         return True
     return abs(other.starts_at - one.starts_at) <= SESSION_GAP
+
+
+def _boost_roles(candidates: Candidates, question: Question, weight: float) -> None:
+    """Lower what an assistant said: it says again what it was told, at length.
+
+    It is raised where the question asks what the assistant said.
+    """
+    share = -weight * _OF_REPLIES if question.kind == TOLD else weight
+    for candidate in replies(candidates):
+        candidate.add_share("role", share, note="an assistant's reply")
+
+
+def _boost_guidance(candidates: Candidates, question: Question, weight: float) -> None:
+    """Raise what an assistant was told to heed: standing orders, and for a request preferences."""
+    said = replies(candidates)
+    if not said or question.kind == TOLD:
+        return
+    is_request = question.kind == REQUEST
+    ids = {candidate.record.id for candidate in said}
+    for candidate in candidates:
+        turn = candidate.record
+        if not isinstance(turn, Resource) or not turn.speaker or turn.id in ids:
+            continue
+        share = 0.0
+        if is_order(turn):
+            share = weight if is_request else weight * _UNASKED
+        if is_request and is_preference(turn):
+            share += weight * _OF_PREFERENCES
+        if share:
+            candidate.add_share("guidance", share, note="to be heeded")
 
 
 def _boost_time(candidates: Candidates, question: Question, weight: float) -> None:
@@ -160,6 +195,8 @@ BOOSTS = (
     Boost("speaker", 0.5, _boost_speakers),
     Boost("asks", -0.15, _lower_questions),
     Boost("answers", 0.5, _boost_answers),
+    Boost("role", -0.3, _boost_roles),
+    Boost("guidance", 0.8, _boost_guidance),
     Boost("time", 0.8, _boost_time),
     Boost("history", 0.3, _boost_history),
     Boost("preferences", 0.3, _boost_preferences),

@@ -13,6 +13,7 @@ from ..store.definitions import Schemas
 from .conversation import LONGEST, Conversation
 from .names import Named, names_in, relocated, subjects, without_speakers
 from .options import RecallOptions
+from .question_kinds import ORDER, SUMMARY, kind_of, without_telling
 from .time_expressions import Window, find_window
 
 __all__ = ["Embed", "Question", "checked"]
@@ -94,6 +95,16 @@ class Question:
         """Whether a part of the search is not excluded."""
         return part not in self.options.exclude
 
+    @cached_property
+    def kind(self) -> str:
+        """What kind of answer it wants."""
+        return kind_of(self.text)
+
+    @cached_property
+    def searched_text(self) -> str:
+        """The words that are searched: of a question about order, only what it is about."""
+        return without_telling(self.text) if self.kind in (ORDER, SUMMARY) else self.text
+
     @property
     def follows(self) -> bool:
         """Whether hops are followed: in mode iterated, or, where the mode is not given, when it
@@ -151,6 +162,8 @@ class Question:
         """The vector given, else that of the question without its time and its speakers."""
         if self.options.vector is not None or not self.uses("vector"):
             return self.options.vector
+        if self.searched_text != self.text:
+            return self._embed(self.searched_text)
         if self.window is None or self.window.alone:
             return self._embed(without_speakers(self.text, self.names))
         rest = self.window.rest

@@ -17,11 +17,13 @@ from .abstention import drop_far, misattributed, unrelated
 from .boosts import BOOSTS
 from .candidates import Candidate, Candidates
 from .expansion import follow, with_expansion
+from .guidance import replies
 from .late_list import rank_late
 from .neighbours import with_neighbours
 from .options import RecallOptions
 from .prompt_context import within_budget
 from .question import Embed, Question
+from .question_kinds import REQUEST
 from .rerankers.base import Reranker
 from .reranking import LOOKED_AT, rerank
 from .signals import SIGNALS
@@ -45,6 +47,8 @@ RRF_SCALE = 0.2  # how far reciprocal ranks of a list lie apart, where scores li
 BESIDE_LATE_FACTOR = 0.5
 # of the weight of vectors, for a question in a language that the embedder does not know
 UNKNOWN_LANGUAGE_FACTOR = 0.3
+# of the weight of words, for a request in a chat with an assistant: what governs it has others
+REQUEST_FACTOR = 0.5
 POOL = 60  # records that each signal brings, at least
 _DEEP = 3  # times the limit, if that is more
 
@@ -185,7 +189,7 @@ class Recaller:
         if late is None or not question.uses("late") or not late.knows_language_of(question.text):
             return []
         try:
-            ranking = rank_late(late, candidates, question.text)
+            ranking = rank_late(late, candidates, question.searched_text)
         except EmbedderError as error:
             if late.is_asked_for:
                 raise
@@ -202,6 +206,8 @@ class Recaller:
         if self._card is not None and not self._card.knows_language_of(question.text):
             # The embedder goes by resemblance of letters then.
             weights["vector"] *= UNKNOWN_LANGUAGE_FACTOR
+        if question.kind == REQUEST and replies(candidates):
+            weights["text"] *= REQUEST_FACTOR
         return weights
 
     @staticmethod

@@ -43,7 +43,7 @@ def _by_text(store: Store, question: Question, count: int) -> Ranking:
     found: list[Match] = []
     for schema in question.searched_schemas:
         spec = SearchSpec(schema=schema, where=question.predicate, limit=count)
-        found += store.search.text(question.text, spec)
+        found += store.search.text(question.searched_text, spec)
     found = nlargest(count, found, key=_SCORE)
     # A list that is not full holds every record with any of the words: one without them is worth
     # nothing.

@@ -1,0 +1,58 @@
+"""What a user told an assistant to heed: standing orders ("Always …") and preferences ("I'd rather
+…").
+
+They govern later requests, and mostly share no words with them. English only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ..model import Resource
+from .candidates import Candidate
+
+__all__ = ["is_order", "is_preference", "replies"]
+
+ASSISTANTS = frozenset(
+    ("agent", "ai", "assistant", "bot", "chatbot", "chatgpt", "claude", "gemini", "gpt", "model")
+)  # what an assistant is called as a speaker
+_ORDER = re.compile(
+    r"\b(?:always|never|from now on|whenever|(?:each|every) time|in (?:all|every|each) "
+    r"|please (?:use|keep|write|include|remember|do(?:n['’]t| not)|make|format|cite|address)"
+    r"|don['’]t ever|make sure|remember to|when I ask|in the future|going forward)\b"
+    r"|(?:^|[.!?]\s+)(?:please\s+)?(?:use|write|keep|include|format|give|provide|answer|respond"
+    r"|reply|state|cite|show|explain|list|mention|name|avoid|add|define|assume|ensure)\b[^.!?]*"
+    r"\b(?:every|each|all|any|whenever|when)\b",
+    re.IGNORECASE,
+)
+_PREFERENCE = re.compile(
+    r"\b(?:I|we)(?:['’]d| would)? "
+    r"(?:(?:really|much|just|always|never|do not|don['’]t|can(?:no|['’])t|absolutely) )*"
+    r"(?:prefer|like|love|hate|enjoy|avoid|stand|adore|dislike|rather|favou?r|refuse|detest|eat"
+    r"|drink|collect|learn best)\b"
+    r"|\b(?:I['’]m|I am|we['’]re|we are) (?:(?:a|an|so|very|not) )?"
+    r"(?:vegetarian|vegan|allergic|left-handed|sober|happiest|afraid|keen|fond|\w+ person)\b"
+    r"|\b(?:favou?rite|prefer\w*|makes? me|maddening|bores?|disgusts?|rather than|more than"
+    r"|instead of|out of the question|not negotiable)\b",
+    re.IGNORECASE,
+)
+
+
+def replies(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """The turns that an assistant said, by what it is called."""
+    return [
+        one
+        for one in candidates
+        if isinstance(one.record, Resource) and one.record.speaker.casefold() in ASSISTANTS
+    ]
+
+
+def is_order(turn: Resource) -> bool:
+    """Whether a turn says how something is to be done whenever it comes up."""
+    return _ORDER.search(turn.content) is not None
+
+
+def is_preference(turn: Resource) -> bool:
+    """Whether a turn says what its speaker likes, avoids, or is."""
+    return _PREFERENCE.search(turn.content) is not None

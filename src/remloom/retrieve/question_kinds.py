@@ -1,0 +1,68 @@
+"""What kind of answer a question wants: of a chat with an assistant, different turns have it.
+
+English only; in other languages every question is of kind "other".
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["ORDER", "OTHER", "REQUEST", "SUMMARY", "TOLD", "kind_of", "without_telling"]
+
+ORDER = "order"  # in which order things were spoken of
+SUMMARY = "summary"  # how something went, from its beginning
+TOLD = "told"  # what the assistant said
+REQUEST = "request"  # advice, or something to be done: what was asked for before governs it
+OTHER = "other"
+
+_ORDER = re.compile(r"\b(?:order|sequence|chronolog\w+|timeline)\b", re.IGNORECASE)
+_FIRST_PERSON = re.compile(r"\b(?:I|we|my|our)\b", re.IGNORECASE)
+_SUMMARY = re.compile(r"\b(?:summar(?:y|i[sz]e\w*)|sum up|overview|recap)\b", re.IGNORECASE)
+_TOLD = re.compile(
+    r"\b(?:(?:did|have|had) you\b(?! (?:ever|know|like))"
+    r"|you (?:told|said|suggest|recommend|mention|gave|propos|advis|describ|comput|named|offer|call"
+    r"|explain|came up|come up|taught|list|point)"
+    r"|your (?:advice|suggestion|remedy|recommendation|answer|reply)|according to you|as you )",
+    re.IGNORECASE,
+)
+_REQUEST = re.compile(
+    r"^(?:please|can you|could you|would you|show|give|write|draw|draft|help|explain|suggest"
+    r"|recommend|look at|walk me|tell me how|list)\b"
+    r"|\b(?:suggest|recommend|ideas?|tips?|advice|advise|good|best)\b"
+    r"|\b(?:can|could|should|shall|might|may|would|do|must) (?:I|we|you)\b|\bhow (?:to|would)\b",
+    re.IGNORECASE,
+)
+# of a question about order or of a summary: what speaks of telling, not of what is told
+_TELLING = re.compile(
+    r"\b(?:can|could|would|you|please|give|list|tell|show|me|the|order|sequence|chronolog\w+"
+    r"|timeline|in|which|what|how|did|do|I|we|came|come|brought|bring|to|speak|spoke|talk\w*|about"
+    r"|up|mention\w*|name|only|and|different|various|aspects?|parts?|topics?|of|items?|them|two"
+    r"|three|four|five|six|seven|eight|nine|ten|\d+|throughout|our|conversations?|chats?|summar\w+"
+    r"|sum|overview|recap|has|have|had|happened|developed|so|far|from|start|until|today|with|a|an"
+    r"|over|time|progress\w*|comprehensive|detailed|across|all)\b[,.?!]?",
+    re.IGNORECASE,
+)
+
+
+def kind_of(text: str) -> str:
+    """Tell the kind of a question.
+
+    >>> kind_of("Could you suggest a place for dinner?"), kind_of("What did you suggest?")
+    ('request', 'told')
+    """
+    if _ORDER.search(text) and _FIRST_PERSON.search(text):
+        return ORDER
+    for kind, pattern in ((SUMMARY, _SUMMARY), (TOLD, _TOLD), (REQUEST, _REQUEST)):
+        if pattern.search(text):
+            return kind
+    return OTHER
+
+
+def without_telling(text: str) -> str:
+    """Leave out of a question about order or of a summary what is not of its matter; the whole text
+    if nothing else is in it.
+
+    >>> without_telling("Can you give me a summary of how my garden has developed so far?")
+    'my garden'
+    """
+    return " ".join(_TELLING.sub(" ", text).split()) or text
