@@ -20,9 +20,10 @@ _FIRST_PERSON = re.compile(r"\b(?:I|we|my|our)\b", re.IGNORECASE)
 _SUMMARY = re.compile(r"\b(?:summar(?:y|i[sz]e\w*)|sum up|overview|recap)\b", re.IGNORECASE)
 _TOLD = re.compile(
     r"\b(?:(?:did|have|had) you\b(?! (?:ever|know|like))"
-    r"|you (?:told|said|suggest|recommend|mention|gave|propos|advis|describ|comput|named|offer|call"
-    r"|explain|came up|come up|taught|list|point)"
-    r"|your (?:advice|suggestion|remedy|recommendation|answer|reply)|according to you|as you )",
+    r"|you (?:told|said|suggested|recommended|mentioned|gave|proposed|advised|described|computed"
+    r"|named|offered|called|explained|came up|taught|listed|pointed)\b"
+    r"|your (?:advice|suggestion|remedy|recommendation|answer|reply)\b"
+    r"|according to you|as you (?:said|told|wrote))\b",
     re.IGNORECASE,
 )
 _REQUEST = re.compile(
