@@ -19,14 +19,15 @@ from .guidance import is_order, is_preference, replies
 from .names import speaker_key
 from .options import HALF_LIFE
 from .question import Question
-from .question_kinds import REQUEST, TOLD
+from .question_kinds import GENERAL, REQUEST, TOLD
 
 __all__ = ["BOOSTS", "Boost"]
 
 _QUESTION_ENDS = ("?", "？", "?)", '?"')
-_OF_REPLIES = 2 / 3  # of the weight, how far they are raised where it is asked what was told
+_OF_REPLIES = 0.5  # of the weight, how far they are raised where it is asked what was told
 _OF_PREFERENCES = 0.75  # of the weight of a standing order
-_UNASKED = 0.2  # of the weight, for a question that seems to request nothing
+# of the weight, for a question that may request something, and one that seems to request nothing
+_MAYBE_ASKED, _UNASKED = 0.3, 0.15
 _AFTERMATH = timedelta(days=7)  # in which what happened is still spoken of
 
 
@@ -111,17 +112,15 @@ def _boost_guidance(candidates: Candidates, question: Question, weight: float) -
     said = replies(candidates)
     if not said or question.kind == TOLD:
         return
-    is_request = question.kind == REQUEST
+    factor = {REQUEST: 1.0, GENERAL: _MAYBE_ASKED}.get(question.kind, _UNASKED)
     ids = {candidate.record.id for candidate in said}
     for candidate in candidates:
         turn = candidate.record
         if not isinstance(turn, Resource) or not turn.speaker or turn.id in ids:
             continue
-        share = 0.0
-        if is_order(turn):
-            share = weight if is_request else weight * _UNASKED
-        if is_request and is_preference(turn):
-            share += weight * _OF_PREFERENCES
+        share = weight * factor if is_order(turn) else 0.0
+        if factor > _UNASKED and is_preference(turn):
+            share += weight * factor * _OF_PREFERENCES
         if share:
             candidate.add_share("guidance", share, note="to be heeded")
 
@@ -195,8 +194,8 @@ BOOSTS = (
     Boost("speaker", 0.5, _boost_speakers),
     Boost("asks", -0.15, _lower_questions),
     Boost("answers", 0.5, _boost_answers),
-    Boost("role", -0.3, _boost_roles),
-    Boost("guidance", 0.8, _boost_guidance),
+    Boost("role", -0.4, _boost_roles),
+    Boost("guidance", 1.0, _boost_guidance),
     Boost("time", 0.8, _boost_time),
     Boost("history", 0.3, _boost_history),
     Boost("preferences", 0.3, _boost_preferences),

@@ -1,22 +1,24 @@
 """What kind of answer a question wants: of a chat with an assistant, different turns have it.
 
-English only; in other languages every question is of kind "other".
+English only; in other languages every question is of kind "general".
 """
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["ORDER", "OTHER", "REQUEST", "SUMMARY", "TOLD", "kind_of", "without_telling"]
+__all__ = ["GENERAL", "ORDER", "OTHER", "REQUEST", "SUMMARY", "TOLD", "kind_of", "without_telling"]
 
 ORDER = "order"  # in which order things were spoken of
-SUMMARY = "summary"  # how something went, from its beginning
+SUMMARY = "summary"  # how something went
 TOLD = "told"  # what the assistant said
 REQUEST = "request"  # advice, or something to be done: what was asked for before governs it
+GENERAL = "general"  # of nobody who talks, by name or not: it may be a request
 OTHER = "other"
 
 _ORDER = re.compile(r"\b(?:order|sequence|chronolog\w+|timeline)\b", re.IGNORECASE)
-_FIRST_PERSON = re.compile(r"\b(?:I|we|my|our)\b", re.IGNORECASE)
+_FIRST_PERSON = re.compile(r"\b(?:I|we|me|us|my|our|mine|ours)\b", re.IGNORECASE)
+_SECOND_PERSON = re.compile(r"\b(?:you|your)\b", re.IGNORECASE)
 _SUMMARY = re.compile(r"\b(?:summar(?:y|i[sz]e\w*)|sum up|overview|recap)\b", re.IGNORECASE)
 _TOLD = re.compile(
     r"\b(?:(?:did|have|had) you\b(?! (?:ever|know|like))"
@@ -33,7 +35,7 @@ _REQUEST = re.compile(
     r"|\b(?:can|could|should|shall|might|may|would|do|must) (?:I|we|you)\b|\bhow (?:to|would)\b",
     re.IGNORECASE,
 )
-# of a question about order or of a summary: what speaks of telling, not of what is told
+# of a question about order: what speaks of telling, not of what is told
 _TELLING = re.compile(
     r"\b(?:can|could|would|you|please|give|list|tell|show|me|the|order|sequence|chronolog\w+"
     r"|timeline|in|which|what|how|did|do|I|we|came|come|brought|bring|to|speak|spoke|talk\w*|about"
@@ -56,14 +58,16 @@ def kind_of(text: str) -> str:
     for kind, pattern in ((SUMMARY, _SUMMARY), (TOLD, _TOLD), (REQUEST, _REQUEST)):
         if pattern.search(text):
             return kind
-    return OTHER
+    if _FIRST_PERSON.search(text) or _SECOND_PERSON.search(text):
+        return OTHER
+    return GENERAL
 
 
 def without_telling(text: str) -> str:
-    """Leave out of a question about order or of a summary what is not of its matter; the whole text
-    if nothing else is in it.
+    """Leave out of a question about order what is not of its matter; the whole text if nothing else
+    is in it.
 
-    >>> without_telling("Can you give me a summary of how my garden has developed so far?")
+    >>> without_telling("In which order did I bring up the parts of my garden?")
     'my garden'
     """
-    return " ".join(_TELLING.sub(" ", text).split()) or text
+    return " ".join(_TELLING.sub(" ", text).rstrip(" ?.!").split()) or text

@@ -45,11 +45,15 @@ PARTS = tuple(WEIGHTS)
 RRF_SCALE = 0.2  # how far reciprocal ranks of a list lie apart, where scores lie 1 apart
 # of the weight of vectors, beside a list of late interaction, which says much the same
 BESIDE_LATE_FACTOR = 0.5
+# the same in a chat with an assistant, whose long replies have a token for everything
+BESIDE_LATE_FACTOR_OF_REPLIES = 0.75
 # of the weight of vectors, for a question in a language that the embedder does not know
 UNKNOWN_LANGUAGE_FACTOR = 0.3
 # of the weight of words, for a request in a chat with an assistant: what governs it has others
-REQUEST_FACTOR = 0.5
+REQUEST_FACTOR = 0.3
 POOL = 60  # records that each signal brings, at least
+# the same for a request: what governs it is not much like it
+REQUEST_POOL = 100
 _DEEP = 3  # times the limit, if that is more
 
 _DEFAULTS = RecallOptions()
@@ -172,7 +176,8 @@ class Recaller:
         """Let every signal find records, and fuse their lists; also what is to be noted of that."""
         options = question.options
         candidates = Candidates()
-        count = max(POOL, _DEEP * options.limit)
+        pool = REQUEST_POOL if question.kind == REQUEST else POOL
+        count = max(pool, _DEEP * options.limit)
         for signal in SIGNALS:
             applies = signal.takes_filter or question.predicate is None
             if applies and question.uses(signal.part):
@@ -201,12 +206,14 @@ class Recaller:
     def _weights(self, candidates: Candidates, question: Question) -> dict[str, float]:
         """The weight of each part for this question."""
         weights = dict(WEIGHTS)
+        has_replies = bool(replies(candidates))
         if "late" in candidates.parts:
-            weights["vector"] *= BESIDE_LATE_FACTOR
+            factor = BESIDE_LATE_FACTOR_OF_REPLIES if has_replies else BESIDE_LATE_FACTOR
+            weights["vector"] *= factor
         if self._card is not None and not self._card.knows_language_of(question.text):
             # The embedder goes by resemblance of letters then.
             weights["vector"] *= UNKNOWN_LANGUAGE_FACTOR
-        if question.kind == REQUEST and replies(candidates):
+        if has_replies and question.kind == REQUEST:
             weights["text"] *= REQUEST_FACTOR
         return weights
 

@@ -1,0 +1,102 @@
+"""Chats with an assistant: what the user said comes before what the assistant made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from remloom import Memory, Message
+from remloom.retrieve.question_kinds import kind_of, without_telling
+from remloom.testing.embedder import WordEmbedder
+
+BEGAN = datetime(2024, 3, 4, 9, tzinfo=UTC)
+TURNS = [
+    ("user", "The tiler can begin on 4 March, he says, and stays until Friday."),
+    (
+        "assistant",
+        "You say that the tiler can begin soon. Mind the level of the floor, the grout and joints.",
+    ),
+    ("user", "Always give prices in euros including tax."),
+    ("assistant", "Understood! I will keep that in mind."),
+    ("user", "I'd rather buy second-hand than new."),
+    ("assistant", "Noted. I recommend the silicone Otto S110 for the joints of the sink."),
+    ("user", "How large is a dishwasher?"),
+    ("assistant", "A dishwasher for the kitchen is 60 centimetres wide, an oven is as wide."),
+]
+
+
+@pytest.fixture
+def kitchen(tmp_path: Path) -> Iterator[Memory]:
+    with Memory.open(tmp_path / "kitchen", embedder=WordEmbedder()) as memory:
+        memory.read_chat(_messages("user", "assistant"), uri="kitchen.json")
+        yield memory
+
+
+def _messages(user: str, assistant: str) -> list[Message]:
+    names = {"user": user, "assistant": assistant}
+    return [
+        Message(speaker=names[who], text=text, id=f"m{n}", at=BEGAN + timedelta(minutes=n))
+        for n, (who, text) in enumerate(TURNS)
+    ]
+
+
+def _found(memory: Memory, question: str, exclude: Sequence[str] = ()) -> dict[str, set[str]]:
+    """The parts that speak for each message, best first."""
+    hits = memory.recall(question, limit=8, abstain=False, neighbours=0, exclude=exclude).hits
+    return {hit.message_ids[0]: {reason.part for reason in hit.reasons} for hit in hits}
+
+
+def test_a_reply_that_says_again_what_the_user_said_is_lowered(kitchen: Memory) -> None:
+    question = "When can the tiler begin?"
+    by_likeness = [*_found(kitchen, question, exclude=["role"])]
+    assert by_likeness.index("m1") < by_likeness.index("m0")
+    found = _found(kitchen, question)
+    assert [*found].index("m0") < [*found].index("m1")
+    assert "role" in found["m1"]
+
+
+def test_what_the_assistant_is_asked_to_have_said_comes_first(kitchen: Memory) -> None:
+    assert next(iter(_found(kitchen, "Which silicone did you recommend for the sink?"))) == "m5"
+
+
+def test_a_request_brings_standing_orders_and_preferences(kitchen: Memory) -> None:
+    found = _found(kitchen, "Could you suggest an oven?")
+    assert "guidance" in found["m2"]
+    assert "guidance" in found["m4"]
+    assert {"m2", "m4"} <= set(list(found)[:4])
+
+
+def test_a_question_about_the_past_raises_no_preference(kitchen: Memory) -> None:
+    assert "guidance" not in _found(kitchen, "When did my tiler begin?").get("m4", set())
+
+
+def test_people_who_talk_have_no_roles(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "people", embedder=WordEmbedder()) as memory:
+        memory.read_chat(_messages("Jon", "Gina"), uri="people.json")
+        found = _found(memory, "Could you suggest an oven for the kitchen?")
+    assert not {"role", "guidance"} & set().union(*found.values())
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("In which order did I bring up the parts of my garden?", "order"),
+        ("Can you give me a summary of my garden?", "summary"),
+        ("What did you say the wifi costs?", "told"),
+        ("Which status code did you suggest for a failed login?", "told"),
+        ("Can you suggest a place for dinner?", "request"),
+        ("How would you organise the shelves?", "request"),
+        ("When does my first sprint end?", "other"),
+        ("Which libraries does the site use?", "general"),
+        ("Wann endet der erste Sprint?", "general"),
+    ],
+)
+def test_the_kind_of_a_question_is_told(question: str, kind: str) -> None:
+    assert kind_of(question) == kind
+
+
+def test_a_question_about_order_that_names_nothing_is_searched_as_it_is() -> None:
+    assert without_telling("In which order did we speak?") == "In which order did we speak?"
