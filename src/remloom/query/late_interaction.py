@@ -18,13 +18,14 @@ from ..store.contract import Store
 from ..text.language import is_english
 
 if TYPE_CHECKING:
-    from ..embed.contract import Floats
+    from ..embed.contract import Bytes, Floats
 
 __all__ = ["LateInteraction", "max_similarities", "proposed_by_each", "with_missing"]
 
 _PROPOSED = 100  # records that words and vectors each propose to a search, at least
 _ENCODED_FIRST = 64  # texts that a search encodes first rather than answer without them
 _DEEP = 3  # times the limit, if that is more
+_LARGEST_PRODUCT = 200_000  # multiplications that one thread does alone
 _SCALE = 127.0  # of a component of 1, as a byte
 
 
@@ -138,10 +139,25 @@ def max_similarities(question: Floats, texts: Mapping[str, bytes]) -> dict[str, 
     rows = np.frombuffer(b"".join(texts[id] for id in ids), np.int8).reshape(-1, dims)
     lengths = [len(texts[id]) // dims for id in ids]
     starts = np.cumsum([0, *lengths[:-1]])
-    near = rows.astype(np.float32) @ question.T
+    near = _products(rows, question)
     fits = np.maximum.reduceat(near, starts, axis=0).mean(axis=1) / _SCALE
     scores.update(zip(ids, fits.tolist(), strict=True))
     return scores
+
+
+def _products(rows: Bytes, question: Floats) -> Floats:
+    """The product of each token of the texts with each of the question."""
+    import numpy as np
+
+    turned = np.ascontiguousarray(question.T)
+    near = np.empty((len(rows), len(question)), np.float32)
+    # A larger product is shared out by OpenBLAS among threads, which spin and wait for each other
+    # for ten times as long as the product takes.
+    size = max(1, _LARGEST_PRODUCT // question.size)
+    for first in range(0, len(rows), size):
+        some = rows[first : first + size].astype(np.float32)
+        np.matmul(some, turned, out=near[first : first + size])
+    return near
 
 
 def proposed_by_each(limit: int) -> int:
