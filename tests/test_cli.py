@@ -342,6 +342,7 @@ def test_a_mistyped_tenant_exits_with_3_and_is_not_made(home: Path) -> None:
         ("traverse", "sarah chen", "--edges", "managse"),
         ("fuzzy", "sarah", "--threshold", "1.5"),
         ("search", "x", "--text", "--min", "0.5"),
+        ("search", "x", "--text", "--late"),
         ("search", "x", "--text", "--where", "colour = 'red'"),
         ("query", "DELETE FROM entities"),
         ("lookup", ""),
