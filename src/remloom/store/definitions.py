@@ -8,6 +8,7 @@ knows its version knows whether what it has read before still holds.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TypeVar, cast
 
 import msgspec
@@ -101,11 +102,11 @@ class Definitions:
         if state == known_state:
             return known
         # what is read is at least as new as `state`: at worst it is read once more
-        read = read_definitions(self._entries)
-        for name, definition in read.items():
-            # what was made for a definition is found by the object
-            if known.get(name) == definition:
-                read[name] = known[name]
+        read = {
+            entry.key: _decode_once(entry.key, entry.value)
+            for entry in self._entries.list(DEFINITIONS)
+            if entry.key != CHANGES
+        }
         self._read = (state, read)
         return read
 
@@ -137,6 +138,13 @@ class Definitions:
             return record if definition is None else cast(_R, read_row(record, definition))
 
         return given_out
+
+
+@lru_cache(maxsize=256)
+def _decode_once(name: str, value: bytes) -> SchemaDefinition:
+    """Decode a definition, once for all transactions: what is compiled for it, such as what checks
+    its rows, is found by the object."""
+    return decode_definition(Entry(DEFINITIONS, name, value))
 
 
 def decode_definition(entry: Entry) -> SchemaDefinition:

@@ -109,14 +109,17 @@ class Rows(Opened):
             selected(crm, "SELECT name FROM order1")
 
     def test_a_transaction_sees_the_schemas(self, crm: Store) -> None:
-        seen: list[str] = []
+        seen: list[Any] = []
 
         def work(reads: Any) -> Batch:
-            seen.extend(reads.schemas())
+            seen.append(reads.schemas())
             return Batch()
 
         crm.update(work)
-        assert set(seen) == {"orders", "customers"}
+        crm.update(work)
+        assert set(seen[0]) == {"orders", "customers"}
+        # what was compiled for a definition is found by it
+        assert seen[0]["orders"] is seen[1]["orders"] is crm.schemas()["orders"]
 
     # -- writing and reading -----------------------------------------------------------------------
 
