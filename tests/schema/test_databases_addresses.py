@@ -115,3 +115,10 @@ def test_a_password_is_not_told_of_a_url_that_is_none(url: str) -> None:
     with pytest.raises(RemloomError) as caught:
         parse_address(url)
     assert "s3cret" not in f"{caught.value} {caught.value.fields}"
+
+
+def test_a_parameter_that_nobody_knows_is_not_shown() -> None:
+    address = parse_address("postgresql://me@host/crm?sslmode=require&shared_sign=s3cret")
+    assert address.url == "postgresql://me@host/crm?sslmode=require"
+    assert address.secrets == {"shared_sign": "s3cret"}
+    assert "s3cret" not in address.clean("refused: shared_sign=s3cret")

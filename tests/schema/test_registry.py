@@ -140,6 +140,11 @@ def test_a_schema_has_three_hundred_fields_at_most(memory: Memory) -> None:
     assert list(faults(memory, schema_name="wide", fields=fields)) == ["fields"]
     fields.popitem()
     assert memory.schemas.register(schema_name="wide", fields=fields).version == 1
+    memory.write([Row(schema="wide", name="one", fields={"f299": "last"})])
+    answer = memory.sql("SELECT * FROM wide")
+    assert dict(zip(answer.columns, answer.rows[0], strict=True))["f299"] == "last"
+    with pytest.raises(InvalidInputError, match="200 columns"):
+        memory.sql("SELECT *, name FROM wide")
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ RESERVED_NAMES = frozenset({
     "resources", "entities", "moments", "records", "edges", "labels", "schemas", "rows",
     "dead", "degrees", "journal", "journal_subjects", "models", "name_pages", "name_runs", "names",
     "parents", "pending", "postings", "rels", "remloom", "runs", "secret", "sequence", "snapshots",
-    "tenants", "vectors",
+    "tenants", "token_failures", "token_models", "token_vectors", "vectors",
 })  # fmt: skip
 RESERVED_FIELDS = frozenset({*Row.__struct_fields__, *RENAMED, "key", "tenant_id", "parents"})
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")

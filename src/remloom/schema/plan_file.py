@@ -1,4 +1,4 @@
-"""Plan files: a plan as TOML, for a person to read and to edit, with the evidence as comments."""
+"""Plan files: a plan as TOML, for a person to read and to edit, with the evidence."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def read_plan(path: Path) -> PlanContents:
 
 
 def render_plan(plan: PlanContents) -> str:
-    """Render a plan as TOML with its evidence as comments."""
+    """Render a plan as TOML, which reads as the same plan."""
     lines = [*_comment(_HEAD), ""]
     lines += _values(source=plan.source, kind=plan.kind, address=plan.address)
     lines += ["", "# What it would come to.", "[estimate]", *_values(**asdict(plan.estimate))]
@@ -92,9 +92,8 @@ def render_plan(plan: PlanContents) -> str:
 
 
 def _table(table: PlannedTable, left_out: Mapping[str, str]) -> Iterator[str]:
-    yield from _comment(table.evidence)
     yield f"[tables.{_key(table.table)}]"
-    yield from _of_struct(table, but=("table", "fields", "evidence"))
+    yield from _of_struct(table, but=("table", "fields"))
     yield ""
     yield f"[tables.{_key(table.table)}.fields] # {_OF_FIELDS}"
     yield from _fields(table.fields)
@@ -104,14 +103,12 @@ def _table(table: PlannedTable, left_out: Mapping[str, str]) -> Iterator[str]:
 
 
 def _edge(edge: PlannedEdge) -> Iterator[str]:
-    yield from _comment(edge.evidence)
-    yield from _of_struct(edge, but=("evidence",))
+    yield from _of_struct(edge)
 
 
 def _link(link: PlannedLink) -> Iterator[str]:
-    yield from _comment(link.evidence)
     yield f"[links.{_key(link.table)}]"
-    yield from _of_struct(link, but=("table", "fields", "evidence"))
+    yield from _of_struct(link, but=("table", "fields"))
     if link.fields:
         yield ""
         yield f"[links.{_key(link.table)}.fields]"
@@ -121,8 +118,7 @@ def _link(link: PlannedLink) -> Iterator[str]:
 def _fields(fields: Iterable[PlannedField]) -> Iterator[str]:
     for field in fields:
         parts = ", ".join(f"{name} = {_value(value)}" for name, value in _parts(field))
-        said = f" # {_line(field.evidence)}" if field.evidence else ""
-        yield f"{_key(field.name)} = {{ {parts} }}{said}"
+        yield f"{_key(field.name)} = {{ {parts} }}"
 
 
 def _parts(planned: PlannedField) -> Iterator[tuple[str, Any]]:
@@ -140,6 +136,8 @@ def _parts(planned: PlannedField) -> Iterator[tuple[str, Any]]:
             yield name, value
     if field.default is not UNSET:
         yield "default", field.default
+    if planned.evidence:
+        yield "evidence", planned.evidence
 
 
 def _enum_type(field: Field) -> str:

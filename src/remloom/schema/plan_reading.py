@@ -41,6 +41,7 @@ class _Field(Struct, forbid_unknown_fields=True):
     unique: bool = False
     description: str = ""
     default: Any | UnsetType = UNSET
+    evidence: str = ""
 
 
 class _Head(Struct, forbid_unknown_fields=True):
@@ -69,6 +70,7 @@ class _Table(Struct, forbid_unknown_fields=True):
     watermark: str = ""
     rows: int | None = None
     confidence: float = 1.0
+    evidence: str = ""
 
 
 class _Link(Struct, forbid_unknown_fields=True):
@@ -80,6 +82,7 @@ class _Link(Struct, forbid_unknown_fields=True):
     target_columns: tuple[str, ...]
     name: str
     inverse: str = ""
+    evidence: str = ""
 
 
 class _Edge(Struct, forbid_unknown_fields=True):
@@ -94,6 +97,7 @@ class _Edge(Struct, forbid_unknown_fields=True):
     inverse: str = ""
     declared: bool = False
     confidence: float = 1.0
+    evidence: str = ""
 
 
 class _Question(Question, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -209,7 +213,9 @@ def _read_field(reader: _Reader, path: str, name: str, data: Any) -> PlannedFiel
     except InvalidInputError as error:
         reader.note(f"{path}.type", f"{error.message}; {error.remedy}")
         return None
-    return PlannedField(column=said.column, name=name, field=field, is_unique=said.unique)
+    return PlannedField(
+        column=said.column, name=name, field=field, is_unique=said.unique, evidence=said.evidence
+    )
 
 
 def _field_of(said: _Field) -> Field:

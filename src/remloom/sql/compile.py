@@ -189,7 +189,8 @@ class _SelectReader:
             outputs += self._read_output(node)
         if not outputs:
             raise bounds.syntax_error("nothing is selected", self._sql, len("SELECT "))
-        if len(outputs) > MAX_OUTPUTS:
+        # all columns of a table, however many it has
+        if len(outputs) > max(MAX_OUTPUTS, len(self._columns)):
             self._read.refuse(
                 f"a SELECT may have {MAX_OUTPUTS} columns, this has {len(outputs):,}", self._tree
             )

@@ -134,6 +134,10 @@ def order_terms(value: Column | Json, way: str) -> str:
     if isinstance(value, Column) and value.field is not None:
         return f"{_field(value.field)} {nulls}"
     field = _path_of(value)
+    if isinstance(value, Json) and value.is_mixed:
+        steps = [str(step) if isinstance(step, int) else _quoted(step) for step in value.steps[1:]]
+        place = _step_into(_mixed_json(value), steps)
+        return f"remloom.sortable({place}){_C} {nulls}, ({place} #>> '{{}}'){_C} {nulls}"
     if field in TIMES:
         return f"{_TIMES[field]} {nulls}"
     if field in _OWN or field == "content":
@@ -199,6 +203,19 @@ def _field_json(field: FieldColumn) -> str:
     if field.default is not None:
         places.append(_json_literal(msgspec.json.encode(field.default).decode()))
     return places[0] if len(places) == 1 else f"coalesce({', '.join(places)})"
+
+
+def _mixed_json(value: Json) -> str:
+    """The first step of a value in JSON that some rows have by another name, or not at all."""
+    names = (value.steps[0], *value.earlier)
+    places = [_json_at((value.column, str(name))) for name in names]
+    if value.default:
+        places.append(_json_literal(value.default))
+    return f"coalesce({', '.join(places)})"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _json_literal(json: str) -> str:
@@ -312,10 +329,7 @@ class PostgresWriter(Writer):
             return json_value(column)
         path = (column, *steps)
         if isinstance(value, Json) and value.is_mixed:
-            places = [_json_at((column, str(name))) for name in (steps[0], *value.earlier)]
-            if value.default:
-                places.append(_json_literal(value.default))
-            return _step_into(f"coalesce({', '.join(places)})", self._bind_steps(steps[1:]))
+            return _step_into(_mixed_json(value), self._bind_steps(steps[1:]))
         if all(map(is_plain_step, path)):
             return _json_at(path)
         return _step_into("r.body", self._bind_steps(path))

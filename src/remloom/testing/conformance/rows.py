@@ -426,6 +426,10 @@ class Rows(Opened):
         ):
             assert found(crm, condition) == [first], condition
         assert found(crm, Contains("labels", "it's new")) == [first, second]
+        for field in ("extra.k", "payload.k", "fields.payload.k", "rush"):
+            query = Query().order_by(field, "asc")
+            in_order = [getattr(row, "handle", "") for row in crm.records.query("orders", query)]
+            assert in_order == [second, first], field
         assert found(crm, Eq("more.k", "5%")) == [first, second]
         for value, shown in (
             ("rush", "true"),
