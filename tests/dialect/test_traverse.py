@@ -274,3 +274,15 @@ def test_explain_runs_nothing(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder=Unwilling()) as memory:
         answer = memory.query("EXPLAIN TRAVERSE WITH SEARCH something LIMIT 3 DEPTH 2")
         assert [step for step, _ in answer.rows][-3:] == ["walk", "keep", "load"]
+
+
+def test_a_walk_that_none_leaves_says_how_many_lead_to_its_start(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.write([Edge(src=f"order-{n}", rel_type="belongs_to", dst="acme") for n in range(3)])
+        memory.write([Edge(src="acme", rel_type="is", dst="big")])
+        answer = memory.query("TRAVERSE belongs_to WITH LOOKUP acme")
+        assert answer.metadata["edges_incoming"] == 3
+        for statement in ("TRAVERSE WITH LOOKUP acme", "TRAVERSE is WITH LOOKUP acme",
+                          "TRAVERSE belongs_to WITH LOOKUP acme DIRECTION in",
+                          "TRAVERSE is WITH LOOKUP order-1"):  # fmt: skip
+            assert "edges_incoming" not in memory.query(statement).metadata

@@ -179,6 +179,8 @@ class TraverseReport(Struct, frozen=True, gc=False, kw_only=True, tag="traverse"
     as_of: datetime | None = None
     edge_counts: tuple[TypeCount, ...] | None = None  # of PLAN, which follows none
     start_truncated: bool = False  # the SELECT it started with had more rows
+    # where no edge leaves the start: how many lead to it, 200 at most
+    incoming_edges: int = 0
     resolved: tuple[ResolvedLabel, ...] = ()
 
     @property
@@ -217,6 +219,8 @@ class TraverseReport(Struct, frozen=True, gc=False, kw_only=True, tag="traverse"
             shown["edge_counts"] = [count.as_dict() for count in self.edge_counts]
         if self.start_truncated:
             shown["start_truncated"] = True
+        if self.incoming_edges:
+            shown["edges_incoming"] = self.incoming_edges
         if self.resolved:
             shown["resolved"] = [label.as_dict() for label in self.resolved]
         return shown

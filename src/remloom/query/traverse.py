@@ -234,6 +234,8 @@ class _Traversal:
         keys: Sequence[str],
     ) -> TraverseReport:
         query = self._query
+        is_out = query.direction == "out" and query.max_depth > 0
+        leads_nowhere = is_out and bool(nodes) and not reached.nodes and not reached.omitted
         return TraverseReport(
             nodes=len(nodes),
             edges=edges,
@@ -253,8 +255,20 @@ class _Traversal:
             as_of=self._as_of,
             edge_counts=self._count_edges(keys) if query.max_depth == 0 else None,
             start_truncated=self._starts.truncated,
+            incoming_edges=self._count_incoming() if leads_nowhere else 0,
             resolved=tuple(self._starts.resolved),
         )
+
+    def _count_incoming(self) -> int:
+        """Count the edges that lead to the start, `_MAX_SUMMARY` at most."""
+        spec = EdgeSpec(
+            list(dict.fromkeys(self._starts.keys)),
+            direction="in",
+            rel_types=self._types,
+            limit=_MAX_SUMMARY,
+            as_of=self._as_of,
+        )
+        return len(self._store.graph.edge_keys(spec))
 
     def _count_edges(self, keys: Sequence[str]) -> tuple[TypeCount, ...]:
         counts = self._store.graph.count_by_type(

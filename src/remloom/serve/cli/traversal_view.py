@@ -137,3 +137,6 @@ def _left_out(report: TraverseReport) -> Iterator[RenderableType]:
         breadth = report.breadth or "all"
         edges = plural(report.unfollowed_edges, "edge")
         yield Text(f"{edges} not followed (BREADTH {breadth})", "yellow")
+    if report.incoming_edges:
+        edges = plural(report.incoming_edges, "edge")
+        yield Text(f"none leads from it, but {edges} to it: DIRECTION in", "yellow")
