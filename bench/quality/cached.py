@@ -31,7 +31,8 @@ class CachedEmbedder:
         assert embedder is not None, "the benchmark needs an embedder"
         self._embedder = embedder
         self.name, self.max_tokens = embedder.name, embedder.max_tokens
-        self._file = FOLDER / f"{name.replace('/', '_').replace(':', '_')}.pickle"
+        # the number changes when vectors of one name are computed another way
+        self._file = FOLDER / f"{name.replace('/', '_').replace(':', '_')}-2.pickle"
         self._vectors: dict[str, Any] = (
             pickle.loads(self._file.read_bytes()) if self._file.exists() else {}
         )

@@ -17,7 +17,16 @@ from msgspec import Struct
 
 from .errors import SettingsError, UnknownNameError
 
-__all__ = ["Settings", "TaskSettings", "calls_forbidden", "source_password", "split_list"]
+__all__ = [
+    "DEFAULT_EMBEDDER",
+    "Settings",
+    "TaskSettings",
+    "calls_forbidden",
+    "source_password",
+    "split_list",
+]
+
+DEFAULT_EMBEDDER = "minilm"  # of a memory that has no vectors yet
 
 _PREFIX = "REMLOOM_"
 _SOURCE = "REMLOOM_SOURCE_"  # and the name of a database that is there: its password
@@ -52,7 +61,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     # master key: 256 bits in hex or base64, a passphrase, or `file:`, `keyring:`; empty: no
     # encryption
     key: str = ""
-    embedder: str = "minilm"  # minilm | bge | openai:<model> | fastembed:<model> | none
+    # minilm | bge | openai:<model> | fastembed:<model> | none; empty: the one that made a memory's
+    # vectors, and minilm for a new memory
+    embedder: str = ""
     embedder_base_url: str = ""  # empty: llm_base_url
     embedder_api_key: str = ""  # empty: llm_api_key
     # of late interaction: colbert | none; empty: colbert beside an embedder that has a name

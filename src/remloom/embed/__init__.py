@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from functools import cache
 from typing import TYPE_CHECKING
 
 from ..errors import UnknownNameError
@@ -10,6 +12,7 @@ from .function import FunctionEmbedder
 
 if TYPE_CHECKING:
     from ..settings import Settings
+    from .sentence_embedder import SentenceEmbedder
 
 __all__ = [
     "Embedder",
@@ -17,6 +20,7 @@ __all__ = [
     "TokenEncoder",
     "check_name",
     "check_token_encoder_name",
+    "kept_name",
     "load",
 ]
 
@@ -45,6 +49,14 @@ def check_token_encoder_name(name: str) -> None:
         raise UnknownNameError("token encoder", name, _TOKEN_ENCODERS)
 
 
+def kept_name(stored: str) -> str:
+    """The name of the bundled embedder that made vectors of the name `stored`; "" for others."""
+    from .bge import BgeSmall
+    from .minilm import MiniLM
+
+    return {MiniLM.name: "minilm", BgeSmall.name: "bge"}.get(stored, "")
+
+
 def load(name: str, settings: Settings) -> Embedder | None:
     """Make the embedder that a name stands for; None for "none". Its model loads when first used.
 
@@ -66,11 +78,13 @@ def load(name: str, settings: Settings) -> Embedder | None:
         case "minilm":
             from .minilm import MiniLM
 
-            return CachedQueries(MiniLM(settings.model_dir, threads=settings.threads))
+            return CachedQueries(
+                _shared(MiniLM, os.getpid(), settings.threads, str(settings.model_dir))
+            )
         case "bge":
             from .bge import BgeSmall
 
-            return CachedQueries(BgeSmall(threads=settings.threads))
+            return CachedQueries(_shared(BgeSmall, os.getpid(), settings.threads))
         case "openai":
             from .openai import OpenAIEmbedder
 
@@ -82,3 +96,14 @@ def load(name: str, settings: Settings) -> Embedder | None:
 
             return CachedQueries(FastEmbedder(model, threads=settings.threads))
     return None
+
+
+@cache
+def _shared(
+    kind: type[SentenceEmbedder], process: int, threads: int, model_dir: str = ""
+) -> SentenceEmbedder:
+    """A bundled embedder, whose model is loaded once for all memories of a process.
+
+    One that was forked from it has its own: threads do not come along.
+    """
+    return kind(model_dir, threads=threads)

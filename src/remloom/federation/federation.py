@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 import msgspec
 from msgspec.structs import replace
 
-from ..embed import check_name, load
+from ..embed import check_name, kept_name, load
 from ..embed.known_models import model_card_of
 from ..embed.model_card import ModelCard
 from ..errors import EmbedderError, InvalidInputError, UnknownNameError
@@ -25,7 +25,7 @@ from ..retrieve import Recaller
 from ..retrieve.options import RecallOptions
 from ..retrieve.prompt_context import text_of, within_budget
 from ..retrieve.recall import PARTS
-from ..settings import Settings
+from ..settings import DEFAULT_EMBEDDER, Settings
 from ..store.contract import Store
 from ..store.home import tenant_name
 from ..store.results import Match
@@ -69,7 +69,7 @@ class Federation:
         as_tenant: str,
         grants: Grants,
         opening: Opening,
-        embedder: Callable[[], Embedder | None],
+        embedder: Callable[[str], Embedder | None],
         tenants: Sequence[str] | None = None,
     ) -> None:
         self._asker = Asker(tenant_name(as_tenant), grants, opening, tenants)
@@ -94,7 +94,8 @@ class Federation:
             as_tenant: who asks.
             tenants: whom; default all that granted something.
             key: the master key of encrypted tenants; default the setting `key`.
-            embedder: of questions; default the setting `embedder`.
+            embedder: of questions; default the setting `embedder`, and where that is empty the
+                one that made each tenant's vectors.
             settings: all settings as one value.
         """
         given = {"home": None if home_or_url is None else os.fspath(home_or_url), "key": key}
@@ -104,16 +105,17 @@ class Federation:
             changes = {name: value for name, value in given.items() if value is not None}
             settings = msgspec.structs.replace(settings, **changes)
         name = settings.embedder if embedder is None else embedder
-        if isinstance(name, str):
+        if isinstance(name, str) and name:
             check_name(name)
-        loaded: list[Embedder | None] = []
+        loaded: dict[str, Embedder | None] = {}
 
-        def embedder_of() -> Embedder | None:
+        def embedder_of(stored: str) -> Embedder | None:
             if not isinstance(name, str):
                 return name
-            if not loaded:
-                loaded.append(load(name, settings))
-            return loaded[0]
+            wanted = name or kept_name(stored) or DEFAULT_EMBEDDER
+            if wanted not in loaded:
+                loaded[wanted] = load(wanted, settings)
+            return loaded[wanted]
 
         grants, grantors = Grants(settings), Grantors(settings)
         federation = cls(as_tenant, grants, grantors.opened, embedder_of, tenants)
@@ -173,7 +175,7 @@ class Federation:
             ForbiddenError: `where` asks for a field that is not shown.
         """
         condition = parse_condition(where)
-        if self._embedder() is None:
+        if self._embedder("") is None:
             raise EmbedderError(
                 "a search by meaning needs an embedder",
                 remedy="open the federation with one, or use search_text",
@@ -239,7 +241,7 @@ class Federation:
         own = replace(options, budget_tokens=None)
 
         def work(view: GrantedStore, store: Store) -> Found:
-            recaller = Recaller(_as_store(view), vectors.for_store(store), self._card())
+            recaller = Recaller(_as_store(view), vectors.for_store(store), self._card(store))
             recalled = recaller.recall(question, own)
             return Found(hits=recalled.hits, reason=recalled.reason)
 
@@ -270,8 +272,9 @@ class Federation:
         silent = [f"{tenant} ({why})" for tenant, why in answer.unanswered.items()]
         return text_of(recall) + (f"Not answered: {'; '.join(silent)}.\n" if silent else "")
 
-    def _card(self) -> ModelCard | None:
-        embedder = self._embedder()
+    def _card(self, store: Store) -> ModelCard | None:
+        stored = store.vectors.model()
+        embedder = self._embedder(stored[0] if stored else "")
         return model_card_of(embedder) if embedder is not None else None
 
     @staticmethod

@@ -17,12 +17,12 @@ class QueryVectors:
     """Embeds one question, and what is left of it without its time and names.
 
     Args:
-        embedder: gives the embedder, or None when there is none.
+        embedder: gives the embedder for vectors of a name, or None when there is none.
     """
 
-    def __init__(self, embedder: Callable[[], Embedder | None]) -> None:
+    def __init__(self, embedder: Callable[[str], Embedder | None]) -> None:
         self._embedder = embedder
-        self._vectors: dict[str, Any] = {}  # numpy arrays
+        self._vectors: dict[tuple[str, str], Any] = {}  # numpy arrays
         self._lock = Lock()
 
     def for_store(self, store: Store) -> Callable[[str], Sequence[float] | None]:
@@ -32,7 +32,8 @@ class QueryVectors:
         Raises:
             EmbedderMismatchError: its vectors were made by another embedder.
         """
-        embedder, stored = self._embedder(), store.vectors.model()
+        stored = store.vectors.model()
+        embedder = self._embedder(stored[0] if stored else "")
         if embedder is None or stored is None:
             return lambda text: None
         if stored[0] and stored[0] != embedder.name:
@@ -46,6 +47,7 @@ class QueryVectors:
 
     def _vector(self, embedder: Embedder, text: str) -> Any:
         with self._lock:
-            if text not in self._vectors:
-                self._vectors[text] = embedder.embed_query(text)
-            return self._vectors[text]
+            key = (embedder.name, text)
+            if key not in self._vectors:
+                self._vectors[key] = embedder.embed_query(text)
+            return self._vectors[key]

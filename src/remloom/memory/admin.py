@@ -188,11 +188,13 @@ class Admin:
 
         The old vectors serve until the last new one is there. An interrupted move goes on where it
         was.
+
+        Args:
+            embedder: default the one in use: what lacks its vectors gets them.
         """
-        # the queue of the new embedder moves every text, and resumes a move that was interrupted
-        if embedder is not None:
-            self._engine.change_embedder(embedder)
-        return self._engine.embedding_queue.move(progress)
+        if embedder is None:
+            return self._engine.embedding_queue.move(progress)
+        return self._engine.move_to(embedder, progress)
 
     def usage(self, *, run: str | None = None, since: datetime | None = None) -> UsageReport:
         """Report what the language model was used for: calls, tokens, US dollars and time.

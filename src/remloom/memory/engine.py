@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..query.late_interaction import LateInteraction
     from ..settings import Settings
     from ..store.contract import Store
+    from .arguments import Progress
 
 __all__ = ["Engine"]
 
@@ -104,8 +105,10 @@ class Engine:
         if not isinstance(self._given_embedder, str):
             return self._given_embedder
         from ..embed import load
+        from ..settings import DEFAULT_EMBEDDER
 
-        return load(self._given_embedder, self.settings)
+        name = self._given_embedder or self._kept_embedder() or DEFAULT_EMBEDDER
+        return load(name, self.settings)
 
     @_loaded_once
     def embedder_name(self) -> str:
@@ -153,13 +156,16 @@ class Engine:
         """
         if not self.embeds:
             raise _no_embedder()
+        self._resources.queue = self._queue_of(self.embedder)
+        return self._resources.queue
+
+    def _queue_of(self, embedder: Embedder | None) -> EmbeddingQueue:
         from ..ingest.embedding_worker import EmbeddingQueue
         from ..ingest.token_worker import TokenQueue
 
         encoder = self.token_encoder
         tokens = TokenQueue(self.store, encoder) if encoder is not None else None
-        self._resources.queue = EmbeddingQueue(self.store, self.embedder, tokens)
-        return self._resources.queue
+        return EmbeddingQueue(self.store, embedder, tokens)
 
     @property
     def embeds(self) -> bool:
@@ -168,6 +174,7 @@ class Engine:
 
     def has_waiting(self) -> bool:
         """Whether a text waits for what can be made of it."""
+        self.follow_store()
         if self.embedder is not None and self.store.vectors.pending(1):
             return True
         encoder = self.token_encoder
@@ -179,10 +186,40 @@ class Engine:
         queue = self._resources.queue
         return str(queue.error) if queue is not None and queue.error else ""
 
-    def change_embedder(self, embedder: Embedder | str) -> None:
-        """Use another embedder from now on."""
+    def move_to(self, embedder: Embedder | str, progress: Progress | None = None) -> int:
+        """Embed every text with another embedder, and use that one from then on; returns how many.
+
+        Until all are done this memory is asked with the one it has.
+        """
+        from ..embed import load
+
+        new = load(embedder, self.settings) if isinstance(embedder, str) else embedder
+        done = self._queue_of(new).move(progress)
+        self._drop_embedder()
         self._given_embedder = embedder
-        for name in ("embedder", "embedder_name", "embedding_queue"):
+        # what was written while the last texts were moved
+        self.embedding_queue.run()
+        return done
+
+    def follow_store(self) -> None:
+        """Take the embedder whose vectors serve, if none was asked for: another process may have
+        moved this memory to it."""
+        stored = self.store.vectors.model() if self._given_embedder == "" else None
+        if stored and stored[0] != self.embedder_name and self._kept_embedder():
+            self._drop_embedder()
+
+    def _kept_embedder(self) -> str:
+        """The bundled embedder that made this memory's vectors; "" when none did."""
+        from ..embed import kept_name
+
+        stored = self.store.vectors.model()
+        return kept_name(stored[0]) if stored else ""
+
+    def _drop_embedder(self) -> None:
+        queue = self.__dict__.pop("embedding_queue", None)
+        if queue is not None:
+            queue.close()
+        for name in ("embedder", "embedder_name"):
             self.__dict__.pop(name, None)
 
     def load_embedder(self) -> None:
@@ -206,6 +243,7 @@ class Engine:
             EmbedderMismatchError: this memory's vectors were made by another embedder.
             EmbedderError: there is no embedder, or nothing has a vector yet.
         """
+        self.follow_store()
         if self.embedder is None:
             raise _no_embedder()
         queue = self.embedding_queue

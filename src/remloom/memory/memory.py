@@ -106,8 +106,9 @@ class Memory:
                 `home`.
             tenant: default the setting `tenant`, which is "default".
             key: the master key; with it a new tenant is encrypted. Default the setting `key`.
-            embedder: a name ("minilm", "openai:<model>", "fastembed:<model>", "none") or an
-                `Embedder`; default the setting `embedder`. Loaded when it is first needed.
+            embedder: a name ("minilm", "bge", "openai:<model>", "fastembed:<model>", "none") or an
+                `Embedder`; default the setting `embedder`, and where that is empty the one that
+                made this memory's vectors, or minilm. Loaded when it is first needed.
             token_encoder: of late interaction: "colbert", "none" or a `TokenEncoder`; default the
                 setting `token_encoder`, and where that is empty "colbert" beside an embedder that
                 is given by its name.
@@ -139,7 +140,7 @@ class Memory:
             settings = msgspec.structs.replace(settings, **changes)
         if embedder is None:
             embedder = settings.embedder
-        if isinstance(embedder, str):
+        if isinstance(embedder, str) and embedder:
             check_name(embedder)
         name = settings.token_encoder if token_encoder is None else token_encoder
         if isinstance(name, str) and name:

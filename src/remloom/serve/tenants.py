@@ -267,9 +267,11 @@ class _Shared:
             llm=model,
         )
         with self._lock:
-            if self._embedder is None:
-                self._embedder = memory.admin.embedder or "none"
+            if self._token_encoder is None:
                 self._token_encoder = memory.admin.token_encoder or "none"
+            # where none is asked for, each tenant keeps the one that made its vectors
+            if self._embedder is None and self._settings.embedder:
+                self._embedder = memory.admin.embedder or "none"
         return memory
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ from click.exceptions import Exit
 
 from ...errors import EmbedderError, SourceError
 from ...model import ReadItem, ReadReport
+from ...settings import DEFAULT_EMBEDDER
 from .app import Call, command
 from .terminal import console, visible
 
@@ -92,7 +93,7 @@ def read(
 @option(
     "--embedder",
     metavar="NAME",
-    help="minilm, openai:MODEL or fastembed:MODEL. [default: REMLOOM_EMBEDDER]",
+    help="minilm, bge, openai:MODEL or fastembed:MODEL. [default: REMLOOM_EMBEDDER, or minilm]",
 )
 def reembed(call: Call, embedder: str | None) -> None:
     """Make the vectors anew, with another embedder.
@@ -101,7 +102,7 @@ def reembed(call: Call, embedder: str | None) -> None:
     embedder in use, it embeds what is still waiting.
     """
     with call.open() as memory:
-        chosen = embedder or call.settings().embedder
+        chosen = embedder or call.settings().embedder or DEFAULT_EMBEDDER
         with progress_bar(call, "embedding") as progress:
             done = memory.admin.reembed(chosen, progress=progress)
 
