@@ -409,7 +409,14 @@ CALLS: dict[str, Call] = {
     },
     **{
         f"schemas.{name}": Call(left_out="its time is that of a database: bench.sync")
-        for name in ("discover", "register_from_discovery", "sources", "sync", "drift")
+        for name in (
+            "discover",
+            "rediscover",
+            "register_from_discovery",
+            "sources",
+            "sync",
+            "drift",
+        )
     },
     "admin.import_": Call(left_out="it writes everything"),
     "admin.reembed": Call(left_out="its time is the embedder's"),

@@ -61,8 +61,8 @@ def test_a_result_keeps_no_text_that_could_quote_what_was_read() -> None:
         "pending": 0,
     }
     kept = {"id": "r1", "status": "done", "counts": {"dreams": 3}, "settings": {"neighbours": 5}}
-    assert summarize(result) == {"run": kept, "pending": 0}
-    assert summarize("Sarah") is None
+    assert summarize("learn", result) == {"run": kept, "pending": 0}
+    assert summarize("learn", "Sarah") is None
 
 
 def test_what_is_forgotten_is_in_no_finished_job(home: Path, notes: Path) -> None:

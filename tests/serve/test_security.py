@@ -514,6 +514,7 @@ def test_17_nothing_but_its_own_socket_is_opened(home, client, key, monkeypatch)
         ("sweep", "forget"),
         ("embed_pending", "write"),
         ("sync", "admin"),
+        ("discover", "admin"),
     ],
 )
 def test_5_a_job_does_nothing_that_its_key_may_not_do(client, home, kind, scope):
@@ -525,14 +526,15 @@ def test_5_a_job_does_nothing_that_its_key_may_not_do(client, home, kind, scope)
     assert client.post("/v1/jobs", json=sent, headers=bearer(allowed)).status_code != 403
 
 
-def test_a_job_syncs_no_database_that_the_caller_names(home, client):
+@pytest.mark.parametrize("kind", ["sync", "discover"])
+def test_a_job_opens_no_database_that_the_caller_names(home, client, kind):
     key = make_key(home, "dream", "admin")
-    sent = {"kind": "sync", "payload": {"source": "crm", "url": "postgresql://10.0.0.1/x"}}
+    sent = {"kind": kind, "payload": {"source": "crm", "url": "postgresql://10.0.0.1/x"}}
     refused = client.post("/v1/jobs", json=sent, headers=bearer(key))
     assert refused.status_code == 422
     assert refused.json()["fields"] == {"argument": "url"}
     sent["payload"] = {"source": "crm"}
-    assert client.post("/v1/jobs", json=sent, headers=bearer(key)).json()["kind"] == "sync"
+    assert client.post("/v1/jobs", json=sent, headers=bearer(key)).json()["kind"] == kind
 
 
 def test_5_the_scope_of_each_kind_of_job_is_that_of_its_method():
@@ -542,6 +544,7 @@ def test_5_the_scope_of_each_kind_of_job_is_that_of_its_method():
     add_job = next(one for one in OPERATIONS if one.name == "add_job")
     scopes = {job_kind(one): one.scope for one in OPERATIONS if job_kind(one)}
     scopes["read"] = next(one.scope for one in OPERATIONS if one.name == "read_path")
+    scopes["discover"] = "admin"
     scopes["sync"] = next(one.scope for one in OPERATIONS if one.name == "sync_source")
     for kind in KINDS:
         asked = {add_job.scope, *add_job.also_needs(add_job.takes(kind=kind))}

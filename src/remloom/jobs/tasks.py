@@ -29,7 +29,10 @@ KINDS = (
     "reembed",
     "sweep",
     "sync",
+    "discover",
 )
+# whose result is kept as it is: a plan has no value of any row but those of enums
+_WHOLE = ("discover",)
 # Texts of a result that are kept. Any other may quote what was read, and forgetting does not look
 # into results.
 _TEXTS = ("id", "kind", "status", "started_at", "finished_at", "at")
@@ -144,8 +147,13 @@ def _limits_of(budget: Any) -> dict[str, Any]:
     return limits
 
 
-def summarize(result: Any) -> Any:
-    """Keep the numbers of what a method returned, and what names its run; no list, and no text."""
+def summarize(kind: str, result: Any) -> Any:
+    """Keep the numbers of what a method returned, and what names its run; no list, and no text.
+
+    The plan of a discovery is kept whole.
+    """
+    if kind in _WHOLE:
+        return msgspec.to_builtins(result, enc_hook=str)
     return _without_texts(msgspec.to_builtins(result, enc_hook=str))
 
 

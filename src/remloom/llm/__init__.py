@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .budget import Budget
 from .client import LLM, Call
-from .contract import Closing, Model, Priced, Reply, Request, Turn
+from .contract import Closing, Image, Model, Priced, Reply, Request, Turn
 from .ledger import Usage, UsageLine, UsageReport
 from .load import open_llm, open_model
 from .prompts import Quote, tasks
@@ -19,6 +19,7 @@ __all__ = [
     "Budget",
     "Call",
     "Closing",
+    "Image",
     "Model",
     "Priced",
     "Quote",

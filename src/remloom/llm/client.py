@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ..errors import CutOffError, InvalidInputError, ModelError, ReplyError
 from ..settings import Settings, TaskSettings
 from . import event_loop, reply_cache, schemas
-from .contract import Bounded, Model, Reply, Request, Turn
+from .contract import Bounded, Image, Model, Reply, Request, Turn
 from .in_flight import InFlight, Pending
 from .ledger_rollup import roll_up
 from .prompts import Slots, prompt
@@ -46,6 +46,7 @@ class Call(Struct, frozen=True):
     returns: Any = str
     subjects: tuple[str, ...] = ()
     seed: int | None = None
+    images: tuple[Image, ...] = ()
 
 
 class LLM:
@@ -90,6 +91,14 @@ class LLM:
     def name(self) -> str:
         """The name of the model, as `<provider>:<model>`."""
         return self._models.default.name
+
+    def name_of(self, task: str) -> str:
+        """The name of the model that does a task.
+
+        Raises:
+            ModelError: it cannot be opened.
+        """
+        return self._models.of(task).name
 
     @property
     def spent(self) -> int:
@@ -230,6 +239,7 @@ class LLM:
             system=system,
             prompt=text,
             schema=schema,
+            images=call.images,
             temperature=of_task.temperature if own.temperature is None else own.temperature,
             max_tokens=max_tokens,
             seed=call.seed,

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-__all__ = ["Bounded", "Closing", "Model", "Priced", "Reply", "Request", "Turn"]
+__all__ = ["Bounded", "Closing", "Image", "Model", "Priced", "Reply", "Request", "Turn"]
 
 
 class Turn(Struct, frozen=True):
@@ -20,12 +20,20 @@ class Turn(Struct, frozen=True):
     remark: str
 
 
+class Image(Struct, frozen=True):
+    """An image that a model is shown."""
+
+    data: bytes
+    media_type: str = "image/jpeg"
+
+
 class Request(Struct, frozen=True, kw_only=True):
     """A prompt for a model, with the limits of its reply."""
 
     task: str
     system: str
     prompt: str
+    images: tuple[Image, ...] = ()  # beside the prompt; for models that see
     turns: tuple[Turn, ...] = ()  # after the prompt, in order
     # JSON schema of the reply, an object; the system text tells it in words too
     schema: dict[str, Any] | None = None

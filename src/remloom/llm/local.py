@@ -85,6 +85,12 @@ class LocalModel:
 
         if calls_forbidden(self._settings):
             raise ModelCallsForbiddenError(self.name)
+        if request.images:
+            raise ModelRefusedError(
+                f"{self.name} sees no images",
+                remedy="name a model that does for this task: llm_tasks.caption in remloom.toml",
+                status=None,
+            )
         return await anyio.to_thread.run_sync(self._complete, request)
 
     def _complete(self, request: Request) -> Reply:

@@ -301,7 +301,11 @@ def _compatible(model: str, provider: Provider[Any], base_url: str) -> Client:
 def _messages(request: Request) -> list[ModelMessage]:
     from pydantic_ai import messages as m
 
-    first = m.ModelRequest([m.SystemPromptPart(request.system), m.UserPromptPart(request.prompt)])
+    content: str | list[m.UserContent] = request.prompt
+    if request.images:
+        content = [request.prompt]
+        content += [m.BinaryContent(one.data, media_type=one.media_type) for one in request.images]
+    first = m.ModelRequest([m.SystemPromptPart(request.system), m.UserPromptPart(content)])
     messages: list[ModelMessage] = [first]
     for turn in request.turns:
         messages.append(m.ModelResponse([m.TextPart(turn.reply)]))

@@ -280,6 +280,14 @@ class Engine:
             return None
         return self.required_llm
 
+    @property
+    def may_call_model(self) -> bool:
+        """Whether a model is set, and calls are not switched off."""
+        from ..settings import calls_forbidden
+
+        is_set = self._given_model is not None or bool(self.settings.llm_model)
+        return is_set and not calls_forbidden(self.settings)
+
     @_loaded_once
     def required_llm(self) -> LLM:
         """The language model.

@@ -139,7 +139,9 @@ class Ingesting:
             recursive=recursive,
             glob=glob,
             exclude=(*settings.read_exclude.split(","), *exclude),
-            limits=Limits(settings.read_timeout, settings.read_memory_mb),
+            limits=Limits(
+                settings.read_timeout, settings.read_memory_mb, self._engine.may_call_model
+            ),
         )
 
     def _ingest(
@@ -151,10 +153,14 @@ class Ingesting:
         wait: bool = True,
         progress: Progress | None = None,
     ) -> ReadReport:
+        from ..ingest.captions import Captions
         from ..ingest.pipeline import ingest
 
+        engine = self._engine
+        open_llm = (lambda: engine.required_llm) if engine.may_call_model else None
+        captions = Captions(self._store, open_llm, engine.settings.llm_concurrency)
         report = ingest(
-            documents,
+            captions.add(documents),
             tenant=self._engine.tenant,
             store=self._store,
             write=self._write,
@@ -164,6 +170,7 @@ class Ingesting:
             extractor=self._extractor,
             progress=progress,
         )
+        report = msgspec.structs.replace(report, caption_error=captions.error)
         if not self._engine.has_waiting():
             return report
         queue = self._engine.embedding_queue

@@ -132,7 +132,7 @@ class Jobs:
             check_kind(kind)
 
         def do(job: Job) -> Any:
-            return summarize(bind(self._find_method, job.kind, job.payload)())
+            return summarize(job.kind, bind(self._find_method, job.kind, job.payload)())
 
         worker = Worker(self._queue, do, on_job=on_job, kinds=kinds, lease=lease, stop=stop)
         return worker.work(until_idle=until_idle)

@@ -221,6 +221,9 @@ class Memory:
             owner = self.admin
         elif kind == "sync":
             owner = self.schemas
+        elif kind == "discover":
+            # by the name of a source: a job keeps no address
+            return self.schemas.rediscover
         else:
             owner = self
         method: Callable[..., Any] = getattr(owner, kind)

@@ -257,6 +257,28 @@ class Schemas:
         """
         return self._sources().discover(url, name, tables, relationships, sample, progress)
 
+    def rediscover(
+        self,
+        source: str,
+        *,
+        tables: Sequence[str] | None = None,
+        relationships: bool = True,
+        sample: int = 20_000,
+        progress: Progress | None = None,
+    ) -> Plan:
+        """Look at a database by its name: a source that was registered, or one whose URL the
+        variable `REMLOOM_SOURCE_<NAME>` has. As `discover` does, it writes nothing.
+
+        Args:
+            source: the name; what a job of the kind `discover` is given.
+            tables, relationships, sample, progress: see `discover`.
+
+        Raises:
+            UnknownNameError: there is no such source, and no such variable; or no such table.
+            SourceError: the database cannot be read.
+        """
+        return self._sources().rediscover(source, tables, relationships, sample, progress)
+
     def register_from_discovery(
         self,
         plan: Plan,
@@ -304,7 +326,7 @@ class Schemas:
             dry_run: write nothing, and say what would be written.
             history: a foreign key that changes ends its edge (`valid_to`) rather than delete it.
             url: of the database; default that of its plan, with the password that `discover` was
-                given or that the variable `REMLOOM_SOURCE_<NAME>` says.
+                given or that the variable `REMLOOM_SOURCE_<NAME>` says; or the URL that it says.
             progress: called as `progress(done, total)`, of rows.
 
         Raises:

@@ -67,6 +67,26 @@ class Sources:
         self._engine.source_urls[plan.source] = url
         return plan
 
+    def rediscover(
+        self,
+        name: str,
+        tables: Sequence[str] | None,
+        relationships: bool,
+        sample: int,
+        progress: Progress | None,
+    ) -> Plan:
+        """Discover what a source has now; see `Schemas.rediscover`."""
+        from ..schema.databases.addresses import is_address
+        from ..schema.discovery.discovering import discover
+        from ..schema.source import check_source_name, find_source
+
+        check_source_name(name)
+        said = source_password(name) or ""
+        if is_address(said) and name not in {source.name for source in self.list()}:
+            return self.discover(said, name, tables, relationships, sample, progress)
+        with self._opened(find_source(self._store.kv, name), None) as database:
+            return discover(database, name, tables, relationships, sample, progress)
+
     def register(
         self, plan: Plan, entity_mapping: Mapping[str, str] | None, url: str | None
     ) -> tuple[Registered, ...]:
@@ -183,13 +203,12 @@ class Sources:
 
     @contextmanager
     def _opened(self, source: Source, url: str | None) -> Iterator[Database]:
+        from ..schema.databases.addresses import is_address
         from ..schema.databases.opening import open_database
 
-        given = url or self._engine.source_urls.get(source.name)
-        if given:
-            database = open_database(given)
-        else:
-            database = open_database(source.plan.address, source_password(source.name))
+        said = source_password(source.name) or ""
+        given = url or self._engine.source_urls.get(source.name) or (is_address(said) and said)
+        database = open_database(given) if given else open_database(source.plan.address, said)
         try:
             yield database
         finally:

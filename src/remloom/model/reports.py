@@ -78,6 +78,8 @@ class ReadReport(Struct, frozen=True, kw_only=True):
     pending: int = 0  # texts still waiting for their embedding
     # why they wait; what was read is in the store, and is found by words and names
     embedding_error: str = ""
+    # why images have no caption of the model: it failed, or does not see; what was read is kept
+    caption_error: str = ""
     ids: tuple[str, ...] = ()  # of the resources, in reading order
 
     @classmethod
@@ -94,6 +96,7 @@ class ReadReport(Struct, frozen=True, kw_only=True):
             # each says what is pending of all
             pending=last.pending,
             embedding_error=last.embedding_error,
+            caption_error=next((one.caption_error for one in reports if one.caption_error), ""),
             ids=tuple(id for report in reports for id in report.ids),
         )
 

@@ -29,6 +29,7 @@ _PATHS = ("source", "held_out", "path")
 # scopes of jobs whose method asks for another than `dream`
 _SCOPES: Mapping[str, Scope] = {
     "embed_pending": "write",
+    "discover": "admin",
     "read": "admin",
     "reembed": "admin",
     "sweep": "forget",
@@ -144,7 +145,7 @@ class Documents(OfMemory):
         roots = self.memory.admin.settings.serve_read_roots
         for name in _PATHS:
             # what is synced is a database that was registered, by its name
-            if name in arguments and kind != "sync":
+            if name in arguments and kind not in ("sync", "discover"):
                 arguments[name] = _below_roots(arguments[name], roots)
         return self.memory.jobs.add(
             kind, arguments, key=key, not_before=not_before, every=every, zone=zone

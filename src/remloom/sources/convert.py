@@ -41,6 +41,7 @@ class Limits(Struct, frozen=True):
     # of CPU time, and 10 for each megabyte; of wall time some more than twice as much
     seconds: float = 30.0
     memory_mb: int = 1024
+    previews: bool = False  # whether documents of images have small ones for a model
 
 
 class Request(Struct, frozen=True):
@@ -52,6 +53,7 @@ class Request(Struct, frozen=True):
     title: str
     seconds: float
     memory_mb: int
+    preview: bool = False
 
 
 class Reply(Struct, frozen=True):
@@ -95,7 +97,8 @@ def convert(uri: str, data: bytes, suffix: str, title: str, limits: Limits) -> D
         raise MissingExtraError(f"reading {suffix} files", _extra_of(suffix))
     seconds = limits.seconds + _PER_MB * len(data) / 1_000_000
     formats.check(uri, data, suffix)
-    request = _encode(Request(uri, data, suffix, title, seconds, limits.memory_mb))
+    preview = limits.previews and suffix in images.MEDIA_TYPES
+    request = _encode(Request(uri, data, suffix, title, seconds, limits.memory_mb, preview))
     with _child.lock:
         reply, late = _child.ask(request, _BUSY + 2 * seconds, limits.memory_mb)
     if reply is None:

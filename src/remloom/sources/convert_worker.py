@@ -13,7 +13,7 @@ from contextlib import suppress
 import msgspec
 
 from ..errors import RemloomError
-from . import formats
+from . import formats, images
 from .convert import Reply, Request, receive, send
 
 __all__ = ["main"]
@@ -57,6 +57,8 @@ def _answer(request: Request) -> Reply:
     """Convert a document, or say why there is none."""
     try:
         document = formats.convert(request.uri, request.data, request.suffix, request.title)
+        if request.preview:
+            document = msgspec.structs.replace(document, preview=images.preview(request.data))
     except MemoryError:
         raise
     except RemloomError as error:

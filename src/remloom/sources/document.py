@@ -44,6 +44,8 @@ class Document(Struct, frozen=True, kw_only=True):
     at: datetime | None = None  # when it was written, or what time it is about
     authors: tuple[str, ...] = ()
     metadata: dict[str, Any] = {}  # JSON-ready facts: front matter, encoding, ...
+    # of an image: a small JPEG of it for a model that sees, if one is to be shown it
+    preview: bytes = b""
     # of rows of a program: JSON-ready values beside the lines, one a line
     columns: dict[str, tuple[Any, ...]] = {}
 

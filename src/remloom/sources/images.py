@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from PIL.Image import Exif
     from PIL.ImageFile import ImageFile
 
-__all__ = ["LIBRARIES", "MEDIA_TYPES", "convert", "is_installed", "load"]
+__all__ = ["LIBRARIES", "MEDIA_TYPES", "convert", "is_installed", "load", "preview"]
 
 MEDIA_TYPES = {
     ".png": "image/png",
@@ -39,6 +39,7 @@ LIBRARIES = dict.fromkeys(MEDIA_TYPES, "PIL.Image")
 # no other parser of Pillow's sees the file of a stranger
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "TIFF", "BMP")
 
+_PREVIEW = 1_024  # pixels of its longer side
 _LONGEST = 20_000  # characters of one statement
 _EXIF_IFD, _GPS_IFD = 0x8769, 0x8825
 _DESCRIPTION, _MAKE, _MODEL, _DATE, _ARTIST = 0x010E, 0x010F, 0x0110, 0x0132, 0x013B
@@ -111,6 +112,23 @@ def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
         authors=(author,) if author else (),
         metadata={"media": media},
     )
+
+
+def preview(data: bytes) -> bytes:
+    """Make a JPEG of an image that can be read: upright, 1,024 pixels long at most, and without
+    what the file says of itself, such as the place."""
+    from PIL import Image, ImageOps
+
+    with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+        image.draft("RGB", (_PREVIEW, _PREVIEW))
+        image.thumbnail((_PREVIEW, _PREVIEW))
+        seen = ImageOps.exif_transpose(image).convert("RGBA")
+    # what is transparent is seen on white
+    ground = Image.new("RGBA", seen.size, "white")
+    ground.alpha_composite(seen)
+    written = io.BytesIO()
+    ground.convert("RGB").save(written, "JPEG", quality=85)
+    return written.getvalue()
 
 
 def _text(title: str, facts: Mapping[str, str], seen: str) -> str:

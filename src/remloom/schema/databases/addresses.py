@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from ...errors import InvalidInputError, SourceError
 
-__all__ = ["Address", "parse_address"]
+__all__ = ["Address", "is_address", "parse_address"]
 
 # the scheme of a URL -> the kind of its database
 _KINDS = {
@@ -81,6 +81,21 @@ class Address(Struct, frozen=True, kw_only=True):
         }
 
 
+def is_address(text: str) -> bool:
+    """Whether a text is the URL of a database that can be read.
+
+    >>> is_address("postgresql://me@host/crm"), is_address("file:/run/secrets/crm")
+    (True, False)
+    """
+    scheme, found, _ = text.partition("://")
+    return bool(found) and _kind_of(scheme) is not None
+
+
+def _kind_of(scheme: str) -> str | None:
+    name = scheme.lower()
+    return _KINDS.get(name) or _KINDS.get(name.partition("+")[0])
+
+
 def parse_address(url: str) -> Address:
     """Read the URL of a database, or the path of a file or folder.
 
@@ -91,7 +106,7 @@ def parse_address(url: str) -> Address:
     scheme, found, _ = url.partition("://")
     if not found:
         return _of_path(Path(url).expanduser(), url)
-    kind = _KINDS.get(scheme.lower()) or _KINDS.get(scheme.lower().partition("+")[0])
+    kind = _kind_of(scheme)
     if kind is None:
         raise InvalidInputError(
             f"{scheme[:40]}:// is no database that can be read",

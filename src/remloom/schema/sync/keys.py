@@ -97,15 +97,19 @@ def pages(
     Args:
         after: the key behind which it begins.
     """
-    wanted = [*columns, *table.primary_key]
-    width = len(columns)
+    # each column once: a key is mostly among them
+    wanted = tuple(dict.fromkeys((*columns, *table.primary_key)))
+    places = [wanted.index(name) for name in columns]
+    key = [wanted.index(name) for name in table.primary_key]
+    is_whole = wanted == tuple(columns)
     count = 0
     while rows := database.rows(table, wanted, after=after, limit=size):
-        yield [row[:width] for row in rows]
+        yield rows if is_whole else [tuple([row[place] for place in places]) for row in rows]
         count += len(rows)
         if len(rows) < size:
             return
-        after = tuple(rows[-1][width:]) if table.primary_key else (count,)
+        last = rows[-1]
+        after = tuple([last[place] for place in key]) if key else (count,)
 
 
 def find_shared_labels(database: Database, table: Table, planned: PlannedTable) -> frozenset[str]:

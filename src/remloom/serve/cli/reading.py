@@ -126,6 +126,7 @@ def merged(reports: list[ReadReport]) -> ReadReport:
         # each is of the whole memory, so the last one stands for all
         pending=reports[-1].pending if reports else 0,
         embedding_error=reports[-1].embedding_error if reports else "",
+        caption_error=next((one.caption_error for one in reports if one.caption_error), ""),
         ids=tuple(id for report in reports for id in report.ids),
     )
 
@@ -164,6 +165,8 @@ def report_view(report: ReadReport) -> RenderableType:
         lines.append(Text("… and more (--json lists them all)", "dim"))
     if report.embedding_error:
         lines.append(Text(f"not embedded: {visible(report.embedding_error)}", "red"))
+    if report.caption_error:
+        lines.append(Text(f"not captioned: {visible(report.caption_error)}", "red"))
     if report.pending:
         waiting = plural(report.pending, "text")
         lines.append(Text(f"{waiting} wait to be embedded: `remloom reembed` does it now"))
