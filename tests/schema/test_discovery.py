@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from remloom.errors import InvalidInputError
+from remloom.schema.databases.contract import Column, Table
 from remloom.schema.databases.opening import open_database
-from remloom.schema.discovery.discovering import discover
+from remloom.schema.discovery.discovering import discover, propose
 from remloom.schema.plan import Plan, PlannedEdge
 
 CRM = """
@@ -268,3 +269,18 @@ def test_columns_that_lead_elsewhere_together_are_found(tmp_path: Path) -> None:
         ("files", ("ticket_id", "line_no"), "notes", ("ticket_id", "line_no"))
     ]
     assert edge_of(plan, "files", "ticket_id").target == "tickets"
+
+
+def test_values_that_no_enum_can_have_make_no_plan_that_cannot_be_read(tmp_path: Path) -> None:
+    column = Column(name="state", kind="enum", values=("new", "", "won"), declared="ENUM")
+    table = Table(
+        name="deals",
+        columns=(Column(name="id", kind="integer"), column),
+        primary_key=("id",),
+    )
+    plan = propose(
+        "crm", [table], {}, contains=lambda *_: None, read_rows=lambda *_: (), relationships=False
+    )
+    assert {field.name: field.field.kind for field in plan.tables[0].fields}["state"] == "string"
+    plan.save(tmp_path / "crm.toml")
+    assert Plan.load(tmp_path / "crm.toml").schemas == plan.schemas

@@ -22,6 +22,7 @@ __all__ = [
     "RESERVED_FIELDS",
     "RESERVED_NAMES",
     "Fault",
+    "can_be_values",
     "check_definition",
     "find_faults",
 ]
@@ -138,6 +139,11 @@ def _label_faults(part: str, names: Sequence[str], fields: dict[str, Field]) -> 
         elif field.list or field.kind in _NO_LABEL:
             remedy = "take a string, an integer, a date or an enum"
             yield Fault(f"{part}[{place}]", f"{name} is a {field}: that makes no label", remedy)
+
+
+def can_be_values(texts: Sequence[str]) -> bool:
+    """Whether an enum may have these values."""
+    return not any(_text_faults("values", texts))
 
 
 def _text_faults(part: str, texts: Sequence[str]) -> Iterator[Fault]:

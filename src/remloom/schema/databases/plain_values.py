@@ -40,7 +40,8 @@ def _converter(column: Column) -> Converter:
 
     def convert(values: Any) -> Any:
         if isinstance(values, list | tuple | set):
-            return [of_kind(value) for value in values]
+            # a field has no place for "none" among its values
+            return [made for made in map(of_kind, values) if made is not None]
         return plain(values)
 
     return convert

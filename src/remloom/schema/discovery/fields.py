@@ -8,7 +8,7 @@ from statistics import mean
 from msgspec import Struct
 
 from ...model import Field
-from ..definition_faults import MOST_FIELDS
+from ..definition_faults import MOST_FIELDS, can_be_values
 from ..planned import LeftOut, PlannedField
 from .facts import ColumnFacts, TableFacts
 from .personal_data import Sensitivity, find_sensitivity
@@ -119,7 +119,8 @@ def _field(
 def _enum_values(facts: TableFacts, column: ColumnFacts) -> tuple[str, ...]:
     """The values of an enum: those declared, or those of all rows if they are kinds."""
     if column.column.values and not column.column.list:
-        return column.column.values
+        # MySQL takes '' for a value
+        return column.column.values if can_be_values(column.column.values) else ()
     # rows that were not seen may have others, and would be refused
     is_text = column.column.kind == "string" and not column.column.list
     if not (is_text and facts.profile.whole) or column.filled < _ENOUGH_ROWS:
@@ -130,7 +131,7 @@ def _enum_values(facts: TableFacts, column: ColumnFacts) -> tuple[str, ...]:
     values = sorted(str(value) for value in column.profile.values)
     # a definition keeps its values: sentences are those of a row, and go when it is forgotten
     are_kinds = all(0 < len(value.split()) <= _PROSE for value in values)
-    return tuple(values) if are_kinds else ()
+    return tuple(values) if are_kinds and can_be_values(values) else ()
 
 
 def _is_identity(column: ColumnFacts) -> bool:
