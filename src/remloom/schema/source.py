@@ -64,8 +64,13 @@ def name_of_address(address: str) -> str:
 
     >>> name_of_address("postgresql://db.example/Sales CRM"), name_of_address("sqlite:////a/b.db")
     ('sales_crm', 'b')
+    >>> name_of_address("snowflake://account/CRM/PUBLIC")
+    'crm'
     """
-    last = unquote(urlsplit(address).path.rstrip("/").rpartition("/")[2])
+    places = unquote(urlsplit(address).path).rstrip("/").split("/")
+    # Snowflake's URL ends with a schema, and most have the same one
+    is_default = len(places) > 1 and places[-1].lower() == "public"
+    last = places[-2] if is_default and address.startswith("snowflake:") else places[-1]
     words = re.sub(r"[^a-z0-9_-]+", "_", last.lower().partition(".")[0]).strip("_-")
     return words[:63] if words[:1].isalpha() else f"source_{words}"[:63].rstrip("_")
 

@@ -167,11 +167,13 @@ def _fields(definition: SchemaDefinition) -> RenderableType:
         )
         for name, field in definition.base_fields.items()
     ]
-    edges = [(edge.name, ", ".join(edge.fields), edge.target) for edge in definition.edges]
+    edges = [
+        (edge.name, ", ".join(edge.fields), edge.target, edge.inverse) for edge in definition.edges
+    ]
     parts: list[RenderableType] = [
         f"{definition.schema_name}, version {definition.version}",
         draw_table(("field", "type", "", "personal", "description"), fields),
     ]
     if edges:
-        parts.append(draw_table(("edge", "by", "to"), edges))
+        parts.append(draw_table(("edge", "by", "to", "back"), edges))
     return Group(*parts)
