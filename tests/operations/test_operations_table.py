@@ -43,6 +43,7 @@ ELSEWHERE = {
     "admin.backup": "streamed",
     "profile.import_": "uploaded",
     "schemas.discover": "a server opens no database that a caller names",
+    "schemas.rediscover": "it takes long: a job of the kind discover",
     "schemas.register_from_discovery": "a server opens no database that a caller names",
     "schemas.sources": "without what a plan tells of the database: list_sources",
     "schemas.sync": "by its name only: sync_source",

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from remloom import Memory
 from remloom.errors import InvalidInputError, SchemaChangeError, SourceError, UnknownNameError
+from remloom.schema.plan import Plan
 
 
 @pytest.fixture
@@ -121,3 +124,26 @@ def test_two_sources_cannot_have_rows_of_one_type(memory: Memory, tmp_path: Path
     plan = memory.schemas.discover(str(tmp_path / "crm.db"), "shop")
     with pytest.raises(InvalidInputError, match="customer"):
         memory.schemas.register_from_discovery(plan)
+
+
+def test_a_database_is_discovered_by_a_job_that_knows_its_name_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as shop:
+        shop.execute("CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT)")
+        shop.execute("INSERT INTO customers VALUES (1, 'Acme')")
+        shop.commit()
+    with Memory.open(tmp_path / "home", embedder="none") as memory:
+        with pytest.raises(UnknownNameError, match="crm"):
+            memory.schemas.rediscover("crm")
+        monkeypatch.setenv("REMLOOM_SOURCE_CRM", f"sqlite:///{tmp_path}/shop.db")
+        memory.jobs.add("discover", {"source": "crm"}, key="look")
+        memory.jobs.work(until_idle=True)
+        job = memory.jobs.get("look")
+        assert str(tmp_path) not in repr(job)
+        plan = msgspec.convert(job.result, Plan)
+        assert (plan.source, plan.names) == ("crm", {"customers": "name"})
+        memory.schemas.register_from_discovery(plan)
+        assert memory.schemas.sync("crm").added == 1
+        monkeypatch.delenv("REMLOOM_SOURCE_CRM")
+        assert memory.schemas.rediscover("crm").names == plan.names

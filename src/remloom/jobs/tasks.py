@@ -31,7 +31,7 @@ KINDS = (
     "sync",
     "discover",
 )
-# whose result is kept as it is: a plan has no value of any row but those of enums
+# whose result is kept with its texts: a plan has no value of any row but those of enums
 _WHOLE = ("discover",)
 # Texts of a result that are kept. Any other may quote what was read, and forgetting does not look
 # into results.
@@ -150,10 +150,13 @@ def _limits_of(budget: Any) -> dict[str, Any]:
 def summarize(kind: str, result: Any) -> Any:
     """Keep the numbers of what a method returned, and what names its run; no list, and no text.
 
-    The plan of a discovery is kept whole.
+    The plan of a discovery is kept, but for the address of its database.
     """
     if kind in _WHOLE:
-        return msgspec.to_builtins(result, enc_hook=str)
+        plan = msgspec.to_builtins(result, enc_hook=str)
+        # more may see jobs than may know it
+        plan.pop("address", None)
+        return plan
     return _without_texts(msgspec.to_builtins(result, enc_hook=str))
 
 

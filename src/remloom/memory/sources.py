@@ -101,6 +101,9 @@ class Sources:
                 f"the plan of {plan.source!r} has no tables, so there is nothing to follow",
                 remedy="write it with discover, and leave the tables in that are to be taken",
             )
+        if not plan.address:
+            # that of a job has none
+            plan = replace(plan, address=self._address_of(plan.source))
         _check_types(self.list(), plan)
         source = Source(name=plan.source, plan=plan, salt=secrets.token_hex(16))
         # first, as it may fail: what cannot be read is not registered
@@ -229,6 +232,15 @@ class Sources:
             return Batch(entries=(source_entry(synced),))
 
         self._store.update(note)
+
+    def _address_of(self, name: str) -> str:
+        """Where a source is, by what is registered or the environment says; empty: neither does."""
+        from ..schema.databases.addresses import is_address, parse_address
+
+        said = source_password(name) or ""
+        if is_address(said):
+            return parse_address(said).url
+        return next((each.plan.address for each in self.list() if each.name == name), "")
 
 
 def _check_types(sources: Sequence[Source], plan: Plan) -> None:
