@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import cache
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
@@ -58,30 +60,31 @@ def is_grave(operation: Operation) -> bool:
     )
 
 
-def _add_ids(found: dict[str, None], value: Any) -> None:
-    """Add the ids of records in a value, until there are enough. A text that is none is content,
-    and stays out."""
-    if isinstance(value, str):
-        if len(value) == _ID_LENGTH and _ID.fullmatch(value):
-            found[value] = None
-    elif isinstance(value, list | tuple):
-        # of a vector, which is long, one number tells that there are none
-        if value and isinstance(value[0], float):
+def _add_ids(found: dict[str, None], values: Iterable[Any]) -> None:
+    """Add the ids of records in values, until there are enough. A text that is none is content, and
+    stays out."""
+    for value in values:
+        if len(found) >= MOST_RECORDS:
             return
-        for item in value:
-            if len(found) >= MOST_RECORDS:
-                return
-            _add_ids(found, item)
-    elif isinstance(value, Struct):
-        for name in _holders_of(type(value)):
-            _add_ids(found, getattr(value, name))
+        if isinstance(value, str):
+            if len(value) == _ID_LENGTH and _ID.fullmatch(value):
+                found[value] = None
+        elif isinstance(value, list | tuple):
+            # of a vector, which is long, one number tells that there are none
+            if value and not isinstance(value[0], float):
+                _add_ids(found, value)
+        elif isinstance(value, Struct):
+            _add_ids(found, _holders_of(type(value))(value))
 
 
 @cache
-def _holders_of(kind: type[Struct]) -> tuple[str, ...]:
-    """Name what has the ids of a value of this type. A hit gives its record's as its own, lists of
-    hits have their hits."""
+def _holders_of(kind: type[Struct]) -> Callable[[Any], Iterable[Any]]:
+    """Give what reads the fields of a value of this type that have its ids. A hit gives its
+    record's as its own, lists of hits have their hits."""
     names = [name for name in _HOLDERS if name in kind.__struct_fields__]
-    if not hasattr(kind, "id"):
-        return tuple(names)
-    return ("id", *(name for name in names if name != "record"))
+    if hasattr(kind, "id"):
+        names = ["id", *(name for name in names if name != "record")]
+    if not names:
+        return lambda value: ()
+    get = attrgetter(*names)
+    return get if len(names) > 1 else lambda value: (get(value),)
