@@ -21,7 +21,7 @@ from remloom.errors import (
     SchemaChangeError,
     UnknownNameError,
 )
-from remloom.model import Row
+from remloom.model import Field, Row
 from remloom.predicates import Gt, Query
 
 FIELDS = {
@@ -281,3 +281,18 @@ def test_another_memory_of_the_tenant_sees_what_is_registered_at_once(
         with pytest.raises(RowError, match="is called total now"):
             other.write([order(1)])
     assert memory.schemas.get_row("orders", "order-A9").fields["total"] == Decimal("9.5")
+
+
+def test_who_was_found_by_a_field_is_not_once_it_is_no_key_and_rows_are_migrated(
+    tmp_path: Path,
+) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        fields = {"email": Field(is_key=True), "phone": Field(is_key=True)}
+        memory.schemas.register(schema_name="people", fields=fields)
+        given = {"email": "ann@x.example", "phone": "555"}
+        memory.write([Row(schema="people", name="Ann", aliases=("Annie",), fields=given)])
+        memory.schemas.register(schema_name="people", fields={**fields, "email": Field()})
+        memory.schemas.migrate("people")
+        assert not memory.lookup("ann@x.example").records
+        for label in ("Ann", "Annie", "555"):
+            assert [hit.name for hit in memory.lookup(label).records] == ["Ann"]

@@ -14,6 +14,8 @@ from ..model import Row, RowsMigrated, SchemaDefinition
 from ..predicates import Lt, Query
 from ..store.batch import Preconditions
 from ..store.contract import Store
+from ..store.definitions import earlier_definitions
+from ..store.row_names import field_texts
 from .registry import Registry, indexes_of, rows_of
 
 __all__ = ["migrate"]
@@ -61,6 +63,18 @@ def _index_anew(store: Store, name: str) -> None:
             store.sql.create_index(name, entry.key.partition(".")[2])
 
 
+def _unkeyed(store: Store, definition: SchemaDefinition) -> list[str]:
+    """List the fields that rows of earlier versions were found by, and those of today are not."""
+    found = [
+        definition.renamed.get(name, name)
+        for earlier in earlier_definitions(store.kv, definition.schema_name)
+        for name, field in earlier.base_fields.items()
+        if field.is_key
+    ]
+    fields = definition.base_fields
+    return [name for name in dict.fromkeys(found) if name in fields and not fields[name].is_key]
+
+
 class _Migration:
     def __init__(
         self, store: Store, write: Write, definition: SchemaDefinition, progress: Progress | None
@@ -68,6 +82,7 @@ class _Migration:
         self._store = store
         self._write = write
         self._name = definition.schema_name
+        self._unkeyed = _unkeyed(store, definition)
         self._older = Query().filter(Lt("version", definition.version))
         self._progress = progress
         self.done = 0
@@ -103,8 +118,13 @@ class _Migration:
             self.failed[row.id] = error.message
         return False
 
+    def _rewritten(self, row: Row) -> Row:
+        gone = set(field_texts(row, self._unkeyed))
+        aliases = tuple(alias for alias in row.aliases if alias not in gone)
+        return replace(row, graph_paths=(), aliases=aliases)
+
     def _write_as_read(self, rows: list[Row]) -> None:
         if rows:
             expected = Preconditions(records={row.id: row.updated_at for row in rows})
-            self._write([replace(row, graph_paths=()) for row in rows], expected=expected)
+            self._write([self._rewritten(row) for row in rows], expected=expected)
             self.done += len(rows)

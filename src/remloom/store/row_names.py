@@ -12,7 +12,7 @@ from ..errors import LabelError
 from ..model import Row, SchemaDefinition
 from .row_validation import checker_of
 
-__all__ = ["complete_row"]
+__all__ = ["complete_row", "field_texts"]
 
 
 def complete_row(row: Row, definition: SchemaDefinition) -> Row:
@@ -25,7 +25,7 @@ def complete_row(row: Row, definition: SchemaDefinition) -> Row:
     if not row.type and definition.entity_types:
         row = replace(row, type=definition.entity_types[0])
     row = checker_of(definition).check(row)
-    name = row.name or " ".join(_texts(row, definition.name_fields))
+    name = row.name or " ".join(field_texts(row, definition.name_fields))
     handle = row.handle or _handle(row, definition) or name
     if not handle:
         needed = ", ".join(definition.handle)
@@ -36,7 +36,7 @@ def complete_row(row: Row, definition: SchemaDefinition) -> Row:
         )
     keyed = [key for key, field in definition.base_fields.items() if field.is_key]
     searched = [key for key, field in definition.base_fields.items() if field.searchable]
-    aliases = (*row.aliases, *_texts(row, keyed))
+    aliases = (*row.aliases, *field_texts(row, keyed))
     return replace(
         row,
         handle=handle,
@@ -48,7 +48,7 @@ def complete_row(row: Row, definition: SchemaDefinition) -> Row:
 
 def _handle(row: Row, definition: SchemaDefinition) -> str:
     """Make a handle of its fields; empty when one of them is not set."""
-    parts = list(_texts(row, definition.handle))
+    parts = list(field_texts(row, definition.handle))
     if not parts or len(parts) < len(definition.handle):
         return ""
     if len(parts) > 1:
@@ -57,7 +57,7 @@ def _handle(row: Row, definition: SchemaDefinition) -> str:
     return f"{prefix}-{'/'.join(parts)}"
 
 
-def _texts(row: Row, names: tuple[str, ...] | list[str]) -> list[str]:
+def field_texts(row: Row, names: tuple[str, ...] | list[str]) -> list[str]:
     """Return those of these fields that are set, as text; of a list each value."""
     texts: list[str] = []
     for name in names:
