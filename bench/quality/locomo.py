@@ -264,7 +264,7 @@ def abstention(conversations: Sequence[Opened]) -> str:
 def ablations() -> Iterator[tuple[str, dict[str, Any]]]:
     for part in PARTS:
         # these need more than a question
-        if part not in ("history", "recency", "preferences", "rerank", "hops"):
+        if part not in ("paraphrases", "history", "recency", "preferences", "rerank", "hops"):
             yield f"without {part}", {"exclude": (part,)}
     yield "fusion rrf", {"fusion": "rrf"}
     for hops in (1, 2):

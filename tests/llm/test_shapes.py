@@ -14,6 +14,7 @@ from remloom.dream.learn.steps import Learnings
 from remloom.dream.moments.llm import MomentDrafts
 from remloom.llm.prompts import prompt
 from remloom.llm.schemas import bounded, read, schema
+from remloom.retrieve.paraphrases import Paraphrased
 from remloom.retrieve.rerankers.llm import Helpful
 
 TASKS = {
@@ -21,6 +22,7 @@ TASKS = {
     "ask": Step,
     "entities": Learnings,
     "moment": MomentDrafts,
+    "expand": Paraphrased,
     "rerank": Helpful,
 }
 

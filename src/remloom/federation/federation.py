@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["OWN_OPTIONS", "Federation"]
 
 # options of recall that are of one's own memory alone
-OWN_OPTIONS = ("profile", "rerank", "explain")
+OWN_OPTIONS = ("profile", "expand", "rerank", "explain")
 
 
 class Federation:
@@ -233,8 +233,8 @@ class Federation:
     ) -> FederatedAnswer:
         """Recall what answers a question, of the resources, entities and moments that were granted.
 
-        The options are those of `Memory.recall`, but for `profile`, `rerank` and `explain`, which
-        are of one's own memory. Each tenant abstains for itself.
+        The options are those of `Memory.recall`, but for `profile`, `expand`, `rerank` and
+        `explain`, which are of one's own memory. Each tenant abstains for itself.
         """
         options = _checked(options, changes)
         vectors = QueryVectors(self._embedder)

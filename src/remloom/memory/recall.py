@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from .injection import Injection
 if TYPE_CHECKING:
     from ..retrieve import Recaller, Reranker
     from ..retrieve.options import RecallChanges, RecallOptions
+    from ..retrieve.question import Paraphrase
 
 __all__ = ["Recalling"]
 
@@ -40,7 +42,10 @@ class Recalling:
             likes = Injection(self._engine).preferences(question)
             options = replace(options, preferences={**likes, **options.preferences})
         reranker = self._load_reranker(options.rerank)
-        return self._open_recaller().recall(question, options, reranker=reranker)
+        paraphrase = self._paraphraser() if options.expand else None
+        return self._open_recaller().recall(
+            question, options, reranker=reranker, paraphrase=paraphrase
+        )
 
     def _options(self, options: RecallOptions | None, changes: RecallChanges) -> RecallOptions:
         """The options, given as a value, as keywords, or both."""
@@ -97,6 +102,12 @@ class Recalling:
                 engine.store, engine.try_embed_query, card, engine.late_interaction
             )
         return self._recallers[name]
+
+    def _paraphraser(self) -> Paraphrase:
+        """Return what asks the language model for paraphrases."""
+        from ..retrieve.paraphrases import paraphrase
+
+        return partial(paraphrase, self._engine.required_llm)
 
     def _load_reranker(self, reranker: Reranker | str | None) -> Reranker | None:
         """Give the reranker itself: by default that of the settings; by name it is loaded once."""

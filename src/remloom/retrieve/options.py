@@ -47,6 +47,8 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
             (those given here go first), and `context` begins with `profile.context`.
         half_life: days after which a record's recency counts half; default: 30 in mode
             "contextual", else age does not count.
+        expand: also search for paraphrases of the question, for which the language model is asked
+            once; default False.
         rerank: gives the best candidates a second look: "local", "onnx:<folder>",
             "fastembed:<model>", "llm", a `remloom.retrieve.Reranker`, or "none"; default the
             setting `reranker`.
@@ -76,6 +78,7 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
     preferences: Mapping[str, float] = {}
     profile: bool = False
     half_life: float | None = None
+    expand: bool = False
     rerank: Reranker | str | None = None
     rerank_seconds: float = 10.0
     abstain: bool = True
@@ -153,6 +156,7 @@ class RecallChanges(TypedDict, total=False):
     preferences: Mapping[str, float]
     profile: bool
     half_life: float | None
+    expand: bool
     rerank: Reranker | str | None
     rerank_seconds: float
     abstain: bool

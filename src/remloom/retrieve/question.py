@@ -16,10 +16,12 @@ from .options import RecallOptions
 from .question_kinds import ORDER, kind_of, without_telling
 from .time_expressions import Window, find_window
 
-__all__ = ["Embed", "Question", "checked"]
+__all__ = ["Embed", "Paraphrase", "Question", "checked"]
 
 # gives the unit vector of a text, or None when there is no embedder
 Embed = Callable[[str], Sequence[float] | None]
+# gives other ways to ask a question
+Paraphrase = Callable[[str], Sequence[str]]
 
 
 def checked(question: str) -> str:
@@ -60,9 +62,17 @@ class Question:
             temporal no time is named.
     """
 
-    def __init__(self, store: Store, original: str, options: RecallOptions, embed: Embed) -> None:
+    def __init__(
+        self,
+        store: Store,
+        original: str,
+        options: RecallOptions,
+        embed: Embed,
+        paraphrase: Paraphrase | None = None,
+    ) -> None:
         self._store = store
         self._embed = embed
+        self._paraphrase = paraphrase
         self.original = original
         self.options = options
         self.conversation = Conversation(store, options.history)
@@ -168,3 +178,9 @@ class Question:
             return self._embed(without_speakers(self.text, self.names))
         rest = self.window.rest
         return self._embed(without_speakers(rest, relocated(self.names, self.text, rest)))
+
+    @cached_property
+    def paraphrases(self) -> list[tuple[str, Sequence[float] | None]]:
+        """Other ways to ask it, each with its vector, if they are asked for."""
+        texts = self._paraphrase(self.text) if self._paraphrase is not None else ()
+        return [(text, self._embed(text) if self.uses("vector") else None) for text in texts]

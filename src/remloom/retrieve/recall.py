@@ -22,7 +22,7 @@ from .late_list import rank_late
 from .neighbours import with_neighbours
 from .options import RecallOptions
 from .prompt_context import within_budget
-from .question import Embed, Question
+from .question import Embed, Paraphrase, Question
 from .question_kinds import REQUEST
 from .rerankers.base import Reranker
 from .reranking import LOOKED_AT, rerank
@@ -86,6 +86,7 @@ class Recaller:
         options: RecallOptions = _DEFAULTS,
         *,
         reranker: Reranker | None = None,
+        paraphrase: Paraphrase | None = None,
     ) -> Recall:
         """Recall what answers the question.
 
@@ -93,6 +94,7 @@ class Recaller:
             question: what is asked.
             options: how; their `rerank` is for the caller to open.
             reranker: gives the best candidates a second look.
+            paraphrase: gives other ways to ask the question, to search for as well.
 
         Raises:
             InvalidInputError: the question is empty or too long, or names no time in mode temporal.
@@ -103,7 +105,7 @@ class Recaller:
         for part in options.exclude:
             if part not in PARTS:
                 raise UnknownNameError("part", str(part), PARTS)
-        resolved = Question(self._store, question, options, self._embed)
+        resolved = Question(self._store, question, options, self._embed, paraphrase)
         if resolved.only_window is not None:
             recall = self._timeline(resolved, resolved.only_window)
             if recall is not None:

@@ -5,7 +5,7 @@ To add one, write a function that ranks records, and list it in `SIGNALS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from heapq import nlargest
 from operator import attrgetter
 
@@ -17,6 +17,7 @@ from ..store.contract import Store
 from ..store.results import Match
 from ..store.specs import SearchSpec
 from .candidates import Path, RankedRecord, Ranking
+from .fusion import blend
 from .links import mentions, rarity, relations
 from .question import Question
 
@@ -40,11 +41,7 @@ class Signal(Struct, frozen=True):
 
 def _by_text(store: Store, question: Question, count: int) -> Ranking:
     """Rank the records with the words of the question (BM25)."""
-    found: list[Match] = []
-    for schema in question.searched_schemas:
-        spec = SearchSpec(schema=schema, where=question.predicate, limit=count)
-        found += store.search.text(question.searched_text, spec)
-    found = nlargest(count, found, key=_SCORE)
+    found = _with_words(store, question, question.searched_text, count)
     # A list that is not full holds every record with any of the words: one without them is worth
     # nothing.
     floor = 0.0 if len(found) < count else None
@@ -55,11 +52,7 @@ def _by_vector(store: Store, question: Question, count: int) -> Ranking | None:
     """Rank the records by the window that is nearest in meaning."""
     if question.vector is None:
         return None
-    found: list[Match] = []
-    for schema in question.searched_schemas:
-        spec = SearchSpec(schema=schema, where=question.predicate, limit=count)
-        found += store.search.vector(question.vector, spec)
-    found = nlargest(count, found, key=_SCORE)
+    found = _near(store, question, question.vector, count)
     return Ranking([RankedRecord(one.record, one.score, one.matched) for one in found])
 
 
@@ -109,10 +102,47 @@ def _by_relations(store: Store, question: Question, _count: int) -> Ranking:
     return Ranking(ranked, floor=0.0, top=1.0)
 
 
+def _by_paraphrases(store: Store, question: Question, count: int) -> Ranking | None:
+    """Rank the records with the words and the meaning of a paraphrase; the best of them counts."""
+    if not question.paraphrases:
+        return None
+    best: dict[str, RankedRecord] = {}
+    for text, vector in question.paraphrases:
+        lists = [_with_words(store, question, text, count)]
+        if vector is not None:
+            lists.append(_near(store, question, vector, count))
+        matches = {match.record.id: match for some in lists for match in some}
+        worths = [blend({match.record.id: match.score for match in some}) for some in lists]
+        for id, match in matches.items():
+            score = sum(worth.get(id, 0.0) for worth in worths) / len(worths)
+            if id not in best or best[id].score < score:
+                best[id] = RankedRecord(match.record, score, match.matched)
+    return Ranking(nlargest(count, best.values(), key=_SCORE), floor=0.0, top=1.0)
+
+
+def _with_words(store: Store, question: Question, text: str, count: int) -> list[Match]:
+    """The records with the words of a text, best first."""
+    found: list[Match] = []
+    for schema in question.searched_schemas:
+        spec = SearchSpec(schema=schema, where=question.predicate, limit=count)
+        found += store.search.text(text, spec)
+    return nlargest(count, found, key=_SCORE)
+
+
+def _near(store: Store, question: Question, vector: Sequence[float], count: int) -> list[Match]:
+    """The records with a window near a vector, best first."""
+    found: list[Match] = []
+    for schema in question.searched_schemas:
+        spec = SearchSpec(schema=schema, where=question.predicate, limit=count)
+        found += store.search.vector(vector, spec)
+    return nlargest(count, found, key=_SCORE)
+
+
 SIGNALS = (
     Signal("text", 1.0, _by_text),
     Signal("vector", 1.0, _by_vector),
     # edges know no filter
     Signal("entity", 2.0, _by_names, takes_filter=False),
     Signal("graph", 2.0, _by_relations, takes_filter=False),
+    Signal("paraphrases", 0.5, _by_paraphrases),
 )

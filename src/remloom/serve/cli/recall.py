@@ -68,6 +68,7 @@ MODES = ("auto", "hybrid", "temporal", "contextual", "iterated")
     metavar="NAME",
     help="A second look: onnx:FOLDER, fastembed:MODEL, llm, none. [default: a setting]",
 )
+@option("--expand", is_flag=True, help="Search for a model's paraphrases as well.")
 @model_option
 @option("--anyway", is_flag=True, help="Show the best there is, even when it does not answer.")
 @option("--explain", is_flag=True, help="Show why each hit came up.")
@@ -90,6 +91,7 @@ def recall(
     prefer: tuple[str, ...],
     half_life: float | None,
     rerank: str | None,
+    expand: bool,
     anyway: bool,
     explain: bool,
     as_context: bool,
@@ -115,6 +117,7 @@ def recall(
         preferences=dict(map(_parse_preference, prefer)),
         half_life=half_life,
         rerank=rerank,
+        expand=expand,
         abstain=not anyway,
         explain=explain,
     )

@@ -72,6 +72,7 @@ def _reason_text(reason: Reason) -> str:
         "vector": f"meaning (place {reason.rank}, cosine {reason.score:.2f})",
         "entity": f"names in the question (place {reason.rank})",
         "graph": f"relations of what is named (place {reason.rank})",
+        "paraphrases": f"a paraphrase (place {reason.rank})",
         "rerank": f"a second look (place {reason.rank})",
         "hops": f"reached {one_line(reason.note)}",
     }.get(reason.part, one_line(reason.note) or reason.part)
