@@ -140,6 +140,6 @@ WHERE f.tenant_id = %(tenant)s AND r.doc IS NULL LIMIT %(limit)s;
 -- Texts that a model is said to be done with, though they have no token vectors.
 SELECT r.id, m.name FROM remloom.token_models m JOIN remloom.records r ON r.tenant_id = m.tenant_id AND r.doc <= m.upto
 WHERE m.tenant_id = %(tenant)s AND r.expires IS NULL
-  AND NOT EXISTS (SELECT FROM remloom.token_vectors t WHERE t.tenant_id = m.tenant_id AND t.model = m.model AND t.id = r.id)
-  AND NOT EXISTS (SELECT FROM remloom.token_failures f WHERE f.tenant_id = m.tenant_id AND f.name = m.name AND f.id = r.id)
+  AND (SELECT 1 FROM remloom.token_vectors t WHERE t.tenant_id = %(tenant)s AND t.model = m.model AND t.id = r.id) IS NULL
+  AND (SELECT 1 FROM remloom.token_failures f WHERE f.tenant_id = %(tenant)s AND f.name = m.name AND f.id = r.id) IS NULL
 LIMIT %(limit)s;
