@@ -39,6 +39,8 @@ class TokenQueue:
         self._store = store
         self._encoder = encoder
         self._stop = threading.Event()
+        # of two who encode at once, both would do the same texts
+        self._encoding = threading.Lock()
 
     def run(self, progress: Progress | None = None) -> int:
         """Encode all that waits; returns how many texts. `progress(done, total)` after each batch.
@@ -68,7 +70,8 @@ class TokenQueue:
         """Encode some of what waits; returns how many texts, 0 when none waits or it was closed."""
         if self._stop.is_set():
             return 0
-        return self._encode(self._store.token_vectors.pending(self._encoder.name, _BATCH))
+        with self._encoding:
+            return self._encode(self._store.token_vectors.pending(self._encoder.name, _BATCH))
 
     def encode(self, ids: Sequence[str], progress: Progress | None = None) -> None:
         """Encode what waits of these records, now.
@@ -81,7 +84,8 @@ class TokenQueue:
                 return
             some = ids[first : first + _BATCH]
             name = self._encoder.name
-            self._encode(self._store.token_vectors.pending(name, _BATCH, ids=some))
+            with self._encoding:
+                self._encode(self._store.token_vectors.pending(name, _BATCH, ids=some))
             if progress:
                 progress(first + len(some), len(ids))
 
