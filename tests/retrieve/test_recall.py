@@ -301,10 +301,7 @@ def test_with_the_bundled_model_it_answers_by_meaning_and_doubts_what_is_far_off
             uri="c",
         )
         assert said(memory, "What pet does Gina have?")[0] in ("m3", "m5")
-        assert (
-            "somebody else"
-            in memory.recall("What is the name of the puppy that Jon adopted?").reason
-        )
+        assert "somebody else" in memory.recall("Which job did Gina lose?").reason
         assert (
             "nothing is nearer in meaning"
             in memory.recall("Who designed the cathedral in Reykjavik?").reason

@@ -49,6 +49,7 @@ class EmbeddingQueue:
         self._given_embedder = embedder
         self._tokens = tokens
         self._running = threading.Lock()
+        self._starting = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self.error: RemloomError | None = None  # why the last background run stopped
@@ -152,11 +153,12 @@ class EmbeddingQueue:
 
     def start(self) -> None:
         """Embed in the background until the queue is empty. Does nothing while that is going on."""
-        if (self._thread is None or not self._thread.is_alive()) and not self._stop.is_set():
+        with self._starting:
+            is_working = self._thread is not None and self._thread.is_alive()
+            if is_working or self._stop.is_set():
+                return
             self._thread = threading.Thread(
-                target=self._work,
-                name="remloom-embedding",
-                daemon=True,
+                target=self._work, name="remloom-embedding", daemon=True
             )
             self._thread.start()
 

@@ -41,11 +41,12 @@ SELECT r.id FROM remloom.records r
 WHERE r.tenant_id = %(tenant)s AND (r.expires IS NULL) <> (r.body ->> 'expires_at' IS NULL) LIMIT %(limit)s;
 
 -- name: records_without_name
--- Records that have no name.
+-- Records that have no name. As a value it is a probe for each record, where NOT EXISTS may become
+-- a join that looks at every pair.
 SELECT r.id FROM remloom.records r
-WHERE r.tenant_id = %(tenant)s AND NOT EXISTS (
-  SELECT FROM remloom.names n WHERE n.tenant_id = r.tenant_id AND n.id = r.id AND n.rank = 0
-) LIMIT %(limit)s;
+WHERE r.tenant_id = %(tenant)s AND (
+  SELECT 1 FROM remloom.names n WHERE n.tenant_id = r.tenant_id AND n.id = r.id AND n.rank = 0 LIMIT 1
+) IS NULL LIMIT %(limit)s;
 
 -- name: names_without_record
 -- Keys of records that are gone.
