@@ -68,12 +68,36 @@ def test_what_was_written_is_taken_in_by_a_thread(service):
 
 def test_calls_that_have_been_long_get_a_thread_until_they_are_short_again():
     pace, short = Pace(), thread_of()
-    pace.note("acme", short, SHORT * 5)
+    pace.note("acme", short, NOTHING(), SHORT * 5)
     assert not pace.is_short("acme", short, NOTHING())
     for _ in range(10):
-        pace.note("acme", short, SHORT / 10)
+        pace.note("acme", short, NOTHING(), SHORT / 10)
     assert pace.is_short("acme", short, NOTHING())
     assert not pace.is_short("other", short, NOTHING())
+
+
+def test_what_all_waited_for_is_left_to_threads_for_a_hundred_times_as_long():
+    now = [0.0]
+    pace, short = Pace(clock=lambda: now[0]), thread_of()
+    pace.note("acme", short, NOTHING(), SHORT / 10)
+    pace.note_at_once("acme", short, NOTHING(), 0.5)
+    for _ in range(100):
+        pace.note("acme", short, NOTHING(), SHORT / 10)
+    now[0] = 49.0
+    assert not pace.is_short("acme", short, NOTHING())
+    now[0] = 51.0
+    assert pace.is_short("acme", short, NOTHING())
+
+
+def test_how_long_a_search_takes_says_nothing_of_another_schema():
+    pace, search = Pace(), TABLE["search_text"]
+    of_entities, of_moments = (
+        msgspec.convert({"text": "a depot", "schema": one}, search.takes)
+        for one in ("entities", "moments")
+    )
+    pace.note("acme", search, of_entities, SHORT / 10)
+    assert pace.is_short("acme", search, of_entities)
+    assert not pace.is_short("acme", search, of_moments)
 
 
 @pytest.mark.parametrize(
@@ -82,11 +106,14 @@ def test_calls_that_have_been_long_get_a_thread_until_they_are_short_again():
         ("lookup", {"labels": ["Ann"]}, True),
         ("lookup", {"labels": ["Ann"] * 100}, False),
         ("lookup", {"labels": ["Ann"], "as_of": "2026-01-01T00:00:00Z"}, False),
+        ("lookup", {"labels": ["A name of sixty characters"] * 60}, True),
+        ("lookup", {"labels": ["x" * 1_000] * 3}, False),
         ("search", {"vector": [1.0, 0.0]}, True),
         ("search", {"text": "a depot"}, False),
         ("search", {"vector": [1.0, 0.0], "where": "category = 'note'"}, False),
         ("search_text", {"text": "a depot"}, True),
         ("search_text", {"text": "a depot", "limit": 500}, False),
+        ("search_text", {"text": "a depot " * 1_000}, False),
     ],
 )
 def test_what_may_be_short_reads_little_and_asks_no_model(name, values, is_short):

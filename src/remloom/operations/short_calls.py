@@ -8,6 +8,7 @@ __all__ = ["always", "finds_few", "names_few"]
 
 FEW_LABELS = 64
 FEW_HITS = 20
+FEW_CHARACTERS = 2_000  # of all labels, or of a text: each word costs, and each label that is unknown
 # a condition, a filter or another time can make any question read much
 _MUCH = ("as_of", "filter", "type", "where")
 
@@ -19,14 +20,18 @@ def always(values: Any) -> bool:
 
 def names_few(values: Any) -> bool:
     """A few labels, as they are now."""
-    return len(values.labels) <= FEW_LABELS and not _reads_much(values)
+    if len(values.labels) > FEW_LABELS or _reads_much(values):
+        return False
+    return sum(map(len, values.labels)) <= FEW_CHARACTERS
 
 
 def finds_few(values: Any) -> bool:
     """A few of the nearest to a vector, or to words."""
     # a text without its vector has to be embedded
     embeds = "vector" in values.__struct_fields__ and values.vector is None
-    return not embeds and values.limit <= FEW_HITS and not _reads_much(values)
+    if embeds or len(values.text) > FEW_CHARACTERS:
+        return False
+    return values.limit <= FEW_HITS and not _reads_much(values)
 
 
 def _reads_much(values: Any) -> bool:

@@ -137,7 +137,7 @@ class Service:
                 try:
                     return self._do_with(asked, caller, operation, values, progress, is_noted)
                 finally:
-                    self._pace.note(caller.tenant, operation, time.thread_time() - began)
+                    self._pace.note(caller.tenant, operation, values, time.thread_time() - began)
         call = AuditedCall(caller, operation, values)
         try:
             value = self._do_of_home(caller, operation, values, progress)
@@ -159,7 +159,7 @@ class Service:
             if seconds < WAIT:
                 # nobody was waited for; what other processes took is not of the call
                 seconds = time.thread_time() - began_cpu
-            self._pace.note(caller.tenant, operation, seconds)
+            self._pace.note_at_once(caller.tenant, operation, values, seconds)
 
     def _do_with(
         self,
