@@ -44,6 +44,13 @@ class Failing(WordTokenEncoder):
         raise ConnectionError("refused")
 
 
+class Garbled(WordTokenEncoder):
+    """Answers what are no numbers."""
+
+    def encode_query(self, text: str) -> Any:
+        return super().encode_query(text) * np.nan
+
+
 class Squeamish(WordTokenEncoder):
     """Fails with one text."""
 
@@ -80,6 +87,18 @@ def test_a_text_is_worth_the_mean_of_the_nearest_tokens() -> None:
     assert scores["a"] < 0.6
     assert scores["c"] == -1
     assert max_similarities(encoder.encode_query("x"), {}) == {}
+
+
+def test_nothing_fits_better_than_wholly() -> None:
+    question = np.full((3, 3), 1 / np.sqrt(3), np.float32)
+    # 73.3 of 127, rounded up
+    text = np.full((2, 3), 74, np.int8).tobytes()
+    assert max_similarities(
+        question, {"same": text, "opposite": np.full(3, -74, np.int8).tobytes()}
+    ) == {
+        "same": 1.0,
+        "opposite": -1.0,
+    }
 
 
 def test_vectors_of_other_dimensions_are_refused() -> None:
@@ -285,6 +304,9 @@ def test_an_encoder_that_was_asked_for_fails_a_recall_and_a_default_one_does_not
         found = memory.recall(QUESTION)
         assert found.hits[0].name == "cost"
         assert "no late interaction" in found.note
+    monkeypatch.setattr(token_encoders, "default_token_encoder", lambda settings: Garbled())
+    with Memory.open(tmp_path, embedder="minilm") as memory:
+        assert "NaN" in memory.recall(QUESTION).note
 
 
 def test_the_default_stands_beside_an_embedder_with_a_name(

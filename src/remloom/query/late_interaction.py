@@ -141,6 +141,8 @@ def max_similarities(question: Floats, texts: Mapping[str, bytes]) -> dict[str, 
     starts = np.cumsum([0, *lengths[:-1]])
     near = _products(rows, question)
     fits = np.maximum.reduceat(near, starts, axis=0).mean(axis=1) / _SCALE
+    # bytes are rounded: the same text is a little more than 1
+    fits = np.clip(fits, -1.0, 1.0)
     scores.update(zip(ids, fits.tolist(), strict=True))
     return scores
 

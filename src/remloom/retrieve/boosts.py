@@ -15,7 +15,7 @@ from ..model import SESSION_GAP, Record, Resource
 from .candidates import Candidate, Candidates
 from .coverage import lower_repeated
 from .fusion import blend
-from .guidance import is_order, is_preference, replies
+from .guidance import is_order, is_preference, replies, said_by_users
 from .names import speaker_key
 from .options import HALF_LIFE
 from .question import Question
@@ -109,15 +109,10 @@ def _boost_roles(candidates: Candidates, question: Question, weight: float) -> N
 
 def _boost_guidance(candidates: Candidates, question: Question, weight: float) -> None:
     """Raise what an assistant was told to heed: standing orders, and for a request preferences."""
-    said = replies(candidates)
-    if not said or question.kind == TOLD:
+    if question.kind == TOLD:
         return
     factor = {REQUEST: 1.0, GENERAL: _MAYBE_ASKED}.get(question.kind, _UNASKED)
-    ids = {candidate.record.id for candidate in said}
-    for candidate in candidates:
-        turn = candidate.record
-        if not isinstance(turn, Resource) or not turn.speaker or turn.id in ids:
-            continue
+    for candidate, turn in said_by_users(candidates):
         share = weight * factor if is_order(turn) else 0.0
         if factor > _UNASKED and is_preference(turn):
             share += weight * factor * _OF_PREFERENCES

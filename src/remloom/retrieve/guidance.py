@@ -11,12 +11,18 @@ from collections.abc import Iterable
 
 from ..model import Resource
 from .candidates import Candidate
+from .names import speaker_key
 
-__all__ = ["is_order", "is_preference", "replies"]
+__all__ = ["is_order", "is_preference", "replies", "said_by_users"]
 
 ASSISTANTS = frozenset(
     ("agent", "ai", "assistant", "bot", "chatbot", "chatgpt", "claude", "gemini", "gpt", "model")
 )  # what an assistant is called as a speaker
+# what speaks in a chat with an assistant and is nobody: pages, files, programs, their makers
+_NO_PEOPLE = frozenset(
+    ("browser", "computer", "developer", "environment", "function", "ipython", "observation",
+     "plugin", "retrieval", "search", "system", "tool", "toolresult", "tool_result", "web")
+)  # fmt: skip
 _ORDER = re.compile(
     r"\b(?:always|never|from now on|whenever|(?:each|every) time|in (?:all|every|each) "
     r"|please (?:use|keep|write|include|remember|do(?:n['’]t| not)|make|format|cite|address)"
@@ -46,6 +52,32 @@ def replies(candidates: Iterable[Candidate]) -> list[Candidate]:
         for one in candidates
         if isinstance(one.record, Resource) and one.record.speaker.casefold() in ASSISTANTS
     ]
+
+
+def said_by_users(candidates: Iterable[Candidate]) -> list[tuple[Candidate, Resource]]:
+    """The turns of those whom an assistant serves: who talks with it in a chat, alone.
+
+    What a document says, or a tool, or people among themselves, is no order to an assistant; where
+    several talk with it, nobody knows whose orders count.
+    """
+    turns = [
+        (one, one.record)
+        for one in candidates
+        if isinstance(one.record, Resource) and one.record.trust != "derived"
+    ]
+    chats = {turn.uri for _, turn in turns if turn.speaker.casefold() in ASSISTANTS}
+    said = [(one, turn) for one, turn in turns if _is_of_person(turn)]
+    speakers: dict[str, set[str]] = {}
+    for _, turn in said:
+        if turn.uri in chats:
+            speakers.setdefault(turn.uri, set()).add(speaker_key(turn))
+    users = {key for keys in speakers.values() if len(keys) == 1 for key in keys}
+    return [(one, turn) for one, turn in said if speaker_key(turn) in users]
+
+
+def _is_of_person(turn: Resource) -> bool:
+    name = turn.speaker.casefold()
+    return bool(name) and name not in ASSISTANTS and name not in _NO_PEOPLE
 
 
 def is_order(turn: Resource) -> bool:

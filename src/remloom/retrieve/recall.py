@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ..embed.model_card import ModelCard
-from ..errors import EmbedderError, UnknownNameError
+from ..errors import EmbedderError, UnknownNameError, VectorError
 from ..model import Recall, RecallHit
 from ..store.contract import Store
 from .abstention import drop_far, misattributed, unrelated
@@ -197,7 +197,7 @@ class Recaller:
             return []
         try:
             ranking = rank_late(late, candidates, question.searched_text)
-        except EmbedderError as error:
+        except (EmbedderError, VectorError) as error:
             if late.is_asked_for:
                 raise
             return [f"no late interaction: {error}"]
