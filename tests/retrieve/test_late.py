@@ -101,6 +101,19 @@ def test_nothing_fits_better_than_wholly() -> None:
     }
 
 
+def test_texts_fit_the_same_in_one_table_and_in_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(1)
+    question = random.normal(size=(5, 8)).astype(np.float32)
+    question /= np.linalg.norm(question, axis=1, keepdims=True)
+    texts = {
+        str(length): random.integers(-40, 40, (length, 8)).astype(np.int8).tobytes()
+        for length in (1, 0, 70, 3, 9, 300, 2)
+    }
+    whole = max_similarities(question, texts)
+    monkeypatch.setattr("remloom.query.late_interaction._LARGEST_TABLE", 100)
+    assert max_similarities(question, texts) == pytest.approx(whole)
+
+
 def test_vectors_of_other_dimensions_are_refused() -> None:
     question = WordTokenEncoder(dims=48).encode_query("who pays")
     made = WordTokenEncoder(dims=64).encode_documents(["who pays"])[0].tobytes()
@@ -197,6 +210,18 @@ def test_few_texts_that_wait_are_encoded_by_the_search(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=WordTokenEncoder()) as memory:
         assert memory.search("the walls of the studio", mode="late").records[0].name == "colour"
         assert token_vectors_of(memory) == {"word-tokens-64": 3}
+
+
+def test_long_texts_that_wait_are_left_to_the_background(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
+        long = "word " * 4_000
+        memory.write([Resource(content=f"who pays {n} {long}") for n in range(8)], wait=True)
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=WordTokenEncoder()) as memory:
+        with pytest.raises(EmbedderError, match="no token vectors yet"):
+            memory.search("who pays", mode="late")
+        assert token_vectors_of(memory) == {}
+        memory.embed_pending()
+        assert memory.search("who pays", mode="late").records
 
 
 def test_mode_late_needs_a_token_encoder_and_a_text(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ Source: Khattab and Zaharia 2020, ColBERT.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..embed.contract import TokenEncoder
@@ -24,8 +24,11 @@ __all__ = ["LateInteraction", "max_similarities", "proposed_by_each", "with_miss
 
 _PROPOSED = 100  # records that words and vectors each propose to a search, at least
 _ENCODED_FIRST = 64  # texts that a search encodes first rather than answer without them
+_MOST_ENCODED = 100_000  # characters of them all
+_READ_AT_ONCE = 64  # records: the token vectors of a long text are a megabyte
 _DEEP = 3  # times the limit, if that is more
 _LARGEST_PRODUCT = 200_000  # multiplications that one thread does alone
+_LARGEST_TABLE = 2_000_000  # products that are kept at the same time, unless one text has more
 _SCALE = 127.0  # of a component of 1, as a byte
 
 
@@ -70,10 +73,16 @@ class LateInteraction:
         Raises:
             EmbedderError: the encoder cannot be loaded, or does not work.
         """
-        stored = self._store.token_vectors.of(ids, model=self._encoder.name)
-        if not stored:
-            return {}
-        return max_similarities(self._question(text), stored)
+        question: Floats | None = None
+        found: dict[str, float] = {}
+        for first in range(0, len(ids), _READ_AT_ONCE):
+            some = ids[first : first + _READ_AT_ONCE]
+            stored = self._store.token_vectors.of(some, model=self._encoder.name)
+            if stored and question is None:
+                question = self._question(text)
+            if question is not None:
+                found |= max_similarities(question, stored)
+        return found
 
     def make(self, ids: Sequence[str]) -> None:
         """Make the token vectors of these records, where few of them lack theirs.
@@ -84,7 +93,8 @@ class LateInteraction:
         if self._encode is None or not self._store.capabilities.writable:
             return
         waiting = self._store.token_vectors.pending(self.model, _ENCODED_FIRST + 1, ids=ids)
-        if 0 < len(waiting) <= _ENCODED_FIRST:
+        length = sum(len(item.text) for item in waiting)
+        if 0 < len(waiting) <= _ENCODED_FIRST and length <= _MOST_ENCODED:
             self._encode([item.id for item in waiting])
 
     def waiting(self) -> int:
@@ -136,15 +146,29 @@ def max_similarities(question: Floats, texts: Mapping[str, bytes]) -> dict[str, 
     ids = [id for id, vectors in texts.items() if vectors]
     if not ids:
         return scores
-    rows = np.frombuffer(b"".join(texts[id] for id in ids), np.int8).reshape(-1, dims)
-    lengths = [len(texts[id]) // dims for id in ids]
-    starts = np.cumsum([0, *lengths[:-1]])
-    near = _products(rows, question)
-    fits = np.maximum.reduceat(near, starts, axis=0).mean(axis=1) / _SCALE
-    # bytes are rounded: the same text is a little more than 1
-    fits = np.clip(fits, -1.0, 1.0)
-    scores.update(zip(ids, fits.tolist(), strict=True))
+    most = max(1, _LARGEST_TABLE // len(question))
+    for some in _groups({id: len(texts[id]) // dims for id in ids}, most):
+        rows = np.frombuffer(b"".join(texts[id] for id in some), np.int8).reshape(-1, dims)
+        lengths = [len(texts[id]) // dims for id in some]
+        starts = np.cumsum([0, *lengths[:-1]])
+        near = _products(rows, question)
+        fits = np.maximum.reduceat(near, starts, axis=0).mean(axis=1) / _SCALE
+        # bytes are rounded: the same text is a little more than 1
+        scores.update(zip(some, np.clip(fits, -1.0, 1.0).tolist(), strict=True))
     return scores
+
+
+def _groups(lengths: Mapping[str, int], most: int) -> Iterator[list[str]]:
+    """Divide texts into groups with at most so many tokens; a longer one is alone."""
+    group: list[str] = []
+    total = 0
+    for id, length in lengths.items():
+        if group and total + length > most:
+            yield group
+            group, total = [], 0
+        group.append(id)
+        total += length
+    yield group
 
 
 def _products(rows: Bytes, question: Floats) -> Floats:
