@@ -243,4 +243,8 @@ def test_an_address_is_not_stored_with_a_job(tmp_path: Path) -> None:
         with pytest.raises(InvalidInputError, match="keeps no address") as refused:
             memory.jobs.add("sync", payload)
         assert "secret" not in str(refused.value)
+        for kind in ("sync", "discover"):
+            with pytest.raises(InvalidInputError, match="as an address is") as refused:
+                memory.jobs.add(kind, {"source": "postgresql://me:secret@db/crm"})
+            assert "secret" not in str(refused.value)
         assert memory.jobs.list() == []

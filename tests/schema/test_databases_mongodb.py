@@ -228,6 +228,15 @@ def test_documents_within_documents_are_columns_where_the_sample_agrees() -> Non
     ]
 
 
+def test_a_name_with_a_dot_is_not_taken_for_a_column_within() -> None:
+    documents = [{"_id": 1, "a": {"b": 1}, "a.b": 2, "c": {"b": 3}}]
+    columns = list(columns_of(documents, {}))
+    assert [(one.name, one.kind) for one in columns] == [
+        ("_id", "integer"), ("a", "json"), ("a.b", None), ("c.b", "integer"),
+    ]  # fmt: skip
+    assert plain_rows(documents, [columns[1], columns[3]]) == [({"b": 1}, 3)]
+
+
 @pytest.fixture
 def school(server: str) -> Iterator[Any]:
     """A client of a database with teachers, courses and students."""

@@ -31,6 +31,7 @@ KINDS = (
     "sync",
     "discover",
 )
+_OF_SOURCES = ("discover", "sync")
 # whose result is kept with its texts: a plan has no value of any row but those of enums
 _WHOLE = ("discover",)
 # Texts of a result that are kept. Any other may quote what was read, and forgetting does not look
@@ -71,6 +72,8 @@ def bind(
             remedy="set REMLOOM_SOURCE_<NAME> where the worker runs",
             argument="url",
         )
+    if kind in _OF_SOURCES:
+        _check_source(arguments.get("source"))
     # Bound without being called, so that a wrong payload is refused when the job is added, not at
     # night when it is done.
     try:
@@ -81,6 +84,18 @@ def bind(
             f"{kind} cannot be called so: {error}", remedy=f"it takes {names}"
         ) from None
     return partial(method, **_with_times(method, arguments))
+
+
+def _check_source(name: Any) -> None:
+    """Refuse what is no name of a source, such as the URL of one with its password.
+
+    Raises:
+        InvalidInputError: it is none.
+    """
+    from ..schema.source import check_source_name
+
+    if name is not None:
+        check_source_name(name)
 
 
 def _with_times(method: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:

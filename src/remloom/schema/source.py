@@ -52,8 +52,10 @@ def check_source_name(name: str) -> str:
         InvalidInputError: it cannot.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
+        # a URL may have a password in it
+        shown = "as an address is" if "://" in str(name) else f"{str(name)[:80]!r}"
         raise InvalidInputError(
-            f"a source cannot be called {str(name)[:80]!r}",
+            f"a source cannot be called {shown}",
             remedy="begin with a letter, then small letters, digits, _ and -, 63 at most",
         )
     return name

@@ -49,7 +49,9 @@ def _columns(
         found = [document[name] for document in documents if document.get(name) is not None]
         of_schema = said.get(name, {})
         place = (*path, name)
-        if len(place) < _DEPTH and name != "_id" and _agree(found):
+        # a name with a dot may be that of a column within
+        is_free = not any(other.startswith(f"{name}.") for other in names)
+        if len(place) < _DEPTH and name != "_id" and is_free and _agree(found):
             yield from _columns(found, of_schema, place, total)
             continue
         yield _column(place, found, of_schema, total, is_required=name in required and not path)
