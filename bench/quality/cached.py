@@ -152,8 +152,4 @@ def _key(value: Any) -> Any:
         return value.tobytes()
     if isinstance(value, Struct):
         return (type(value), *map(_key, astuple(value)))
-    if isinstance(value, Struct):
-        return (type(value), *map(_key, astuple(value)))
-    if isinstance(value, Struct):
-        return (type(value), *map(_key, astuple(value)))
     return tuple(value) if isinstance(value, list | tuple) else value

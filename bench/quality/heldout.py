@@ -20,7 +20,7 @@ from pathlib import Path
 from remloom.ingest import chats
 from remloom.retrieve import abstention, recall
 
-from .cached import CachedEmbedder
+from .cached import CachedEmbedder, CachedTokens
 from .locomo import (
     ADVERSARIAL,
     ANSWERABLE,
@@ -40,6 +40,8 @@ OPTIONS: dict[str, tuple[float, ...]] = {  # the first value of each is where th
     "after": (0, 1),
     "pool": (40, 60, 100),
     "vector": (1.0, 0.7, 1.3),
+    "late": (1.0, 0.6, 1.5),
+    "beside late": (0.5, 0.3, 1.0),
     "speaker": (0.0, 0.3, 0.5, 0.7),
     "asks": (0.0, -0.15, -0.3),
     "answers": (0.0, 0.3, 0.5, 0.7),
@@ -56,21 +58,25 @@ Choice = tuple[tuple[str, float], ...]
 def options(choice: Choice) -> Iterator[None]:
     """Recall with these options; those of reading are `Trials`' affair."""
     given = dict(choice)
-    before = dict(recall.WEIGHTS), recall.POOL
+    before = dict(recall.WEIGHTS), recall.POOL, recall.BESIDE_LATE_FACTOR
     recall.POOL = int(given["pool"])
+    recall.BESIDE_LATE_FACTOR = given["beside late"]
     recall.WEIGHTS.update({name: value for name, value in given.items() if name in recall.WEIGHTS})
     try:
         yield
     finally:
         recall.WEIGHTS.update(before[0])
-        recall.POOL = before[1]
+        recall.POOL, recall.BESIDE_LATE_FACTOR = before[1:]
 
 
 class Trials:
     """Every choice is tried once, on all conversations; who chooses looks at some of them only."""
 
-    def __init__(self, place: Path, embedder: CachedEmbedder, stack: ExitStack) -> None:
-        self._place, self._embedder, self._stack = place, embedder, stack
+    def __init__(
+        self, place: Path, embedder: CachedEmbedder, encoder: CachedTokens, stack: ExitStack
+    ) -> None:
+        self._place, self._stack = place, stack
+        self._embedder, self._encoder = embedder, encoder
         self._read: dict[tuple[float, float], list[Opened]] = {}
         self._runs: dict[Choice, Run] = {}
 
@@ -81,7 +87,9 @@ class Trials:
             shipped = chats.BEFORE, chats.AFTER
             chats.BEFORE, chats.AFTER = int(context[0]), int(context[1])
             try:
-                self._read[context] = self._stack.enter_context(opened(self._place, self._embedder))
+                self._read[context] = self._stack.enter_context(
+                    opened(self._place, self._embedder, self._encoder)
+                )
             finally:
                 chats.BEFORE, chats.AFTER = shipped
             for one in self._read[context]:
@@ -241,11 +249,12 @@ def main() -> int:
     if not given.place.exists():
         print(f"skipped: there are no conversations in {given.place}")
         return 0
-    embedder = CachedEmbedder()
+    embedder, encoder = CachedEmbedder(), CachedTokens()
     with ExitStack() as stack:
-        sections = {"held-out": chosen_table(Trials(given.place, embedder, stack))}
+        trials = Trials(given.place, embedder, encoder, stack)
+        sections = {"held-out": chosen_table(trials)}
         print(f"\n{sections['held-out']}", flush=True)
-        conversations = stack.enter_context(opened(given.place, embedder))
+        conversations = stack.enter_context(opened(given.place, embedder, encoder))
         sections["held-out doubt"] = doubt_table(
             doubted(conversations), [one.id for one in conversations]
         )
