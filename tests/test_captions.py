@@ -49,6 +49,7 @@ def test_what_a_model_sees_is_found_and_asked_once(folder: Path, tmp_path: Path)
         assert (media["caption"], media["captioned_by"]) == (
             "A red kite over a beach", "scripted:model",
         )  # fmt: skip
+        assert (hit.record.trust, hit.record.kind) == ("derived", "image")
         assert [request.task for request in model.requests] == ["caption"] * 2
         for request in model.requests:
             (image,) = request.images

@@ -324,12 +324,12 @@ def test_an_encoder_that_was_asked_for_fails_a_recall_and_a_default_one_does_not
     with failing as memory, pytest.raises(EmbedderError, match="refused"):
         memory.recall(QUESTION)
     monkeypatch.setattr("remloom.embed.load", lambda name, settings: WordEmbedder())
-    monkeypatch.setattr(token_encoders, "default_token_encoder", lambda settings: Failing())
+    monkeypatch.setattr(token_encoders, "default_token_encoder", lambda *given: Failing())
     with Memory.open(tmp_path, embedder="minilm") as memory:
         found = memory.recall(QUESTION)
         assert found.hits[0].name == "cost"
         assert "no late interaction" in found.note
-    monkeypatch.setattr(token_encoders, "default_token_encoder", lambda settings: Garbled())
+    monkeypatch.setattr(token_encoders, "default_token_encoder", lambda *given: Garbled())
     with Memory.open(tmp_path, embedder="minilm") as memory:
         assert "NaN" in memory.recall(QUESTION).note
 
@@ -347,6 +347,25 @@ def test_the_default_stands_beside_an_embedder_with_a_name(
     monkeypatch.setenv("REMLOOM_TOKEN_ENCODER", "colbert")
     with Memory.open(tmp_path, embedder="none") as memory:
         assert memory.admin.stats().token_encoder == "answerai-colbert-small-v1-64"
+
+
+def test_the_default_does_not_replace_token_vectors_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=WordTokenEncoder()) as memory:
+        memory.write(NOTES, wait=True)
+    monkeypatch.setattr("remloom.embed.load", lambda name, settings: WordEmbedder())
+    with Memory.open(tmp_path, embedder="minilm") as memory:
+        assert memory.admin.token_encoder is None
+        memory.write([Resource(content="The door is green.")], wait=True)
+        assert token_vectors_of(memory) == {"word-tokens-64": 3}
+
+
+def test_memories_of_a_process_share_a_model_and_no_questions(tmp_path: Path) -> None:
+    settings = Settings(home=str(tmp_path))
+    one, other = (token_encoders.load_token_encoder("colbert", settings) for _ in range(2))
+    assert one is not other
+    assert vars(one)["_encoder"] is vars(other)["_encoder"]
 
 
 def test_without_its_files_there_is_no_default_and_an_error_for_who_asks(

@@ -3,6 +3,9 @@ name, cheaply."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from ..errors import EmbedderError
@@ -31,12 +34,28 @@ def load_token_encoder(name: str, settings: Settings) -> TokenEncoder | None:
     check_token_encoder_name(name)
     if name == "none":
         return None
-    return CachedTokenQueries(ColbertSmall(threads=settings.threads))
+    return CachedTokenQueries(_shared(ColbertSmall, os.getpid(), settings.threads))
 
 
-def default_token_encoder(settings: Settings) -> TokenEncoder | None:
+@cache
+def _shared(kind: type[ColbertSmall], process: int, threads: int) -> ColbertSmall:
+    """The encoder whose model is loaded once for all memories of a process.
+
+    One that was forked from it has its own: threads do not come along.
+    """
+    return kind(threads=threads)
+
+
+def default_token_encoder(settings: Settings, made_by: Sequence[str] = ()) -> TokenEncoder | None:
     """Make the token encoder that serves where none is set; None where its files are not there, or
-    are not those that they should be."""
+    are not those that they should be.
+
+    Args:
+        made_by: the encoders whose token vectors a memory has. One that was brought is not replaced
+            by who says nothing of it: there is no default then.
+    """
+    if not all(name.startswith(ColbertSmall.files.model) for name in made_by):
+        return None
     try:
         ColbertSmall.files.find()
     except (EmbedderError, OSError):

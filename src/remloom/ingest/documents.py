@@ -96,6 +96,7 @@ def outline(document: Document, *, tenant: str, category: str | None = None) -> 
             uri=document.uri,
             ordinal=ordinal,
             starts_at=document.at,
+            trust="derived" if _is_captioned(document) else "read",
             kind="image" if _is_image(document) else "chunk",
             metadata=_metadata(document, chunk, before) | columns[ordinal],
         )
@@ -233,6 +234,11 @@ def _cut(document: Document) -> list[Chunk]:
 
 def _is_image(document: Document) -> bool:
     return document.media_type.startswith("image/")
+
+
+def _is_captioned(document: Document) -> bool:
+    """Whether a model said some of what is said of an image."""
+    return _is_image(document) and "captioned_by" in document.metadata.get("media", {})
 
 
 def _metadata(document: Document, chunk: Chunk, before: Chunk | None) -> dict[str, Any]:

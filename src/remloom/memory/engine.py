@@ -128,7 +128,8 @@ class Engine:
         # whoever brings an embedder of their own says what goes with it
         if not isinstance(self._given_embedder, str) or self._given_embedder == "none":
             return None
-        return default_token_encoder(self.settings)
+        made_by = [name for name, _ in self.store.token_vectors.models()]
+        return default_token_encoder(self.settings, made_by)
 
     @property
     def token_encoder_name(self) -> str:

@@ -253,7 +253,6 @@ class _Shared:
         self._settings = replace(settings, cache_mb=min(settings.cache_mb, cache))
         self._lock = Lock()
         self._embedder: Any = None  # of the first memory; its model is loaded when it is first used
-        self._token_encoder: Any = None  # likewise
         self._model: Model | None = None
         self._is_tried = False
 
@@ -263,12 +262,9 @@ class _Shared:
             settings=replace(self._settings, tenant=tenant),
             create=False,
             embedder=self._embedder,
-            token_encoder=self._token_encoder,
             llm=model,
         )
         with self._lock:
-            if self._token_encoder is None:
-                self._token_encoder = memory.admin.token_encoder or "none"
             # where none is asked for, each tenant keeps the one that made its vectors
             if self._embedder is None and self._settings.embedder:
                 self._embedder = memory.admin.embedder or "none"
