@@ -124,8 +124,9 @@ def propose(
             continue
         leading = {column for edge in edges if edge.table == name for column in edge.columns}
         key_columns = keys[name].columns if name in keys else ()
-        # what says which row it is, is no name beside it
-        identifying = {column for column in key_columns if table.column_of(column).is_identifier}
+        # what alone says which row it is, is no name beside it
+        alone = key_columns if len(key_columns) == 1 else ()
+        identifying = {column for column in alone if table.column_of(column).is_identifier}
         proposed = propose_name(table, leading | identifying, facts)
         chosen = choose_fields(
             table,

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from statistics import median
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -32,6 +33,7 @@ _OWN_NAME = 0.95
 _NAMESAKES = 0.75
 _KINDS = 0.4
 _LOOKED_AT = 200  # values of a column
+_SHORTEST_END = 5  # letters of a word that ends the name of a table written as one
 
 
 class NameProposal(Struct, frozen=True):
@@ -40,6 +42,10 @@ class NameProposal(Struct, frozen=True):
     columns: tuple[str, ...]
     confidence: float
     evidence: str = ""
+
+
+# score, place, column
+_Rated: TypeAlias = tuple[float, int, ColumnFacts]
 
 
 class _Words(Struct, frozen=True):
@@ -53,7 +59,10 @@ class _Lists(Struct, frozen=True):
     kinds_of_names: frozenset[str]
     other_names: frozenset[str]
     instead: dict[str, float]
+    alone: dict[str, float]
+    neutral: frozenset[str]
     people: _Words
+    contents: _Words
     never: _Words
 
 
@@ -77,9 +86,13 @@ def propose_name(
         leading: columns that identify rows, of this table or another.
     """
     columns = [column for column in facts.columns.values() if _can_be_name(column, leading)]
+    persons = _name_of_person(facts, columns)
     rated = [
-        (_rate(facts, column, others), -position, column) for position, column in enumerate(columns)
+        (_rate(facts, column, others), -position, column)
+        for position, column in enumerate(columns)
+        if column is not persons
     ]
+    rated = _with_only_text(facts, rated)
     rated = [
         (score * _share_of_names(facts, column, score), place, column)
         for score, place, column in rated
@@ -122,14 +135,20 @@ def _rate(facts: TableFacts, column: ColumnFacts, others: Mapping[str, TableFact
     if text in lists.whole:
         if text == "title" and is_of_people(facts.words):
             return 0.4
-        return (1.1 if own != words else 1.05) - lists.whole.index(text) * 0.01
-    if words == facts.words or (not own and words[-1] not in lists.never.words):
-        return 0.9
-    # the language of a table of countries' languages
-    if len(words) < len(facts.words) and words == facts.words[-len(words) :]:
-        return 0.85
-    if text in lists.instead:
-        return lists.instead[text] * _as_identifier(facts, column, text)
+        return _rate_own_name(facts, own, words) - lists.whole.index(text) * 0.01
+    if words[-1] not in lists.contents.words:
+        if words == facts.words or (not own and words[-1] not in lists.never.words):
+            return 0.9
+        # the language of a table of countries' languages
+        if _ends_with(facts.words, words):
+            return 0.85
+    alone = " ".join(_without_neutral(own))
+    found = lists.instead.get(alone, 0.0)
+    # the text of a value is no text
+    if not lists.contents.words & set(words[: len(words) - len(own)]):
+        found = max(found, lists.alone.get(alone, 0.0))
+    if found:
+        return found * _as_identifier(facts, column, alone)
     if words[-1] in ("name", "title", "label"):
         return _rate_name_of(facts, words[:-1], others)
     if words[-1] in lists.never.words:
@@ -138,6 +157,52 @@ def _rate(facts: TableFacts, column: ColumnFacts, others: Mapping[str, TableFact
     found = max(lists.instead.get(end, 0.0) * _as_identifier(facts, column, end) for end in ends)
     # somebody else's description, number, address
     return found * (0.9 if words[-1] == "description" else 0.8)
+
+
+def _rate_own_name(facts: TableFacts, own: tuple[str, ...], words: tuple[str, ...]) -> float:
+    """A "customer name" of customers before a name; behind it a "model name" of definitions of
+    models."""
+    if own == words:
+        return 1.05
+    return 1.1 if _ends_with(facts.words, words[: len(words) - len(own)]) else 1.0
+
+
+def _ends_with(table: tuple[str, ...], words: tuple[str, ...]) -> bool:
+    """Whether the name of a table ends with these words, also where it is written as one."""
+    if len(words) <= len(table) and words == table[-len(words) :]:
+        return True
+    text = "".join(words)
+    return len(text) >= _SHORTEST_END and "".join(table).endswith(text)
+
+
+def _without_neutral(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words without those before them that leave them what they are: "old path"."""
+    while len(words) > 1 and words[0] in _lists().neutral:
+        words = words[1:]
+    return words
+
+
+def _name_of_person(facts: TableFacts, columns: Sequence[ColumnFacts]) -> ColumnFacts | None:
+    """The name of who wrote a row: it stands beside an address of mail, and the row has a title."""
+    if is_of_people(facts.words):
+        return None
+    by_text = {" ".join(_written(column)): column for column in columns}
+    has_title = by_text.keys() & {"title", "subject", "headline"}
+    has_mail = by_text.keys() & {"email", "e mail", "email address"}
+    return by_text.get("name") if has_title and has_mail else None
+
+
+def _with_only_text(facts: TableFacts, rated: list[_Rated]) -> list[_Rated]:
+    """Where a table has one column of text that may say something, called by one word, it is
+    what there is."""
+    lists = _lists()
+    unlike = lists.never.words | lists.contents.words
+    said = [each for each in rated if not unlike & {_written(each[2])[-1]}]
+    if max((score for score, *_ in rated), default=0.0) >= _ENOUGH or len(said) != 1:
+        return rated
+    _, place, column = said[0]
+    is_plain = len(_without_neutral(_own_words(facts, _written(column)))) == 1
+    return [(_ENOUGH, place, column)] if is_plain else rated
 
 
 def _own_words(facts: TableFacts, words: tuple[str, ...]) -> tuple[str, ...]:
@@ -155,6 +220,8 @@ def _rate_name_of(
     """How well the name of something does: a "company name" among customers, a "product name"
     among lines of orders."""
     lists = _lists()
+    if _ends_with(facts.words, kind):
+        return 1.0
     if kind[-1] in lists.other_names:
         return 0.0
     if any(each is not facts and align(kind, each.words) >= 0.95 for each in others.values()):
@@ -172,7 +239,15 @@ def _as_identifier(facts: TableFacts, column: ColumnFacts, text: str) -> float:
         return 1.0 if is_of_people(facts.words) or facts.words[-1] == "account" else 0.0
     if text in ("code", "number", "no", "nr", "reference", "sku", "isbn", "symbol", "ticker"):
         return 1.0 if column.is_unique or not facts.is_sampled else 0.0
+    if text == "key":
+        return 1.0 if _has_attributes(facts) else 0.0
     return 1.0
+
+
+def _has_attributes(facts: TableFacts) -> bool:
+    """Whether rows are attributes of something: a key, and its value or what it is of."""
+    parts = [_written(column)[-1] for column in facts.columns.values()]
+    return "value" in parts or len(facts.table.primary_key) > 1
 
 
 def _share_of_names(facts: TableFacts, column: ColumnFacts, score: float) -> float:
