@@ -8,14 +8,13 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from statistics import median
-from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from .facts import ColumnFacts, TableFacts
 from .name_matches import align
-from .words import word_lists
+from .words import likeness, word_lists
 
 __all__ = ["NameProposal", "is_of_people", "propose_name"]
 
@@ -30,6 +29,10 @@ _LIKE_NO_NAME = re.compile(
     re.IGNORECASE,
 )
 _OWN_NAME = 0.95
+_OWN_IDENTIFIER = 0.46
+_IDENTIFIERS = frozenset(("id", "key", "code", "no"))
+_NAMED_SO = 0.85  # of a word that stands for a table's
+_OF_PERSON = 0.47
 _NAMESAKES = 0.75
 _KINDS = 0.4
 _LOOKED_AT = 200  # values of a column
@@ -42,10 +45,6 @@ class NameProposal(Struct, frozen=True):
     columns: tuple[str, ...]
     confidence: float
     evidence: str = ""
-
-
-# score, place, column
-_Rated: TypeAlias = tuple[float, int, ColumnFacts]
 
 
 class _Words(Struct, frozen=True):
@@ -61,7 +60,12 @@ class _Lists(Struct, frozen=True):
     instead: dict[str, float]
     alone: dict[str, float]
     neutral: frozenset[str]
+    of_people: _Words
+    of_places: _Words
+    of_logs: _Words
     people: _Words
+    places: _Words
+    logs: _Words
     contents: _Words
     never: _Words
 
@@ -92,7 +96,6 @@ def propose_name(
         for position, column in enumerate(columns)
         if column is not persons
     ]
-    rated = _with_only_text(facts, rated)
     rated = [
         (score * _share_of_names(facts, column, score), place, column)
         for score, place, column in rated
@@ -142,11 +145,11 @@ def _rate(facts: TableFacts, column: ColumnFacts, others: Mapping[str, TableFact
         # the language of a table of countries' languages
         if _ends_with(facts.words, words):
             return 0.85
-    alone = " ".join(_without_neutral(own))
+    alone = " ".join(_own_words(facts, _without_neutral(own)))
     found = lists.instead.get(alone, 0.0)
     # the text of a value is no text
     if not lists.contents.words & set(words[: len(words) - len(own)]):
-        found = max(found, lists.alone.get(alone, 0.0))
+        found = max(found, lists.alone.get(alone, 0.0), _rate_own_identifier(facts, column))
     if found:
         return found * _as_identifier(facts, column, alone)
     if words[-1] in ("name", "title", "label"):
@@ -157,6 +160,14 @@ def _rate(facts: TableFacts, column: ColumnFacts, others: Mapping[str, TableFact
     found = max(lists.instead.get(end, 0.0) * _as_identifier(facts, column, end) for end in ends)
     # somebody else's description, number, address
     return found * (0.9 if words[-1] == "description" else 0.8)
+
+
+def _rate_own_identifier(facts: TableFacts, column: ColumnFacts) -> float:
+    """How well the "run id" of runs does, a text beside their key."""
+    words = _written(column)
+    if len(words) < 2 or words[-1] not in _IDENTIFIERS or column.name in facts.table.primary_key:
+        return 0.0
+    return _OWN_IDENTIFIER if likeness(words[-2], facts.words[-1]) >= _NAMED_SO else 0.0
 
 
 def _rate_own_name(facts: TableFacts, own: tuple[str, ...], words: tuple[str, ...]) -> float:
@@ -192,19 +203,6 @@ def _name_of_person(facts: TableFacts, columns: Sequence[ColumnFacts]) -> Column
     return by_text.get("name") if has_title and has_mail else None
 
 
-def _with_only_text(facts: TableFacts, rated: list[_Rated]) -> list[_Rated]:
-    """Where a table has one column of text that may say something, called by one word, it is
-    what there is."""
-    lists = _lists()
-    unlike = lists.never.words | lists.contents.words
-    said = [each for each in rated if not unlike & {_written(each[2])[-1]}]
-    if max((score for score, *_ in rated), default=0.0) >= _ENOUGH or len(said) != 1:
-        return rated
-    _, place, column = said[0]
-    is_plain = len(_without_neutral(_own_words(facts, _written(column)))) == 1
-    return [(_ENOUGH, place, column)] if is_plain else rated
-
-
 def _own_words(facts: TableFacts, words: tuple[str, ...]) -> tuple[str, ...]:
     """The words without those of the table before them: "customer name" is "name"."""
     for length in range(min(len(words), len(facts.words)), 0, -1):
@@ -222,21 +220,34 @@ def _rate_name_of(
     lists = _lists()
     if _ends_with(facts.words, kind):
         return 1.0
-    if kind[-1] in lists.other_names:
+    if lists.other_names.intersection(kind) and kind[-1] not in lists.kinds_of_names - {"display"}:
         return 0.0
-    if any(each is not facts and align(kind, each.words) >= 0.95 for each in others.values()):
+    further = [each for each in others.values() if each is not facts]
+    if any(align(kind, each.words) >= 0.95 for each in further):
         return 0.0
+    is_general = kind[-1] in lists.kinds_of_names
+    if not is_general and any(_ends_with(each.words, kind) for each in further):
+        return 0.0
+    # an "attendee name" of tickets
+    if is_of_people(kind) and not is_of_people(facts.words):
+        return _OF_PERSON
     # what is identified beside it has this name
     if any(each.is_identifier and each.content == kind for each in facts.columns.values()):
         return 0.0
-    return 0.85 if kind[-1] in lists.kinds_of_names else 0.62
+    return 0.85 if is_general else 0.62
 
 
 def _as_identifier(facts: TableFacts, column: ColumnFacts, text: str) -> float:
-    """A code or number is what a row is called only where no two have the same; an address of
-    mail is what a person is."""
-    if "mail" in text:
-        return 1.0 if is_of_people(facts.words) or facts.words[-1] == "account" else 0.0
+    """A code or number is what a row is called only where no two have the same; a user name, an
+    address of mail is what a person is, a street what a place is."""
+    lists = _lists()
+    if "mail" in text or text in lists.of_people.words:
+        is_account = facts.words[-1] in ("account", "profile", "login")
+        return 1.0 if is_of_people(facts.words) or is_account else 0.0
+    if text in lists.of_logs.words:
+        return 1.0 if lists.logs.words.intersection(facts.words) else 0.0
+    if text in lists.of_places.words:
+        return 1.0 if lists.places.words.intersection(facts.words) else 0.0
     if text in ("code", "number", "no", "nr", "reference", "sku", "isbn", "symbol", "ticker"):
         return 1.0 if column.is_unique or not facts.is_sampled else 0.0
     if text == "key":
@@ -247,7 +258,7 @@ def _as_identifier(facts: TableFacts, column: ColumnFacts, text: str) -> float:
 def _has_attributes(facts: TableFacts) -> bool:
     """Whether rows are attributes of something: a key, and its value or what it is of."""
     parts = [_written(column)[-1] for column in facts.columns.values()]
-    return "value" in parts or len(facts.table.primary_key) > 1
+    return not {"value", "val"}.isdisjoint(parts) or len(facts.table.primary_key) > 1
 
 
 def _share_of_names(facts: TableFacts, column: ColumnFacts, score: float) -> float:
