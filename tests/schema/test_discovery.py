@@ -284,3 +284,55 @@ def test_values_that_no_enum_can_have_make_no_plan_that_cannot_be_read(tmp_path:
     assert {field.name: field.field.kind for field in plan.tables[0].fields}["state"] == "string"
     plan.save(tmp_path / "crm.toml")
     assert Plan.load(tmp_path / "crm.toml").schemas == plan.schemas
+
+
+def names_of(tmp_path: Path, script: str) -> dict[str, str]:
+    path = tmp_path / "named.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.executescript(script)
+    connection.close()
+    database = open_database(str(path))
+    try:
+        return dict(discover(database, "named", sample=0).names)
+    finally:
+        database.close()
+
+
+def test_rows_without_a_name_are_called_by_what_they_say(tmp_path: Path) -> None:
+    names = names_of(
+        tmp_path,
+        """
+        CREATE TABLE replies (id INTEGER PRIMARY KEY, text TEXT, error_message TEXT);
+        CREATE TABLE runs (id INTEGER PRIMARY KEY, run_id TEXT, state TEXT);
+        CREATE TABLE run_tags (key TEXT, value TEXT, run INTEGER REFERENCES runs, PRIMARY KEY (key, run));
+        CREATE TABLE uploaded_files (id INTEGER PRIMARY KEY, file TEXT, filename TEXT);
+        CREATE TABLE audit_log (id INTEGER PRIMARY KEY, event TEXT, ip TEXT);
+        CREATE TABLE reviews (id INTEGER PRIMARY KEY, name TEXT, email TEXT, title TEXT);
+        CREATE TABLE email_templates (id INTEGER PRIMARY KEY, subject TEXT, template_name TEXT);
+        """,
+    )
+
+    assert names == {
+        "replies": "text",
+        "runs": "run_id",
+        "run_tags": "key",
+        "uploaded_files": "filename",
+        "audit_log": "event",
+        "reviews": "title",
+        "email_templates": "template_name",
+    }
+
+
+def test_what_names_something_else_names_no_row(tmp_path: Path) -> None:
+    names = names_of(
+        tmp_path,
+        """
+        CREATE TABLE tunnels (id INTEGER PRIMARY KEY, username TEXT, port INTEGER);
+        CREATE TABLE positions (id INTEGER PRIMARY KEY, street TEXT, city TEXT);
+        CREATE TABLE revoked_secrets (id INTEGER PRIMARY KEY, secret TEXT);
+        CREATE TABLE field_values (id INTEGER PRIMARY KEY, value TEXT);
+        CREATE TABLE run_caches (id INTEGER PRIMARY KEY, session_key TEXT, key TEXT);
+        """,
+    )
+
+    assert names == {}

@@ -51,6 +51,11 @@ class _Words(Struct, frozen=True):
     words: frozenset[str]
 
 
+class _Only(Struct, frozen=True):
+    words: frozenset[str]
+    tables: frozenset[str]
+
+
 class _Lists(Struct, frozen=True):
     whole: tuple[str, ...]
     first: frozenset[str]
@@ -60,12 +65,8 @@ class _Lists(Struct, frozen=True):
     instead: dict[str, float]
     alone: dict[str, float]
     neutral: frozenset[str]
-    of_people: _Words
-    of_places: _Words
-    of_logs: _Words
+    only: tuple[_Only, ...]
     people: _Words
-    places: _Words
-    logs: _Words
     contents: _Words
     never: _Words
 
@@ -142,9 +143,9 @@ def _rate(facts: TableFacts, column: ColumnFacts, others: Mapping[str, TableFact
     if words[-1] not in lists.contents.words:
         if words == facts.words or (not own and words[-1] not in lists.never.words):
             return 0.9
-        # the language of a table of countries' languages
+        # the language of a table of countries' languages; a file has a file name
         if _ends_with(facts.words, words):
-            return 0.85
+            return 0.85 if " ".join(words) not in lists.alone else 0.61
     alone = " ".join(_own_words(facts, _without_neutral(own)))
     found = lists.instead.get(alone, 0.0)
     # the text of a value is no text
@@ -238,21 +239,22 @@ def _rate_name_of(
 
 
 def _as_identifier(facts: TableFacts, column: ColumnFacts, text: str) -> float:
-    """A code or number is what a row is called only where no two have the same; a user name, an
-    address of mail is what a person is, a street what a place is."""
-    lists = _lists()
-    if "mail" in text or text in lists.of_people.words:
-        is_account = facts.words[-1] in ("account", "profile", "login")
-        return 1.0 if is_of_people(facts.words) or is_account else 0.0
-    if text in lists.of_logs.words:
-        return 1.0 if lists.logs.words.intersection(facts.words) else 0.0
-    if text in lists.of_places.words:
-        return 1.0 if lists.places.words.intersection(facts.words) else 0.0
+    """A code or number is what a row is called only where no two have the same; a street names
+    only a place, an address of mail only a person."""
+    for only in _lists().only:
+        if text in only.words:
+            return float(_is_among(facts, only.tables))
     if text in ("code", "number", "no", "nr", "reference", "sku", "isbn", "symbol", "ticker"):
         return 1.0 if column.is_unique or not facts.is_sampled else 0.0
     if text == "key":
         return 1.0 if _has_attributes(facts) else 0.0
     return 1.0
+
+
+def _is_among(facts: TableFacts, tables: Collection[str]) -> bool:
+    if "people" in tables and is_of_people(facts.words):
+        return True
+    return any(table in facts.words or _ends_with(facts.words, (table,)) for table in tables)
 
 
 def _has_attributes(facts: TableFacts) -> bool:
