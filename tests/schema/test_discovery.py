@@ -306,6 +306,7 @@ def test_rows_without_a_name_are_called_by_what_they_say(tmp_path: Path) -> None
         CREATE TABLE runs (id INTEGER PRIMARY KEY, run_id TEXT, state TEXT);
         CREATE TABLE run_tags (key TEXT, value TEXT, run INTEGER REFERENCES runs, PRIMARY KEY (key, run));
         CREATE TABLE uploaded_files (id INTEGER PRIMARY KEY, file TEXT, filename TEXT);
+        CREATE TABLE orders (id INTEGER PRIMARY KEY, order_no TEXT, comment TEXT);
         CREATE TABLE audit_log (id INTEGER PRIMARY KEY, event TEXT, ip TEXT);
         CREATE TABLE reviews (id INTEGER PRIMARY KEY, name TEXT, email TEXT, title TEXT);
         CREATE TABLE email_templates (id INTEGER PRIMARY KEY, subject TEXT, template_name TEXT);
@@ -317,6 +318,7 @@ def test_rows_without_a_name_are_called_by_what_they_say(tmp_path: Path) -> None
         "runs": "run_id",
         "run_tags": "key",
         "uploaded_files": "filename",
+        "orders": "order_no",
         "audit_log": "event",
         "reviews": "title",
         "email_templates": "template_name",

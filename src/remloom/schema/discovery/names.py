@@ -280,8 +280,9 @@ def _share_of_names(facts: TableFacts, column: ColumnFacts, score: float) -> flo
     is_long = median(map(len, texts)) > _LONGEST
     share = 0.5 if is_long else 1.0
     if column.uniqueness < _REPEATED and facts.profile.sampled >= _FEW_ROWS:
-        # many may have one name, but not one description
-        share *= _NAMESAKES if score >= _OWN_NAME else _KINDS
+        # many may have one name, or an attribute of one key, but not one description
+        is_shared = score >= _OWN_NAME or _written(column)[-1] == "key"
+        share *= _NAMESAKES if is_shared else _KINDS
     return share
 
 
