@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from remloom import Memory, Resource, settings
 from remloom.embed.bge import BgeSmall
 from remloom.embed.minilm import MiniLM
 from remloom.errors import EmbedderMismatchError
+from remloom.serve.cli.app import program
 
 pytestmark = pytest.mark.model
 
@@ -113,3 +115,13 @@ def test_memories_of_one_process_share_a_model(written: Path):
         Memory.open(written, tenant="new", embedder="minilm", token_encoder="none") as other,
     ):
         assert one.admin.embedder._embedder is other.admin.embedder._embedder
+
+
+def test_a_reembed_that_names_no_embedder_moves_nothing(written: Path):
+    done = CliRunner().invoke(program, ["--home", str(written), "reembed"])
+    assert done.exit_code == 0, done.output
+    assert f"with {MiniLM.name}" in done.output
+    with Memory.open(written, token_encoder="none") as memory:
+        assert first(memory) == TEXTS[1]
+        assert memory.admin.embedder is not None
+        assert memory.admin.embedder.name == MiniLM.name

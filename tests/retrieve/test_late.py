@@ -13,7 +13,12 @@ import pytest
 from remloom import Memory, Message, Resource
 from remloom.embed import token_encoders
 from remloom.embed.colbert import ColbertSmall
-from remloom.errors import EmbedderError, InvalidInputError, UnknownNameError
+from remloom.errors import (
+    EmbedderError,
+    InvalidInputError,
+    QuerySyntaxError,
+    UnknownNameError,
+)
 from remloom.query.late_interaction import max_similarities, with_missing
 from remloom.settings import Settings
 from remloom.store.batch import TokenVectorBatch
@@ -399,3 +404,20 @@ def test_names_and_things_that_are_no_token_encoder_are_refused(
     monkeypatch.setenv("REMLOOM_TOKEN_ENCODER", "yes")
     with pytest.raises(UnknownNameError, match="yes"):
         Memory.open(tmp_path, embedder="none")
+
+
+@pytest.mark.parametrize(
+    ("clause", "message"),
+    [
+        ("MODE latte LIMIT 2", "'latte' is not a mode of SEARCH; did you mean late?"),
+        ("LIMIT 2 MODE hybrid", "'hybrid' is not a mode of SEARCH"),
+        ("MODE", "MODE needs a mode"),
+    ],
+)
+def test_a_mode_that_there_is_not_is_told_with_those_that_there_are(
+    memory: Memory, clause: str, message: str
+) -> None:
+    with pytest.raises(QuerySyntaxError) as caught:
+        memory.query(f'SEARCH "walls" {clause}')
+    assert message in str(caught.value)
+    assert caught.value.fields["expected"] == ["late", "vector"]

@@ -252,7 +252,8 @@ class Engine:
         if stored and stored[0] and stored[0] != self.embedder_name:
             raise EmbedderMismatchError(
                 f"this memory's vectors were made by {stored[0]}, not by {self.embedder_name}",
-                remedy="run `remloom reembed`, or open it with the embedder it was written with",
+                remedy="run `remloom reembed --embedder NAME` to move it to that one, or leave the "
+                "embedder out to ask with the one it has",
                 stored=stored[0],
                 given=self.embedder_name,
             )

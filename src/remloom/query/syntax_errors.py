@@ -12,6 +12,7 @@ from .transformer import EXAMPLES, Fault
 __all__ = ["fault_error", "unexpected_error"]
 
 _MAX_QUOTED = 60  # characters of a text that an example has in quotes
+_MODES = ("late", "vector")
 _FIRST_WORDS = ("LOOKUP", "FUZZY", "SEARCH", "TRAVERSE", "SELECT", "EXPLAIN")
 _OTHER_SQL = frozenset({
     "INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE", "TRUNCATE", "DROP", "ALTER", "CREATE",
@@ -73,6 +74,12 @@ def unexpected_error(
         message, expected = "the string that begins here is not closed", ["a closing quote"]
     elif text[:position].rstrip().endswith(";"):
         message, expected = "one statement at a time", ["nothing after the semicolon"]
+    elif word.upper() == "MODE" and "MODE" in expected:
+        # the grammar takes MODE for a keyword in front of a mode only
+        position += len(word)
+        rest = text[position:]
+        message, expected, example = _explain_mode(rest)
+        position += len(rest) - len(rest.lstrip())
     else:
         message = f"{word[:40]!r} is not expected here"
     return QuerySyntaxError(
@@ -115,6 +122,17 @@ def _explain_first_word(statement: str, word: str, example: str) -> tuple[str, s
     if len(label) <= _MAX_QUOTED:
         example = f'LOOKUP "{label}"'
     return f"{word[:40]!r} is not a kind of query", example
+
+
+def _explain_mode(rest: str) -> tuple[str, list[str], str]:
+    """Message, what is expected and an example for a MODE without a mode that there is."""
+    example = 'SEARCH "database migration" MODE late LIMIT 10'
+    mode = next(iter(rest.split(None, 1)), "")
+    if not mode:
+        return "MODE needs a mode", list(_MODES), example
+    near = get_close_matches(mode.lower().strip("\"';"), _MODES, n=1, cutoff=0.6)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"{mode[:40]!r} is not a mode of SEARCH{hint}", list(_MODES), example
 
 
 def _example(statement: str) -> str:

@@ -43,8 +43,8 @@ def _check_serving(serving_name: str, serving_dims: int, name: str, dims: int) -
     if name and serving_name and name != serving_name:
         raise EmbedderMismatchError(
             f"this memory's vectors were made by {serving_name}, not by {name}",
-            remedy=f"run `remloom reembed` to move to {name}, or open it with the embedder of "
-            f"{serving_name}",
+            remedy=f"run `remloom reembed --embedder NAME` to move to {name}, or open it "
+            f"with the embedder of {serving_name}",
             stored=serving_name,
             given=name,
         )

@@ -13,7 +13,6 @@ from click.exceptions import Exit
 
 from ...errors import EmbedderError, SourceError
 from ...model import ReadItem, ReadReport
-from ...settings import DEFAULT_EMBEDDER
 from .app import Call, command
 from .terminal import console, visible
 
@@ -93,18 +92,20 @@ def read(
 @option(
     "--embedder",
     metavar="NAME",
-    help="minilm, bge, openai:MODEL or fastembed:MODEL. [default: REMLOOM_EMBEDDER, or minilm]",
+    help="minilm, bge, openai:MODEL or fastembed:MODEL. [default: the one in use]",
 )
 def reembed(call: Call, embedder: str | None) -> None:
-    """Make the vectors anew, with another embedder.
+    """Make the vectors anew, with another embedder, or embed what is still waiting.
 
-    The old ones serve until all are done, and an interrupted run goes on where it was. With the
-    embedder in use, it embeds what is still waiting.
+    The old vectors serve until all are done, and an interrupted run goes on where it was. The
+    embedder in use is that of REMLOOM_EMBEDDER, or the one that made the vectors.
     """
     with call.open() as memory:
-        chosen = embedder or call.settings().embedder or DEFAULT_EMBEDDER
+        # a memory that nobody asks to move stays with the embedder that made its vectors
         with progress_bar(call, "embedding") as progress:
-            done = memory.admin.reembed(chosen, progress=progress)
+            done = memory.admin.reembed(embedder, progress=progress)
+            in_use = memory.admin.embedder
+        chosen = embedder or (in_use.name if in_use is not None else "none")
 
     def view() -> str:
         from .text_formats import plural

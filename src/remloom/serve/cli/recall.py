@@ -49,7 +49,7 @@ MODES = ("auto", "hybrid", "temporal", "contextual", "iterated")
     "exclude",
     metavar="PART",
     multiple=True,
-    help="Leave out a part: text, vector, entity, graph, speaker, …",
+    help="Leave out a part: text, vector, late, entity, graph, …",
 )
 @option(
     "--prefer",
