@@ -106,7 +106,7 @@ class EmbeddingQueue:
         if self._given_embedder is None:
             return []
         done: list[str] = []
-        total = limit or self._store.vectors.queue_lengths()[0] if progress else 0
+        total = self._store.vectors.queue_lengths()[0] if progress else 0
         with self._running:
             while not self._stop.is_set() and (limit is None or len(done) < limit):
                 size = min(_BATCH, limit - len(done)) if limit else _BATCH

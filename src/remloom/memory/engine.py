@@ -196,8 +196,9 @@ class Engine:
 
         new = load(embedder, self.settings) if isinstance(embedder, str) else embedder
         done = self._queue_of(new).move(progress)
-        self._drop_embedder()
+        # given first: another thread may load one as soon as the old one is dropped
         self._given_embedder = embedder
+        self._drop_embedder()
         # what was written while the last texts were moved
         self.embedding_queue.run()
         return done

@@ -8,9 +8,8 @@ __all__ = ["always", "finds_few", "names_few"]
 
 FEW_LABELS = 64
 FEW_HITS = 20
-FEW_CHARACTERS = (
-    2_000  # of all labels, or of a text: each word costs, and each label that is unknown
-)
+# of all labels, or of a text: each word costs, and each label that is unknown
+FEW_CHARACTERS = 2_000
 # a condition, a filter or another time can make any question read much
 _MUCH = ("as_of", "filter", "type", "where")
 

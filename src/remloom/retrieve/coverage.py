@@ -27,11 +27,13 @@ def lower_repeated(candidates: Candidates, question: Question, weight: float) ->
     if not _OVER_TIME.search(question.text):
         return
     chosen: Counter[tuple[str, str]] = Counter()
-    left = nlargest(_LOOKED_AT, candidates, key=_SCORE)
+    best_ones = nlargest(_LOOKED_AT, candidates, key=_SCORE)
+    left = [(one, _day_of(one)) for one in best_ones]
     while left:
-        best = max(left, key=lambda one: one.score + weight * chosen[_day_of(one)])
-        left.remove(best)
-        day = _day_of(best)
+        place = max(
+            range(len(left)), key=lambda at: left[at][0].score + weight * chosen[left[at][1]]
+        )
+        best, day = left.pop(place)
         if chosen[day]:
             best.add_share("coverage", weight * chosen[day], note=f"not the first of {day[1]}")
         # what is of no day repeats nothing

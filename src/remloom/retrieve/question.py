@@ -22,6 +22,11 @@ __all__ = ["Embed", "Paraphrase", "Question", "checked"]
 Embed = Callable[[str], Sequence[float] | None]
 # gives other ways to ask a question
 Paraphrase = Callable[[str], Sequence[str]]
+# "Ann's mentor", "the owner of", "the person who": something is asked of what is not named
+_CHAIN = re.compile(
+    r"[’']s\s+\w|\bthe\s+(?:\w+\s+){1,3}of\s|\w\s+(?:who|whom|whose|that|which|where)\s",
+    re.IGNORECASE,
+)
 
 
 def checked(question: str) -> str:
@@ -40,13 +45,6 @@ def checked(question: str) -> str:
             remedy="read the text into the memory and ask something about it",
         )
     return question.strip()
-
-
-# "Ann's mentor", "the owner of", "the person who": something is asked of what is not named
-_CHAIN = re.compile(
-    r"[’']s\s+\w|\bthe\s+(?:\w+\s+){1,3}of\s|\w\s+(?:who|whom|whose|that|which|where)\s",
-    re.IGNORECASE,
-)
 
 
 class Question:
@@ -170,7 +168,9 @@ class Question:
     @cached_property
     def vector(self) -> Sequence[float] | None:
         """The vector given, else that of the question without its time and its speakers."""
-        if self.options.vector is not None or not self.uses("vector"):
+        if not self.uses("vector"):
+            return None
+        if self.options.vector is not None:
             return self.options.vector
         if self.searched_text != self.text:
             return self._embed(self.searched_text)

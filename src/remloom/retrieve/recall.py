@@ -136,7 +136,7 @@ class Recaller:
 
     def _search(self, question: Question, reranker: Reranker | None, began: float) -> Recall:
         options = question.options
-        candidates, notes = self._find(question)
+        candidates, weights, notes = self._find(question)
         self._boost(candidates, question)
         reason = self._reason_to_abstain(candidates, question) if options.abstain else ""
         if reranker is not None and not reason and question.uses("rerank"):
@@ -171,11 +171,12 @@ class Recaller:
             note="; ".join(notes),
             window=question.window.span if question.window else None,
             tokens=tokens,
-            explained=self._explained(candidates, question, began) if options.explain else {},
+            explained=_explained(candidates, question, weights, began) if options.explain else {},
         )
 
-    def _find(self, question: Question) -> tuple[Candidates, list[str]]:
-        """Let every signal find records, and fuse their lists; also what is to be noted of that."""
+    def _find(self, question: Question) -> tuple[Candidates, dict[str, float], list[str]]:
+        """Let every signal find records, and fuse their lists; also the weights of the lists, and
+        what is to be noted."""
         options = question.options
         candidates = Candidates()
         pool = REQUEST_POOL if question.kind == REQUEST else POOL
@@ -187,8 +188,9 @@ class Recaller:
                 if ranking is not None:
                     candidates.add(signal.part, ranking)
         notes = self._add_late(candidates, question)
-        candidates.fuse(options.fusion, self._weights(candidates, question))
-        return candidates, notes
+        weights = self._weights(candidates, question)
+        candidates.fuse(options.fusion, weights)
+        return candidates, weights, notes
 
     def _add_late(self, candidates: Candidates, question: Question) -> list[str]:
         """Add the list of late interaction, where it can be had; returns why it could not be."""
@@ -232,27 +234,13 @@ class Recaller:
         return reason or misattributed(self._store, candidates, question)
 
     def _best(self, candidates: Candidates, question: Question) -> list[Candidate]:
-        """The candidates to return; in mode iterated with what is some hops away from them."""
+        """The candidates to return; where hops are followed, with what is some away from them."""
         options = question.options
         best = candidates.best(options.limit)
         if not (question.uses("hops") and question.follows):
             return best
         expansion = follow(self._store, best, question, hops=options.hops, weight=WEIGHTS["hops"])
         return with_expansion(best, expansion, options.limit)
-
-    def _explained(
-        self, candidates: Candidates, question: Question, began: float
-    ) -> dict[str, Any]:
-        weights = self._weights(candidates, question)
-        names = [{"name": named.record.name, "speaks": named.speaks} for named in question.names]
-        return {
-            "names": names,
-            "found": {part: len(candidates.scores(part)) for part in candidates.parts},
-            "weights": {part: weights[part] for part in candidates.parts},
-            "history": question.conversation.topics,
-            "vector": question.vector is not None,
-            "ms": round((time.perf_counter() - began) * 1000, 2),
-        }
 
 
 def _within_budget(options: RecallOptions, hits: list[RecallHit]) -> tuple[list[RecallHit], int]:
@@ -263,3 +251,17 @@ def _within_budget(options: RecallOptions, hits: list[RecallHit]) -> tuple[list[
     if options.budget_tokens is None and not options.explain:
         return hits, 0
     return within_budget(hits, options.budget_tokens, options.count_tokens)
+
+
+def _explained(
+    candidates: Candidates, question: Question, weights: dict[str, float], began: float
+) -> dict[str, Any]:
+    names = [{"name": named.record.name, "speaks": named.speaks} for named in question.names]
+    return {
+        "names": names,
+        "found": {part: len(candidates.scores(part)) for part in candidates.parts},
+        "weights": {part: weights[part] for part in candidates.parts},
+        "history": question.conversation.topics,
+        "vector": question.vector is not None,
+        "ms": round((time.perf_counter() - began) * 1000, 2),
+    }

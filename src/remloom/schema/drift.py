@@ -199,8 +199,10 @@ def _type_of(column: Column) -> str:
 
 def _is_seen_otherwise(old: Column, new: Column) -> bool:
     """Whether another sample of the same values may have these types."""
-    if not (old.sampled and new.sampled) or not new.declared:
-        return bool(old.sampled and new.sampled)
+    if not (old.sampled and new.sampled):
+        return False
+    if not new.declared:
+        return True
     types = set(old.declared.split(", ")), set(new.declared.split(", "))
     is_same_kind = (old.kind, old.list) == (new.kind, new.list)
     return types[1] < types[0] or (is_same_kind and not types[0].isdisjoint(types[1]))
