@@ -263,6 +263,7 @@ class AsyncSchemas(_AsyncNoun[Schemas]):
     taxonomy = _noun_in_thread(Schemas.taxonomy)
     set_taxonomy = _noun_in_thread(Schemas.set_taxonomy)
     discover = _noun_in_thread(Schemas.discover)
+    rediscover = _noun_in_thread(Schemas.rediscover)
     register_from_discovery = _noun_in_thread(Schemas.register_from_discovery)
     sources = _noun_in_thread(Schemas.sources)
     sync = _noun_in_thread(Schemas.sync)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from remloom import Memory, Message, Resource
+from remloom.embed.model_card import ModelCard
 from remloom.retrieve.question_kinds import kind_of, without_telling
 from remloom.testing.embedder import WordEmbedder
 
@@ -138,3 +139,17 @@ def test_the_kind_of_a_question_is_told(question: str, kind: str) -> None:
 
 def test_a_question_about_order_that_names_nothing_is_searched_as_it_is() -> None:
     assert without_telling("In which order did we speak?") == "In which order did we speak?"
+
+
+class _Doubting(WordEmbedder):
+    model_card = ModelCard(near=0.99, far=-1.0, mean=0.0, deviation=1.0, languages=("en",))
+
+
+def test_a_request_is_not_doubted_where_there_is_something_to_heed(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder=_Doubting()) as memory:
+        memory.read_chat(_messages("user", "assistant"), uri="kitchen.json")
+        # no word of it was ever spoken, and nothing is near it
+        found = memory.recall("Can you suggest a lamp?", limit=3, neighbours=0)
+        assert {"m2", "m4"} <= {hit.message_ids[0] for hit in found.hits}
+        assert memory.recall("Who painted the Mona Lisa?").abstained
+        assert memory.recall("Can you suggest a lamp?", exclude=["guidance"]).abstained

@@ -49,7 +49,8 @@ class EmbeddingQueue:
         self._given_embedder = embedder
         self._tokens = tokens
         self._running = threading.Lock()
-        self._starting = threading.Lock()
+        self._starting = threading.Lock()  # of what follows
+        self._is_wanted = False
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self.error: RemloomError | None = None  # why the last background run stopped
@@ -152,10 +153,11 @@ class EmbeddingQueue:
         return [found[str(place)] for place in range(len(texts))]
 
     def start(self) -> None:
-        """Embed in the background until the queue is empty. Does nothing while that is going on."""
+        """Embed in the background until the queue is empty. While that is going on, what was queued
+        meanwhile is looked for once more at its end."""
         with self._starting:
-            is_working = self._thread is not None and self._thread.is_alive()
-            if is_working or self._stop.is_set():
+            self._is_wanted = True
+            if self._thread is not None or self._stop.is_set():
                 return
             self._thread = threading.Thread(
                 target=self._work, name="remloom-embedding", daemon=True
@@ -167,8 +169,10 @@ class EmbeddingQueue:
         self._stop.set()
         if self._tokens is not None:
             self._tokens.close()
-        if self._thread is not None:
-            self._thread.join()
+        with self._starting:
+            thread = self._thread
+        if thread is not None:
+            thread.join()
 
     def move(self, progress: Progress | None = None) -> int:
         """Embed every text with this embedder, then let its vectors serve instead of others, and
@@ -188,16 +192,34 @@ class EmbeddingQueue:
         return done
 
     def _work(self) -> None:
-        try:
+        while self._has_work():
+            try:
+                self._run_everything()
+                self.error = None
+            except RemloomError as error:
+                self.error = error
+            except BaseException:
+                with self._starting:
+                    self._thread = None
+                raise
+
+    def _has_work(self) -> bool:
+        """Whether something was queued since the last look; if not, the thread is given up, so that
+        whoever queues next starts another."""
+        with self._starting:
+            is_wanted, self._is_wanted = self._is_wanted, False
+            if not is_wanted:
+                self._thread = None
+            return is_wanted
+
+    def _run_everything(self) -> None:
+        self.run()
+        if self._tokens is None:
+            return
+        # those of texts from before; new texts get their vectors first
+        while self._tokens.run_batch():
             self.run()
-            # those of texts from before; new texts get their vectors first
-            while self._tokens is not None and self._tokens.run_batch():
-                self.run()
-            if self._tokens is not None:
-                self._tokens.drop_others()
-            self.error = None
-        except RemloomError as error:
-            self.error = error
+        self._tokens.drop_others()
 
     def _embed(self, batch: Sequence[Pending]) -> None:
         """Store the vectors of a batch; a text that fails alone is parked."""

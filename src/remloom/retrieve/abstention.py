@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["attribution", "drop_far", "misattributed", "unrelated"]
+__all__ = ["attribution", "drop_far", "heeded", "misattributed", "unrelated"]
 
 # share of the question's words in the best records, below which they are hardly about it
 COVERED = 0.4
@@ -58,6 +58,12 @@ def unrelated(candidates: Candidates, text: str, card: ModelCard | None) -> str:
     if card is not None and vectors:
         reason += f", and nothing is nearer in meaning than {nearest:.2f}"
     return reason
+
+
+def heeded(candidates: Candidates) -> bool:
+    """Whether an assistant was told something, among the best, that it has to heed: that seldom has
+    the words of a request, or is near it in meaning."""
+    return any(share[0] == "guidance" for one in candidates.best(_BEST) for share in one.shares)
 
 
 def _covered(words: set[str], best: Sequence[Candidate]) -> float:

@@ -13,7 +13,7 @@ from ..embed.model_card import ModelCard
 from ..errors import EmbedderError, UnknownNameError, VectorError
 from ..model import Recall, RecallHit
 from ..store.contract import Store
-from .abstention import drop_far, misattributed, unrelated
+from .abstention import drop_far, heeded, misattributed, unrelated
 from .boosts import BOOSTS
 from .candidates import Candidate, Candidates
 from .expansion import follow, with_expansion
@@ -230,6 +230,8 @@ class Recaller:
 
     def _reason_to_abstain(self, candidates: Candidates, question: Question) -> str:
         """Say why nothing found answers the question; empty when something may."""
+        if question.kind == REQUEST and heeded(candidates):
+            return ""
         reason = unrelated(candidates, question.text, self._card)
         return reason or misattributed(self._store, candidates, question)
 

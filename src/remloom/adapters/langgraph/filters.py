@@ -14,7 +14,7 @@ from typing import Any
 
 from ...errors import InvalidInputError, UnknownNameError
 from ...labels import storable
-from ...predicates import Eq, Gt, Gte, Lt, Lte
+from ...predicates import Eq, Gt, Gte, Lt, Lte, Predicate
 
 __all__ = ["Filter"]
 
@@ -54,7 +54,7 @@ class Filter:
         """Say whether a value is wanted."""
         return all(_fits(_find(value, key), wanted) for key, wanted in self._wanted.items())
 
-    def predicates(self) -> Iterator[Eq | Gt | Gte | Lt | Lte]:
+    def predicates(self) -> Iterator[Predicate]:
         """Yield what a store can decide: each holds wherever the filter matches."""
         for key, wanted in self._wanted.items():
             if not _PLAIN.fullmatch(key):

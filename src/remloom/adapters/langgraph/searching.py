@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from itertools import islice
 
 from langgraph.store.base import Item, SearchItem, SearchOp
 
-from ...errors import InvalidInputError, NotFoundError, StoreError
+from ...errors import InvalidInputError, NotFoundError
 from ...memory import Memory
 from ...model import Hit, Resource
 from ...predicates import MOST_RESULTS, And, Predicate, Query
@@ -19,8 +18,6 @@ from .items import item_of, scored
 __all__ = ["Searcher"]
 
 _GLANCE = 2  # times as many items as wanted are looked at before the store is asked to filter
-_OFTEN = 3  # times that a field is filtered by before it is indexed
-_MOST_INDEXES = 8  # as each makes writing slower
 _GROWTH = 4  # times as many are fetched next, where too few of those fetched fit
 
 
@@ -29,9 +26,6 @@ class Searcher:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        # by fields: how often one was filtered by that lets few items through
-        self._rare: dict[str, int] = {}
-        self._indexed: set[str] = set()
 
     def newest(self, op: SearchOp) -> list[SearchItem]:
         """List the items that fit, the latest put first."""
@@ -115,21 +109,9 @@ class Searcher:
             yield from fitting
             where, skip = _scope(op), len(newest)
         else:
-            self._index(filter)
             where, skip = _condition(op), 0
         for page in self._pages(where, glance, skip):
             yield from _fitting(page, filter)
-
-    def _index(self, filter: Filter) -> None:
-        """Count a filter that lets few items through, and index the fields of one that comes often:
-        whoever asks for one of many asks again."""
-        for field in {predicate.field for predicate in filter.predicates()}:
-            self._rare[field] = count = self._rare.get(field, 0) + 1
-            if count == _OFTEN and len(self._indexed) < _MOST_INDEXES:
-                self._indexed.add(field)
-                # a memory that cannot be written is searched without
-                with suppress(StoreError):
-                    self._memory.create_index("resources", field)
 
     def _pages(self, where: Predicate, size: int, skip: int = 0) -> Iterator[Sequence[Resource]]:
         size = max(1, size)

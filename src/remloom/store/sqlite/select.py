@@ -49,7 +49,6 @@ _FORBIDDEN_FUNCTIONS = {
 _LOOK = 500  # virtual machine steps between looks at the clock
 _CACHE_MB = 16
 _LONGEST = 64_000_000  # bytes of one value
-_ANALYSED = 1_000  # rows of an index that are looked at for its statistics
 _AT_ONCE = 4  # statements
 
 
@@ -107,13 +106,6 @@ class SqliteSql:
                 f"CREATE INDEX IF NOT EXISTS user_{digest} ON records (schema, {columns})"
                 f" WHERE schema = '{schema}'"
             )
-            is_filled = cursor.execute(
-                "SELECT 1 FROM records WHERE schema = ? LIMIT 1", (schema,)
-            ).fetchall()
-            if path != "name" and is_filled:
-                # without its statistics SQLite prefers a range of names to one value of a field
-                cursor.execute(f"PRAGMA analysis_limit = {_ANALYSED}")
-                cursor.execute(f"ANALYZE user_{digest}")
             kv.put(cursor, [entry])
 
         self._database.write(define)
