@@ -317,9 +317,10 @@ def test_older_documents_are_shown_when_asked_for(signed_in: Any) -> None:
     page.reload()
     signed_in.open("documents")
     rows = page.get_by_role("region", name="Documents, the newest first").get_by_role("row")
-    assert rows.count() == 1 + 2
     heading = page.get_by_text("The newest 2 documents")
     heading.wait_for()
+    rows.nth(2).wait_for()
+    assert rows.count() == 1 + 2
     page.get_by_role("button", name="Show older ones").click()
     heading.wait_for(state="detached")
     rows.nth(3).wait_for()
