@@ -16,17 +16,18 @@ def test_a_text_that_comes_while_the_thread_is_about_to_end_is_embedded_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at_its_end, go_on, ended = threading.Event(), threading.Event(), threading.Event()
-    drop_others = TokenQueue.drop_others
+    run_batch = TokenQueue.run_batch
 
-    def wait_once(queue: TokenQueue) -> None:
-        if at_its_end.is_set():
+    def wait_once(queue: TokenQueue) -> int:
+        count = run_batch(queue)
+        if not count and at_its_end.is_set():
             ended.set()
-        else:
+        elif not count:
             at_its_end.set()
             assert go_on.wait(20)
-        drop_others(queue)
+        return count
 
-    monkeypatch.setattr(TokenQueue, "drop_others", wait_once)
+    monkeypatch.setattr(TokenQueue, "run_batch", wait_once)
     with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=WordTokenEncoder()) as memory:
         memory.read_text("A text about plums.", uri="a", wait=False)
         assert at_its_end.wait(20)

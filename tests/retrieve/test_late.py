@@ -276,6 +276,20 @@ def test_reembedding_makes_them_too_and_drops_those_of_another_encoder(tmp_path:
         assert memory.recall(QUESTION, explain=True).explained["found"]["late"] == 3
 
 
+def test_two_who_ask_for_different_encoders_do_not_drop_each_others_work(tmp_path: Path) -> None:
+    with (
+        Memory.open(
+            tmp_path, embedder=WordEmbedder(), token_encoder=WordTokenEncoder("one", 32)
+        ) as one,
+        Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=WordTokenEncoder()) as other,
+    ):
+        one.write(NOTES, wait=True)
+        other.embed_pending()
+        other.write([Resource(name="new", content="Something new.")], wait=True)
+        one.embed_pending()
+        wait_until(lambda: token_vectors_of(one) == {"one": 4, "word-tokens-64": 4})
+
+
 def test_a_text_that_the_encoder_cannot_take_is_parked(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=Squeamish()) as memory:
         memory.write(NOTES)

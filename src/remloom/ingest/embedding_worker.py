@@ -15,6 +15,7 @@ from itertools import chain
 from typing import Any
 
 from ..embed.contract import Embedder
+from ..embed.failures import as_embedder_error
 from ..errors import EmbedderError, RemloomError, VectorError
 from ..store.batch import Vector, VectorBatch
 from ..store.contract import Store
@@ -188,7 +189,7 @@ class EmbeddingQueue:
                     progress(done, max(total, done))
             self._store.vectors.adopt(self._embedder.name)
         if self._tokens is not None:
-            self._tokens.run(progress)
+            self._tokens.move(progress)
         return done
 
     def _work(self) -> None:
@@ -219,7 +220,6 @@ class EmbeddingQueue:
         # those of texts from before; new texts get their vectors first
         while self._tokens.run_batch():
             self.run()
-        self._tokens.drop_others()
 
     def _embed(self, batch: Sequence[Pending]) -> None:
         """Store the vectors of a batch; a text that fails alone is parked."""
@@ -267,15 +267,8 @@ class EmbeddingQueue:
 
     def _embed_texts(self, texts: Sequence[str]) -> Any:
         """The vectors of texts as rows of unit length."""
-        try:
+        with as_embedder_error(self._embedder.name):
             answered = self._embedder.embed_documents(texts)
-        except RemloomError:
-            raise
-        except Exception as error:
-            # an embedder of somebody else's may raise anything
-            raise EmbedderError(
-                f"{self._embedder.name} failed: {type(error).__name__}: {error}"
-            ) from error
         return _checked(answered, len(texts), self._embedder)
 
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..embed.contract import TokenEncoder
-from ..errors import EmbedderError, RemloomError
+from ..embed.failures import as_embedder_error
+from ..errors import EmbedderError
 from ..store.batch import TokenVectorBatch
 from ..store.contract import Store
 from ..store.results import Pending
@@ -56,15 +57,21 @@ class TokenQueue:
             done += count
             if progress:
                 progress(done, max(total, done))
-        self.drop_others()
         return done
 
-    def drop_others(self) -> None:
-        """Drop the token vectors of other encoders, once all have those of this one."""
-        models = [name for name, _ in self._store.token_vectors.models()]
-        others = [name for name in models if name != self._encoder.name]
-        if others and not self._store.token_vectors.pending(self._encoder.name, 1):
+    def move(self, progress: Progress | None = None) -> int:
+        """Encode all that waits, then drop the token vectors of other encoders.
+
+        Only who asks for a move drops them: processes with different encoders would otherwise make
+        each other's anew, again and again.
+
+        Raises:
+            EmbedderError: as `run`.
+        """
+        done = self.run(progress)
+        if not self._store.token_vectors.pending(self._encoder.name, 1):
             self._store.token_vectors.drop(keep=self._encoder.name)
+        return done
 
     def run_batch(self) -> int:
         """Encode some of what waits; returns how many texts, 0 when none waits or it was closed."""
@@ -104,15 +111,8 @@ class TokenQueue:
 
     def _store_vectors(self, batch: Sequence[Pending]) -> None:
         encoder = self._encoder
-        try:
+        with as_embedder_error(encoder.name):
             answered = encoder.encode_documents([item.text for item in batch])
-        except RemloomError:
-            raise
-        except Exception as error:
-            # an encoder of somebody else's may raise anything
-            raise EmbedderError(
-                f"{encoder.name} failed: {type(error).__name__}: {error}"
-            ) from error
         arrays = _checked(answered, len(batch), encoder)
         pairs = list(zip(batch, arrays, strict=True))
         self._store.token_vectors.put(

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..embed.contract import TokenEncoder
-from ..errors import EmbedderError, RemloomError, VectorError
+from ..embed.failures import as_embedder_error
+from ..errors import EmbedderError, VectorError
 from ..store.contract import Store
 from ..text.language import is_english
 
@@ -105,15 +106,8 @@ class LateInteraction:
         import numpy as np
 
         encoder = self._encoder
-        try:
+        with as_embedder_error(encoder.name):
             made: Floats = np.asarray(encoder.encode_query(text), np.float32)
-        except RemloomError:
-            raise
-        except Exception as error:
-            # an encoder of somebody else's may raise anything
-            raise EmbedderError(
-                f"{encoder.name} failed: {type(error).__name__}: {error}"
-            ) from error
         if made.ndim != 2 or not len(made) or made.shape[1] != encoder.dims:
             raise EmbedderError(
                 f"{encoder.name} answered {made.shape} for a question, not rows of {encoder.dims}",
