@@ -122,6 +122,19 @@ def test_the_names_that_people_use_are_found(plan: Plan) -> None:
     }  # fmt: skip
 
 
+def test_a_column_that_names_a_table_and_its_key_is_of_that_table(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "port.sqlite")
+    connection.executescript(
+        "CREATE TABLE ships (imo INTEGER PRIMARY KEY, name TEXT);"
+        "CREATE TABLE calls (id INTEGER PRIMARY KEY, ship_imo INTEGER REFERENCES ships,"
+        " pilot_ship_imo INTEGER REFERENCES ships);"
+    )
+    connection.close()
+    plan = discovered(tmp_path / "port.sqlite")
+    assert edge_of(plan, "calls", "ship_imo").name == "belongs_to"
+    assert edge_of(plan, "calls", "pilot_ship_imo").name == "pilot_ship"
+
+
 def test_edges_are_named_by_their_part_and_two_to_one_table_never_share_a_name(plan: Plan) -> None:
     assert edge_of(plan, "orders", "contactid").name == "belongs_to"
     assert edge_of(plan, "orders", "BillingAddressID").name == "billing_address"

@@ -54,14 +54,22 @@ def _name_of(edge: PlannedEdge, tables: Mapping[str, TableFacts]) -> str:
         return _name_within(column)
     if target is None or len(edge.columns) > 1:
         return BELONGS_TO
-    is_target = len(column.content) <= len(target.words)
-    plain_name = CONTAINS if column.column.list else BELONGS_TO
-    if not column.content or (is_target and align(column.content, target.words) >= 0.7):
-        return plain_name
     key = target.column_of(edge.target_columns[0]) if edge.target_columns else column
+    plain_name = CONTAINS if column.column.list else BELONGS_TO
     if column.words == key.words and column is not key:
         return plain_name
-    return _role(column)
+    content = _without(column.content, key.words)
+    is_target = len(content) <= len(target.words)
+    if not content or (is_target and align(content, target.words) >= 0.7):
+        return plain_name
+    return _role(column, content)
+
+
+def _without(content: tuple[str, ...], key: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of a column without those of the key that it holds: `ship` of `ship_imo`."""
+    if len(content) > len(key) and content[-len(key) :] == key:
+        return content[: -len(key)]
+    return content
 
 
 def _name_within(column: ColumnFacts) -> str:
@@ -69,13 +77,11 @@ def _name_within(column: ColumnFacts) -> str:
     for name, words in word_lists().same_table.items():
         if not set(words).isdisjoint(column.words):
             return name
-    return _role(column) if column.content else "related_to"
+    return _role(column, column.content) if column.content else "related_to"
 
 
-def _role(column: ColumnFacts) -> str:
-    """The part that the target plays: the column without the word that says it identifies it."""
-    kept = "_".join(column.content) if column.content else column.name
+def _role(column: ColumnFacts, content: tuple[str, ...]) -> str:
+    """The part that the target plays: the column without the words that say it identifies it."""
     # "created_by" says more than "created"
-    if column.words[-1] == "by":
-        kept = "_".join(column.words)
-    return snake(kept)
+    kept = column.words if column.words[-1] == "by" else content
+    return snake("_".join(kept) or column.name)
