@@ -7,7 +7,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO
 
 import msgspec
@@ -80,7 +80,10 @@ class BackupFolder:
         self._archive.seek(0)
         with tempfile.TemporaryDirectory(dir=self._path.absolute().parent) as folder:
             with tarfile.open(fileobj=self._archive) as archive:
-                archive.extractall(folder, filter="data")
+                _check_members(archive)
+                # Python before 3.11.4 has no filters
+                options = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+                archive.extractall(folder, **options)  # type: ignore[arg-type]  # noqa: S202
             (inner,) = Path(folder).iterdir()
             inner.rename(self._path)
 
@@ -94,3 +97,19 @@ def pieces_of(path: str | os.PathLike[str] | IO[bytes]) -> Iterator[Iterator[byt
         else:
             stream = path
         yield iter(lambda: stream.read(_PIECE), b"")
+
+
+def _check_members(archive: tarfile.TarFile) -> None:
+    """Refuse an archive that has more than files and folders, or one that is outside its folder.
+
+    Raises:
+        ServerError: it has.
+    """
+    for member in archive.getmembers():
+        place = PurePosixPath(member.name)
+        is_plain = member.isreg() or member.isdir()
+        if not is_plain or place.is_absolute() or ".." in place.parts or "\\" in member.name:
+            raise ServerError(
+                f"the backup has {member.name!r}, which is no file or folder of its own",
+                remedy="look at the server that it came from",
+            )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack, redirect_stdout
 from threading import Timer
 from typing import Any
 
@@ -60,16 +61,21 @@ def serve_stdio(
     warming = Timer(_WARM_AFTER, _quietly, [tenants.warm])
     warming.daemon = True
 
-    async def serve() -> None:
-        async with stdio_server() as (incoming, outgoing):
-            warming.start()
-            await server.run(incoming, outgoing, server.create_initialization_options())
+    with ExitStack() as stack:
 
-    try:
-        anyio.run(serve)
-    finally:
-        warming.cancel()
-        service.close()
+        async def serve() -> None:
+            async with stdio_server() as (incoming, outgoing):
+                # The SDK gives stdout back when stdin ends: what was printed and not flushed would
+                # follow its last message.
+                stack.enter_context(redirect_stdout(sys.stderr))
+                warming.start()
+                await server.run(incoming, outgoing, server.create_initialization_options())
+
+        try:
+            anyio.run(serve)
+        finally:
+            warming.cancel()
+            service.close()
 
 
 def _quietly(work: Any) -> None:
