@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -310,3 +312,16 @@ def test_whatever_is_added_and_removed_search_is_exact(
         [float(vectors[i - 1] @ vectors[probe]) for i in expected], abs=2e-4
     )
     assert set(ids.tolist()) <= alive
+
+
+def test_a_model_can_be_loaded_after_a_graph_was_searched() -> None:
+    script = (
+        "import numpy as np; from remloom.store.indexes.hnsw import VectorIndex;"
+        "rows = np.eye(4, dtype=np.float32).repeat(600, axis=0);"
+        "index = VectorIndex(4); index.add(range(1, 2401), rows); index.advance(2400);"
+        "index.search(rows[0], 3);"
+        "import onnxruntime"
+    )
+    # in a process of its own: what has been loaded before decides
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr.decode()

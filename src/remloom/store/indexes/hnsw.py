@@ -7,7 +7,10 @@ candidates; every returned score is computed from the fixed-point vectors.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterable
+from contextlib import suppress
+from functools import cache
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -226,9 +229,7 @@ class VectorIndex:
             self._publish(0)
 
     def _empty_graph(self) -> Any:
-        from usearch.index import Index
-
-        return Index(
+        return _usearch().index.Index(
             ndim=self.dims, metric="cos", dtype="bf16", enable_key_lookups=False, **self._tuning
         )
 
@@ -279,9 +280,8 @@ class VectorIndex:
 
     def _identity(self) -> dict[str, Any]:
         """Return what must be equal for a dumped graph to be of use here."""
-        from usearch import __version__
-
-        return {"format": _FORMAT, "usearch": __version__, "dims": self.dims, **self._tuning}
+        version = _usearch().__version__
+        return {"format": _FORMAT, "usearch": version, "dims": self.dims, **self._tuning}
 
     # -- searching ---------------------------------------------------------------------------------
 
@@ -367,6 +367,20 @@ def _overwrite_dead(saved: NDArray[np.uint8], nodes: Ids, alive: Ids) -> None:
     dead = np.flatnonzero(~is_alive)
     if len(dead):
         vectors[dead] = vectors[int(np.argmax(is_alive))] if is_alive.any() else 0
+
+
+@cache
+def _usearch() -> Any:
+    """Import usearch, behind the C++ runtime of the system.
+
+    Its wheels for Linux export a copy of that runtime. ONNX Runtime, if it is loaded later, would
+    be bound to both, and end the process.
+    """
+    with suppress(OSError):  # there is none of this name
+        ctypes.CDLL("libstdc++.so.6", mode=ctypes.RTLD_GLOBAL)
+    import usearch.index
+
+    return usearch
 
 
 def _to_fixed_point(vectors: Array) -> NDArray[np.int16]:
