@@ -21,6 +21,7 @@ __all__ = [
     "DefinitionError",
     "EmbedderError",
     "EmbedderMismatchError",
+    "EmbedderTimeoutError",
     "ForbiddenError",
     "GoneError",
     "InvalidInputError",
@@ -344,6 +345,10 @@ class EmbedderError(RemloomError):
 
 class EmbedderMismatchError(EmbedderError):
     """The store's vectors were made by another model. Fields: `stored`, `given`."""
+
+
+class EmbedderTimeoutError(EmbedderError):
+    """An embedder or a token encoder took longer than a question waits for it."""
 
 
 class RerankerError(RemloomError):

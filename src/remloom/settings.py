@@ -66,6 +66,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     embedder: str = ""
     embedder_base_url: str = ""  # empty: llm_base_url
     embedder_api_key: str = ""  # empty: llm_api_key
+    # seconds that a question waits for its vectors, and for its token vectors; 0: as long as it
+    # takes
+    embedder_timeout: float = 20.0
     # of late interaction: colbert | none; empty: colbert beside an embedder that has a name
     token_encoder: str = ""
     reranker: str = "none"  # of recall: none | local | onnx:<folder> | fastembed:<model> | llm

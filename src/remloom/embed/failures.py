@@ -1,22 +1,56 @@
-"""What embedders and token encoders raise, told as one error."""
+"""What embedders and token encoders raise, told as one error, and those that hang."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
-from ..errors import EmbedderError, RemloomError
+from ..deadline import Overdue, within
+from ..errors import EmbedderError, EmbedderTimeoutError, RemloomError
 
-__all__ = ["as_embedder_error"]
+__all__ = ["answered_by", "turn_of"]
+
+_T = TypeVar("_T")
+
+
+def answered_by(name: str, work: Callable[[], _T], seconds: float | None = None) -> _T:
+    """Return what a model answers; one of somebody else's may raise anything.
+
+    Args:
+        name: the model's.
+        seconds: that it may take; None: as long as it takes.
+
+    Raises:
+        EmbedderTimeoutError: it takes longer.
+        EmbedderError: it failed. Our own errors stay as they are.
+    """
+    try:
+        return within(seconds, name, work)
+    except RemloomError:
+        raise
+    except Overdue as overdue:
+        raise _timeout(str(overdue)) from None
+    except Exception as error:
+        raise EmbedderError(f"{name} failed: {type(error).__name__}: {error}") from error
 
 
 @contextmanager
-def as_embedder_error(name: str) -> Iterator[None]:
-    """Raise whatever a model raises as an `EmbedderError` that names it; one of somebody else's may
-    raise anything. Our own errors stay as they are."""
+def turn_of(lock: threading.Lock, name: str, seconds: float | None) -> Iterator[None]:
+    """Hold the lock of who asks a model.
+
+    Raises:
+        EmbedderTimeoutError: whoever has it does not give it back within `seconds`.
+    """
+    if not lock.acquire(timeout=-1 if seconds is None else seconds):
+        raise _timeout(f"{name} was busy for longer than {seconds:g} seconds")
     try:
         yield
-    except RemloomError:
-        raise
-    except Exception as error:
-        raise EmbedderError(f"{name} failed: {type(error).__name__}: {error}") from error
+    finally:
+        lock.release()
+
+
+def _timeout(message: str) -> EmbedderTimeoutError:
+    remedy = "ask again later; the setting `embedder_timeout` says how long is waited"
+    return EmbedderTimeoutError(message, remedy=remedy)

@@ -8,14 +8,16 @@ parked.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from hashlib import sha256
 from itertools import chain
 from typing import Any
 
 from ..embed.contract import Embedder
-from ..embed.failures import as_embedder_error
+from ..embed.failures import answered_by, turn_of
 from ..errors import EmbedderError, RemloomError, VectorError
 from ..store.batch import Vector, VectorBatch
 from ..store.contract import Store
@@ -28,7 +30,10 @@ __all__ = ["EmbeddingQueue"]
 
 _BATCH = 32  # texts between two commits
 _DIGEST = 16  # bytes
+_JOIN_TIMEOUT = 30.0  # seconds that `close` waits for the batch at hand
 _SENTENCE = 3  # words from which a sentence has a window of its own
+
+_log = logging.getLogger(__name__)
 
 Progress = Callable[[int, int], None]
 
@@ -73,9 +78,8 @@ class EmbeddingQueue:
             EmbedderError: the embedder, or the token encoder, does not work. What is queued stays
                 queued.
         """
-        ids = self._run_vectors(None, progress)
-        if self._tokens is not None:
-            self._tokens.encode(ids, progress)
+        ids = self._run_vectors(progress)
+        self._encode(ids, progress)
         return len(ids)
 
     def run_all(self, progress: Progress | None = None) -> int:
@@ -85,7 +89,7 @@ class EmbeddingQueue:
         Raises:
             EmbedderError: as `run`.
         """
-        done = len(self._run_vectors(None, progress))
+        done = len(self._run_vectors(progress))
         encoded = self._tokens.run(progress) if self._tokens is not None else 0
         return encoded if self._given_embedder is None else done
 
@@ -95,31 +99,52 @@ class EmbeddingQueue:
         if self._tokens is not None:
             self._tokens.unpark()
 
-    def run_first(self, limit: int) -> None:
+    def run_first(self, limit: int, seconds: float | None = None) -> None:
         """Embed the first `limit` queued texts. Their token vectors are left to others.
 
-        Raises:
-            EmbedderError: the embedder does not work.
-        """
-        self._run_vectors(limit, None)
+        Args:
+            seconds: that a batch may take; None: as long as it takes.
 
-    def _run_vectors(self, limit: int | None, progress: Progress | None) -> list[str]:
+        Raises:
+            EmbedderError: the embedder does not work, or takes too long.
+        """
+        done = 0
+        while done < limit and (batch := self._run_batch(min(_BATCH, limit - done), seconds)):
+            done += len(batch)
+
+    def _run_vectors(self, progress: Progress | None) -> list[str]:
         """Embed queued texts; returns their ids."""
         if self._given_embedder is None:
             return []
         done: list[str] = []
         total = self._store.vectors.queue_lengths()[0] if progress else 0
-        with self._running:
-            while not self._stop.is_set() and (limit is None or len(done) < limit):
-                size = min(_BATCH, limit - len(done)) if limit else _BATCH
-                batch = self._store.vectors.pending(size)
-                if not batch:
-                    break
-                self._embed(batch)
-                done += [item.id for item in batch]
-                if progress:
-                    progress(len(done), max(total, len(done)))
+        while batch := self._run_batch(_BATCH):
+            done += [item.id for item in batch]
+            if progress:
+                progress(len(done), max(total, len(done)))
         return done
+
+    def _run_batch(self, size: int, seconds: float | None = None) -> Sequence[Pending]:
+        """Embed some of the queued texts, and return them; none if it was closed."""
+        if self._stop.is_set():
+            return ()
+        with turn_of(self._running, self._embedder.name, seconds):
+            batch = self._store.vectors.pending(size)
+            if batch:
+                self._embed(batch, seconds)
+        return batch
+
+    def _encode(self, ids: Sequence[str], progress: Progress | None) -> None:
+        """Make the token vectors that these records lack."""
+        if self._tokens is None:
+            return
+        for first in range(0, len(ids), _BATCH):
+            if self._stop.is_set():
+                return
+            some = ids[first : first + _BATCH]
+            self._tokens.encode(some)
+            if progress:
+                progress(first + len(some), len(ids))
 
     def embed(self, ids: Sequence[str]) -> None:
         """Embed what waits of these records, and make their token vectors, now, beside whatever
@@ -166,28 +191,33 @@ class EmbeddingQueue:
             self._thread.start()
 
     def close(self) -> None:
-        """Finish the batch at hand and stop. What is still queued waits for the next opening."""
+        """Finish the batch at hand and stop. What is still queued waits for the next opening; so
+        does what a model that hangs was given."""
         self._stop.set()
-        if self._tokens is not None:
-            self._tokens.close()
         with self._starting:
             thread = self._thread
         if thread is not None:
-            thread.join()
+            thread.join(_JOIN_TIMEOUT)
+            if thread.is_alive():
+                _log.warning(
+                    "an embedder or token encoder has not come back within %g seconds, and is "
+                    "left to itself: the texts that it was given wait for the next opening",
+                    _JOIN_TIMEOUT,
+                )
 
     def move(self, progress: Progress | None = None) -> int:
         """Embed every text with this embedder, then let its vectors serve instead of others, and
         make the token vectors that are lacking."""
         done = seen = 0
         total = sum(self._store.admin.stats().records.values()) if progress else 0
-        with self._running:
-            # a blank text stays without vectors: what was seen is not asked for again
-            while batch := self._store.vectors.unembedded(self._embedder.name, _BATCH, after=seen):
-                seen = batch[-1].version
+        # a blank text stays without vectors: what was seen is not asked for again
+        while batch := self._store.vectors.unembedded(self._embedder.name, _BATCH, after=seen):
+            seen = batch[-1].version
+            with self._running:
                 done += self._store_vectors(batch, current=False)
-                if progress:
-                    progress(done, max(total, done))
-            self._store.vectors.adopt(self._embedder.name)
+            if progress:
+                progress(done, max(total, done))
+        self._store.vectors.adopt(self._embedder.name)
         if self._tokens is not None:
             self._tokens.move(progress)
         return done
@@ -218,19 +248,23 @@ class EmbeddingQueue:
         if self._tokens is None:
             return
         # those of texts from before; new texts get their vectors first
-        while self._tokens.run_batch():
+        while not self._stop.is_set() and self._tokens.run_batch():
             self.run()
 
-    def _embed(self, batch: Sequence[Pending]) -> None:
+    def _embed(self, batch: Sequence[Pending], seconds: float | None = None) -> None:
         """Store the vectors of a batch; a text that fails alone is parked."""
-        store_or_park(batch, self._store_vectors, self._store.vectors.park)
+        store_or_park(
+            batch, partial(self._store_vectors, seconds=seconds), self._store.vectors.park
+        )
 
-    def _store_vectors(self, batch: Sequence[Pending], *, current: bool = True) -> int:
+    def _store_vectors(
+        self, batch: Sequence[Pending], *, current: bool = True, seconds: float | None = None
+    ) -> int:
         """Embed a batch and store its vectors; returns how many texts have some.
 
         `current`: as those that serve. A text that was changed since it was queued gets none.
         """
-        vectors = self._vectors(batch)
+        vectors = self._vectors(batch, seconds)
         self._store.vectors.put(
             VectorBatch(
                 vectors,
@@ -242,7 +276,9 @@ class EmbeddingQueue:
         )
         return sum(map(bool, vectors.values()))
 
-    def _vectors(self, batch: Sequence[Pending]) -> dict[str, tuple[Vector, ...]]:
+    def _vectors(
+        self, batch: Sequence[Pending], seconds: float | None = None
+    ) -> dict[str, tuple[Vector, ...]]:
         """The windows of each text, by its id."""
         spans = {item.id: _windows(self._embedder, item.text) for item in batch}
         texts: dict[str, list[str]] = {}
@@ -253,7 +289,7 @@ class EmbeddingQueue:
         known = self._store.vectors.cached(list(digests.values()), model=model)
         missing = [text for text, digest in digests.items() if digest not in known]
         if missing:
-            rows = self._embed_texts(missing)
+            rows = self._embed_texts(missing, seconds)
             for text, row in zip(missing, rows, strict=True):
                 known[digests[text]] = row.tobytes()
         windows: dict[str, tuple[Vector, ...]] = {}
@@ -265,11 +301,11 @@ class EmbeddingQueue:
             )
         return windows
 
-    def _embed_texts(self, texts: Sequence[str]) -> Any:
+    def _embed_texts(self, texts: Sequence[str], seconds: float | None) -> Any:
         """The vectors of texts as rows of unit length."""
-        with as_embedder_error(self._embedder.name):
-            answered = self._embedder.embed_documents(texts)
-        return _checked(answered, len(texts), self._embedder)
+        embedder = self._embedder
+        answered = answered_by(embedder.name, lambda: embedder.embed_documents(texts), seconds)
+        return _checked(answered, len(texts), embedder)
 
 
 def _digest(text: str) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..errors import EmbedderError, RemloomError, VectorError
+from ..errors import EmbedderError, EmbedderTimeoutError, RemloomError, VectorError
 from ..store.results import Pending
 
 __all__ = ["store_or_park"]
@@ -26,10 +26,13 @@ def store_or_park(
     Raises:
         EmbedderError, VectorError: the model fails with every text, or with the only one at its
             first attempt.
+        EmbedderTimeoutError: it takes too long. That says nothing of the texts.
     """
     try:
         store(batch)
         return
+    except EmbedderTimeoutError:
+        raise
     except (EmbedderError, VectorError) as error:
         if len(batch) == 1 and not batch[0].attempts:
             park(batch[0].id, str(error))

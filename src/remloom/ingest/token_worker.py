@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..embed.contract import TokenEncoder
-from ..embed.failures import as_embedder_error
+from ..embed.failures import answered_by, turn_of
 from ..errors import EmbedderError
 from ..store.batch import TokenVectorBatch
 from ..store.contract import Store
@@ -80,21 +81,22 @@ class TokenQueue:
         with self._encoding:
             return self._encode(self._store.token_vectors.pending(self._encoder.name, _BATCH))
 
-    def encode(self, ids: Sequence[str], progress: Progress | None = None) -> None:
+    def encode(self, ids: Sequence[str], seconds: float | None = None) -> None:
         """Encode what waits of these records, now.
 
+        Args:
+            seconds: that a batch may take; None: as long as it takes.
+
         Raises:
-            EmbedderError: the encoder does not work.
+            EmbedderError: the encoder does not work, or takes too long.
         """
+        name = self._encoder.name
         for first in range(0, len(ids), _BATCH):
             if self._stop.is_set():
                 return
             some = ids[first : first + _BATCH]
-            name = self._encoder.name
-            with self._encoding:
-                self._encode(self._store.token_vectors.pending(name, _BATCH, ids=some))
-            if progress:
-                progress(first + len(some), len(ids))
+            with turn_of(self._encoding, name, seconds):
+                self._encode(self._store.token_vectors.pending(name, _BATCH, ids=some), seconds)
 
     def unpark(self) -> None:
         """Let every text that failed too often wait again."""
@@ -104,15 +106,15 @@ class TokenQueue:
         """Finish the batch at hand and stop."""
         self._stop.set()
 
-    def _encode(self, batch: Sequence[Pending]) -> int:
+    def _encode(self, batch: Sequence[Pending], seconds: float | None = None) -> int:
         if batch:
-            store_or_park(batch, self._store_vectors, self._park)
+            store_or_park(batch, partial(self._store_vectors, seconds=seconds), self._park)
         return len(batch)
 
-    def _store_vectors(self, batch: Sequence[Pending]) -> None:
+    def _store_vectors(self, batch: Sequence[Pending], *, seconds: float | None) -> None:
         encoder = self._encoder
-        with as_embedder_error(encoder.name):
-            answered = encoder.encode_documents([item.text for item in batch])
+        texts = [item.text for item in batch]
+        answered = answered_by(encoder.name, lambda: encoder.encode_documents(texts), seconds)
         arrays = _checked(answered, len(batch), encoder)
         pairs = list(zip(batch, arrays, strict=True))
         self._store.token_vectors.put(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..ingest.embedding_worker import EmbeddingQueue
+    from ..ingest.token_worker import TokenQueue
     from ..llm import LLM
     from ..store.contract import Store
 
@@ -29,17 +30,21 @@ class OpenResources:
 
     Attributes:
         label: names the memory in warnings.
-        queue, llm: None until they are first needed.
+        queue, tokens, llm: None until they are first needed.
     """
 
     def __init__(self, store: Store, label: str) -> None:
         self.store = store
         self.label = label
         self.queue: EmbeddingQueue | None = None
+        self.tokens: TokenQueue | None = None
         self.llm: LLM | None = None
 
     def close(self) -> None:
         """Finish what is being written and release threads and files."""
+        # first: the queue of vectors may be waiting for it
+        if self.tokens is not None:
+            self.tokens.close()
         if self.queue is not None:
             self.queue.close()
         if self.llm is not None:

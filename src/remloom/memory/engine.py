@@ -19,6 +19,7 @@ from .closing import OpenResources, hand_over, register, unregister
 if TYPE_CHECKING:
     from ..embed.contract import Embedder, TokenEncoder
     from ..ingest.embedding_worker import EmbeddingQueue
+    from ..ingest.token_worker import TokenQueue
     from ..llm import LLM, Model
     from ..query.late_interaction import LateInteraction
     from ..settings import Settings
@@ -141,12 +142,16 @@ class Engine:
         """What scores records by their token vectors; None when there is no token encoder."""
         if self.token_encoder is None:
             return None
-        from ..ingest.token_worker import TokenQueue
         from ..query.late_interaction import LateInteraction
 
-        encode = TokenQueue(self.store, self.token_encoder).encode
-        is_asked_for = self._given_token_encoder is not None
-        return LateInteraction(self.store, self.token_encoder, encode, is_asked_for=is_asked_for)
+        tokens = self._token_queue
+        return LateInteraction(
+            self.store,
+            self.token_encoder,
+            partial(tokens.encode, seconds=self._seconds) if tokens is not None else None,
+            is_asked_for=self._given_token_encoder is not None,
+            seconds=self._seconds,
+        )
 
     @_loaded_once
     def embedding_queue(self) -> EmbeddingQueue:
@@ -162,11 +167,23 @@ class Engine:
 
     def _queue_of(self, embedder: Embedder | None) -> EmbeddingQueue:
         from ..ingest.embedding_worker import EmbeddingQueue
+
+        return EmbeddingQueue(self.store, embedder, self._token_queue)
+
+    @_loaded_once
+    def _token_queue(self) -> TokenQueue | None:
+        """The one queue of texts that wait for their token vectors; None when there is no token
+        encoder."""
         from ..ingest.token_worker import TokenQueue
 
-        encoder = self.token_encoder
-        tokens = TokenQueue(self.store, encoder) if encoder is not None else None
-        return EmbeddingQueue(self.store, embedder, tokens)
+        if self.token_encoder is not None:
+            self._resources.tokens = TokenQueue(self.store, self.token_encoder)
+        return self._resources.tokens
+
+    @property
+    def _seconds(self) -> float | None:
+        """That a question waits for a model."""
+        return self.settings.embedder_timeout or None
 
     @property
     def embeds(self) -> bool:
@@ -196,9 +213,11 @@ class Engine:
 
         new = load(embedder, self.settings) if isinstance(embedder, str) else embedder
         done = self._queue_of(new).move(progress)
-        # given first: another thread may load one as soon as the old one is dropped
-        self._given_embedder = embedder
-        self._drop_embedder()
+        with self._loading:
+            self._given_embedder = embedder
+            queue = self._drop_embedder()
+        if queue is not None:
+            queue.close()
         # what was written while the last texts were moved
         self.embedding_queue.run()
         return done
@@ -207,8 +226,14 @@ class Engine:
         """Take the embedder whose vectors serve, if none was asked for: another process may have
         moved this memory to it."""
         stored = self.store.vectors.model() if self._given_embedder == "" else None
-        if stored and stored[0] != self.embedder_name and self._kept_embedder():
-            self._drop_embedder()
+        if not stored or stored[0] == self.embedder_name:
+            return
+        with self._loading:
+            # another thread may have been first
+            has_moved = stored[0] != self.embedder_name and bool(self._kept_embedder())
+            queue = self._drop_embedder() if has_moved else None
+        if queue is not None:
+            queue.close()
 
     def _kept_embedder(self) -> str:
         """The bundled embedder that made this memory's vectors; "" when none did."""
@@ -217,12 +242,13 @@ class Engine:
         stored = self.store.vectors.model()
         return kept_name(stored[0]) if stored else ""
 
-    def _drop_embedder(self) -> None:
-        queue = self.__dict__.pop("embedding_queue", None)
-        if queue is not None:
-            queue.close()
+    def _drop_embedder(self) -> EmbeddingQueue | None:
+        """Drop the embedder, and return its queue: it is closed when `_loading` is given back, for
+        that takes as long as a batch does."""
         for name in ("embedder", "embedder_name"):
             self.__dict__.pop(name, None)
+        queue: EmbeddingQueue | None = self.__dict__.pop("embedding_queue", None)
+        return queue
 
     def load_embedder(self) -> None:
         """Load the embedder before a transaction begins: it takes longer than one should."""
@@ -243,32 +269,35 @@ class Engine:
 
         Raises:
             EmbedderMismatchError: this memory's vectors were made by another embedder.
-            EmbedderError: there is no embedder, or nothing has a vector yet.
+            EmbedderTimeoutError: the embedder takes longer than the setting `embedder_timeout`.
+            EmbedderError: there is no embedder, it does not work, or nothing has a vector yet.
         """
+        from ..embed.failures import answered_by
+
         self.follow_store()
-        if self.embedder is None:
+        # together: another thread may move this memory to another one meanwhile
+        with self._loading:
+            embedder, name, queue = self.embedder, self.embedder_name, self.embedding_queue
+        if embedder is None:
             raise _no_embedder()
-        queue = self.embedding_queue
         stored = self.store.vectors.model()
-        if stored and stored[0] and stored[0] != self.embedder_name:
+        if stored and stored[0] and stored[0] != name:
             raise EmbedderMismatchError(
-                f"this memory's vectors were made by {stored[0]}, not by {self.embedder_name}",
+                f"this memory's vectors were made by {stored[0]}, not by {name}",
                 remedy="run `remloom reembed --embedder NAME` to move it to that one, or leave the "
                 "embedder out to ask with the one it has",
                 stored=stored[0],
-                given=self.embedder_name,
+                given=name,
             )
         waiting = len(self.store.vectors.pending(_EMBED_FIRST + 1))
         if 0 < waiting <= _EMBED_FIRST and self.store.capabilities.writable:
-            queue.run_first(_EMBED_FIRST)
-        elif (
-            not waiting and stored is None and self.store.vectors.unembedded(self.embedder_name, 1)
-        ):
+            queue.run_first(_EMBED_FIRST, self._seconds)
+        elif not waiting and stored is None and self.store.vectors.unembedded(name, 1):
             raise EmbedderError(
                 "what this memory holds was written without an embedder, and has no vectors yet",
                 remedy="run `remloom reembed`, or call embed_pending()",
             )
-        return self.embedder.embed_query(text)
+        return answered_by(name, lambda: embedder.embed_query(text), self._seconds)
 
     def try_embed_query(self, text: str) -> Any:
         """Embed a question; None when there is no embedder."""

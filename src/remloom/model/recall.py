@@ -58,7 +58,8 @@ class Recall(Struct, frozen=True, kw_only=True):
     hits: list[RecallHit] = []
     abstained: bool = False
     reason: str = ""
-    note: str = ""  # what was asked for and was not done: a second look that took too long
+    # what was left out for it took too long, or a token encoder that nobody asked for failed
+    note: str = ""
     window: tuple[datetime, datetime] | None = None  # the time it is about: from, until
     # of the hits as `Memory.context` writes them; counted only with a budget or `explain`
     tokens: int = 0

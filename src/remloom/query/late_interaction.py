@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..embed.contract import TokenEncoder
-from ..embed.failures import as_embedder_error
+from ..embed.failures import answered_by
 from ..errors import EmbedderError, VectorError
 from ..store.contract import Store
 from ..text.language import is_english
@@ -40,6 +40,7 @@ class LateInteraction:
         encoder: makes the vectors of a question.
         encode: makes and stores the token vectors of records that lack them.
         is_asked_for: whether somebody chose the encoder; else its failure is no error of a recall.
+        seconds: that the vectors of a question may take; None: as long as they take.
     """
 
     def __init__(
@@ -49,10 +50,12 @@ class LateInteraction:
         encode: Callable[[Sequence[str]], None] | None = None,
         *,
         is_asked_for: bool = True,
+        seconds: float | None = None,
     ) -> None:
         self._store = store
         self._encoder = encoder
         self._encode = encode
+        self._seconds = seconds
         self.is_asked_for = is_asked_for
 
     @property
@@ -72,7 +75,7 @@ class LateInteraction:
         Those whose token vectors are not made yet are left out.
 
         Raises:
-            EmbedderError: the encoder cannot be loaded, or does not work.
+            EmbedderError: the encoder cannot be loaded, does not work, or takes too long.
         """
         question: Floats | None = None
         found: dict[str, float] = {}
@@ -106,8 +109,8 @@ class LateInteraction:
         import numpy as np
 
         encoder = self._encoder
-        with as_embedder_error(encoder.name):
-            made: Floats = np.asarray(encoder.encode_query(text), np.float32)
+        answered = answered_by(encoder.name, lambda: encoder.encode_query(text), self._seconds)
+        made: Floats = np.asarray(answered, np.float32)
         if made.ndim != 2 or not len(made) or made.shape[1] != encoder.dims:
             raise EmbedderError(
                 f"{encoder.name} answered {made.shape} for a question, not rows of {encoder.dims}",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from ..errors import InvalidInputError
+from ..errors import EmbedderTimeoutError, InvalidInputError
 from ..predicates import Predicate
 from ..store.contract import Store
 from ..store.definitions import Schemas
@@ -54,6 +54,7 @@ class Question:
         text: the question with its pronouns resolved by the conversation.
         window: the time that it names; None in mode hybrid, or when it names none.
         mode: how it is to be answered, "auto" decided.
+        notes: what it goes without, and why.
 
     Raises:
         InvalidInputError: the question is not one, a turn of the history is not one, or in mode
@@ -73,6 +74,7 @@ class Question:
         self._paraphrase = paraphrase
         self.original = original
         self.options = options
+        self.notes: list[str] = []
         self.conversation = Conversation(store, options.history)
         text = checked(original)
         self._names: list[Named] | None = None
@@ -173,14 +175,24 @@ class Question:
         if self.options.vector is not None:
             return self.options.vector
         if self.searched_text != self.text:
-            return self._embed(self.searched_text)
+            return self._vector_of(self.searched_text)
         if self.window is None or self.window.alone:
-            return self._embed(without_speakers(self.text, self.names))
+            return self._vector_of(without_speakers(self.text, self.names))
         rest = self.window.rest
-        return self._embed(without_speakers(rest, relocated(self.names, self.text, rest)))
+        return self._vector_of(without_speakers(rest, relocated(self.names, self.text, rest)))
 
     @cached_property
     def paraphrases(self) -> list[tuple[str, Sequence[float] | None]]:
         """Other ways to ask it, each with its vector, if they are asked for."""
         texts = self._paraphrase(self.text) if self._paraphrase is not None else ()
-        return [(text, self._embed(text) if self.uses("vector") else None) for text in texts]
+        return [(text, self._vector_of(text) if self.uses("vector") else None) for text in texts]
+
+    def _vector_of(self, text: str) -> Sequence[float] | None:
+        # an embedder that took too long once is asked no further
+        if self.notes:
+            return None
+        try:
+            return self._embed(text)
+        except EmbedderTimeoutError as error:
+            self.notes.append(f"no search by meaning: {error.message}")
+            return None

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ..embed.model_card import ModelCard
-from ..errors import EmbedderError, UnknownNameError, VectorError
+from ..errors import EmbedderError, EmbedderTimeoutError, UnknownNameError, VectorError
 from ..model import Recall, RecallHit
 from ..store.contract import Store
 from .abstention import drop_far, heeded, misattributed, unrelated
@@ -99,7 +99,9 @@ class Recaller:
         Raises:
             InvalidInputError: the question is empty or too long, or names no time in mode temporal.
             UnknownNameError: a part to exclude that does not exist.
-            EmbedderError: the embedder does not work, or a token encoder that was asked for.
+            EmbedderError: the embedder does not work, or a token encoder that was asked for. One
+                that takes too long is no error: what it would have found is left out, and
+                `Recall.note` says so.
         """
         began = time.perf_counter()
         for part in options.exclude:
@@ -136,7 +138,7 @@ class Recaller:
 
     def _search(self, question: Question, reranker: Reranker | None, began: float) -> Recall:
         options = question.options
-        candidates, weights, notes = self._find(question)
+        candidates, weights = self._find(question)
         self._boost(candidates, question)
         reason = self._reason_to_abstain(candidates, question) if options.abstain else ""
         if reranker is not None and not reason and question.uses("rerank"):
@@ -149,7 +151,7 @@ class Recaller:
                 weight=WEIGHTS["rerank"],
                 seconds=options.rerank_seconds,
             )
-            notes += [said] if said else []
+            question.notes += [said] if said else []
         if options.abstain:
             drop_far(candidates, self._card)
         best = [] if reason else self._best(candidates, question)
@@ -168,15 +170,14 @@ class Recaller:
             hits=hits,
             abstained=not hits,
             reason=reason,
-            note="; ".join(notes),
+            note="; ".join(question.notes),
             window=question.window.span if question.window else None,
             tokens=tokens,
             explained=_explained(candidates, question, weights, began) if options.explain else {},
         )
 
-    def _find(self, question: Question) -> tuple[Candidates, dict[str, float], list[str]]:
-        """Let every signal find records, and fuse their lists; also the weights of the lists, and
-        what is to be noted."""
+    def _find(self, question: Question) -> tuple[Candidates, dict[str, float]]:
+        """Let every signal find records, and fuse their lists; also the weights of the lists."""
         options = question.options
         candidates = Candidates()
         pool = REQUEST_POOL if question.kind == REQUEST else POOL
@@ -187,25 +188,25 @@ class Recaller:
                 ranking = signal.rank(self._store, question, count)
                 if ranking is not None:
                     candidates.add(signal.part, ranking)
-        notes = self._add_late(candidates, question)
+        self._add_late(candidates, question)
         weights = self._weights(candidates, question)
         candidates.fuse(options.fusion, weights)
-        return candidates, weights, notes
+        return candidates, weights
 
-    def _add_late(self, candidates: Candidates, question: Question) -> list[str]:
-        """Add the list of late interaction, where it can be had; returns why it could not be."""
+    def _add_late(self, candidates: Candidates, question: Question) -> None:
+        """Add the list of late interaction, where it can be had."""
         late = self._late
         if late is None or not question.uses("late") or not late.knows_language_of(question.text):
-            return []
+            return
         try:
             ranking = rank_late(late, candidates, question.searched_text)
         except (EmbedderError, VectorError) as error:
-            if late.is_asked_for:
+            if late.is_asked_for and not isinstance(error, EmbedderTimeoutError):
                 raise
-            return [f"no late interaction: {error}"]
+            question.notes.append(f"no late interaction: {error.message}")
+            return
         if ranking is not None:
             candidates.add("late", ranking)
-        return []
 
     def _weights(self, candidates: Candidates, question: Question) -> dict[str, float]:
         """The weight of each part for this question."""

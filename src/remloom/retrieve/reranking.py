@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Sequence
-from contextvars import copy_context
+from functools import partial
 from math import isfinite
 
+from ..deadline import Overdue, within
 from ..errors import RerankerError
 from ..model import Resource, Row, trust_of
 from .candidates import Candidate, Candidates
@@ -38,9 +37,12 @@ def rerank(
     if not looked_at:
         return ""
     passages = [_passage(candidate) for candidate in looked_at]
-    answered = _scores_within(seconds, reranker, question, passages)
-    if answered is None:
-        return f"no second look: the reranker {reranker.name} took longer than {seconds:g} seconds"
+    try:
+        answered = within(
+            seconds, f"the reranker {reranker.name}", partial(reranker.scores, question, passages)
+        )
+    except Overdue as overdue:
+        return f"no second look: {overdue}"
     scores = [float(score) for score in answered]
     if len(scores) != len(looked_at) or not all(map(isfinite, scores)):
         raise RerankerError(
@@ -54,30 +56,6 @@ def rerank(
     for rank, id in enumerate(sorted(by_id, key=lambda id: -by_id[id]), 1):
         candidates[id].add_share("rerank", weight * shares[id], rank=rank, score=by_id[id])
     return ""
-
-
-def _scores_within(
-    seconds: float, reranker: Reranker, question: str, passages: Sequence[Passage]
-) -> Sequence[float] | None:
-    """The reranker's scores, or None if it takes longer; what it raises is raised."""
-    scores: list[Sequence[float]] = []
-    errors: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            scores.append(reranker.scores(question, passages))
-        except BaseException as error:
-            errors.append(error)
-
-    # a thread of its own, which is left to itself when it hangs: no pool fills up with such
-    thread = threading.Thread(
-        target=copy_context().run, args=(work,), name="remloom-rerank", daemon=True
-    )
-    thread.start()
-    thread.join(seconds)
-    if errors:
-        raise errors[0]
-    return scores[0] if scores else None
 
 
 def _passage(candidate: Candidate) -> Passage:

@@ -1,0 +1,190 @@
+"""Embedders and token encoders that hang: questions are answered without, and nothing is lost."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remloom import Memory, Resource, deadline
+from remloom.errors import EmbedderTimeoutError
+from remloom.ingest import embedding_worker
+from remloom.settings import Settings
+from remloom.testing.embedder import WordEmbedder, WordTokenEncoder
+
+NOTES = [
+    Resource(name="cost", content="The flooring costs ninety euros, and Ines pays for it."),
+    Resource(name="colour", content="The flooring is grey, like the walls of the studio."),
+]
+QUESTION = "Who pays for the flooring?"
+
+
+class Gate:
+    """What a model waits for before it answers."""
+
+    def __init__(self) -> None:
+        self._open = threading.Event()
+        self.calls = 0
+        self.open()
+
+    def open(self) -> None:
+        self._open.set()
+
+    def shut(self) -> None:
+        self._open.clear()
+
+    def wait(self) -> None:
+        self.calls += 1
+        assert self._open.wait(30)
+
+
+class HangingEmbedder(WordEmbedder):
+    def __init__(self, gate: Gate) -> None:
+        super().__init__()
+        self.gate = gate
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        self.gate.wait()
+        return super().embed_documents(texts)
+
+    def embed_query(self, text: str) -> Any:
+        self.gate.wait()
+        return super().embed_query(text)
+
+
+class HangingEncoder(WordTokenEncoder):
+    def __init__(self, gate: Gate) -> None:
+        super().__init__()
+        self.gate = gate
+
+    def encode_documents(self, texts: Sequence[str]) -> list[Any]:
+        self.gate.wait()
+        return super().encode_documents(texts)
+
+    def encode_query(self, text: str) -> Any:
+        self.gate.wait()
+        return super().encode_query(text)
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    made = Gate()
+    yield made
+    made.open()
+
+
+def opened(home: Path, seconds: float = 0.05, **models: Any) -> Memory:
+    given = {"embedder": WordEmbedder(), "token_encoder": WordTokenEncoder(), **models}
+    settings = Settings.load(home=str(home), embedder_timeout=seconds)
+    return Memory.open(settings=settings, **given)
+
+
+def test_a_question_whose_token_vectors_take_too_long_is_answered_without(
+    tmp_path: Path, gate: Gate
+) -> None:
+    with opened(tmp_path, token_encoder=HangingEncoder(gate)) as memory:
+        memory.write(NOTES, wait=True)
+        gate.shut()
+        recall = memory.recall(QUESTION, explain=True)
+        assert recall.hits[0].name == "cost"
+        assert recall.note == "no late interaction: word-tokens-64 took longer than 0.05 seconds"
+        assert "vector" in recall.explained["found"]
+        with pytest.raises(EmbedderTimeoutError, match="embedder_timeout"):
+            memory.search(QUESTION, mode="late")
+        gate.open()
+        assert memory.recall(QUESTION).note == ""
+
+
+def test_a_question_whose_vector_takes_too_long_is_answered_by_words(
+    tmp_path: Path, gate: Gate
+) -> None:
+    with opened(tmp_path, embedder=HangingEmbedder(gate)) as memory:
+        memory.write(NOTES, wait=True)
+        gate.shut()
+        recall = memory.recall(QUESTION, explain=True)
+        assert recall.hits[0].name == "cost"
+        assert recall.note == "no search by meaning: words-256 took longer than 0.05 seconds"
+        assert {"text", "late"} <= set(recall.explained["found"])
+        assert "vector" not in recall.explained["found"]
+        with pytest.raises(EmbedderTimeoutError, match="took longer"):
+            memory.search(QUESTION)
+        gate.open()
+        assert memory.recall(QUESTION).note == ""
+
+
+def test_texts_that_a_search_embeds_first_are_bounded_too(tmp_path: Path, gate: Gate) -> None:
+    with opened(tmp_path) as memory:
+        memory.write(NOTES, wait=True)
+    gate.shut()
+    with opened(
+        tmp_path, embedder=HangingEmbedder(gate), token_encoder=HangingEncoder(gate)
+    ) as memory:
+        # the thread hangs with it, and holds what a search waits for
+        memory.write([Resource(name="cat", content="A cat sleeps on the sofa.")])
+        recall = memory.recall(QUESTION)
+        assert recall.hits[0].name == "cost"
+        assert "no search by meaning" in recall.note
+        gate.open()
+        memory.embed_pending()
+        assert memory.recall("Where does the cat sleep?").hits[0].name == "cat"
+        assert memory.admin.stats().pending == memory.admin.stats().parked == 0
+
+
+@pytest.mark.parametrize("hanging", ["embedder", "token_encoder"])
+def test_closing_does_not_wait_for_a_model_that_hangs_and_nothing_is_lost(
+    tmp_path: Path,
+    gate: Gate,
+    hanging: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(embedding_worker, "_JOIN_TIMEOUT", 0.2)
+    model = HangingEmbedder(gate) if hanging == "embedder" else HangingEncoder(gate)
+    gate.shut()
+    with caplog.at_level(logging.WARNING), opened(tmp_path, **{hanging: model}) as memory:
+        memory.write(NOTES)
+        wait = time.monotonic() + 10
+        while not gate.calls and time.monotonic() < wait:
+            time.sleep(0.01)
+    assert "is left to itself: the texts that it was given wait" in caplog.text
+    # it comes back to a memory that is closed
+    gate.open()
+    with opened(tmp_path) as memory:
+        memory.embed_pending()
+        stats = memory.admin.stats()
+        assert (stats.pending, stats.parked) == (0, 0)
+        assert stats.token_vectors["word-tokens-64"].count == len(NOTES)
+        assert memory.recall(QUESTION).hits[0].name == "cost"
+
+
+def test_a_model_that_never_comes_back_is_asked_no_further(
+    tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deadline, "_MOST_LEFT", 2)
+    with opened(tmp_path, token_encoder=HangingEncoder(gate)) as memory:
+        memory.write(NOTES, wait=True)
+        gate.shut()
+        before = gate.calls
+        notes = [memory.recall(QUESTION).note for _ in range(4)]
+        assert gate.calls == before + 2
+        assert notes[-1].endswith("word-tokens-64 has not come back from 2 earlier calls")
+        gate.open()
+        wait = time.monotonic() + 10
+        while memory.recall(QUESTION).note and time.monotonic() < wait:
+            time.sleep(0.01)
+        assert memory.recall(QUESTION).note == ""
+
+
+def test_without_a_limit_a_question_waits(tmp_path: Path, gate: Gate) -> None:
+    with opened(tmp_path, 0, token_encoder=HangingEncoder(gate)) as memory:
+        memory.write(NOTES, wait=True)
+        gate.shut()
+        threading.Timer(0.2, gate.open).start()
+        recall = memory.recall(QUESTION, explain=True)
+        assert recall.note == ""
+        assert "late" in recall.explained["found"]
