@@ -76,6 +76,7 @@ WHOLE_TABLES = {
     "unpark": {"pending"},
     "count_pending": {"pending"},
     "count_records": {"records"},
+    "count_texts_to_embed": {"records"},
     "count_keys": {"names"},
     "count_entries": {"journal"},
     "record_size": {"records"},

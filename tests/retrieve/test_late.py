@@ -276,6 +276,29 @@ def test_reembedding_makes_them_too_and_drops_those_of_another_encoder(tmp_path:
         assert memory.recall(QUESTION, explain=True).explained["found"]["late"] == 3
 
 
+def test_how_far_a_move_is_can_be_seen_from_elsewhere(tmp_path: Path) -> None:
+    old = WordTokenEncoder("old", 32)
+    notes = [Resource(content=f"Note {number} is about plums.") for number in range(40)]
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=old) as memory:
+        memory.write(notes, wait=True)
+        assert memory.admin.stats().moves == ()
+    seen: list[str] = []
+    models: dict[str, Any] = {"embedder": WordEmbedder(), "token_encoder": WordTokenEncoder()}
+    with Memory.open(tmp_path, **models) as memory, Memory.open(tmp_path, **models) as other:
+
+        def progress(done: int, total: int) -> None:
+            seen.extend(f"{m.what}: {m.source}, {m.target}, {m.done}/{m.total}" for m in moves())
+
+        def moves() -> Sequence[Any]:
+            return other.admin.stats().moves
+
+        memory.admin.reembed(WordEmbedder("new"), progress)
+        assert seen[0] == "vectors: words-256, new, 32/40"
+        assert seen[-1] == "token vectors: old, word-tokens-64, 32/40"
+        assert moves() == ()
+        assert memory.admin.stats().as_dict()["moves"] == []
+
+
 def test_two_who_ask_for_different_encoders_do_not_drop_each_others_work(tmp_path: Path) -> None:
     with (
         Memory.open(

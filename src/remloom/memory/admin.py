@@ -19,7 +19,7 @@ from .arguments import Progress, check_aware, check_ids, check_limit
 from .audit import AuditEntry, AuditLog
 from .engine import Engine
 from .private_files import create_private
-from .stats import MemoryStats
+from .stats import MemoryStats, moves_to
 from .writing import Writing
 
 if TYPE_CHECKING:
@@ -85,14 +85,20 @@ class Admin:
     # -- contents ----------------------------------------------------------------------------------
 
     def stats(self) -> MemoryStats:
-        """Count records by schema and type, edges by type, vectors, queued texts, and bytes."""
+        """Count records by schema and type, edges by type, vectors, queued texts, and bytes.
+
+        Its `moves` say how far a move to another embedder or token encoder is, also where another
+        process is at it.
+        """
         counted = asdict(self.store.admin.stats())
+        encoder = self._engine.token_encoder_name
+        counted["moves"] += moves_to(encoder, counted["token_vectors"])
         # a registered schema is told before it has rows
         counted["types"] = {name: {} for name in self.store.schemas()} | counted["types"]
         return MemoryStats(
             **counted,
             tenant=self.tenant,
-            token_encoder=self._engine.token_encoder_name,
+            token_encoder=encoder,
             embedding_error=self._engine.embedding_error,
         )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from ..store.stats import Stats
+from ..store.stats import MoveStats, Stats, TokenVectorStats
 
-__all__ = ["MemoryStats"]
+__all__ = ["MemoryStats", "moves_to"]
 
 
 class MemoryStats(Stats, frozen=True, kw_only=True):
@@ -21,3 +22,17 @@ class MemoryStats(Stats, frozen=True, kw_only=True):
         shown = {"tenant": self.tenant, **super().as_dict(), "token_encoder": self.token_encoder}
         # the key is there only when there is something to say
         return shown | {"embedding_error": self.embedding_error} if self.embedding_error else shown
+
+
+def moves_to(encoder: str, made: Mapping[str, TokenVectorStats]) -> tuple[MoveStats, ...]:
+    """The move to a token encoder, while texts with the token vectors of others wait for its own.
+
+    Args:
+        made: the token vectors that there are, by the encoder that made them.
+    """
+    others = [name for name in made if name != encoder]
+    if encoder not in made or not made[encoder].pending or not others:
+        return ()
+    own = made[encoder]
+    total = own.count + own.pending + own.parked
+    return (MoveStats("token vectors", ", ".join(others), encoder, own.count, total),)

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from .schemas import SCHEMAS
 
-__all__ = ["Stats", "TokenVectorStats", "VectorStats", "by_schema"]
+__all__ = ["MoveStats", "Stats", "TokenVectorStats", "VectorStats", "by_schema"]
 
 
 class VectorStats(Struct, frozen=True):
@@ -31,6 +31,16 @@ class TokenVectorStats(Struct, frozen=True):
     parked: int  # texts for which they failed too often
 
 
+class MoveStats(Struct, frozen=True):
+    """A move to another model, which somebody is at, or which was cut off."""
+
+    what: str  # vectors or token vectors
+    source: str  # the model that made those that serve; "" when there are none
+    target: str  # the model that makes them anew
+    done: int  # texts
+    total: int  # texts
+
+
 class Stats(Struct, frozen=True):
     """What a store holds, in numbers."""
 
@@ -46,6 +56,7 @@ class Stats(Struct, frozen=True):
     encrypted: bool
     bytes: int  # on disk
     token_vectors: dict[str, TokenVectorStats] = {}  # by the model that made them
+    moves: tuple[MoveStats, ...] = ()
 
     @property
     def records(self) -> dict[str, int]:
@@ -70,6 +81,7 @@ class Stats(Struct, frozen=True):
             "token_vectors": {
                 model: msgspec.structs.asdict(made) for model, made in self.token_vectors.items()
             },
+            "moves": [msgspec.structs.asdict(move) for move in self.moves],
             "pending": self.pending,
             "parked": self.parked,
             "expired": self.expired,

@@ -95,6 +95,9 @@ def draw_stats(stats: MemoryStats) -> RenderableType:
         if made.pending or made.parked:
             details += f"; {made.pending:,} texts wait, {made.parked:,} parked after failing"
         grid.add_row("token vectors", f"{made.count:,}", details)
+    for move in stats.moves:
+        moved = f"{move.done:,} of {move.total:,} texts moved from {move.source or 'no model'} to"
+        grid.add_row(move.what, "", f"{moved} {move.target}; `remloom reembed` goes on with it")
     if stats.pending or stats.parked:
         parked = f"and {stats.parked:,} parked after failing" if stats.parked else ""
         grid.add_row("to embed", f"{stats.pending:,}", parked)

@@ -6,10 +6,11 @@ rows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..expiry import now
-from ..stats import Stats, TokenVectorStats, VectorStats, by_schema
+from ..stats import MoveStats, Stats, TokenVectorStats, VectorStats, by_schema
 from .statements import SQL
 
 if TYPE_CHECKING:
@@ -67,7 +68,22 @@ def collect(cursor: Cursor[Any], tenant: str) -> Stats:
         token_vectors={
             name: _token_vectors(cursor, tenant, name) for name, _ in fetch(SQL.token_models)
         },
+        moves=_moves(fetch(SQL.models), fetch),
         bytes=int(size * sum(count for _, _, count, _ in by_type)),
+    )
+
+
+def _moves(models: list[Any], fetch: Callable[..., list[Any]]) -> tuple[MoveStats, ...]:
+    source = next((name for _, name, _, current in models if current), "")
+    coming = [(number, name) for number, name, _, current in sorted(models) if not current]
+    if not coming:
+        return ()
+    ((total,),) = fetch(SQL.count_texts_to_embed)
+    return tuple(
+        MoveStats(
+            "vectors", source, name, fetch(SQL.count_embedded_texts, model=number)[0][0], total
+        )
+        for number, name in coming
     )
 
 

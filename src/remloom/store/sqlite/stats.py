@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..expiry import now
-from ..stats import Stats, TokenVectorStats, VectorStats, by_schema
+from ..stats import MoveStats, Stats, TokenVectorStats, VectorStats, by_schema
 from .statements import SQL
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def collect(
             name: _token_vectors(cursor, name)
             for name, _ in cursor.execute(SQL.token_models).fetchall()
         },
+        moves=_moves(cursor),
         bytes=sum(file.stat().st_size for file in path.parent.glob("memory.db*")),
     )
 
@@ -79,6 +80,20 @@ def _vectors(cursor: apsw.Cursor, exact_share: float | None) -> VectorStats:
     else:  # the vectors of another model are being made, to move to it
         count = cursor.execute("SELECT count(*) FROM vectors WHERE model = ?", (number,)).get
     return VectorStats(count, name, dims, exact_share)
+
+
+def _moves(cursor: apsw.Cursor) -> tuple[MoveStats, ...]:
+    models = cursor.execute("SELECT model, name, current FROM models ORDER BY model").fetchall()
+    source = next((name for _, name, current in models if current), "")
+    coming = [(number, name) for number, name, current in models if not current]
+    if not coming:
+        return ()
+    total = cursor.execute("SELECT count(*) FROM records WHERE doc IS NOT NULL").get
+    count = "SELECT count(DISTINCT rid) FROM vectors WHERE model = ?"
+    return tuple(
+        MoveStats("vectors", source, name, cursor.execute(count, (number,)).get, total)
+        for number, name in coming
+    )
 
 
 def _token_vectors(cursor: apsw.Cursor, name: str) -> TokenVectorStats:

@@ -14,6 +14,7 @@ from ...predicates import Eq, In
 from ...store.batch import VectorBatch
 from ...store.contract import Store
 from ...store.specs import EdgeSpec, NameSpec, SearchSpec
+from ...store.stats import MoveStats
 from .opening import T0, Opened, lookup, names, put, window
 from .schemas import EVERY, NOTES, RecordSchema, register
 
@@ -390,7 +391,11 @@ class Finding(Opened):
         store.vectors.put(VectorBatch({"r": (new,)}, model="new", dims=3, current=False))
         assert store.vectors.unembedded("new", 10) == []
         assert _by_vector(store, schema, [1.0, 0.0], limit=1, min_score=0.9) == ["r"]
+        put(store, schema.make(id="t", name="t", text="another"))
+        assert store.admin.stats().moves == (MoveStats("vectors", "old", "new", 1, 2),)
+        store.delete(["t"])
         store.vectors.adopt("new")
+        assert store.admin.stats().moves == ()
         assert store.vectors.model() == ("new", 3)
         assert _by_vector(store, schema, [0, 0, 1], limit=1, min_score=0.9) == ["r"]
         assert store.admin.check() == []

@@ -15,6 +15,14 @@ SELECT rel, edges FROM remloom.rels WHERE tenant_id = %(tenant)s ORDER BY 2 DESC
 -- How many vectors a model has.
 SELECT count(*) FROM remloom.vectors WHERE tenant_id = %(tenant)s AND model = %(model)s;
 
+-- name: count_embedded_texts
+-- How many texts have vectors of a model.
+SELECT count(DISTINCT id) FROM remloom.vectors WHERE tenant_id = %(tenant)s AND model = %(model)s;
+
+-- name: count_texts_to_embed
+-- How many texts there are.
+SELECT count(*) FROM remloom.records WHERE tenant_id = %(tenant)s AND doc IS NOT NULL;
+
 -- name: count_unindexed_vectors
 -- How many vectors of a model are compared one by one.
 SELECT count(*) FROM remloom.vectors WHERE tenant_id = %(tenant)s AND model = %(model)s AND NOT indexed;
