@@ -18,6 +18,7 @@ from msgspec.structs import astuple, replace
 
 from remloom.embed import load
 from remloom.embed.token_encoders import load_token_encoder
+from remloom.query.late_interaction import LateInteraction
 from remloom.settings import Settings
 
 FOLDER = Path(tempfile.gettempdir()) / "remloom-quality"
@@ -111,10 +112,23 @@ class Remembered:
         self.graph = _Component(store.graph)
         self.search = _Component(store.search)
         self.vectors = _Component(store.vectors)
-        self.token_vectors = _Component(store.token_vectors)
+        self.token_vectors = store.token_vectors  # see `RememberedLate`
         self.kv = _Component(store.kv)
         self.snapshot = store.snapshot
         self.schemas = store.schemas
+
+
+class RememberedLate(LateInteraction):
+    """Late interaction that scores a record for a text only once."""
+
+    def __init__(self, store: Any, encoder: CachedTokens) -> None:
+        super().__init__(store, encoder)
+        self._known: dict[str, dict[str, float]] = {}
+
+    def scores(self, text: str, ids: Sequence[str]) -> dict[str, float]:
+        known = self._known.setdefault(text, {})
+        known |= super().scores(text, [id for id in ids if id not in known])
+        return {id: known[id] for id in ids if id in known}
 
 
 class _Component:

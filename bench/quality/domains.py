@@ -30,12 +30,11 @@ from typing import Any
 from remloom import Memory, Resource
 from remloom.embed.known_models import model_card_of
 from remloom.predicates import Query
-from remloom.query.late_interaction import LateInteraction
 from remloom.retrieve import Recaller
 from remloom.text.analysis import STOP_WORDS
 
 from . import assistant_chats, locomo, xquad
-from .cached import CachedEmbedder, CachedTokens, Remembered
+from .cached import CachedEmbedder, CachedTokens, Remembered, RememberedLate
 from .form import Conversation, Question
 from .locomo import ANSWERABLE, Opened, QuestionScore, Run, mean
 from .tables import put_into_page
@@ -101,7 +100,7 @@ class Reading:
             store,
             self._embedder.embed_query,
             model_card_of(self._embedder),
-            LateInteraction(store, self._encoder) if self._encoder is not None else None,
+            RememberedLate(store, self._encoder) if self._encoder is not None else None,
         )
         return memory
 

@@ -41,13 +41,13 @@ OPTIONS: dict[str, tuple[float, ...]] = {  # the first value of each is where th
     "pool": (40, 60, 100),
     "vector": (1.0, 0.7, 1.3),
     "late": (1.0, 0.6, 1.5),
-    "beside late": (0.5, 0.3, 1.0),
+    "beside late": (0.5, 0.3, 0.75, 1.0),
     "speaker": (0.0, 0.3, 0.5, 0.7),
     "asks": (0.0, -0.15, -0.3),
     "answers": (0.0, 0.3, 0.5, 0.7),
     "time": (0.0, 0.3, 0.8),
 }
-THRESHOLDS = (0.5, 0.53, 0.56, 0.6, 0.65)
+THRESHOLDS = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 1.0)
 LOSS = 1.8  # points of frac@10 that abstaining may cost where the threshold is chosen
 ROUNDS = 2
 

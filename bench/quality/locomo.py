@@ -25,11 +25,10 @@ import numpy as np
 
 from remloom import Memory
 from remloom.embed.known_models import model_card_of
-from remloom.query.late_interaction import LateInteraction
 from remloom.retrieve import PARTS, Recaller
 from remloom.retrieve.prompt_context import count_tokens
 
-from .cached import CachedEmbedder, CachedTokens, Remembered
+from .cached import CachedEmbedder, CachedTokens, Remembered, RememberedLate
 from .form import Question, load
 from .tables import put_into_page
 
@@ -199,7 +198,7 @@ def opened(
             memory.read_chat(conversation.messages, uri=f"{conversation.id}.json")
             memory.embed_pending()
             store: Any = Remembered(memory.admin.store)
-            late = LateInteraction(store, encoder) if encoder is not None else None
+            late = RememberedLate(store, encoder) if encoder is not None else None
             memory._recalling._recallers[embedder.name] = Recaller(
                 store, embedder.embed_query, model_card_of(embedder), late
             )

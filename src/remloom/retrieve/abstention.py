@@ -7,8 +7,10 @@ the question in meaning or has its words; or it is about others than the person 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
+from heapq import nlargest
+from operator import attrgetter
+from typing import NamedTuple
 
 from ..embed.model_card import ModelCard
 from ..model import Resource, Row
@@ -20,18 +22,14 @@ from .fusion import blend
 from .names import speaker_key
 from .question import Question
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 __all__ = ["attribution", "drop_far", "heeded", "misattributed", "unrelated"]
 
 # share of the question's words in the best records, below which they are hardly about it
 COVERED = 0.4
 _BEST = 3  # records, or sentences, that are judged by
-_JUDGED = 30  # candidates whose sentences are looked at
+_JUDGED = 30  # turns whose sentences are looked at
 _BY_MEANING = ("vector", "late")  # the second ranks anew what the first found
-MISATTRIBUTED = 0.56  # by how much more the sentences about others fit
+MISATTRIBUTED = 0.8  # by how much more the turns and sentences of others fit
 
 # English only; in other languages no sentence is about anyone, and nothing is doubted.
 _FIRST_PERSON = re.compile(
@@ -106,83 +104,89 @@ def misattributed(store: Store, candidates: Candidates, question: Question) -> s
 
 
 def attribution(store: Store, candidates: Candidates, question: Question) -> float | None:
-    """Measure how much better the sentences about others fit than those about the person named.
+    """Measure how much better what is of others fits than what is of the person named.
 
-    In a chat "I" is about the speaker, and "you" about the other. None where the question names
+    It is how far the turns lead that others spoke, and how far the sentences that are about others:
+    in a chat "I" is about the speaker, and "you" about the other. None where the question names
     nobody who speaks, or several, or where no sentence is about others.
     """
-    import numpy as np
-
     people = {frozenset(named.keys) for named in question.names if named.speaks}
     if len(people) != 1 or question.vector is None:
         return None
-    person = next(iter(people))
-    vector = np.asarray(question.vector, np.float32)
-    fit = _fit(candidates)
-    judged = sorted(fit, key=lambda id: -fit[id])[:_JUDGED]
-    turns = [
-        record
-        for record in (candidates[id].record for id in judged)
-        if isinstance(record, Resource) and speaker_key(record)
-    ]
-    windows = store.vectors.of([turn.id for turn in turns])
-    sentences = _Sentences()
-    for turn in turns:
-        speaks = speaker_key(turn) in person
-        sentences.add(turn, windows.get(turn.id, []), vector, speaks=speaks, fit=fit[turn.id])
-    return sentences.lead_of_others()
+    turns = _turns(candidates, next(iter(people)))
+    judged = nlargest(_JUDGED, turns, key=_FIT)
+    windows = store.vectors.of([turn.record.id for turn in judged])
+    sentences = _Sentences(question.vector)
+    for turn in judged:
+        sentences.add(turn, windows.get(turn.record.id, []))
+    lead = sentences.lead_of_others()
+    if lead is None:
+        return None
+    own = _mean_of_best([turn.fit for turn in turns if turn.is_own])
+    return lead + _mean_of_best([turn.fit for turn in turns if not turn.is_own]) - own
 
 
-def _fit(candidates: Candidates) -> dict[str, float]:
-    """How well each candidate fits by words and by meaning: 0..1 of each."""
-    fit: dict[str, float] = {}
-    for part in ("text", "vector"):
-        for id, value in blend(candidates.scores(part)).items():
-            fit[id] = fit.get(id, 0.0) + value
-    return fit
+class _Turn(NamedTuple):
+    """A turn that was found."""
+
+    record: Resource
+    is_own: bool  # spoken by the person named
+    fit: float
+
+
+_FIT = attrgetter("fit")
+
+
+def _turns(candidates: Candidates, person: Collection[str]) -> list[_Turn]:
+    """The turns found, as they fit apart from who speaks: that is what is to be judged."""
+    turns: list[_Turn] = []
+    for candidate in candidates:
+        record, speaker = candidate.record, speaker_key(candidate.record)
+        if isinstance(record, Resource) and speaker:
+            for_speaking = sum(share for part, share, *_ in candidate.shares if part == "speaker")
+            turns.append(_Turn(record, speaker in person, candidate.score - for_speaking))
+    return turns
 
 
 class _Sentences:
     """The sentences of turns, by whether they are about the person named or about others."""
 
-    def __init__(self) -> None:
+    def __init__(self, vector: Sequence[float]) -> None:
+        import numpy as np
+
+        self._vector = np.asarray(vector, np.float32)
         self._cosines: dict[str, float] = {}
         # the sentence's name, and how well its turn fits
         self._about_person: list[tuple[str, float]] = []
         self._about_others: list[tuple[str, float]] = []
 
-    def add(
-        self,
-        turn: Resource,
-        windows: Sequence[Vector],
-        vector: NDArray[np.float32],
-        *,
-        speaks: bool,
-        fit: float,
-    ) -> None:
-        """Add the sentences of a turn, which the person named spoke or did not."""
+    def add(self, turn: _Turn, windows: Sequence[Vector]) -> None:
+        """Add the sentences of a turn."""
         import numpy as np
 
         # The first window is the whole turn, where there are several.
         for number, window in enumerate(windows[1:] or windows):
-            text = turn.content[window.start : window.end]
+            text = turn.record.content[window.start : window.end]
             about_speaker = _FIRST_PERSON.search(text) is not None
             about_listener = _SECOND_PERSON.search(text) is not None
-            sentence = f"{turn.id} {number}"
-            self._cosines[sentence] = float(np.frombuffer(window.data, np.float32) @ vector)
-            if about_speaker if speaks else about_listener:
-                self._about_person.append((sentence, fit))
-            if about_listener if speaks else about_speaker:
-                self._about_others.append((sentence, fit))
+            sentence = f"{turn.record.id} {number}"
+            self._cosines[sentence] = float(np.frombuffer(window.data, np.float32) @ self._vector)
+            if about_speaker if turn.is_own else about_listener:
+                self._about_person.append((sentence, turn.fit))
+            if about_listener if turn.is_own else about_speaker:
+                self._about_others.append((sentence, turn.fit))
 
     def lead_of_others(self) -> float | None:
         """By how much the best about others fit better than the best about the person."""
         if not self._about_others:
             return None
         near = blend(self._cosines)
-        return _mean_of_best(self._about_others, near) - _mean_of_best(self._about_person, near)
+        person, others = (
+            _mean_of_best([near[name] + fit for name, fit in sentences])
+            for sentences in (self._about_person, self._about_others)
+        )
+        return others - person
 
 
-def _mean_of_best(sentences: Sequence[tuple[str, float]], near: dict[str, float]) -> float:
-    best = sorted((near[name] + fit for name, fit in sentences), reverse=True)[:_BEST]
-    return sum(best) / _BEST
+def _mean_of_best(fits: Sequence[float]) -> float:
+    return sum(nlargest(_BEST, fits)) / _BEST
