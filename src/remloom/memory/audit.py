@@ -19,7 +19,7 @@ from ..kv import Entry, KeyRange, KeyValue
 __all__ = ["AuditEntry", "AuditLog"]
 
 _NAMESPACE = "audit"
-_AT_ONCE = 100  # entries of the store that are read or deleted together
+_AT_ONCE = 20  # entries of the store that are read or deleted together
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):

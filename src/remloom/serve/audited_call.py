@@ -23,6 +23,7 @@ MOST_RECORDS = 50  # ids of one call
 _ID_LENGTH = 36
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # where values have the records that they are about
+_LISTS = (list, tuple)
 _HOLDERS = ("record", "hits", "records", "ids")
 
 
@@ -69,22 +70,26 @@ def _add_ids(found: dict[str, None], values: Iterable[Any]) -> None:
         if isinstance(value, str):
             if len(value) == _ID_LENGTH and _ID.fullmatch(value):
                 found[value] = None
-        elif isinstance(value, list | tuple):
-            # of a vector, which is long, one number tells that there are none
-            if value and not isinstance(value[0], float):
-                _add_ids(found, value)
         elif isinstance(value, Struct):
-            _add_ids(found, _holders_of(type(value))(value))
+            for get in _holders_of(type(value)):
+                held = get(value)
+                # without going deeper for the one id that most have
+                if not isinstance(held, str):
+                    _add_ids(found, (held,))
+                elif len(held) == _ID_LENGTH and _ID.fullmatch(held):
+                    found[held] = None
+        # of a vector, which is long, one number tells that there are none
+        elif isinstance(value, _LISTS) and value and not isinstance(value[0], float):
+            _add_ids(found, value)
 
 
 @cache
-def _holders_of(kind: type[Struct]) -> Callable[[Any], Iterable[Any]]:
+def _holders_of(kind: type[Struct]) -> tuple[Callable[[Any], Any], ...]:
     """Give what reads the fields of a value of this type that have its ids. A hit gives its
     record's as its own, lists of hits have their hits."""
     names = [name for name in _HOLDERS if name in kind.__struct_fields__]
     if hasattr(kind, "id"):
-        names = ["id", *(name for name in names if name != "record")]
-    if not names:
-        return lambda value: ()
-    get = attrgetter(*names)
-    return get if len(names) > 1 else lambda value: (get(value),)
+        is_of_record = "record" in names
+        names = [name for name in names if name != "record"]
+        names.insert(0, "record.id" if is_of_record else "id")
+    return tuple(attrgetter(name) for name in names)

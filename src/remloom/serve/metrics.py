@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter as Tally
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from time import perf_counter
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -42,6 +43,9 @@ class Metrics:
             "remloom_operations_running", "Operations that run or wait.", registry=self._registry
         )
         self._registry.register(_OpenMemories(tenants))
+        # found by labels once: there are as many as operations and statuses
+        self._time_of = cache(self._operations.labels)
+        self._count_of = cache(self._requests.labels)
 
     @contextmanager
     def operation(self, name: str) -> Iterator[None]:
@@ -63,11 +67,11 @@ class Metrics:
             raise
         finally:
             self._running.dec()
-            self._operations.labels(name, outcome).observe(perf_counter() - began)
+            self._time_of(name, outcome).observe(perf_counter() - began)
 
     def request(self, route: str, status: int) -> None:
         """Count a request. The route is the pattern, never the path that was asked for."""
-        self._requests.labels(route, str(status)).inc()
+        self._count_of(route, str(status)).inc()
 
     def render(self) -> bytes:
         """Write all of them as Prometheus reads them."""

@@ -49,24 +49,27 @@ class Pace:
         if not operation.hints.read_only:
             self._means.pop(tenant, None)
         elif operation.is_short is not None and operation.is_short(values):
-            if len(self._means) > MOST_TENANTS:
-                self._means.clear()
-            means = self._means.setdefault(tenant, {})
-            if len(means) > MOST_MEANS:
-                means.clear()
-            kind = _kind(operation, values)
-            mean = means.get(kind, seconds)
-            means[kind] = mean + (seconds - mean) * WEIGHT
+            self._add(tenant, operation, values, seconds)
 
     def note_at_once(
         self, tenant: str, operation: Operation, values: Struct, seconds: float
     ) -> None:
-        """Note how long a call took while all others waited for it."""
-        self.note(tenant, operation, values, seconds)
+        """Note how long a call took that `is_short` has let through: all others waited for it."""
+        self._add(tenant, operation, values, seconds)
         if seconds >= SHORT:
             if len(self._rests) > MOST_TENANTS:
                 self._rests.clear()
             self._rests[tenant, operation.name] = self._clock() + REST * seconds
+
+    def _add(self, tenant: str, operation: Operation, values: Struct, seconds: float) -> None:
+        if len(self._means) > MOST_TENANTS:
+            self._means.clear()
+        means = self._means.setdefault(tenant, {})
+        if len(means) > MOST_MEANS:
+            means.clear()
+        kind = _kind(operation, values)
+        mean = means.get(kind, seconds)
+        means[kind] = mean + (seconds - mean) * WEIGHT
 
 
 def _kind(operation: Operation, values: Struct) -> tuple[str, str]:

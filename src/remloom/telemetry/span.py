@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from opentelemetry import trace
@@ -37,8 +37,7 @@ def is_traced() -> bool:
     return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
 
 
-@contextmanager
-def memory_span(method: str, tenant: str) -> Iterator[MemorySpan | None]:
+def memory_span(method: str, tenant: str) -> AbstractContextManager[MemorySpan | None]:
     """Make a span of a call; None for what the conventions have no name for, and where no program
     has set up who is told.
 
@@ -48,8 +47,12 @@ def memory_span(method: str, tenant: str) -> Iterator[MemorySpan | None]:
     """
     operation = SPANS.get(method)
     if operation is None or not is_traced():
-        yield None
-        return
+        return nullcontext()
+    return _span(operation, method, tenant)
+
+
+@contextmanager
+def _span(operation: str, method: str, tenant: str) -> Iterator[MemorySpan]:
     attributes = {OPERATION_NAME: operation, STORE_ID: tenant}
     if operation == "invoke_workflow":
         attributes[WORKFLOW] = method

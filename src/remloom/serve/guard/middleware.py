@@ -19,6 +19,7 @@ from ..service import Service
 from .bodies import LimitedBody
 from .origins import Origins
 from .rate import RateLimit
+from .sent_headers import SentHeaders
 
 __all__ = ["Guard", "is_open"]
 
@@ -79,7 +80,7 @@ class Guard:
         scope = {**scope, "headers": stripped}
         state = scope.setdefault("state", {})
         state.setdefault("request_id", "")
-        headers = Headers(scope=scope)
+        headers = SentHeaders(scope)
         body = LimitedBody(scope, receive, self._secured(send, headers), self._settings)
         try:
             self._check_place(headers)

@@ -13,7 +13,8 @@ from urllib.parse import unquote
 import msgspec
 from msgspec import Struct
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Receive
 
 from ...errors import InvalidInputError, UnknownNameError
 from ...operations import TOOLS, Operation
@@ -62,7 +63,7 @@ class Arguments:
         query = request.query_params.multi_items() if request.scope["query_string"] else []
         if self._in_query:
             return self.of_query(query, path)
-        if self._takes_files and not _is_json(request):
+        if self._takes_files and not _is_json(_media_type(request)):
             return self.of_query(query, await read_files(request))
         if query:
             raise InvalidInputError(
@@ -128,8 +129,7 @@ class explained:
             ) from None
 
 
-def _is_json(request: Request) -> bool:
-    form = _media_type(request)
+def _is_json(form: str) -> bool:
     return not form or form == "application/json" or form.endswith("+json")
 
 
@@ -137,12 +137,25 @@ def _media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
+async def _body(receive: Receive) -> bytes:
+    """Receive a body as `Request.body` does, which takes three times as long over a short one."""
+    parts = []
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
 async def _json(request: Request) -> bytes:
-    body = await request.body()
-    if body and not (_media_type(request) and _is_json(request)):
+    body = await _body(request.receive)
+    form = _media_type(request)
+    if body and not (form and _is_json(form)):
         raise HTTPException(
             415,
-            f"the body is {_media_type(request) or 'of no stated type'}, not JSON"
+            f"the body is {form or 'of no stated type'}, not JSON"
             "\nsend Content-Type: application/json",
         )
     return body
