@@ -24,7 +24,7 @@ from .form import Conversation, Question
 __all__ = ["HALVES", "KINDS", "conversations"]
 
 FOLDER = Path(__file__).with_name("assistant")
-HALVES = ("chosen", "reported")
+HALVES = ("chosen", "reported", "fresh")  # of "fresh" nothing was ever chosen
 KINDS = (
     "facts",
     "changed",
@@ -107,9 +107,11 @@ class Topic:
         for _ in range(FILLERS):
             self._add(self.random.random(), "")
         project = self.given["project"]
-        self._ask("order", phrases["order"].format(project=project), introduced[:INTRODUCED])
+        for question in phrases["order"]:
+            self._ask("order", question.format(project=project), introduced[:INTRODUCED])
         developed = [one for one in self.exchanges if one.kind in ("facts", "changed", "times")]
-        self._ask("summaries", phrases["summary"].format(project=project), developed)
+        for question in phrases["summary"]:
+            self._ask("summaries", question.format(project=project), developed)
         self.exchanges.sort(key=lambda one: one.at)
 
     def _say(self, kind: str, *said: str) -> list[Exchange]:

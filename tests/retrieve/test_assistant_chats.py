@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -123,7 +124,16 @@ def test_a_document_gives_no_orders(kitchen: Memory) -> None:
     ("question", "kind"),
     [
         ("In which order did I bring up the parts of my garden?", "order"),
+        ("What did we talk about first, and what came after that?", "order"),
+        ("Walk me through what I asked you, oldest to newest.", "order"),
+        ("Where is the order I placed with the carpenter?", "other"),
+        ("What did I plant first, beans or peas?", "other"),
         ("Can you give me a summary of my garden?", "summary"),
+        ("Catch me up on the roof.", "summary"),
+        ("List everything I told you about my mother.", "summary"),
+        ("How has my weight changed since March?", "summary"),
+        ("What's happened with the roof so far?", "summary"),
+        ("Give me an overview of CSS grid.", "request"),
         ("What did you say the wifi costs?", "told"),
         ("Which status code did you suggest for a failed login?", "told"),
         ("Can you suggest a place for dinner?", "request"),
@@ -139,6 +149,64 @@ def test_the_kind_of_a_question_is_told(question: str, kind: str) -> None:
 
 def test_a_question_about_order_that_names_nothing_is_searched_as_it_is() -> None:
     assert without_telling("In which order did we speak?") == "In which order did we speak?"
+
+
+GARDEN = (
+    # a session a week: what is asked, and what is said besides
+    ("How do I prune the apple tree?", "Anyway, my garden keeps me busy."),
+    ("Is the apple tree to be watered?", "The plot is number 47 by the railway."),
+    ("How do I keep slugs off?", "Anyway, my garden keeps me busy."),
+    ("Do slugs like the apple tree?", "Mr Abernathy lends me his tiller."),
+    ("When is compost ripe?", "Anyway, my garden keeps me busy."),
+    ("Do slugs live in compost?", "The rent went up to 78 pounds."),
+)
+
+
+@pytest.fixture
+def garden(tmp_path: Path) -> Iterator[Memory]:
+    turns: list[Message] = []
+    for week, (asks, says) in enumerate(GARDEN):
+        at = BEGAN + timedelta(weeks=week)
+        for n, (speaker, text) in enumerate(
+            (("user", asks), ("assistant", "As for your garden: it depends."), ("user", says))
+        ):
+            when = at + timedelta(minutes=n)
+            turns.append(Message(speaker=speaker, text=text, id=f"{week}.{n}", at=when))
+    with Memory.open(tmp_path / "garden", embedder=WordEmbedder()) as memory:
+        memory.read_chat(turns, uri="garden.json")
+        yield memory
+
+
+def test_a_question_about_order_brings_the_turns_that_brought_something_up(garden: Memory) -> None:
+    question = "In which order did I bring up the parts of my garden?"
+    assert {"0.0", "2.0", "4.0"} <= set(_found(garden, question, limit=5))
+    assert not {"0.0", "2.0", "4.0"} & set(_found(garden, question, ["overview"], limit=5))
+
+
+def test_a_summary_brings_what_was_stated_over_the_sessions(garden: Memory) -> None:
+    question = "Can you sum up how my garden has gone?"
+    assert {"1.2", "3.2", "5.2"} <= set(_found(garden, question, limit=6))
+    assert not {"1.2", "3.2", "5.2"} & set(_found(garden, question, ["overview"], limit=6))
+
+
+def test_what_a_filter_leaves_out_is_in_no_overview(garden: Memory) -> None:
+    question = "Can you sum up how my garden has gone?"
+    hits = garden.recall(question, where=f"starts_at > '{BEGAN + timedelta(weeks=2)}'").hits
+    assert {hit.message_ids[0][0] for hit in hits} <= {"2", "3", "4", "5"}
+
+
+def test_a_prompt_has_an_overview_in_order_of_time(garden: Memory) -> None:
+    text = garden.context("In which order did I bring up the parts of my garden?", neighbours=0)
+    dates = re.findall(r" · (2024-\d\d-\d\d) · ", text)
+    assert len(dates) > 3
+    assert dates == sorted(dates)
+
+
+def test_people_among_themselves_have_no_overview(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "people", embedder=WordEmbedder()) as memory:
+        memory.read_chat(_messages("Jon", "Gina"), uri="people.json")
+        found = _found(memory, "Can you sum up how my kitchen has gone?")
+    assert "overview" not in set().union(*found.values())
 
 
 class _Doubting(WordEmbedder):

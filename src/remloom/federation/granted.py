@@ -119,6 +119,10 @@ class _Records:
         narrowed = replace(query, where=self._scope.narrowed(schema, query.where))
         return [_shown(record) for record in self._records.query(schema, narrowed)]
 
+    def referring(self, ids: Sequence[str]) -> list[Moment]:
+        # each turn of a session would have to be looked for among what was granted
+        return []
+
     def moments_between(self, start: datetime, end: datetime) -> list[Moment]:
         found = self._scope.among(self._records.moments_between(start, end))
         return [moment for moment in found if isinstance(moment, Moment)]

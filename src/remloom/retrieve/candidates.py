@@ -119,6 +119,10 @@ class Candidates:
             candidate.path = candidate.path or path
             scores.setdefault(record.id, score)
 
+    def include(self, record: Record) -> Candidate:
+        """The candidate that a record is; it becomes one, without a score, if it was none."""
+        return self._by_id.setdefault(record.id, Candidate(record))
+
     def drop(self, id: str) -> None:
         """Take a candidate out; its scores in the lists stay."""
         del self._by_id[id]

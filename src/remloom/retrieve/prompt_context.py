@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ..model import Recall, RecallHit, Record, Resource, Row, trust_of
 from ..text.tokens import approximate_token_ends
+from .question_kinds import OVERVIEWS, kind_of
 
 __all__ = ["CountTokens", "count_tokens", "text_of", "within_budget"]
 
@@ -54,15 +55,27 @@ def within_budget(
 
 
 def text_of(recall: Recall) -> str:
-    """Write a recall as text for a prompt; when it abstained, that and why."""
+    """Write a recall as text for a prompt; when it abstained, that and why.
+
+    The passages are best first; for a question about order or for a summary in order of time.
+    """
     if not recall.hits:
         return f"Nothing remembered answers this ({recall.reason}).\n"
     shown: set[str] = set()
     passages = []
-    for number, hit in enumerate(recall.hits, 1):
+    hits = recall.hits
+    if kind_of(recall.asked) in OVERVIEWS:
+        hits = sorted(hits, key=_time_of)
+    for number, hit in enumerate(hits, 1):
         passages.append(_passage(number, hit, shown))
         shown.update(record.id for record in _records_of(hit))
     return HEAD + "".join(passages)
+
+
+def _time_of(hit: RecallHit) -> tuple[bool, str]:
+    """When it was said or happened, for sorting; what has no time comes last."""
+    at = getattr(hit.record, "starts_at", None)
+    return at is None, str(at or "")
 
 
 def _passage(number: int, hit: RecallHit, shown: set[str]) -> str:

@@ -21,9 +21,10 @@ from .guidance import replies
 from .late_list import rank_late
 from .neighbours import with_neighbours
 from .options import RecallOptions
+from .overview import raise_overview
 from .prompt_context import within_budget
 from .question import Embed, Paraphrase, Question
-from .question_kinds import REQUEST
+from .question_kinds import OVERVIEWS, REQUEST
 from .rerankers.base import Reranker
 from .reranking import LOOKED_AT, rerank
 from .signals import SIGNALS
@@ -40,6 +41,7 @@ WEIGHTS = {part.part: part.weight for part in (*SIGNALS, *BOOSTS)} | {
     "late": 1.0,
     "rerank": 2.0,
     "hops": 0.5,
+    "overview": 3.0,
 }
 PARTS = tuple(WEIGHTS)
 RRF_SCALE = 0.2  # how far reciprocal ranks of a list lie apart, where scores lie 1 apart
@@ -141,6 +143,8 @@ class Recaller:
         candidates, weights = self._find(question)
         self._boost(candidates, question)
         reason = self._reason_to_abstain(candidates, question) if options.abstain else ""
+        if question.kind in OVERVIEWS and question.uses("overview"):
+            raise_overview(self._store, candidates, question, WEIGHTS["overview"])
         if reranker is not None and not reason and question.uses("rerank"):
             count = max(LOOKED_AT, options.limit)
             said = rerank(
@@ -180,7 +184,7 @@ class Recaller:
         """Let every signal find records, and fuse their lists; also the weights of the lists."""
         options = question.options
         candidates = Candidates()
-        pool = REQUEST_POOL if question.kind == REQUEST else POOL
+        pool = REQUEST_POOL if question.kind in (REQUEST, *OVERVIEWS) else POOL
         count = max(pool, _DEEP * options.limit)
         for signal in SIGNALS:
             applies = signal.takes_filter or question.predicate is None

@@ -1,0 +1,167 @@
+"""An overview: of what a user told an assistant about a subject, the turns that between them say
+most.
+
+What sums up months of talk, or in which order things came up, is in many turns, each little like
+the question. They are chosen, in the sessions where the subject is found, by the words that each
+adds to those chosen before (maximum coverage, greedy).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from heapq import nlargest
+from itertools import pairwise
+from math import log, sqrt
+from statistics import fmean
+
+from ..model import Resource
+from ..store.contract import Store
+from ..text.analysis import term_set, terms
+from ..text.sentences import marked_ends
+from .candidates import Candidate, Candidates
+from .guidance import said_by_users
+from .question import Question
+from .question_kinds import ORDER
+
+__all__ = ["raise_overview"]
+
+_SESSIONS = 40  # that are looked through, of those in which most was found
+_BESIDE = 2  # turns before and after one, whose finding speaks for it
+_BEST = 10  # candidates: most are of chats with an assistant where there is something to sum up
+# of the weight, for a summary: it may be of something small, which a few turns tell directly
+_OF_SUMMARIES = 0.5
+_LEAST_TERMS = 3  # that a turn counts as having, lest one of a single word be the best
+_FACT_FACTOR = 3.0  # of the worth of a name or number, beside a word in small letters
+_FACT = re.compile(r"\w*\d\w*|(?<=[^\s.!?:] )[^\W\d_a-z][\w’'-]+")
+_QUESTION_ENDS = ("?", "？")
+
+
+def raise_overview(store: Store, candidates: Candidates, question: Question, weight: float) -> None:
+    """Raise the turns of users that cover the subject: for a question about order the first by
+    `weight`, the last by half of it.
+
+    Those that nothing else found become candidates. Nothing is raised unless most of the best
+    candidates are of chats with an assistant.
+    """
+    best = candidates.best(_BEST)
+    chats = {turn.uri for _, turn in said_by_users(candidates)}
+    if 2 * sum(getattr(one.record, "uri", "") in chats for one in best) <= len(best):
+        return
+    weights, turns = _said_in_sessions(store, candidates, question)
+    choose = _introducing
+    if question.kind != ORDER:
+        choose = _stating
+        weight *= _OF_SUMMARIES
+    subject = term_set(question.searched_text)
+    chosen = choose(turns, weights, subject, question.options.limit)
+    for place, turn in enumerate(chosen):
+        share = weight * (1 - place / (2 * len(chosen)))
+        candidates.include(turn).add_share("overview", share, rank=place + 1)
+
+
+def _said_in_sessions(
+    store: Store, candidates: Candidates, question: Question
+) -> tuple[dict[str, float], list[Resource]]:
+    """What users said in the sessions in which most was found, in order of time; also how much was
+    found in the session of each turn and beside it, on the average."""
+    scores = {one.record.id: max(one.score, 0.0) for one in candidates}
+    found = {one.record.id: one.record for one in candidates if isinstance(one.record, Resource)}
+    # what a filter leaves out may be of a session, too
+    moments = store.records.referring([*found]) if question.predicate is None else []
+    sessions = [
+        ([scores.get(id, 0.0) for id in moment.resource_refs], moment.resource_refs)
+        for moment in moments
+        if moment.type == "conversation"
+    ]
+    weights = {id: scores[id] for id in found}
+    for of_turns, ids in nlargest(_SESSIONS, sessions, key=lambda session: fmean(session[0])):
+        for place, id in enumerate(ids):
+            turn = found.get(id) or store.records.get("resources", id)
+            if isinstance(turn, Resource):
+                found[id] = turn
+                beside = of_turns[max(0, place - _BESIDE) : place + _BESIDE + 1]
+                weights[id] = fmean(of_turns) + sum(beside) / (2 * _BESIDE + 1)
+    said = [turn for _, turn in said_by_users(map(Candidate, found.values()))]
+    window = question.window
+    if window is not None:
+        said = [turn for turn in said if turn.starts_at and turn.starts_at in window] or said
+    said.sort(key=lambda turn: (str(turn.starts_at or ""), turn.uri, turn.ordinal))
+    return weights, said
+
+
+def _stating(
+    turns: Sequence[Resource], weights: Mapping[str, float], subject: set[str], count: int
+) -> list[Resource]:
+    """Choose turns by what they state: rare words, above all names and numbers."""
+    stated = {
+        turn.id: " ".join(part for part in _sentences(turn.content) if not _asks(part))
+        for turn in turns
+    }
+    counts = Counter(term for turn in turns for term in term_set(turn.content))
+    worths = {term: log(1 + len(turns) / number) for term, number in counts.items()}
+    facts = " ".join(fact for text in stated.values() for fact in _FACT.findall(text))
+    for term in term_set(facts) & worths.keys():
+        worths[term] *= _FACT_FACTOR
+    added = {id: term_set(text) - subject for id, text in stated.items()}
+    return _covering(turns, added, worths, weights, count)
+
+
+def _introducing(
+    turns: Sequence[Resource], weights: Mapping[str, float], subject: set[str], count: int
+) -> list[Resource]:
+    """Choose turns by what they were the first to ask about and others went on with."""
+    asked = {turn.id: _asked(turn.content) for turn in turns}
+    words = {id: term_set(text) - subject for id, text in asked.items()}
+    counts = Counter(term for some in words.values() for term in some)
+    worths = {
+        term: sqrt(number - 1) * log(1 + len(turns) / number) for term, number in counts.items()
+    }
+    known: set[str] = set()
+    added: dict[str, set[str]] = {}
+    for turn in turns:
+        added[turn.id] = words[turn.id] - known
+        known |= words[turn.id]
+    by_length = {
+        id: weights[id] / max(_LEAST_TERMS, len(terms(text))) for id, text in asked.items()
+    }
+    return _covering(turns, added, worths, by_length, count)
+
+
+def _covering(
+    turns: Sequence[Resource],
+    added: Mapping[str, set[str]],
+    worths: Mapping[str, float],
+    weights: Mapping[str, float],
+    count: int,
+) -> list[Resource]:
+    """Choose at most `count` turns, each for the worth of its words that none before it has."""
+    left = list(turns)
+    chosen: list[Resource] = []
+    covered: set[str] = set()
+    while left and len(chosen) < count:
+        gains = [
+            weights[turn.id] * sum(worths[term] for term in added[turn.id] - covered)
+            for turn in left
+        ]
+        best = max(range(len(left)), key=gains.__getitem__)
+        if not gains[best]:
+            break
+        chosen.append(left.pop(best))
+        covered |= added[chosen[-1].id]
+    return chosen
+
+
+def _asked(text: str) -> str:
+    """The questions of a text; the whole of one without any: not all who ask write a mark."""
+    return " ".join(filter(_asks, _sentences(text))) or text
+
+
+def _asks(sentence: str) -> bool:
+    return sentence.endswith(_QUESTION_ENDS)
+
+
+def _sentences(text: str) -> list[str]:
+    ends = [0, *marked_ends(text), len(text)]
+    return [text[start:end].strip() for start, end in pairwise(ends)]
