@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,15 +19,15 @@ from remloom.errors import (
     TenantNotFoundError,
     UnknownNameError,
 )
-from remloom.federation import Federation
+from remloom.federation import FederatedAnswer, Federation
 from remloom.federation.conditions import UNSHOWN
-from remloom.federation.granted import _shown
+from remloom.federation.granted import GrantedStore, _shown
 from remloom.memory import grants as grants_module
 from remloom.memory.audit import AuditLog
 from remloom.model import Field, Row, SchemaDefinition
 from remloom.predicates import Eq, VectorSimilar
 from remloom.settings import Settings
-from remloom.testing.embedder import WordEmbedder
+from remloom.testing.embedder import WordEmbedder, WordTokenEncoder
 
 RECORDS = [
     Resource(uri="terms.md", category="public", content="Payment is due within thirty days."),
@@ -364,3 +366,70 @@ def test_rows_of_a_registered_schema_are_found_as_far_as_granted(
     with Memory.open(home, tenant="legal", embedder="none") as memory:
         memory.schemas.drop("orders", rows=True)
     assert sales.search_text("lamps").hits == []
+
+
+# -- late interaction ------------------------------------------------------------------------------
+
+
+class HangingTokenEncoder(WordTokenEncoder):
+    def __init__(self) -> None:
+        super().__init__()
+        self.released = threading.Event()
+
+    def encode_query(self, text: str) -> Any:
+        self.released.wait(30)
+        return super().encode_query(text)
+
+
+def parts_of(answer: FederatedAnswer) -> set[str]:
+    return {reason.part for hit in answer.hits for reason in hit.reasons}
+
+
+def test_recall_has_late_interaction_with_those_who_have_token_vectors_of_the_encoder(
+    home: Path,
+) -> None:
+    encoder = WordTokenEncoder()
+    with Memory.open(
+        home, tenant="legal", embedder=WordEmbedder(), token_encoder=encoder
+    ) as memory:
+        memory.embed_pending()
+    Home(home).grant("legal", to="sales", where=Eq("category", "public"))
+    question = "When is payment due?"
+    asked = {"as_tenant": "sales", "embedder": WordEmbedder()}
+    with Federation.open(home, **asked, token_encoder=encoder) as sales:
+        answer = sales.recall(question)
+    assert "late" in parts_of(answer)
+    assert {hit.uri for hit in answer.hits} == {"terms.md", "note.md"}
+    assert answer.note == ""
+    for other in (WordTokenEncoder("another"), None):
+        with Federation.open(home, **asked, token_encoder=other) as sales:
+            assert "late" not in parts_of(sales.recall(question))
+
+
+def test_token_vectors_of_what_was_not_granted_are_not_read(home: Path) -> None:
+    with Memory.open(
+        home, tenant="legal", embedder=WordEmbedder(), token_encoder=WordTokenEncoder()
+    ) as memory:
+        memory.embed_pending()
+        store = memory.admin.store
+        ids = [record.id for record in memory.admin.records("resources")]
+        view = GrantedStore(store, {"resources": Eq("category", "public")})
+        assert len(store.token_vectors.of(ids, model="word-tokens-64")) == 3
+        assert len(view.token_vectors.of(ids, model="word-tokens-64")) == 2
+
+
+def test_a_token_encoder_that_hangs_is_left_out_and_that_is_said(home: Path) -> None:
+    with Memory.open(
+        home, tenant="legal", embedder=WordEmbedder(), token_encoder=WordTokenEncoder()
+    ) as memory:
+        memory.embed_pending()
+    Home(home).grant("legal", to="sales")
+    hanging = HangingTokenEncoder()
+    settings = Settings.load(home=str(home), embedder_timeout=0.05)
+    with Federation.open(
+        as_tenant="sales", embedder=WordEmbedder(), token_encoder=hanging, settings=settings
+    ) as sales:
+        answer = sales.recall("When is payment due?")
+    hanging.released.set()
+    assert answer.hits
+    assert answer.note == "no late interaction: word-tokens-64 took longer than 0.05 seconds"

@@ -60,6 +60,7 @@ class FederatedAnswer(Struct, frozen=True, kw_only=True):
         tenants: who answered.
         unanswered: who did not, and why.
         reason: why there are no hits.
+        note: what was left out, as in `Recall.note`.
         tokens: of the hits as `context` writes them; counted only with a budget.
     """
 
@@ -69,6 +70,7 @@ class FederatedAnswer(Struct, frozen=True, kw_only=True):
     tenants: tuple[str, ...] = ()
     unanswered: dict[str, str] = {}
     reason: str = ""
+    note: str = ""
     tokens: int = 0
 
     def as_dict(self) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from ..errors import (
     BusyError,
     EmbedderError,
     EmbedderMismatchError,
+    EmbedderTimeoutError,
     RemloomError,
     StoreBusyError,
     StoreError,
@@ -44,6 +45,7 @@ class Found(Struct, frozen=True, kw_only=True):
     suggestions: Sequence[Hit] = ()
     missing: tuple[str, ...] = ()
     reason: str = ""
+    note: str = ""
 
 
 # what is asked of a tenant: of what it granted, and (to know its vectors) of its store
@@ -236,6 +238,8 @@ def _reason(error: RemloomError) -> str:
             return "it is busy"
         case EmbedderMismatchError():
             return "its vectors were made by another embedder"
+        case EmbedderTimeoutError():
+            return "the embedder takes too long"
         case EmbedderError():
             return "the embedder does not work"
     return f"it cannot be read ({type(error).__name__})"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 import msgspec
 from msgspec.structs import replace
 
-from ..embed import check_name, kept_name, load
+from ..embed import check_name, check_token_encoder_name, kept_name, load
 from ..embed.known_models import model_card_of
 from ..embed.model_card import ModelCard
+from ..embed.token_encoders import default_token_encoder, load_token_encoder
 from ..errors import EmbedderError, InvalidInputError, UnknownNameError
 from ..memory.grants import Grants
 from ..memory.queries import parse_condition
@@ -20,6 +22,7 @@ from ..model import LookupReport, Recall
 from ..predicates import Predicate
 from ..query.duplicates import search_distinct
 from ..query.executor import Executor
+from ..query.late_interaction import LateInteraction
 from ..query.statements import Lookup, Search, TextSearch
 from ..retrieve import Recaller
 from ..retrieve.options import RecallOptions
@@ -35,10 +38,10 @@ from .asking import Asked, Asker, Found
 from .granted import GrantedStore
 from .grantors import Grantors, Opening
 from .merge import merge_by_rank
-from .query_vectors import QueryVectors
+from .query_vectors import QueryTokens, QueryVectors
 
 if TYPE_CHECKING:
-    from ..embed.contract import Embedder
+    from ..embed.contract import Embedder, TokenEncoder
     from ..retrieve.options import RecallChanges
 
 __all__ = ["OWN_OPTIONS", "Federation"]
@@ -71,9 +74,14 @@ class Federation:
         opening: Opening,
         embedder: Callable[[str], Embedder | None],
         tenants: Sequence[str] | None = None,
+        *,
+        token_encoder: Callable[[], TokenEncoder | None],
+        seconds: float | None,
     ) -> None:
         self._asker = Asker(tenant_name(as_tenant), grants, opening, tenants)
         self._embedder = embedder
+        self._token_encoder = token_encoder
+        self._seconds = seconds
         self._closing: list[Callable[[], None]] = [self._asker.close]
 
     @classmethod
@@ -85,6 +93,7 @@ class Federation:
         tenants: Sequence[str] | None = None,
         key: str | None = None,
         embedder: Embedder | str | None = None,
+        token_encoder: TokenEncoder | str | None = None,
         settings: Settings | None = None,
     ) -> Self:
         """Open what the tenants of a home let one of them find.
@@ -96,6 +105,8 @@ class Federation:
             key: the master key of encrypted tenants; default the setting `key`.
             embedder: of questions; default the setting `embedder`, and where that is empty the
                 one that made each tenant's vectors.
+            token_encoder: likewise; empty: the one that stands beside an embedder with a name. Of
+                use with those who have its token vectors.
             settings: all settings as one value.
         """
         given = {"home": None if home_or_url is None else os.fspath(home_or_url), "key": key}
@@ -117,8 +128,29 @@ class Federation:
                 loaded[wanted] = load(wanted, settings)
             return loaded[wanted]
 
+        encoder_name = settings.token_encoder if token_encoder is None else token_encoder
+        if isinstance(encoder_name, str) and encoder_name:
+            check_token_encoder_name(encoder_name)
+
+        @cache
+        def encoder() -> TokenEncoder | None:
+            if not isinstance(encoder_name, str):
+                return encoder_name
+            if encoder_name:
+                return load_token_encoder(encoder_name, settings)
+            has_name = isinstance(name, str) and name != "none"
+            return default_token_encoder(settings) if has_name else None
+
         grants, grantors = Grants(settings), Grantors(settings)
-        federation = cls(as_tenant, grants, grantors.opened, embedder_of, tenants)
+        federation = cls(
+            as_tenant,
+            grants,
+            grantors.opened,
+            embedder_of,
+            tenants,
+            token_encoder=encoder,
+            seconds=settings.embedder_timeout or None,
+        )
         federation._closing += [grantors.close, grants.close]
         return federation
 
@@ -181,7 +213,7 @@ class Federation:
                 remedy="open the federation with one, or use search_text",
             )
         limit = Search(text, schema, limit=limit).limit
-        vectors = QueryVectors(self._embedder)
+        vectors = QueryVectors(self._embedder, self._seconds)
 
         def work(view: GrantedStore, store: Store) -> Found:
             if schema not in view.granted:
@@ -237,13 +269,19 @@ class Federation:
         `explain`, which are of one's own memory. Each tenant abstains for itself.
         """
         options = _checked(options, changes)
-        vectors = QueryVectors(self._embedder)
+        vectors = QueryVectors(self._embedder, self._seconds)
+        encoder = self._token_encoder()
+        once = QueryTokens(encoder) if encoder is not None else None
         own = replace(options, budget_tokens=None)
 
         def work(view: GrantedStore, store: Store) -> Found:
-            recaller = Recaller(_as_store(view), vectors.for_store(store), self._card(store))
+            granted = _as_store(view)
+            late = None
+            if once is not None:
+                late = LateInteraction(granted, once, is_asked_for=False, seconds=self._seconds)
+            recaller = Recaller(granted, vectors.for_store(store), self._card(store), late)
             recalled = recaller.recall(question, own)
-            return Found(hits=recalled.hits, reason=recalled.reason)
+            return Found(hits=recalled.hits, reason=recalled.reason, note=recalled.note)
 
         answer = self._merged(self._asker.ask("recall", "federation.recall", work), options.limit)
         if options.budget_tokens is None:
@@ -283,11 +321,14 @@ class Federation:
         hits = merge_by_rank(lists, limit)
         reasons = [f"{name}: {one.reason}" for name, one in asked.answers.items() if one.reason]
         reason = asked.reason or "; ".join(reasons) or "nothing was found"
+        # what hangs, hangs for all of them
+        notes = dict.fromkeys(one.note for one in asked.answers.values() if one.note)
         return FederatedAnswer(
             hits=hits,
             tenants=tuple(asked.answers),
             unanswered=asked.unanswered,
             reason="" if hits else reason,
+            note="; ".join(notes),
         )
 
 

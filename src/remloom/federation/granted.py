@@ -76,20 +76,19 @@ class _Scope:
             columns.update(definition.renamed)
         return And((granted, permitted(where, columns)))
 
+    def granted(self, ids: Sequence[str]) -> list[str]:
+        """Those of some ids whose records were granted."""
+        found: list[str] = []
+        for schema, condition in self.conditions.items():
+            for start in range(0, len(ids), _AT_ONCE):
+                query = Query().filter(In("id", ids[start : start + _AT_ONCE])).filter(condition)
+                found += [record.id for record in self.store.records.query(schema, query)]
+        return found
+
     def among(self, records: Iterable[Record]) -> list[Record]:
         """The records that were granted, as they are shown, in their order."""
         records = list(records)
-        by_schema: dict[str, list[str]] = {}
-        for record in records:
-            by_schema.setdefault(record.schema, []).append(record.id)
-        granted: set[str] = set()
-        for schema, ids in by_schema.items():
-            if schema not in self.conditions:
-                continue
-            for start in range(0, len(ids), _AT_ONCE):
-                some = Query().filter(In("id", ids[start : start + _AT_ONCE]))
-                query = some.filter(self.conditions[schema])
-                granted.update(record.id for record in self.store.records.query(schema, query))
+        granted = {*self.granted([record.id for record in records])}
         return [_shown(record) for record in records if record.id in granted]
 
 
@@ -196,9 +195,7 @@ class _TokenVectors:
         self._scope = scope
 
     def of(self, ids: Sequence[str], *, model: str) -> dict[str, bytes]:
-        records = (self._scope.store.records.get(None, id) for id in ids)
-        granted = self._scope.among(record for record in records if record is not None)
-        return self._scope.store.token_vectors.of([record.id for record in granted], model=model)
+        return self._scope.store.token_vectors.of(self._scope.granted(ids), model=model)
 
 
 def _goes_by(record: Record, key: str) -> bool:

@@ -206,8 +206,14 @@ class Service:
         if operation.needs == "memory":
             yield memory
             return
-        embedder = partial(getattr, memory.admin, "embedder")
-        with Federation(tenant, self._grants, self._opened_store, embedder) as federation:
+        with Federation(
+            tenant,
+            self._grants,
+            self._opened_store,
+            lambda _stored: memory.admin.embedder,
+            token_encoder=lambda: memory.admin.token_encoder,
+            seconds=self.settings.embedder_timeout or None,
+        ) as federation:
             yield federation
 
     @contextmanager

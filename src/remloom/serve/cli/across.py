@@ -47,6 +47,8 @@ def show_across(call: Call, answer: FederatedAnswer) -> None:
             parts.append(draw_hits(answer.hits))
         else:
             parts.append(Text(f"not answered: {one_line(answer.reason)}", "yellow"))
+        if answer.note:
+            parts.append(Text(one_line(answer.note), "yellow"))
         if answer.suggestions:
             parts += [Text("did you mean"), draw_hits(answer.suggestions)]
         parts += [
