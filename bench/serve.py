@@ -215,7 +215,8 @@ class Bench:
 
     @contextmanager
     def _writer(self) -> Iterator[None]:
-        """Write a hundred records a second meanwhile."""
+        """Write a hundred records a second meanwhile: the same thousand again and again, so that
+        what grows does not grow with the memory."""
         ended = Event()
 
         def write() -> None:
@@ -223,9 +224,9 @@ class Bench:
                 for number in itertools.count():
                     if ended.wait(BATCH / WRITES):
                         return
+                    names = [f"New {number % 100} {one}" for one in range(BATCH)]
                     people = [
-                        {"schema": "entities", "type": "person", "name": f"New {number} {one}"}
-                        for one in range(BATCH)
+                        {"schema": "entities", "type": "person", "name": name} for name in names
                     ]
                     client.ask("POST", "/v1/write", {"records": people})
 
