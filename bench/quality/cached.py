@@ -69,7 +69,7 @@ class CachedEmbedder:
 
 
 class CachedTokens:
-    """A token encoder by name, and all token vectors that it ever made."""
+    """A token encoder by name, and all token vectors of documents that it ever made."""
 
     def __init__(self, name: str = "colbert") -> None:
         encoder = load_token_encoder(name, Settings.load())
@@ -82,6 +82,7 @@ class CachedTokens:
             pickle.loads(self._file.read_bytes()) if self._file.exists() else {}
         )
         self._saved = len(self._made)
+        self._asked: dict[str, Any] = {}
 
     def encode_documents(self, texts: Sequence[str]) -> list[Any]:
         new = list(dict.fromkeys(text for text in texts if "d:" + text not in self._made))
@@ -91,9 +92,9 @@ class CachedTokens:
         return [self._made["d:" + text] for text in texts]
 
     def encode_query(self, text: str) -> Any:
-        if "q:" + text not in self._made:
-            self._made["q:" + text] = self._encoder.encode_query(text)
-        return self._made["q:" + text]
+        if text not in self._asked:
+            self._asked[text] = self._encoder.encode_query(text)
+        return self._asked[text]
 
     def save(self) -> None:
         """Keep what is new for the next run."""

@@ -162,6 +162,21 @@ def test_turns_of_a_chat_have_it_too(tmp_path: Path) -> None:
         assert "late" in {reason.part for reason in hit.reasons}
 
 
+def test_who_is_only_greeted_by_the_name_asked_about_does_not_fit(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=WordTokenEncoder()) as memory:
+        said = [("Tom", "Hello Ines!"), ("Ines", "Flooring arrives today."), ("Tom", "Grey walls.")]
+        memory.read_chat([Message(speaker=who, text=text) for who, text in said], uri="chat")
+        hits = memory.recall("Has Ines flooring?", abstain=False, neighbours=0).hits
+        shares = {
+            hit.content: reason.share
+            for hit in hits
+            for reason in hit.reasons
+            if reason.part == "late"
+        }
+        assert shares["Flooring arrives today."] == 1
+        assert shares["Hello Ines!"] < 0.5
+
+
 def test_a_memory_that_is_half_done_answers_as_before(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
         memory.write(NOTES, wait=True)

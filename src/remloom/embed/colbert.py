@@ -79,8 +79,14 @@ class ColbertSmall:
         return [np.concatenate(parts) if parts else empty for parts in vectors]
 
     def encode_query(self, text: str) -> Floats:
-        """The vectors of a question: float32, shape (tokens, `dims`), each of unit length."""
-        return self._vectors([self._model.tokens(text)])[0]
+        """The vectors of a question: float32, shape (tokens, `dims`), each of unit length.
+
+        They are of its words: the model's own tokens at both ends and punctuation have their
+        nearest in any text.
+        """
+        ids = self._model.tokens(text)
+        of_words = [place for place, number in enumerate(ids) if number not in self._wordless]
+        return self._vectors([ids])[0][of_words or slice(None)]
 
     def _windows(self, text: str) -> list[list[int]]:
         """The tokens of each window of a text, none of a text that has only punctuation."""
@@ -102,6 +108,10 @@ class ColbertSmall:
                 cut = states[row, :, : self.dims]
                 found[number] = cut / np.linalg.norm(cut, axis=1, keepdims=True)
         return found
+
+    @cached_property
+    def _wordless(self) -> frozenset[int]:
+        return self._punctuation.union(self._model.tokens(""))
 
     @cached_property
     def _punctuation(self) -> frozenset[int]:

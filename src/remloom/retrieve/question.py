@@ -168,18 +168,23 @@ class Question:
         return where
 
     @cached_property
+    def matter(self) -> str:
+        """What is compared in meaning: the words searched, without a time and without speakers."""
+        if self.searched_text != self.text:
+            return self.searched_text
+        if self.window is None or self.window.alone:
+            return without_speakers(self.text, self.names)
+        rest = self.window.rest
+        return without_speakers(rest, relocated(self.names, self.text, rest))
+
+    @cached_property
     def vector(self) -> Sequence[float] | None:
-        """The vector given, else that of the question without its time and its speakers."""
+        """The vector given, else that of the matter."""
         if not self.uses("vector"):
             return None
         if self.options.vector is not None:
             return self.options.vector
-        if self.searched_text != self.text:
-            return self._vector_of(self.searched_text)
-        if self.window is None or self.window.alone:
-            return self._vector_of(without_speakers(self.text, self.names))
-        rest = self.window.rest
-        return self._vector_of(without_speakers(rest, relocated(self.names, self.text, rest)))
+        return self._vector_of(self.matter)
 
     @cached_property
     def paraphrases(self) -> list[tuple[str, Sequence[float] | None]]:

@@ -203,7 +203,7 @@ class Recaller:
         if late is None or not question.uses("late") or not late.knows_language_of(question.text):
             return
         try:
-            ranking = rank_late(late, candidates, question.searched_text)
+            ranking = rank_late(late, candidates, question.matter)
         except (EmbedderError, VectorError) as error:
             if late.is_asked_for and not isinstance(error, EmbedderTimeoutError):
                 raise
