@@ -47,7 +47,7 @@ OPTIONS: dict[str, tuple[float, ...]] = {  # the first value of each is where th
     "answers": (0.0, 0.3, 0.5, 0.7),
     "time": (0.0, 0.3, 0.8),
 }
-THRESHOLDS = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 1.0)
+THRESHOLDS = (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9)
 LOSS = 1.8  # points of frac@10 that abstaining may cost where the threshold is chosen
 ROUNDS = 2
 

@@ -29,7 +29,7 @@ COVERED = 0.4
 _BEST = 3  # records, or sentences, that are judged by
 _JUDGED = 30  # turns whose sentences are looked at
 _BY_MEANING = ("vector", "late")  # the second ranks anew what the first found
-MISATTRIBUTED = 0.8  # by how much more the turns and sentences of others fit
+MISATTRIBUTED = 0.7  # by how much more the turns and sentences of others fit
 
 # English only; in other languages no sentence is about anyone, and nothing is doubted.
 _FIRST_PERSON = re.compile(
