@@ -73,6 +73,23 @@ def test_exports_of_many_shapes_are_chats(tmp_path: Path, value: Any):
     assert document.category == "chat"
 
 
+@pytest.mark.parametrize(
+    "entries",
+    [
+        [{"role": "user", "name": "Ann"}, {"role": "assistant", "name": "Bob"}],
+        [{"sender": "Ann", "isCreatedByUser": True}, {"sender": "Bob", "isCreatedByUser": False}],
+        [{"name": "Ann", "is_user": True, "date": 1}, {"name": "Bob", "is_user": False, "date": 2}],
+    ],
+)
+def test_who_is_the_assistant_is_taken_from_the_export(
+    tmp_path: Path, entries: list[dict[str, Any]]
+):
+    value = [{**one, "text": text} for one, (_, text) in zip(entries, SAID, strict=True)]
+    (document,) = read(tmp_path, "chat.json", value)
+    assert said(document) == SAID
+    assert [turn.message.role for turn in document.turns] == ["user", "assistant"]
+
+
 def test_chatgpt_exports_follow_the_current_branch(tmp_path: Path):
     def node(parent: str | None, role: str, text: str, at: float) -> dict[str, Any]:
         message = {

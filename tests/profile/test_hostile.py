@@ -229,6 +229,17 @@ def test_a_scope_that_a_text_makes_up_is_none_and_stops_no_scan(tmp_path: Path) 
         assert shown.get("environment.location_region", scope="project: Apollo") is not None
 
 
+def test_an_assistant_with_a_name_of_its_own_is_nobody(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        said = [
+            Message(speaker="Aria", text="I live in Rome.", role="assistant"),
+            Message(speaker="Ann", text="I live in Paris.", role="user"),
+        ]
+        memory.read_chat(said, uri="a.json")
+        memory.profile.observe()
+        assert memory.profile.subjects() == ["Ann"]
+
+
 @pytest.mark.parametrize("speaker", ["AI assistant", "Support Bot", "claude-agent", "Assistant:"])
 def test_programs_by_longer_names_are_nobody(tmp_path: Path, speaker: str) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:

@@ -8,9 +8,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from remloom import Memory, Message, Resource
 from remloom.embed.model_card import ModelCard
+from remloom.predicates import Query
 from remloom.retrieve.question_kinds import kind_of, without_telling
 from remloom.testing.embedder import WordEmbedder
 
@@ -75,6 +77,19 @@ def test_a_request_brings_standing_orders_and_preferences(kitchen: Memory) -> No
 
 def test_a_question_about_the_past_raises_no_preference(kitchen: Memory) -> None:
     assert "guidance" not in _found(kitchen, "When did my tiler begin?").get("m4", set())
+
+
+def test_roles_that_a_chat_states_count_whatever_the_speakers_are_called(tmp_path: Path) -> None:
+    roles = {"Ann": "user", "Aria": "assistant"}
+    messages = [replace(one, role=roles[one.speaker]) for one in _messages("Ann", "Aria")]
+    with Memory.open(tmp_path / "stated", embedder=WordEmbedder()) as memory:
+        memory.read_chat(messages[:5], uri="kitchen.json")
+        memory.read_chat(messages[5:], uri="kitchen.json", append=True)
+        assert "guidance" in _found(memory, "Could you suggest an oven?")["m2"]
+        assert "role" in _found(memory, "When can the tiler begin?")["m1"]
+        turns = memory.query_resources(Query().order_by("ordinal"))
+        assert [turn.role for turn in turns] == ["user", "assistant"] * 4
+        assert not memory.read_chat(messages, uri="kitchen.json").resources
 
 
 def test_people_who_talk_have_no_roles(tmp_path: Path) -> None:

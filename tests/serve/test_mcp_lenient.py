@@ -28,8 +28,8 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
         ("remember", {"content": "x"}, {"text": "x"}),
         (
             "remember",
-            {"messages": '[{"role": "user", "content": "x"}]'},
-            {"messages": [{"speaker": "user", "text": "x"}]},
+            {"messages": '[{"role": "user", "name": "Ann", "content": "x"}]'},
+            {"messages": [{"role": "user", "speaker": "Ann", "text": "x"}]},
         ),
         (
             "remember",

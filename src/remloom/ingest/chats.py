@@ -65,8 +65,8 @@ def prepare(
 ) -> Prepared:
     """Make the records of a chat, called `name` or else by its title.
 
-    * a Resource for each turn, with `message_ids`, `speaker` and, where known, `lines` in its
-      metadata; its `context` is who spoke, when, and the turns beside it;
+    * a Resource for each turn, with `message_ids`, `speaker` and, where known, `role` and `lines`
+      in its metadata; its `context` is who spoke, when, and the turns beside it;
     * an Entity of type "chat" for the whole, of type "person" for each speaker, and for each name
       in it;
     * a Moment of type "conversation" for each session, and for every `MOST` turns of a longer one:
@@ -141,6 +141,8 @@ def turn_resource(
     """A turn of a chat as a resource."""
     message = turn.message
     metadata: dict[str, Any] = {"title": document.title, "speaker": message.speaker}
+    if message.role:
+        metadata["role"] = message.role
     if message.id:
         metadata["message_ids"] = [message.id]
     if turn.lines and document.lined:
@@ -174,6 +176,7 @@ def message_of(turn: Resource) -> Message:
         text=turn.content,
         at=turn.starts_at,
         id=ids[0],
+        role=turn.metadata.get("role", ""),
     )
 
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .edges import Edge
+from .roles import role_of
 
 __all__ = [
     "EXTRACTED",
@@ -101,6 +102,14 @@ class Resource(
         """The name of who said it; empty for what is not a turn of a chat."""
         name = self.metadata.get("speaker")
         return name if isinstance(name, str) and name.strip() else ""
+
+    @property
+    def role(self) -> str:
+        """What who said it is in a chat with an assistant: "user", "assistant" or "nobody", which
+        is a tool, a page or the system; by the role that the chat states, else by the speaker's
+        name. Empty for what tells neither."""
+        stated = self.metadata.get("role")
+        return (isinstance(stated, str) and role_of(stated)) or role_of(self.speaker)
 
     @property
     def title(self) -> str:
@@ -267,6 +276,9 @@ class Message(Struct, frozen=True, gc=False, kw_only=True):
     text: str
     id: str = ""
     at: datetime | None = None
+    # in a chat with an assistant: "user", "assistant", "system", "tool", …; empty: as the speaker's
+    # name says
+    role: str = ""
 
 
 def cited(uri: str, metadata: dict[str, Any]) -> str:

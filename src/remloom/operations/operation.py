@@ -61,7 +61,7 @@ class Operation(Struct, frozen=True, kw_only=True):
         is_short: tells by its values whether a call may be short: it reads little, and waits for
             nobody; without, none is.
         aliases: other names of arguments that models give, and the right ones; of a field of the
-            items of a list, "messages.role" and "speaker".
+            items of a list, "messages.content" and "text".
         description: a line or a paragraph for those who call it: a constant.
         carries: what goes with it beside values: a stream of bytes "out" or "in", which `does` is
             given in the place of `progress`.

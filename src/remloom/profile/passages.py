@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from ..kv import Entry
 from ..model import Resource
+from ..model.roles import ASSISTANT, NOBODY
 from ..settings import Settings
 from ..store.contract import Store
 from .evidence import CATEGORY, ME
@@ -43,6 +44,8 @@ class Passage(Struct, frozen=True):
 def passage_of(record: Resource, settings: Settings) -> Passage | None:
     """The passage that a record is; None if it can say nothing of anybody."""
     if record.generation or record.category == CATEGORY or not record.content.strip():
+        return None
+    if record.role in (ASSISTANT, NOBODY):
         return None
     if "speaker" in record.metadata:
         subject = subject_of_speaker(str(record.metadata["speaker"] or ""), settings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from ..errors import InvalidInputError
+from ..model.roles import ASSISTANT, NOBODY, role_of
 from ..settings import Settings
 from .evidence import ME, value_key
 
@@ -15,14 +16,8 @@ _LONGEST = 200  # characters of a name
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 _JOINERS = "\u200c\u200d"
 
-# what programs call the user, and their own side, in chats
+# what programs call the user in chats
 _USER = frozenset(("user", "human", "me", "myself", "you", "customer", "prompt"))
-_ASSISTANT = frozenset(
-    ("assistant", "ai", "bot", "system", "tool", "model", "agent", "developer", "chatgpt", "claude")
-)
-
-# what the name of a program ends with
-_ROLES = frozenset(("assistant", "bot", "chatbot"))
 
 
 def check_name(name: str) -> str:
@@ -66,9 +61,7 @@ def subject_of_speaker(speaker: str, settings: Settings) -> str:
 
 def is_assistant(speaker: str) -> bool:
     """Whether a speaker is a program, not a person."""
-    words = value_key(_clean(speaker)).replace("-", " ").split()
-    # "AI assistant", "Support bot", and no Claude Monet
-    return bool(words) and (words[-1] in _ROLES or all(word in _ASSISTANT for word in words))
+    return role_of(value_key(_clean(speaker))) in (ASSISTANT, NOBODY)
 
 
 def _clean(name: str) -> str:

@@ -10,19 +10,12 @@ import re
 from collections.abc import Iterable
 
 from ..model import Resource
+from ..model.roles import ASSISTANT, USER
 from .candidates import Candidate
 from .names import speaker_key
 
 __all__ = ["is_order", "is_preference", "replies", "said_by_users"]
 
-ASSISTANTS = frozenset(
-    ("agent", "ai", "assistant", "bot", "chatbot", "chatgpt", "claude", "gemini", "gpt", "model")
-)  # what an assistant is called as a speaker
-# what speaks in a chat with an assistant and is nobody: pages, files, programs, their makers
-_NO_PEOPLE = frozenset(
-    ("browser", "computer", "developer", "environment", "function", "ipython", "observation",
-     "plugin", "retrieval", "search", "system", "tool", "toolresult", "tool_result", "web")
-)  # fmt: skip
 _ORDER = re.compile(
     r"\b(?:always|never|from now on|whenever|(?:each|every) time|in (?:all|every|each) "
     r"|please (?:use|keep|write|include|remember|do(?:n['’]t| not)|make|format|cite|address)"
@@ -46,11 +39,11 @@ _PREFERENCE = re.compile(
 
 
 def replies(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """The turns that an assistant said, by what it is called."""
+    """The turns that an assistant said."""
     return [
         one
         for one in candidates
-        if isinstance(one.record, Resource) and one.record.speaker.casefold() in ASSISTANTS
+        if isinstance(one.record, Resource) and one.record.role == ASSISTANT
     ]
 
 
@@ -65,7 +58,7 @@ def said_by_users(candidates: Iterable[Candidate]) -> list[tuple[Candidate, Reso
         for one in candidates
         if isinstance(one.record, Resource) and one.record.trust != "derived"
     ]
-    chats = {turn.uri for _, turn in turns if turn.speaker.casefold() in ASSISTANTS}
+    chats = {turn.uri for _, turn in turns if turn.role == ASSISTANT}
     said = [(one, turn) for one, turn in turns if _is_of_person(turn)]
     speakers: dict[str, set[str]] = {}
     for _, turn in said:
@@ -76,8 +69,7 @@ def said_by_users(candidates: Iterable[Candidate]) -> list[tuple[Candidate, Reso
 
 
 def _is_of_person(turn: Resource) -> bool:
-    name = turn.speaker.casefold()
-    return bool(name) and name not in ASSISTANTS and name not in _NO_PEOPLE
+    return bool(turn.speaker) and turn.role in (USER, "")
 
 
 def is_order(turn: Resource) -> bool:

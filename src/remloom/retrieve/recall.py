@@ -143,8 +143,6 @@ class Recaller:
         candidates, weights = self._find(question)
         self._boost(candidates, question)
         reason = self._reason_to_abstain(candidates, question) if options.abstain else ""
-        if question.kind in OVERVIEWS and question.uses("overview"):
-            raise_overview(self._store, candidates, question, WEIGHTS["overview"])
         if reranker is not None and not reason and question.uses("rerank"):
             count = max(LOOKED_AT, options.limit)
             said = rerank(
@@ -156,6 +154,9 @@ class Recaller:
                 seconds=options.rerank_seconds,
             )
             question.notes += [said] if said else []
+        # behind the second look, which sees how much each passage is like the question
+        if not reason and question.kind in OVERVIEWS and question.uses("overview"):
+            raise_overview(self._store, candidates, question, WEIGHTS["overview"])
         if options.abstain:
             drop_far(candidates, self._card)
         best = [] if reason else self._best(candidates, question)

@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..model import Message
+from ..model.roles import ASSISTANT, USER, role_of
 from ..text import dates
 from . import arcturus, conversations
 from .document import Turn
@@ -51,6 +52,7 @@ _TIMES = (
 _SPEAKERS = ("speaker", "sender", "from", "speaker_name", "sender_name")
 # Many other records have these: what has one of them is a message only if it has a time.
 _WEAK_SPEAKERS = ("author", "user_name", "username", "name", "user", "user_profile")
+_BY_USER = ("isCreatedByUser", "is_user", "is_human")  # LibreChat and others: True or False
 _CHAT_IDS = ("id", "conversation_id", "uuid", "sample_id")
 _NAME_FIELDS = ("real_name", "display_name", "name", "username", "role")
 _TEXT_PARTS = ("text", "parts", "content", "result")
@@ -198,7 +200,8 @@ def _turn(item: Any, at: datetime | None = None, session: str = "") -> Turn | No
     if not text:
         return None
     speaker = _first(_name(item.get(name)) for name in (*_SPEAKERS, *_WEAK_SPEAKERS))
-    speaker = speaker or str(item.get("role", "")).strip()
+    role = str(item.get("role") or "").strip()
+    speaker = speaker or role
     times = (dates.parse(item.get(name)) for name in _TIMES)
     ids = (str(item[name]) for name in _IDS if item.get(name) not in (None, ""))
     message = Message(
@@ -206,8 +209,18 @@ def _turn(item: Any, at: datetime | None = None, session: str = "") -> Turn | No
         text=text,
         id=next(ids, ""),
         at=next((time for time in times if time), at),
+        role=_role(item, role) if speaker != role else "",
     )
     return Turn(message=message, session=session)
+
+
+def _role(item: dict[str, Any], stated: str) -> str:
+    """The role that an entry states in words, or by a mark of what the user wrote."""
+    marks = (item.get(name) for name in _BY_USER)
+    by_user = next((mark for mark in marks if isinstance(mark, bool)), None)
+    if by_user is not None:
+        return USER if by_user else ASSISTANT
+    return stated if role_of(stated) else ""
 
 
 def _first(texts: Iterable[str]) -> str:

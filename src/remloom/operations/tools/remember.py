@@ -8,12 +8,14 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from ... import labels
 from ...errors import InvalidInputError
 from ...memory.memory import Memory
 from ...model import Edge, Message, ReadReport, Resource, edge_types
 from ...predicates import Contains, Eq, Query
+from ..bounds import LONGEST_LABEL, NO_NUL
 from ..operation import Hints, Operation, Progress, Route
 from .arguments import Label, Text, Time, parse_time
 
@@ -25,9 +27,18 @@ _SHORT = 60  # characters of a text that are its name, when it has none
 class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A turn of a chat."""
 
-    speaker: Label
+    speaker: Annotated[str, Meta(max_length=LONGEST_LABEL, pattern=NO_NUL)] = ""
     text: Text
     at: Time = ""
+    role: Annotated[str, Meta(max_length=40, description="user, assistant, tool, …")] = ""
+
+    @property
+    def message(self) -> Message:
+        """The turn as it is read, without a time; one without a speaker is said by its role."""
+        speaker = self.speaker or self.role
+        return Message(
+            speaker=speaker, text=self.text, role=self.role if self.role != speaker else ""
+        )
 
 
 class RememberTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -114,20 +125,32 @@ def _read_text(memory: Memory, values: RememberTakes, at: datetime | None) -> Re
 
 def _read_messages(memory: Memory, values: RememberTakes, at: datetime | None) -> ReadReport:
     """Append turns to the chat of that source; a call that is repeated appends nothing."""
-    digest = _digest(msgspec.json.encode(values.messages).decode())
+    given = [_given(turn, number) for number, turn in enumerate(values.messages)]
+    digest = _digest(msgspec.json.encode(given).decode())
     uri = values.source or f"remembered/{digest}"
     known = _find_turn(memory, uri, f"{digest}-0")
     at = at or (known.starts_at if known else datetime.now(UTC))
     messages = [
-        Message(
-            speaker=turn.speaker,
-            text=turn.text,
-            id=f"{digest}-{number}",
-            at=parse_time(turn.at, "at") or at,
-        )
+        replace(turn.message, id=f"{digest}-{number}", at=parse_time(turn.at, "at") or at)
         for number, turn in enumerate(values.messages)
     ]
     return memory.read_chat(messages, uri=uri, name=values.name or None, append=True, wait=False)
+
+
+def _given(turn: Turn, number: int) -> dict[str, str]:
+    """What a turn is known by when a call is repeated.
+
+    Raises:
+        InvalidInputError: nobody says it.
+    """
+    message = turn.message
+    if not message.speaker:
+        raise InvalidInputError(
+            f"messages[{number}] says not who said it",
+            remedy='give its speaker or role: {"speaker": "Ann", "role": "user", "text": "…"}',
+        )
+    known = {"speaker": message.speaker, "text": turn.text, "at": turn.at}
+    return {**known, "role": message.role} if message.role else known
 
 
 def _find_turn(memory: Memory, uri: str, id: str) -> Resource | None:
@@ -178,7 +201,7 @@ REMEMBER = Operation(
         "title": "name",
         "uri": "source",
         "timestamp": "at",
-        "messages.role": "speaker",
+        "messages.name": "speaker",
         "messages.content": "text",
     },
     text=_text,
