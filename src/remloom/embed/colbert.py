@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from .model_files import ModelFiles
+from .products import products
 from .transformer import Transformer
 from .windows import split
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["ColbertSmall"]
 
 _MERGED = 4  # one token in four is merged with the one most like it
+_LOOKED_AT = 8  # pairs for each token, those most alike, among which most merges are found
 _SCALE = 127.0  # of a component of 1, as a byte
 # Windows of a text that are read: of a longer one (some 130,000 characters) the rest is found by
 # its words and its vectors.
@@ -130,20 +132,42 @@ def _pool(vectors: Floats) -> Floats:
     merges = len(vectors) // _MERGED
     if not merges:
         return vectors
-    first, second = np.triu_indices(len(vectors), 1)
-    alike = (vectors @ vectors.T)[first, second]
+    kept, gone = _most_alike(products(vectors, vectors), merges)
     pooled = vectors.copy()
-    merged: set[int] = set()
-    gone: list[int] = []
-    for pair in np.argsort(-alike, kind="stable").tolist():
-        one, other = int(first[pair]), int(second[pair])
-        if one in merged or other in merged:
-            continue
-        merged.update((one, other))
-        pooled[one] += pooled[other]
-        pooled[one] /= np.linalg.norm(pooled[one])
-        gone.append(other)
-        if len(gone) == merges:
-            break
-    kept: Floats = np.delete(pooled, gone, axis=0)
-    return kept
+    pooled[kept] += pooled[gone]
+    pooled[kept] /= np.linalg.norm(pooled[kept], axis=1, keepdims=True)
+    left: Floats = np.delete(pooled, gone, axis=0)
+    return left
+
+
+def _most_alike(alike: Floats, count: int) -> tuple[list[int], list[int]]:
+    """Take the pairs that are most alike, one after the other and no token twice; returns the
+    first, and the second, of each.
+
+    Args:
+        alike: of each two tokens; it is changed.
+        count: pairs, at most half of the tokens.
+    """
+    import numpy as np
+
+    size = len(alike)
+    # a pair stands once, and nobody beside itself
+    alike[np.tri(size, dtype=bool)] = -np.inf
+    likeness = alike.reshape(-1)
+    looked_at = _LOOKED_AT * size
+    while True:
+        least = -np.inf
+        # to sort all pairs of a long text takes a fifth of the time of the model
+        if looked_at < likeness.size:
+            least = np.partition(likeness, likeness.size - looked_at)[-looked_at]
+        near = np.flatnonzero(likeness >= least)
+        order = near[np.argsort(-likeness[near], kind="stable")]
+        taken: set[int] = set()
+        pairs: list[tuple[int, int]] = []
+        for one, other in zip(*(part.tolist() for part in np.divmod(order, size)), strict=True):
+            if one not in taken and other not in taken:
+                taken.update((one, other))
+                pairs.append((one, other))
+                if len(pairs) == count:
+                    return [one for one, _ in pairs], [other for _, other in pairs]
+        looked_at *= 4

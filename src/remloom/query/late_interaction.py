@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from ..embed.contract import TokenEncoder
 from ..embed.failures import answered_by
+from ..embed.products import products
 from ..errors import EmbedderError, VectorError
 from ..store.contract import Store
 from ..text.language import is_english
 
 if TYPE_CHECKING:
-    from ..embed.contract import Bytes, Floats
+    from ..embed.contract import Floats
 
 __all__ = ["LateInteraction", "max_similarities", "proposed_by_each", "with_missing"]
 
@@ -28,7 +29,6 @@ _ENCODED_FIRST = 64  # texts that a search encodes first rather than answer with
 _MOST_ENCODED = 100_000  # characters of them all
 _READ_AT_ONCE = 64  # records: the token vectors of a long text are a megabyte
 _DEEP = 3  # times the limit, if that is more
-_LARGEST_PRODUCT = 200_000  # multiplications that one thread does alone
 _LARGEST_TABLE = 2_000_000  # products that are kept at the same time, unless one text has more
 _SCALE = 127.0  # of a component of 1, as a byte
 
@@ -148,7 +148,7 @@ def max_similarities(question: Floats, texts: Mapping[str, bytes]) -> dict[str, 
         rows = np.frombuffer(b"".join(texts[id] for id in some), np.int8).reshape(-1, dims)
         lengths = [len(texts[id]) // dims for id in some]
         starts = np.cumsum([0, *lengths[:-1]])
-        near = _products(rows, question)
+        near = products(rows, question)
         fits = np.maximum.reduceat(near, starts, axis=0).mean(axis=1) / _SCALE
         # bytes are rounded: the same text is a little more than 1
         scores.update(zip(some, np.clip(fits, -1.0, 1.0).tolist(), strict=True))
@@ -166,21 +166,6 @@ def _groups(lengths: Mapping[str, int], most: int) -> Iterator[list[str]]:
         group.append(id)
         total += length
     yield group
-
-
-def _products(rows: Bytes, question: Floats) -> Floats:
-    """The product of each token of the texts with each of the question."""
-    import numpy as np
-
-    turned = np.ascontiguousarray(question.T)
-    near = np.empty((len(rows), len(question)), np.float32)
-    # A larger product is shared out by OpenBLAS among threads, which spin and wait for each other
-    # for ten times as long as the product takes.
-    size = max(1, _LARGEST_PRODUCT // question.size)
-    for first in range(0, len(rows), size):
-        some = rows[first : first + size].astype(np.float32)
-        np.matmul(some, turned, out=near[first : first + size])
-    return near
 
 
 def proposed_by_each(limit: int) -> int:
