@@ -22,7 +22,7 @@ PIECES = {
     "filter": "",
     "in_force": "(e.valid_to IS NULL OR e.valid_to > :at)",
     "limit": "10",
-    "lists": "json_group_array(far), json_group_array(by)",
+    "lists": "json_group_array(by)",
     "near": "dst",
     "order": "by DESC",
     "way": "DESC",

@@ -40,7 +40,7 @@ _SECOND_PERSON = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 
 def unrelated(candidates: Candidates, text: str, card: ModelCard | None) -> str:
     """Say why nothing found is about the question; empty when something is."""
-    best = candidates.best(_BEST)
+    best = candidates.first(_BEST)
     if not best:
         return "nothing was found"
     vectors = candidates.scores("vector")
@@ -61,7 +61,7 @@ def unrelated(candidates: Candidates, text: str, card: ModelCard | None) -> str:
 def heeded(candidates: Candidates) -> bool:
     """Whether an assistant was told something, among the best, that it has to heed: that seldom has
     the words of a request, or is near it in meaning."""
-    return any(share[0] == "guidance" for one in candidates.best(_BEST) for share in one.shares)
+    return any(share[0] == "guidance" for one in candidates.first(_BEST) for share in one.shares)
 
 
 def _covered(words: set[str], best: Sequence[Candidate]) -> float:

@@ -16,7 +16,6 @@ from .candidates import Candidate, Candidates
 from .coverage import lower_repeated
 from .fusion import blend
 from .guidance import is_order, is_preference, replies, said_by_users
-from .names import speaker_key
 from .options import HALF_LIFE
 from .question import Question
 from .question_kinds import GENERAL, REQUEST, TOLD
@@ -44,8 +43,8 @@ def _boost_speakers(candidates: Candidates, question: Question, weight: float) -
     names = {key: named.record.name for named in question.subjects for key in named.keys}
     if not names:
         return
-    for candidate in candidates:
-        name = names.get(speaker_key(candidate.record))
+    for candidate, _, speaker in candidates.turns:
+        name = names.get(labels.key(speaker))
         if name:
             candidate.add_share("speaker", weight, note=f"said by {name}")
 
@@ -78,16 +77,11 @@ def _boost_answers(candidates: Candidates, _question: Question, weight: float) -
 
 def _asking(candidates: Candidates) -> list[tuple[Candidate, Resource]]:
     """The turns that end in a question."""
-    turns = []
-    for candidate in candidates:
-        turn = candidate.record
-        if (
-            isinstance(turn, Resource)
-            and turn.metadata.get("speaker")
-            and turn.content.rstrip().endswith(_QUESTION_ENDS)
-        ):
-            turns.append((candidate, turn))
-    return turns
+    return [
+        (candidate, turn)
+        for candidate, turn, _ in candidates.turns
+        if turn.content.rstrip().endswith(_QUESTION_ENDS)
+    ]
 
 
 def _in_one_session(one: Resource, other: Resource) -> bool:

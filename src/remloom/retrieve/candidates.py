@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import NamedTuple
 
-from ..model import Reason, RecallHit, Record
+from ..model import Reason, RecallHit, Record, Resource
 from ..query.duplicates import source_of, text_of
 from .fusion import blend, rrf
 
-__all__ = ["Candidate", "Candidates", "Path", "RankedRecord", "Ranking"]
+__all__ = ["Candidate", "Candidates", "Path", "RankedRecord", "Ranking", "Turn"]
 
 Path = tuple[tuple[str, str, str], ...]  # edges: keys and type
 # the fields of a Reason, in order: made one only for what is returned
 Share = tuple[str, float, int, float, str]
+_SCORE = attrgetter("score")
 
 
 class RankedRecord(NamedTuple):
@@ -84,6 +86,14 @@ class Candidate:
         )
 
 
+class Turn(NamedTuple):
+    """A candidate that is a turn of a chat."""
+
+    candidate: Candidate
+    record: Resource
+    speaker: str
+
+
 class Candidates:
     """Candidates by id: signals add their lists, boosts change the scores of those found."""
 
@@ -91,6 +101,7 @@ class Candidates:
         self._by_id: dict[str, Candidate] = {}
         self._scores: dict[str, dict[str, float]] = {}
         self._rankings: dict[str, Ranking] = {}
+        self._turns: list[Turn] | None = None  # as far as they were asked for
 
     def __iter__(self) -> Iterator[Candidate]:
         return iter(self._by_id.values())
@@ -103,6 +114,17 @@ class Candidates:
         """The parts of the search that gave a list."""
         return tuple(self._scores)
 
+    @property
+    def turns(self) -> Sequence[Turn]:
+        """Those that are turns of chats, in the order found."""
+        if self._turns is None:
+            self._turns = [
+                Turn(candidate, record, speaker)
+                for candidate in self._by_id.values()
+                if isinstance(record := candidate.record, Resource) and (speaker := record.speaker)
+            ]
+        return self._turns
+
     def scores(self, part: str) -> Mapping[str, float]:
         """The scores in the list of one part, by id; empty if it gave none."""
         return self._scores.get(part, {})
@@ -111,13 +133,17 @@ class Candidates:
         """Add the list of one part."""
         scores = self._scores[part] = {}
         self._rankings[part] = ranking
+        self._turns = None
+        by_id = self._by_id
         for record, score, matched, path in ranking.records:
-            candidate = self._by_id.get(record.id)
+            id = record.id
+            candidate = by_id.get(id)
             if candidate is None:
-                candidate = self._by_id[record.id] = Candidate(record)
-            candidate.matched = candidate.matched or matched
-            candidate.path = candidate.path or path
-            scores.setdefault(record.id, score)
+                by_id[id] = Candidate(record, matched, path)
+            else:
+                candidate.matched = candidate.matched or matched
+                candidate.path = candidate.path or path
+            scores.setdefault(id, score)
 
     def include(self, record: Record) -> Candidate:
         """The candidate that a record is; it becomes one, without a score, if it was none."""
@@ -126,6 +152,7 @@ class Candidates:
     def drop(self, id: str) -> None:
         """Take a candidate out; its scores in the lists stay."""
         del self._by_id[id]
+        self._turns = None
 
     def fuse(self, fusion: str, weights: Mapping[str, float]) -> None:
         """Give every candidate the weighted sum of what the lists say."""
@@ -140,13 +167,22 @@ class Candidates:
             for rank, id in enumerate(ordered, 1):
                 self._by_id[id].add_share(part, weight * worths[id], rank=rank, score=scores[id])
 
+    def first(self, count: int) -> list[Candidate]:
+        """What `best` begins with; the sources of its other texts are not gathered."""
+        by_text: dict[Hashable, Candidate] = {}
+        for candidate in sorted(self._by_id.values(), key=_SCORE, reverse=True):
+            by_text.setdefault(text_of(candidate.record) or candidate.record.id, candidate)
+            if len(by_text) == count:
+                break
+        return list(by_text.values())
+
     def best(self, count: int | None = None) -> list[Candidate]:
         """The candidates by score, ties in the order found.
 
         Of one text only the first is among them, with the sources of the others.
         """
         by_text: dict[Hashable, Candidate] = {}
-        for candidate in sorted(self._by_id.values(), key=lambda candidate: -candidate.score):
+        for candidate in sorted(self._by_id.values(), key=_SCORE, reverse=True):
             text = text_of(candidate.record) or candidate.record.id
             first = by_text.setdefault(text, candidate)
             if first is candidate:

@@ -7,11 +7,10 @@ They govern later requests, and mostly share no words with them. English only.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from ..model import Resource
 from ..model.roles import ASSISTANT, USER
-from .candidates import Candidate
+from .candidates import Candidate, Candidates
 from .names import speaker_key
 
 __all__ = ["is_order", "is_preference", "replies", "said_by_users"]
@@ -38,38 +37,35 @@ _PREFERENCE = re.compile(
 )
 
 
-def replies(candidates: Iterable[Candidate]) -> list[Candidate]:
+def replies(candidates: Candidates) -> list[Candidate]:
     """The turns that an assistant said."""
-    return [
-        one
-        for one in candidates
-        if isinstance(one.record, Resource) and one.record.role == ASSISTANT
-    ]
+    return [one for one, turn, _ in candidates.turns if turn.role == ASSISTANT]
 
 
-def said_by_users(candidates: Iterable[Candidate]) -> list[tuple[Candidate, Resource]]:
+def said_by_users(candidates: Candidates) -> list[tuple[Candidate, Resource]]:
     """The turns of those whom an assistant serves: who talks with it in a chat, alone.
 
     What a document says, or a tool, or people among themselves, is no order to an assistant; where
     several talk with it, nobody knows whose orders count.
     """
-    turns = [
-        (one, one.record)
-        for one in candidates
-        if isinstance(one.record, Resource) and one.record.trust != "derived"
-    ]
-    chats = {turn.uri for _, turn in turns if turn.role == ASSISTANT}
-    said = [(one, turn) for one, turn in turns if _is_of_person(turn)]
+    chats: set[str] = set()
+    said: list[tuple[Candidate, Resource]] = []
+    for one, turn, _ in candidates.turns:
+        if turn.trust == "derived":
+            continue
+        role = turn.role
+        if role == ASSISTANT:
+            chats.add(turn.uri)
+        elif role in (USER, ""):
+            said.append((one, turn))
+    if not chats:
+        return []
     speakers: dict[str, set[str]] = {}
     for _, turn in said:
         if turn.uri in chats:
             speakers.setdefault(turn.uri, set()).add(speaker_key(turn))
     users = {key for keys in speakers.values() if len(keys) == 1 for key in keys}
     return [(one, turn) for one, turn in said if speaker_key(turn) in users]
-
-
-def _is_of_person(turn: Resource) -> bool:
-    return bool(turn.speaker) and turn.role in (USER, "")
 
 
 def is_order(turn: Resource) -> bool:

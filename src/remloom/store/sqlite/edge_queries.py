@@ -41,12 +41,13 @@ _ORDERS = {
 class Statements(NamedTuple):
     """Each by the end of the edge at which the label is.
 
-    All take the time. `edges` gives whole edges at a label, `edge_keys` their (src, rel, dst), both
-    with what the order goes by and what tells ties apart; `counts` how many there are. `around`
-    takes a JSON list of labels, and gives for each of them lists in a list: the labels at the other
-    ends, what the order goes by, and what tells ties apart. One more than the limit comes, so that
-    it is seen whether there are more, and whether the last one is equal to the next. All but the
-    first are answered from an index alone, unless the order is by weight or they are `exact`.
+    All take the time. `edges` gives whole edges at a label, with what the order goes by and what
+    tells ties apart; `counts` how many there are. The others take a JSON list of labels, and give
+    for each of them lists in a list: `edge_keys` src, rel and dst, `around` the labels at the other
+    ends, both with what the order goes by and what tells ties apart behind. One more than the limit
+    comes, so that it is seen whether there are more, and whether the last one is equal to the next.
+    All but the first are answered from an index alone, unless the order is by weight or they are
+    `exact`.
     """
 
     edges: dict[str, str]
@@ -103,9 +104,9 @@ class Fetch:
                 "order": ", ".join([f"by {direction}", *names[1:]]),
                 "limit": str(self.limit + 1),
             }
-            lists = ", ".join(f"json_group_array({name})" for name in ("far", *names))
+            lists = ", ".join(f"json_group_array({name})" for name in names)
             made.edges[end] = SQL.fill("edges", **ordered)
-            made.edge_keys[end] = SQL.fill("edge_keys", **ordered)
+            made.edge_keys[end] = SQL.fill("edge_keys", lists=lists, **ordered)
             made.around[end] = SQL.fill("neighbours", far=far_column(end), lists=lists, **ordered)
             made.counts[end] = SQL.fill("count_at", **pieces)
         return made

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 __all__ = ["SqliteGraph"]
 
 _STREAM_CACHE = 8  # MB
+_AT_ONCE = 64  # labels whose edges are fetched together
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
+_decode_lists = msgspec.json.Decoder(list[list[Any]]).decode
 
 
 class SqliteGraph:
@@ -69,16 +71,20 @@ class SqliteGraph:
     def edge_keys(self, spec: EdgeSpec) -> list[EdgeKey]:
         with self._cache.reading() as cursor:
             fetch, at = self._fetch(cursor, spec), microseconds_at(spec.as_of)
-            known = self._cache.edge_keys if spec.as_of is None else {}
+            known = {}
+            if spec.as_of is None:
+                known = self._cache.edge_keys.setdefault((fetch, spec.direction), {})
             # With both directions an edge may come from each of its ends.
             twice = spec.direction == "both"
             keys: list[EdgeKey] = []
-            for label_no in self._labels.find_with_aliases(cursor, spec.keys):
-                cache_key = label_no, spec.direction, fetch
-                if cache_key not in known:
-                    rows = self._rows(cursor, [label_no], spec.direction, fetch, at, whole=False)
-                    known[cache_key] = self._edge_keys(cursor, rows)
-                keys += known[cache_key]
+            label_nos = self._labels.find_with_aliases(cursor, spec.keys)
+            for first in range(0, len(label_nos), _AT_ONCE):
+                some = label_nos[first : first + _AT_ONCE]
+                unknown = [label_no for label_no in some if label_no not in known]
+                if unknown:
+                    known |= self._edge_keys(cursor, unknown, spec.direction, fetch, at)
+                for label_no in some:
+                    keys += known[label_no]
                 if spec.limit is not None and len(keys) >= spec.limit * (1 + twice):
                     break
             return list(islice(dict.fromkeys(keys), spec.limit))
@@ -110,7 +116,7 @@ class SqliteGraph:
 
     def edge_types(self) -> list[str]:
         with self._cache.reading() as cursor:
-            return [name for name, _ in cursor.execute(SQL.edge_types)]
+            return list(self._labels.edge_type_names(cursor))
 
     # -- counts ------------------------------------------------------------------------------------
 
@@ -183,17 +189,13 @@ class SqliteGraph:
         direction: Direction,
         fetch: Fetch,
         at: int,
-        *,
-        whole: bool = True,
     ) -> list[Any]:
-        """Fetch the edges at the labels of one record, which come in key order: as the
-        statement `edges` gives them, or `edge_keys`, each once."""
-        by = 8 if whole else 3  # the position of what the order goes by
+        """Fetch the edges at the labels of one record, which come in key order, each once."""
+        by = 8  # the position of what the order goes by
         rows: list[Any] = []
         for statements in (fetch.quick, fetch.exact):
-            sql = statements.edges if whole else statements.edge_keys
             parts = [
-                cursor.execute(sql[end], (at, label_no)).fetchall()
+                cursor.execute(statements.edges[end], (at, label_no)).fetchall()
                 for end in ends_of(direction)
                 for label_no in label_nos
             ]
@@ -206,14 +208,35 @@ class SqliteGraph:
                 break
         return rows[: fetch.limit]
 
-    def _edge_keys(self, cursor: apsw.Cursor, rows: list[Any]) -> list[EdgeKey]:
+    def _edge_keys(
+        self,
+        cursor: apsw.Cursor,
+        label_nos: Sequence[int],
+        direction: Direction,
+        fetch: Fetch,
+        at: int,
+    ) -> dict[int, list[EdgeKey]]:
+        """Fetch the keys of the edges at each of these labels."""
+        rows = _key_rows(cursor, label_nos, direction, fetch, at)
+        # Only where edges tie are the keys looked up that tell which comes first.
+        tied = [no for no, found in rows.items() if has_ties([row[3:] for row in found])]
+        if tied:
+            rows |= _key_rows(cursor, tied, direction, fetch, at, exact=True)
         labels = self._labels
-        labels.load_keys(cursor, {end for row in rows for end in (row[0], row[2])})
-        self._cache.weight += 200 + 72 * len(rows)
-        return [
-            (labels.key(cursor, src), labels.edge_type(cursor, type_no), labels.key(cursor, dst))
-            for src, type_no, dst, *_ in rows
-        ]
+        ends = {end for found in rows.values() for row in found for end in (row[0], row[2])}
+        labels.load_keys(cursor, ends)
+        self._cache.weight += sum(200 + 72 * len(found) for found in rows.values())
+        return {
+            label_no: [
+                (
+                    labels.key(cursor, src),
+                    labels.edge_type(cursor, type_no),
+                    labels.key(cursor, dst),
+                )
+                for src, type_no, dst, *_ in found[: fetch.limit]
+            ]
+            for label_no, found in rows.items()
+        }
 
     def _edge(self, cursor: apsw.Cursor, row: Any) -> Edge:
         labels = self._labels
@@ -224,6 +247,31 @@ class SqliteGraph:
             labels.edge_type(cursor, type_no),
             labels.key(cursor, dst),
         )
+
+
+def _key_rows(
+    cursor: apsw.Cursor,
+    label_nos: Sequence[int],
+    direction: Direction,
+    fetch: Fetch,
+    at: int,
+    *,
+    exact: bool = False,
+) -> dict[int, list[Any]]:
+    """Fetch (src, rel, dst), what the order goes by and what tells ties apart, of the edges at each
+    of these labels."""
+    statements = fetch.exact if exact else fetch.quick
+    ends = ends_of(direction)
+    rows: dict[int, list[Any]] = {label_no: [] for label_no in label_nos}
+    for end in ends:
+        for label_no, lists in cursor.execute(statements.edge_keys[end], (at, str(label_nos))):
+            rows[label_no] += zip(*_decode_lists(lists), strict=True)
+    if len(ends) == 1:
+        return rows
+    return {
+        label_no: fetch.merged({row[:3]: row for row in found}.values(), 3)
+        for label_no, found in rows.items()
+    }
 
 
 def _as_edge(row: Any, src: str, rel_type: str, dst: str) -> Edge:

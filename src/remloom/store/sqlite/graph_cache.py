@@ -49,6 +49,7 @@ class GraphCache(threading.local):
         self.label_nos: dict[str, int] = {}
         # Forgotten with the rest: the number of a type that went may be given to another.
         self.edge_types: dict[int, str] = {}
+        self.edge_type_nos: dict[str, int] | None = None  # of all types, by name
         # label -> the others of its records, where there are any
         self.aliases: dict[int, tuple[int, ...]] = {}
         self.unaliased: set[int] = set()  # labels whose records have no other
@@ -56,7 +57,7 @@ class GraphCache(threading.local):
         # by what was fetched, then by node
         self.neighbours: dict[tuple[Fetch, Direction], dict[int, Neighbours]] = {}
         self.outgoing: dict[tuple[int, int], tuple[Edge, ...]] = {}
-        self.edge_keys: dict[tuple[int, Direction, Fetch], list[EdgeKey]] = {}
+        self.edge_keys: dict[tuple[Fetch, Direction], dict[int, list[EdgeKey]]] = {}
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Cursor]:

@@ -6,6 +6,7 @@ The graph works on numbers; keys appear only in what it returns.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -40,17 +41,16 @@ class LabelNumbers:
     def find(self, cursor: apsw.Cursor, keys: Iterable[str]) -> list[int]:
         """Return the numbers of those keys that exist, in order."""
         known = self.cache.label_nos
-        numbers = []
-        for key in keys:
-            label_no = known.get(key)
-            if label_no is None:
-                label_no = cursor.execute(SQL.label_no, (key,)).get
-                if label_no is None:
-                    continue
-                known[key] = label_no
-                self.cache.weight += 200
-            numbers.append(label_no)
-        return list(dict.fromkeys(numbers))
+        wanted = list(dict.fromkeys(keys))
+        unknown = [key for key in wanted if key not in known]
+        if len(unknown) == 1:
+            label_no = cursor.execute(SQL.label_no, unknown).get
+            if label_no is not None:
+                known[unknown[0]] = label_no
+        elif unknown:
+            known.update(cursor.execute(SQL.label_nos, (json.dumps(unknown),)))
+        self.cache.weight += 200 * len(unknown)
+        return [known[key] for key in wanted if key in known]
 
     def find_with_aliases(self, cursor: apsw.Cursor, keys: Iterable[str]) -> list[int]:
         """Return the same, and behind them the other labels of their records, by key."""
@@ -119,11 +119,17 @@ class LabelNumbers:
         """
         if names is None:
             return None
-        numbers = dict(cursor.execute(SQL.edge_types).fetchall())
+        numbers = self.edge_type_names(cursor)
         for name in names:
             if name not in numbers and numbers:
                 raise UnknownNameError("edge type", name, list(numbers))
         return tuple(numbers[name] for name in names if name in numbers)
+
+    def edge_type_names(self, cursor: apsw.Cursor) -> dict[str, int]:
+        """Return the numbers of all edge types, by name, in their order."""
+        if self.cache.edge_type_nos is None:
+            self.cache.edge_type_nos = dict(cursor.execute(SQL.edge_types).fetchall())
+        return self.cache.edge_type_nos
 
     # -- degrees -----------------------------------------------------------------------------------
 

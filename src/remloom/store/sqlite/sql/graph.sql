@@ -56,9 +56,14 @@ SELECT e.src, e.rel, e.dst, e.weight, e.created, e.valid_from, e.valid_to, e.pro
 FROM edges e INDEXED BY edges_{end} WHERE {in_force} AND e.{near} = :label_no ORDER BY {order} LIMIT {limit};
 
 -- name: edge_keys
--- The ends and types of the edges in force at one end of a label, with the same behind.
-SELECT e.src, e.rel, e.dst, {by}
-FROM edges e INDEXED BY edges_{end} WHERE {in_force} AND e.{near} = :label_no ORDER BY {order} LIMIT {limit};
+-- Of each of some labels, lists in a list: the ends and the types of its edges in force at one end, with the same behind.
+SELECT n.value, (
+  SELECT json_array(json_group_array(src), json_group_array(rel), json_group_array(dst), {lists}) FROM (
+    SELECT e.src AS src, e.rel AS rel, e.dst AS dst, {by} FROM edges e INDEXED BY edges_{end}
+    WHERE {in_force} AND e.{near} = n.value ORDER BY {order} LIMIT {limit}
+  )
+)
+FROM json_each(:label_nos) n;
 
 -- name: count_at
 -- How many edges in force there are at one end of a label.
@@ -68,7 +73,7 @@ SELECT count(*) FROM edges e INDEXED BY edges_{end} WHERE {in_force} AND e.{near
 -- Of each of some labels, lists in a list: the labels at the far ends of its edges in force, what the order goes by, and what tells ties apart.
 -- One statement for many labels, not one each: a third of the time.
 SELECT n.value, (
-  SELECT json_array({lists}) FROM (
+  SELECT json_array(json_group_array(far), {lists}) FROM (
     SELECT e.{far} AS far, {by} FROM edges e INDEXED BY edges_{end}
     WHERE {in_force} AND e.{near} = n.value ORDER BY {order} LIMIT {limit}
   )
