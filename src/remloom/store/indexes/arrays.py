@@ -102,7 +102,7 @@ def floor_of_best(scores: Array, k: int) -> float:
     """
     if len(scores) < k:
         return float("-inf")
-    parts = max(k, min(len(scores), 32 * k))
+    parts = max(k, min(len(scores), 8 * k))
     size = len(scores) // parts
     maxima = scores[: size * parts].reshape(size, parts).max(axis=0)
     maxima.sort()

@@ -33,6 +33,8 @@ ROW_BITS = np.uint64(64 - HASH_BITS)
 _ROW_MASK = np.uint64((1 << (64 - HASH_BITS)) - 1)
 _BLOCK = 1_000_000  # postings handled at a time while sealing
 _MAX_COUNT = 255  # occurrences of a term in a row that are told apart
+# times as much as looking at a posting takes to look a row up among them
+_PROBE = 32
 # A filter that allows at most one row in so many is answered from those rows alone.
 _SELECTIVE = 8
 
@@ -83,18 +85,22 @@ class _Postings(NamedTuple):
         """Score each row of this term, given the saturation of all rows of the segment."""
         return term_scores(self.counts, saturation[self.rows], self.weight)
 
-    def add_to(self, scores: Floats, rows: NDArray[np.intp], saturation: Floats) -> None:
-        """Add what this term gives to the scores of these rows, ascending."""
-        # The shorter of the two lists is looked up in the longer one.
-        if len(rows) < len(self.rows):
+    def add_to(
+        self, scores: Floats, rows: NDArray[np.intp], chosen: Mask, saturation: Floats
+    ) -> None:
+        """Add what this term gives to the scores of some rows, in the scores of all.
+
+        Args:
+            rows: those rows, ascending.
+            chosen: for each row of the segment, whether it is one of them.
+        """
+        if len(rows) * _PROBE < len(self.rows):
             at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
-            hits = np.flatnonzero(self.rows[at] == rows)
-            scores[hits] += term_scores(self.counts[at[hits]], saturation[rows[hits]], self.weight)
-        elif len(rows):
-            at = np.minimum(np.searchsorted(rows, self.rows), len(rows) - 1)
-            hits = np.flatnonzero(rows[at] == self.rows)
-            hit_saturation = saturation[self.rows[hits]]
-            scores[at[hits]] += term_scores(self.counts[hits], hit_saturation, self.weight)
+            at = at[self.rows[at] == rows]
+        else:
+            at = np.flatnonzero(chosen[self.rows])
+        hits = self.rows[at]
+        scores[hits] += term_scores(self.counts[at], saturation[hits], self.weight)
 
 
 class PostingsSegment(Segment):
@@ -245,14 +251,17 @@ class PostingsSegment(Segment):
         if self.has_dead:
             scores[self.dead] = -np.inf
         bound = sum(term.bound for term in terms)  # no row gains more from the terms still unread
+        gained = 0.0  # no row has more from those that were read
         for number, term in enumerate(terms):
             if bound < floor:
                 # A row with none of the terms so far is out; the others are looked up one by one.
                 rows = np.flatnonzero(scores >= floor - bound)
-                return self._score_rows(rows, terms[number:], saturation, scores[rows])
+                return self._score_rows(rows, terms[number:], saturation, scores)
             scores[term.rows] += term.scores(saturation)
             bound -= term.bound
-            floor = max(floor, floor_of_best(scores[term.rows], k))
+            gained += term.bound
+            if gained > bound:
+                floor = max(floor, floor_of_best(scores[term.rows], k))
         rows = np.flatnonzero(scores >= floor if floor > 0 else scores > 0)
         return self.ids[rows], scores[rows]
 
@@ -286,14 +295,17 @@ class PostingsSegment(Segment):
         saturation: Floats,
         scores: Floats | None = None,
     ) -> tuple[Ids, Floats]:
-        """Score these rows by these terms, on top of the scores they have already."""
+        """Score these rows by these terms, on top of the scores that all rows have already."""
         if scores is None:
             rows = rows[~self.dead[rows]]
-            scores = np.zeros(len(rows), np.float32)
+            scores = np.zeros(len(self.ids), np.float32)
+        chosen = np.zeros(len(self.ids), bool)
+        chosen[rows] = True
         for term in terms:
-            term.add_to(scores, rows, saturation)
-        hits = scores > 0
-        return self.ids[rows[hits]], scores[hits]
+            term.add_to(scores, rows, chosen, saturation)
+        found = scores[rows]
+        hits = found > 0
+        return self.ids[rows[hits]], found[hits]
 
 
 def _concatenate(parts: Sequence[Array], dtype: Any) -> Array:
