@@ -147,6 +147,7 @@ class Candidates:
 
     def include(self, record: Record) -> Candidate:
         """The candidate that a record is; it becomes one, without a score, if it was none."""
+        self._turns = None
         return self._by_id.setdefault(record.id, Candidate(record))
 
     def drop(self, id: str) -> None:

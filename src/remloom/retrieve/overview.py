@@ -20,7 +20,7 @@ from ..model import Resource
 from ..store.contract import Store
 from ..text.analysis import term_set, terms
 from ..text.sentences import marked_ends
-from .candidates import Candidate, Candidates
+from .candidates import Candidates
 from .guidance import said_by_users
 from .question import Question
 from .question_kinds import ORDER
@@ -45,7 +45,7 @@ def raise_overview(store: Store, candidates: Candidates, question: Question, wei
     Those that nothing else found become candidates. Nothing is raised unless most of the best
     candidates are of chats with an assistant.
     """
-    best = candidates.best(_BEST)
+    best = candidates.first(_BEST)
     chats = {turn.uri for _, turn in said_by_users(candidates)}
     if 2 * sum(getattr(one.record, "uri", "") in chats for one in best) <= len(best):
         return
@@ -83,7 +83,10 @@ def _said_in_sessions(
                 found[id] = turn
                 beside = of_turns[max(0, place - _BESIDE) : place + _BESIDE + 1]
                 weights[id] = fmean(of_turns) + sum(beside) / (2 * _BESIDE + 1)
-    said = [turn for _, turn in said_by_users(map(Candidate, found.values()))]
+    looked_through = Candidates()
+    for record in found.values():
+        looked_through.include(record)
+    said = [turn for _, turn in said_by_users(looked_through)]
     window = question.window
     if window is not None:
         said = [turn for turn in said if turn.starts_at and turn.starts_at in window] or said
