@@ -18,7 +18,7 @@ from msgspec.structs import astuple, replace
 
 from remloom.embed import load
 from remloom.embed.token_encoders import load_token_encoder
-from remloom.query.late_interaction import LateInteraction
+from remloom.query.late_interaction import LateInteraction, TokenQuestion
 from remloom.settings import Settings
 
 FOLDER = Path(tempfile.gettempdir()) / "remloom-quality"
@@ -126,9 +126,9 @@ class RememberedLate(LateInteraction):
         super().__init__(store, encoder)
         self._known: dict[str, dict[str, float]] = {}
 
-    def scores(self, text: str, ids: Sequence[str]) -> dict[str, float]:
-        known = self._known.setdefault(text, {})
-        known |= super().scores(text, [id for id in ids if id not in known])
+    def scores(self, question: TokenQuestion, ids: Sequence[str]) -> dict[str, float]:
+        known = self._known.setdefault(question.text, {})
+        known |= super().scores(question, [id for id in ids if id not in known])
         return {id: known[id] for id in ids if id in known}
 
 

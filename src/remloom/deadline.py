@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from contextvars import copy_context
-from typing import TypeVar
+from math import inf
+from typing import NamedTuple, TypeVar
 
-__all__ = ["Overdue", "within"]
+__all__ = ["Overdue", "begin", "within"]
 
 _T = TypeVar("_T")
 
 _MOST_LEFT = 8  # calls of one model that are left to themselves, before it is asked no further
 
-_left: dict[str, list[threading.Thread]] = {}  # that took too long, by whom they ask
-_lock = threading.Lock()  # guards _left
-
 
 class Overdue(Exception):
     """It took too long; the text says what did, and how long it had."""
+
+
+class _Call(NamedTuple):
+    thread: threading.Thread
+    deadline: float  # monotonic time
+
+
+_calls: dict[str, list[_Call]] = {}  # that have not come back, by whom they ask
+_lock = threading.Lock()  # guards _calls
 
 
 def within(seconds: float | None, what: str, work: Callable[[], _T]) -> _T:
@@ -31,9 +39,19 @@ def within(seconds: float | None, what: str, work: Callable[[], _T]) -> _T:
     Raises:
         Overdue: it takes longer, or has not come back from several who asked it before.
     """
-    if seconds is None:
-        return work()
-    _check_left(what)
+    return work() if seconds is None else begin(seconds, what, work)()
+
+
+def begin(seconds: float | None, what: str, work: Callable[[], _T]) -> Callable[[], _T]:
+    """Begin some work beside the caller; what is returned waits for it, and then does as `within`,
+    each time it is called. The seconds count from now."""
+    left = _left(what)
+    if left >= _MOST_LEFT:
+
+        def refuse() -> _T:
+            raise Overdue(f"{what} has not come back from {left} earlier calls")
+
+        return refuse
     made: list[_T] = []
     errors: list[BaseException] = []
 
@@ -47,21 +65,27 @@ def within(seconds: float | None, what: str, work: Callable[[], _T]) -> _T:
     thread = threading.Thread(
         target=copy_context().run, args=(run,), name="remloom-deadline", daemon=True
     )
+    deadline = inf if seconds is None else time.monotonic() + seconds
     thread.start()
-    thread.join(seconds)
-    if errors:
-        raise errors[0]
-    if made:
-        return made[0]
     with _lock:
-        _left.setdefault(what, []).append(thread)
-    raise Overdue(f"{what} took longer than {seconds:g} seconds")
+        _calls.setdefault(what, []).append(_Call(thread, deadline))
+
+    def wait() -> _T:
+        thread.join(None if seconds is None else max(0.0, deadline - time.monotonic()))
+        if errors:
+            raise errors[0]
+        if made:
+            return made[0]
+        raise Overdue(f"{what} took longer than {seconds:g} seconds")
+
+    return wait
 
 
-def _check_left(what: str) -> None:
+def _left(what: str) -> int:
+    """Count the calls that are past their deadline and have not come back."""
+    now = time.monotonic()
     with _lock:
-        left = [thread for thread in _left.pop(what, ()) if thread.is_alive()]
-        if left:
-            _left[what] = left
-    if len(left) >= _MOST_LEFT:
-        raise Overdue(f"{what} has not come back from {len(left)} earlier calls")
+        calls = [call for call in _calls.pop(what, ()) if call.thread.is_alive()]
+        if calls:
+            _calls[what] = calls
+    return sum(call.deadline <= now for call in calls)

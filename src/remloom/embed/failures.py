@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from ..deadline import Overdue, within
+from ..deadline import Overdue, begin, within
 from ..errors import EmbedderError, EmbedderTimeoutError, RemloomError
 
-__all__ = ["answered_by", "turn_of"]
+__all__ = ["answered_by", "ask", "turn_of"]
 
 _T = TypeVar("_T")
 
@@ -26,8 +26,26 @@ def answered_by(name: str, work: Callable[[], _T], seconds: float | None = None)
         EmbedderTimeoutError: it takes longer.
         EmbedderError: it failed. Our own errors stay as they are.
     """
-    try:
+    with _told(name):
         return within(seconds, name, work)
+
+
+def ask(name: str, work: Callable[[], _T], seconds: float | None = None) -> Callable[[], _T]:
+    """Begin to ask a model; what is returned waits for its answer, as `answered_by` does."""
+    wait = begin(seconds, name, work)
+
+    def answer() -> _T:
+        with _told(name):
+            return wait()
+
+    return answer
+
+
+@contextmanager
+def _told(name: str) -> Iterator[None]:
+    """Raise what a model raises as one error."""
+    try:
+        yield
     except RemloomError:
         raise
     except Overdue as overdue:

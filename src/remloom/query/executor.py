@@ -27,7 +27,7 @@ from ..store.specs import NameSpec, SearchSpec
 from ..store.taxonomy import read_taxonomy
 from .duplicates import search_distinct
 from .label_resolution import Resolution, resolve_labels
-from .late_interaction import LateInteraction, proposed_by_each, with_missing
+from .late_interaction import LateInteraction, TokenQuestion, proposed_by_each, with_missing
 from .render import render, render_or_empty
 from .select import run_select
 from .statements import (
@@ -225,17 +225,17 @@ class Executor:
     def search_matches(self, query: Search) -> list[Match]:
         """The matches of a SEARCH, best first."""
         if query.mode == "late":
-            return self._late_matches(query, *self._late_and_vector(query))[: query.limit]
+            return self._late_matches(query, *self._late_question(query))[: query.limit]
         spec = self._vector_spec(query)
         return self.store.search.vector(self._query_vector(query), spec)
 
     def _search_late(self, query: Search) -> Answer:
         """The records of one schema that fit best by their token vectors, best first, each text
         once. The report's `waiting` counts the texts without any, or without a vector."""
-        late, vector = self._late_and_vector(query)
+        late, question, vector = self._late_question(query)
 
         def fetch(count: int) -> list[Match]:
-            return self._late_matches(replace(query, limit=count), late, vector)
+            return self._late_matches(replace(query, limit=count), late, question, vector)
 
         hits = search_distinct(fetch, query.limit)
         waiting = min(late.waiting(), MAX_WAITING)
@@ -248,19 +248,26 @@ class Executor:
             report=SearchReport(waiting),
         )
 
-    def _late_and_vector(self, query: Search) -> tuple[LateInteraction, Sequence[float] | None]:
-        """What scores by token vectors, and the vector by which records are proposed: None where
-        words alone propose them."""
+    def _late_question(
+        self, query: Search
+    ) -> tuple[LateInteraction, TokenQuestion, Sequence[float] | None]:
+        """What scores by token vectors, those of the question, and the vector by which records are
+        proposed: None where words alone propose them."""
         late = self._late() if self._late is not None else None
         if late is None:
             raise EmbedderError(
                 "SEARCH in mode late needs a token encoder, and this memory was opened without one",
                 remedy="set REMLOOM_TOKEN_ENCODER=colbert, or leave MODE out",
             )
-        return late, self._embed(query.text) if self._embed is not None else None
+        question = late.question(query.text)
+        return late, question, self._embed(query.text) if self._embed is not None else None
 
     def _late_matches(
-        self, query: Search, late: LateInteraction, vector: Sequence[float] | None
+        self,
+        query: Search,
+        late: LateInteraction,
+        question: TokenQuestion,
+        vector: Sequence[float] | None,
     ) -> list[Match]:
         """What words and vectors find, by its token vectors, best first."""
         spec = replace(
@@ -271,7 +278,7 @@ class Executor:
         # those of vectors say which window it was
         found.update((match.record.id, match) for match in near)
         late.make(list(found))
-        scores = late.scores(query.text, list(found))
+        scores = late.scores(question, list(found))
         if found and not scores and late.waiting():
             raise EmbedderError(
                 "what this search is about has no token vectors yet",

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from functools import cache, partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..embed.contract import TokenEncoder
-from ..embed.failures import answered_by
+from ..embed.failures import answered_by, ask
 from ..embed.products import products
 from ..errors import EmbedderError, VectorError
 from ..store.contract import Store
@@ -22,7 +23,13 @@ from ..text.language import is_english
 if TYPE_CHECKING:
     from ..embed.contract import Floats
 
-__all__ = ["LateInteraction", "max_similarities", "proposed_by_each", "with_missing"]
+__all__ = [
+    "LateInteraction",
+    "TokenQuestion",
+    "max_similarities",
+    "proposed_by_each",
+    "with_missing",
+]
 
 _PROPOSED = 100  # records that words and vectors each propose to a search, at least
 _ENCODED_FIRST = 64  # texts that a search encodes first rather than answer without them
@@ -31,6 +38,13 @@ _READ_AT_ONCE = 64  # records: the token vectors of a long text are a megabyte
 _DEEP = 3  # times the limit, if that is more
 _LARGEST_TABLE = 2_000_000  # products that are kept at the same time, unless one text has more
 _SCALE = 127.0  # of a component of 1, as a byte
+
+
+class TokenQuestion(NamedTuple):
+    """A text to be compared token by token."""
+
+    text: str
+    vectors: Callable[[], Floats]  # of its tokens; raises as `LateInteraction.scores`
 
 
 class LateInteraction:
@@ -56,6 +70,7 @@ class LateInteraction:
         self._encoder = encoder
         self._encode = encode
         self._seconds = seconds
+        self._compared = False  # the last question, with any token vectors
         self.is_asked_for = is_asked_for
 
     @property
@@ -69,7 +84,24 @@ class LateInteraction:
         languages = getattr(self._encoder, "languages", ())
         return set(languages) != {"en"} or is_english(text)
 
-    def scores(self, text: str, ids: Sequence[str]) -> dict[str, float]:
+    def question(self, text: str) -> TokenQuestion:
+        """Return a question whose token vectors are made once.
+
+        Where the question before was compared with some, they are made beside the caller from now
+        on: this one will be compared, too.
+        """
+        encoder, seconds = self._encoder, self._seconds
+
+        def work() -> Floats:
+            return encoder.encode_query(text)
+
+        if self._compared:
+            answer = ask(encoder.name, work, seconds)
+        else:
+            answer = partial(answered_by, encoder.name, work, seconds)
+        return TokenQuestion(text, cache(lambda: self._checked(answer())))
+
+    def scores(self, question: TokenQuestion, ids: Sequence[str]) -> dict[str, float]:
         """How well each of these records fits a text, -1..1; -1 for one without tokens.
 
         Those whose token vectors are not made yet are left out.
@@ -77,15 +109,13 @@ class LateInteraction:
         Raises:
             EmbedderError: the encoder cannot be loaded, does not work, or takes too long.
         """
-        question: Floats | None = None
         found: dict[str, float] = {}
         for first in range(0, len(ids), _READ_AT_ONCE):
             some = ids[first : first + _READ_AT_ONCE]
             stored = self._store.token_vectors.of(some, model=self._encoder.name)
-            if stored and question is None:
-                question = self._question(text)
-            if question is not None:
-                found |= max_similarities(question, stored)
+            if stored:
+                found |= max_similarities(question.vectors(), stored)
+        self._compared = bool(found)
         return found
 
     def make(self, ids: Sequence[str]) -> None:
@@ -105,11 +135,10 @@ class LateInteraction:
         """How many texts wait for their token vectors."""
         return sum(self._store.token_vectors.queue_lengths(self._encoder.name))
 
-    def _question(self, text: str) -> Floats:
+    def _checked(self, answered: Floats) -> Floats:
         import numpy as np
 
         encoder = self._encoder
-        answered = answered_by(encoder.name, lambda: encoder.encode_query(text), self._seconds)
         made: Floats = np.asarray(answered, np.float32)
         if made.ndim != 2 or not len(made) or made.shape[1] != encoder.dims:
             raise EmbedderError(

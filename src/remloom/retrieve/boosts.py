@@ -44,7 +44,7 @@ def _boost_speakers(candidates: Candidates, question: Question, weight: float) -
     if not names:
         return
     for candidate, _, speaker in candidates.turns:
-        name = names.get(labels.key(speaker))
+        name = names.get(labels.key(speaker)) if speaker else None
         if name:
             candidate.add_share("speaker", weight, note=f"said by {name}")
 
@@ -79,8 +79,8 @@ def _asking(candidates: Candidates) -> list[tuple[Candidate, Resource]]:
     """The turns that end in a question."""
     return [
         (candidate, turn)
-        for candidate, turn, _ in candidates.turns
-        if turn.content.rstrip().endswith(_QUESTION_ENDS)
+        for candidate, turn, speaker in candidates.turns
+        if speaker and turn.content.rstrip().endswith(_QUESTION_ENDS)
     ]
 
 

@@ -91,7 +91,7 @@ class Turn(NamedTuple):
 
     candidate: Candidate
     record: Resource
-    speaker: str
+    speaker: str  # empty where only a role is stated
 
 
 class Candidates:
@@ -119,9 +119,10 @@ class Candidates:
         """Those that are turns of chats, in the order found."""
         if self._turns is None:
             self._turns = [
-                Turn(candidate, record, speaker)
+                Turn(candidate, record, record.speaker)
                 for candidate in self._by_id.values()
-                if isinstance(record := candidate.record, Resource) and (speaker := record.speaker)
+                if isinstance(record := candidate.record, Resource)
+                and ("speaker" in record.metadata or "role" in record.metadata)
             ]
         return self._turns
 

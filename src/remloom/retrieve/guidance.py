@@ -50,13 +50,13 @@ def said_by_users(candidates: Candidates) -> list[tuple[Candidate, Resource]]:
     """
     chats: set[str] = set()
     said: list[tuple[Candidate, Resource]] = []
-    for one, turn, _ in candidates.turns:
+    for one, turn, speaker in candidates.turns:
         if turn.trust == "derived":
             continue
         role = turn.role
         if role == ASSISTANT:
             chats.add(turn.uri)
-        elif role in (USER, ""):
+        elif speaker and role in (USER, ""):
             said.append((one, turn))
     if not chats:
         return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..query.late_interaction import LateInteraction, with_missing
+from ..query.late_interaction import LateInteraction, TokenQuestion, with_missing
 from .candidates import Candidates, RankedRecord, Ranking
 from .fusion import blend
 
@@ -14,7 +14,9 @@ _PROPOSING = ("text", "vector")
 _MADE = 0.75
 
 
-def rank_late(late: LateInteraction, candidates: Candidates, text: str) -> Ranking | None:
+def rank_late(
+    late: LateInteraction, candidates: Candidates, question: TokenQuestion
+) -> Ranking | None:
     """Rank what words and vectors propose by late interaction; None where much of it has no token
     vectors yet.
 
@@ -22,7 +24,7 @@ def rank_late(late: LateInteraction, candidates: Candidates, text: str) -> Ranki
         EmbedderError: the token encoder does not work.
     """
     ids = [*dict.fromkeys(id for part in _PROPOSING for id in candidates.scores(part))]
-    scores = late.scores(text, ids)
+    scores = late.scores(question, ids)
     # one without tokens says nothing, and must not draw the scale down to it
     low = min((score for score in scores.values() if score > -1), default=None)
     if low is None or len(scores) < _MADE * len(ids):

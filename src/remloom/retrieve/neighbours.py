@@ -19,7 +19,7 @@ def with_neighbours(store: Store, hits: Sequence[RecallHit], reach: int) -> list
 
     What is a hit itself is left out.
     """
-    if not hits or edge_types.NEXT.name not in store.graph.edge_types():
+    if not hits or not reach or edge_types.NEXT.name not in store.graph.edge_types():
         return list(hits)
     keys = {hit.id: labels.key(hit.name) for hit in hits if hit.schema == "resources"}
     previous, following = _chain_edges(store, set(keys.values()), reach)

@@ -192,6 +192,12 @@ class Question:
         texts = self._paraphrase(self.text) if self._paraphrase is not None else ()
         return [(text, self._vector_of(text) if self.uses("vector") else None) for text in texts]
 
+    def ask_models(self) -> None:
+        """Have the vector and the paraphrases made, which takes what models take."""
+        _ = self.vector
+        if self.uses("paraphrases"):
+            _ = self.paraphrases
+
     def _vector_of(self, text: str) -> Sequence[float] | None:
         # an embedder that took too long once is asked no further
         if self.notes:

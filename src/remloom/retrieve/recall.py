@@ -32,7 +32,7 @@ from .time_expressions import Window
 from .timeline import timeline
 
 if TYPE_CHECKING:
-    from ..query.late_interaction import LateInteraction
+    from ..query.late_interaction import LateInteraction, TokenQuestion
 
 __all__ = ["PARTS", "Recaller"]
 
@@ -140,9 +140,12 @@ class Recaller:
 
     def _search(self, question: Question, reranker: Reranker | None, began: float) -> Recall:
         options = question.options
-        candidates, weights = self._find(question)
-        self._boost(candidates, question)
-        reason = self._reason_to_abstain(candidates, question) if options.abstain else ""
+        late = self._late_question(question)
+        question.ask_models()
+        with self._store.snapshot():
+            candidates, weights = self._find(question, late)
+            self._boost(candidates, question)
+            reason = self._reason_to_abstain(candidates, question) if options.abstain else ""
         if reranker is not None and not reason and question.uses("rerank"):
             count = max(LOOKED_AT, options.limit)
             said = rerank(
@@ -159,10 +162,7 @@ class Recaller:
             raise_overview(self._store, candidates, question, WEIGHTS["overview"])
         if options.abstain:
             drop_far(candidates, self._card)
-        best = [] if reason else self._best(candidates, question)
-        all_hits = [candidate.as_hit() for candidate in best]
-        if options.neighbours:
-            all_hits = with_neighbours(self._store, all_hits, options.neighbours)
+        all_hits = [] if reason else self._hits(candidates, question)
         hits, tokens = _within_budget(options, all_hits)
         if not hits and not reason:
             reason = "nothing was found"
@@ -181,7 +181,15 @@ class Recaller:
             explained=_explained(candidates, question, weights, began) if options.explain else {},
         )
 
-    def _find(self, question: Question) -> tuple[Candidates, dict[str, float]]:
+    def _hits(self, candidates: Candidates, question: Question) -> list[RecallHit]:
+        """The best, with their neighbours."""
+        with self._store.snapshot():
+            hits = [candidate.as_hit() for candidate in self._best(candidates, question)]
+            return with_neighbours(self._store, hits, question.options.neighbours)
+
+    def _find(
+        self, question: Question, late: TokenQuestion | None
+    ) -> tuple[Candidates, dict[str, float]]:
         """Let every signal find records, and fuse their lists; also the weights of the lists."""
         options = question.options
         candidates = Candidates()
@@ -193,18 +201,27 @@ class Recaller:
                 ranking = signal.rank(self._store, question, count)
                 if ranking is not None:
                     candidates.add(signal.part, ranking)
-        self._add_late(candidates, question)
+        self._add_late(candidates, question, late)
         weights = self._weights(candidates, question)
         candidates.fuse(options.fusion, weights)
         return candidates, weights
 
-    def _add_late(self, candidates: Candidates, question: Question) -> None:
-        """Add the list of late interaction, where it can be had."""
+    def _late_question(self, question: Question) -> TokenQuestion | None:
+        """Return the question for late interaction; None where it is not asked."""
         late = self._late
         if late is None or not question.uses("late") or not late.knows_language_of(question.text):
+            return None
+        return late.question(question.matter)
+
+    def _add_late(
+        self, candidates: Candidates, question: Question, asked: TokenQuestion | None
+    ) -> None:
+        """Add the list of late interaction, where it can be had."""
+        late = self._late
+        if late is None or asked is None:
             return
         try:
-            ranking = rank_late(late, candidates, question.matter)
+            ranking = rank_late(late, candidates, asked)
         except (EmbedderError, VectorError) as error:
             if late.is_asked_for and not isinstance(error, EmbedderTimeoutError):
                 raise
