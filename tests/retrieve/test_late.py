@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -473,3 +474,50 @@ def test_a_mode_that_there_is_not_is_told_with_those_that_there_are(
         memory.query(f'SEARCH "walls" {clause}')
     assert message in str(caught.value)
     assert caught.value.fields["expected"] == ["late", "vector"]
+
+
+class Counting(WordTokenEncoder):
+    """Counts the questions that it is given."""
+
+    questions = 0
+
+    def encode_query(self, text: str) -> Any:
+        self.questions += 1
+        return super().encode_query(text)
+
+
+def test_a_search_that_looks_further_for_other_texts_encodes_its_question_once(
+    tmp_path: Path,
+) -> None:
+    counting = Counting()
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=counting) as memory:
+        copies = [Resource(name=f"copy {n}", content=NOTES[0].content) for n in range(3)]
+        memory.write([*NOTES, *copies], wait=True)
+        found = memory.search(QUESTION, mode="late", limit=2)
+        assert [len(hit.copies) for hit in found.records] == [3, 0]
+        assert counting.questions == 1
+
+
+def test_a_question_is_encoded_while_it_is_embedded(tmp_path: Path) -> None:
+    both, first = threading.Barrier(2), "Who pays?"
+
+    class MeetingEmbedder(WordEmbedder):
+        def embed_query(self, text: str) -> Any:
+            both.wait(10)
+            return super().embed_query(text)
+
+    class MeetingEncoder(WordTokenEncoder):
+        def encode_query(self, text: str) -> Any:
+            if text != first:  # begins when there is something to compare it with
+                both.wait(10)
+            return super().encode_query(text)
+
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=WordTokenEncoder()) as memory:
+        memory.write(NOTES, wait=True)
+    with Memory.open(
+        tmp_path, embedder=MeetingEmbedder(), token_encoder=MeetingEncoder()
+    ) as memory:
+        memory.recall(first, vector=WordEmbedder().embed_query(first))
+        recall = memory.recall("Where does the cat sleep?", explain=True)
+        assert recall.note == ""
+        assert {"vector", "late"} <= set(recall.explained["found"])

@@ -53,6 +53,7 @@ class GrantedStore:
         self.graph = _NoGraph()
         self.vectors = _Vectors(scope)
         self.token_vectors = _TokenVectors(scope)
+        self.snapshot = store.snapshot
 
     def schemas(self) -> Schemas:
         """The definitions of the registered schemas that were granted."""
