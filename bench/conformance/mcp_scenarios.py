@@ -32,7 +32,7 @@ _STATUSES = {"SUCCESS": "passed", "FAILURE": "failed"}
 
 def run(suite: Suite, folder: Path) -> Outcomes:
     """Run what the revision of the suite's name requires."""
-    revision = suite.name.removeprefix("mcp_").replace("_", "-")
+    revision = suite.name.removeprefix("mcp-")
     package = node_package(suite.package, suite.version)
     sources = download(replace(suite, package="mcp", version=_SDK))
     tests: list[Outcome] = []
