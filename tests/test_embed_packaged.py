@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from remloom.embed import colbert
 from remloom.embed.bge import BgeSmall
 from remloom.embed.colbert import ColbertSmall
 from remloom.query.late_interaction import max_similarities
@@ -82,3 +83,42 @@ def test_a_long_text_is_found_by_what_it_says_at_its_end(encoder: ColbertSmall) 
         encoder.encode_query("Who pays for the flooring?"), {"a": made[0], "b": made[1]}
     )
     assert fits["b"] > fits["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("x", 3),
+        ("", 0),
+        ("...!?", 0),
+        ("😀😀👍🏽", 3),
+        ("今天天气很好。", 7),
+        ("word " * 10_000, 7_530),
+    ],
+    ids=["a token", "nothing", "punctuation", "emoji", "chinese", "10,000 tokens"],
+)
+def test_whatever_the_text_it_has_token_vectors_and_so_has_a_question(
+    encoder: ColbertSmall, text: str, tokens: int
+) -> None:
+    (made,) = encoder.encode_documents([text])
+    assert made.shape == (tokens, encoder.dims)
+    question = encoder.encode_query(text[:500])
+    assert len(question)
+    assert np.allclose(np.linalg.norm(question, axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("looked_at", [1, 8, 1_000])
+def test_the_pairs_most_alike_are_taken_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch, looked_at: int
+) -> None:
+    monkeypatch.setattr(colbert, "_LOOKED_AT", looked_at)
+    # few values: there are ties
+    alike = np.random.default_rng(1).integers(0, 40, (60, 60)).astype(np.float32)
+    pairs = [(one, other) for one in range(60) for other in range(one + 1, 60)]
+    pairs.sort(key=lambda pair: -alike[pair])
+    expected: list[tuple[int, int]] = []
+    for pair in pairs:
+        if not {*pair} & {token for taken in expected for token in taken}:
+            expected.append(pair)
+    kept, gone = colbert._most_alike(alike.copy(), 15)
+    assert list(zip(kept, gone, strict=True)) == expected[:15]

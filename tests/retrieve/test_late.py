@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from remloom import Memory, Message, Resource
 from remloom.embed import token_encoders
@@ -445,6 +447,48 @@ def test_without_its_files_there_is_no_default_and_an_error_for_who_asks(
     assert encoder is not None
     with pytest.raises(EmbedderError, match="not installed"):
         encoder.encode_query("who pays?")
+
+
+@pytest.mark.parametrize("damage", ["cut off", "of another model", "missing", "a folder"])
+def test_a_default_whose_files_are_damaged_is_left_out_and_that_is_logged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, damage: str
+) -> None:
+    folder = tmp_path / "damaged_carrier" / "models"
+    folder.mkdir(parents=True)
+    model, tokenizer = folder / "model.onnx", folder / "tokenizer.json"
+    tokenizer.write_text("{}")
+    match damage:
+        case "cut off":
+            model.write_bytes(b"half of i")
+        case "of another model":
+            model.write_bytes(b"another")
+        case "a folder":
+            model.mkdir()
+    digests = {"tokenizer.json": sha256(b"{}").hexdigest(), "model.onnx": sha256(b"it").hexdigest()}
+    files = replace(ColbertSmall.files, package="damaged_carrier", folder="models", digests=digests)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(ColbertSmall, "files", files)
+    token_encoders._shared.cache_clear()
+    assert token_encoders.default_token_encoder(Settings()) is None
+    assert "no late interaction: " in caplog.text
+    assert str(folder) in caplog.text
+    encoder = token_encoders.load_token_encoder("colbert", Settings())
+    assert encoder is not None
+    with pytest.raises(EmbedderError, match=r"lacks model.onnx|sha256 differs"):
+        encoder.encode_documents(["a text"])
+    token_encoders._shared.cache_clear()
+
+
+def test_token_vectors_of_the_same_name_with_other_dimensions_are_not_compared(
+    tmp_path: Path,
+) -> None:
+    models: dict[str, Any] = {"embedder": WordEmbedder()}
+    with Memory.open(tmp_path, **models, token_encoder=WordTokenEncoder("same", 64)) as memory:
+        memory.write(NOTES, wait=True)
+    with Memory.open(tmp_path, **models, token_encoder=WordTokenEncoder("same", 32)) as memory:
+        for ask in (memory.recall, lambda text: memory.search(text, mode="late")):
+            with pytest.raises(EmbedderError, match="other than 32 dimensions"):
+                ask(QUESTION)
 
 
 def test_names_and_things_that_are_no_token_encoder_are_refused(

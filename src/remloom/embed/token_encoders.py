@@ -3,6 +3,7 @@ name, cheaply."""
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
 from functools import cache
@@ -22,6 +23,8 @@ __all__ = ["default_token_encoder", "load_token_encoder"]
 # Beside an embedder that is given by its name, where nothing is set. With "none", late interaction
 # is there only for those who ask for it.
 DEFAULT = "colbert"
+
+_log = logging.getLogger(__name__)
 
 
 def load_token_encoder(name: str, settings: Settings) -> TokenEncoder | None:
@@ -58,6 +61,9 @@ def default_token_encoder(settings: Settings, made_by: Sequence[str] = ()) -> To
         return None
     try:
         ColbertSmall.files.find()
-    except (EmbedderError, OSError):
+    except (EmbedderError, OSError) as error:
+        # who has not installed it does without; who has should hear that it is of no use
+        if not isinstance(error, EmbedderError) or error.fields:
+            _log.warning("no late interaction: %s", error)
         return None
     return load_token_encoder(DEFAULT, settings)

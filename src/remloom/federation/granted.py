@@ -195,6 +195,9 @@ class _TokenVectors:
     def __init__(self, scope: _Scope) -> None:
         self._scope = scope
 
+    def models(self) -> list[tuple[str, int]]:
+        return self._scope.store.token_vectors.models()
+
     def of(self, ids: Sequence[str], *, model: str) -> dict[str, bytes]:
         return self._scope.store.token_vectors.of(self._scope.granted(ids), model=model)
 

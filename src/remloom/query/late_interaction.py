@@ -71,6 +71,7 @@ class LateInteraction:
         self._encode = encode
         self._seconds = seconds
         self._compared = False  # the last question, with any token vectors
+        self._fits = False  # whether the dimensions of what is stored are the encoder's
         self.is_asked_for = is_asked_for
 
     @property
@@ -114,6 +115,7 @@ class LateInteraction:
             some = ids[first : first + _READ_AT_ONCE]
             stored = self._store.token_vectors.of(some, model=self._encoder.name)
             if stored:
+                self._check_dims()
                 found |= max_similarities(question.vectors(), stored)
         self._compared = bool(found)
         return found
@@ -134,6 +136,16 @@ class LateInteraction:
     def waiting(self) -> int:
         """How many texts wait for their token vectors."""
         return sum(self._store.token_vectors.queue_lengths(self._encoder.name))
+
+    def _check_dims(self) -> None:
+        """Refuse to compare what was made under the encoder's name with other dimensions: rows of
+        twice the length would be taken for twice as many tokens."""
+        if self._fits:
+            return
+        dims = dict(self._store.token_vectors.models()).get(self.model, self._encoder.dims)
+        if dims != self._encoder.dims:
+            raise _other_dims(self._encoder.dims)
+        self._fits = True
 
     def _checked(self, answered: Floats) -> Floats:
         import numpy as np
@@ -164,10 +176,7 @@ def max_similarities(question: Floats, texts: Mapping[str, bytes]) -> dict[str, 
 
     dims = question.shape[1]
     if any(len(vectors) % dims for vectors in texts.values()):
-        raise EmbedderError(
-            f"token vectors were made with other than {dims} dimensions",
-            remedy="give the token encoder another name when its dimensions change",
-        )
+        raise _other_dims(dims)
     scores = dict.fromkeys(texts, -1.0)
     ids = [id for id, vectors in texts.items() if vectors]
     if not ids:
@@ -182,6 +191,13 @@ def max_similarities(question: Floats, texts: Mapping[str, bytes]) -> dict[str, 
         # bytes are rounded: the same text is a little more than 1
         scores.update(zip(some, np.clip(fits, -1.0, 1.0).tolist(), strict=True))
     return scores
+
+
+def _other_dims(dims: int) -> EmbedderError:
+    return EmbedderError(
+        f"token vectors were made with other than {dims} dimensions",
+        remedy="give the token encoder another name when its dimensions change",
+    )
 
 
 def _groups(lengths: Mapping[str, int], most: int) -> Iterator[list[str]]:
