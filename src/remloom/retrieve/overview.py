@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from heapq import nlargest
+from heapq import heapify, heappop, heapreplace, nlargest
 from itertools import pairwise
 from math import log, sqrt
 from statistics import fmean
@@ -140,19 +140,27 @@ def _covering(
     count: int,
 ) -> list[Resource]:
     """Choose at most `count` turns, each for the worth of its words that none before it has."""
-    left = list(turns)
-    chosen: list[Resource] = []
+
+    def gain(place: int) -> float:
+        id = turns[place].id
+        return weights[id] * sum(worths[term] for term in added[id] - covered)
+
     covered: set[str] = set()
-    while left and len(chosen) < count:
-        gains = [
-            weights[turn.id] * sum(worths[term] for term in added[turn.id] - covered)
-            for turn in left
-        ]
-        best = max(range(len(left)), key=gains.__getitem__)
-        if not gains[best]:
+    chosen: list[Resource] = []
+    # what a turn adds only ever shrinks: the best of old is the best if it is so anew
+    heap = [(-gain(place), place) for place in range(len(turns))]
+    heapify(heap)
+    while heap and len(chosen) < count:
+        old, place = heap[0]
+        new = -gain(place)
+        if new != old:
+            heapreplace(heap, (new, place))
+            continue
+        if not new:
             break
-        chosen.append(left.pop(best))
-        covered |= added[chosen[-1].id]
+        heappop(heap)
+        chosen.append(turns[place])
+        covered |= added[turns[place].id]
     return chosen
 
 
