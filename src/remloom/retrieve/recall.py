@@ -39,7 +39,7 @@ __all__ = ["PARTS", "Recaller"]
 # of the best record of a signal, or of what fits a boost best, in the score
 WEIGHTS = {part.part: part.weight for part in (*SIGNALS, *BOOSTS)} | {
     "late": 1.0,
-    "rerank": 2.0,
+    "rerank": 0.5,
     "hops": 0.5,
     "overview": 3.0,
 }
@@ -51,8 +51,10 @@ BESIDE_LATE_FACTOR = 0.5
 BESIDE_LATE_FACTOR_OF_REPLIES = 0.75
 # of the weight of vectors, for a question in a language that the embedder does not know
 UNKNOWN_LANGUAGE_FACTOR = 0.3
-# of the weight of words, for a request in a chat with an assistant: what governs it has others
+# of the weight of words, and of a second look, for a request in a chat with an assistant: what
+# governs it has other words, and is no answer to it
 REQUEST_FACTOR = 0.3
+_BY_LIKENESS = ("text", "rerank")
 POOL = 60  # records that each signal brings, at least
 # the same for a request: what governs it is not much like it
 REQUEST_POOL = 100
@@ -153,7 +155,7 @@ class Recaller:
                 reranker,
                 question.text,
                 count=count,
-                weight=WEIGHTS["rerank"],
+                weight=weights["rerank"],
                 seconds=options.rerank_seconds,
             )
             question.notes += [said] if said else []
@@ -241,7 +243,8 @@ class Recaller:
             # The embedder goes by resemblance of letters then.
             weights["vector"] *= UNKNOWN_LANGUAGE_FACTOR
         if has_replies and question.kind == REQUEST:
-            weights["text"] *= REQUEST_FACTOR
+            for part in _BY_LIKENESS:
+                weights[part] *= REQUEST_FACTOR
         return weights
 
     @staticmethod
