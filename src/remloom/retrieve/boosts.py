@@ -15,7 +15,7 @@ from ..model import SESSION_GAP, Record, Resource
 from .candidates import Candidate, Candidates
 from .coverage import lower_repeated
 from .fusion import blend
-from .guidance import is_order, is_preference, replies, said_by_users
+from .guidance import is_instruction, is_preference, replies, said_by_users
 from .options import HALF_LIFE
 from .question import Question
 from .question_kinds import GENERAL, REQUEST, TOLD
@@ -107,7 +107,7 @@ def _boost_guidance(candidates: Candidates, question: Question, weight: float) -
         return
     factor = {REQUEST: 1.0, GENERAL: _MAYBE_ASKED}.get(question.kind, _UNASKED)
     for candidate, turn in said_by_users(candidates):
-        share = weight * factor if is_order(turn) else 0.0
+        share = weight * factor if is_instruction(turn) else 0.0
         if factor > _UNASKED and is_preference(turn):
             share += weight * factor * _OF_PREFERENCES
         if share:

@@ -13,9 +13,9 @@ from ..model.roles import ASSISTANT, USER
 from .candidates import Candidate, Candidates
 from .names import speaker_key
 
-__all__ = ["is_order", "is_preference", "replies", "said_by_users"]
+__all__ = ["is_instruction", "is_preference", "replies", "said_by_users"]
 
-_ORDER = re.compile(
+_INSTRUCTION = re.compile(
     r"\b(?:always|never|from now on|whenever|(?:each|every) time|in (?:all|every|each) "
     r"|please (?:use|keep|write|include|remember|do(?:n['’]t| not)|make|format|cite|address)"
     r"|don['’]t ever|make sure|remember to|when I ask|in the future|going forward)\b"
@@ -68,9 +68,9 @@ def said_by_users(candidates: Candidates) -> list[tuple[Candidate, Resource]]:
     return [(one, turn) for one, turn in said if speaker_key(turn) in users]
 
 
-def is_order(turn: Resource) -> bool:
+def is_instruction(turn: Resource) -> bool:
     """Whether a turn says how something is to be done whenever it comes up."""
-    return _ORDER.search(turn.content) is not None
+    return _INSTRUCTION.search(turn.content) is not None
 
 
 def is_preference(turn: Resource) -> bool:
