@@ -244,9 +244,9 @@ class SqliteSearch:
         has_windows = filter.numbering.has_windows
         best: dict[int, tuple[Record, float, str]] = {}
         found = cursor.execute(sql, (numbers, *filter.values))
-        for position, first, last, record_no, *row in found:
+        for position, first, last, record_no, schema, body, content in found:
             if record_no not in best:
-                record = decode(*row)
+                record = decode(schema, body, content)
                 if record.expires_at is not None and has_expired(record):
                     continue
                 window = f"{first}:{last}" if has_windows else ""
