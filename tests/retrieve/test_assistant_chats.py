@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -215,6 +216,25 @@ def test_a_prompt_has_an_overview_in_order_of_time(garden: Memory) -> None:
     dates = re.findall(r" · (2024-\d\d-\d\d) · ", text)
     assert len(dates) > 3
     assert dates == sorted(dates)
+
+
+@pytest.mark.parametrize("letter", ["a", "A", "中"])
+def test_a_word_without_end_is_summed_up_at_once(tmp_path: Path, letter: str) -> None:
+    with Memory.open(tmp_path / "words", embedder="none") as memory:
+        said = ("user", f"My garden: {letter * 30_000}"), ("assistant", "A garden, then.")
+        memory.read_chat(
+            [Message(speaker=who, text=text, id=who) for who, text in said], uri="words.json"
+        )
+        began = time.process_time()
+        found = _found(memory, "Can you sum up how my garden has gone?")
+        assert "overview" in set().union(*found.values())
+        assert time.process_time() - began < 3
+
+
+def test_the_kind_of_a_question_that_repeats_itself_is_told_at_once() -> None:
+    began = time.process_time()
+    assert kind_of(("how has I go " * 1_000)[:8_000]) == "other"
+    assert time.process_time() - began < 0.8
 
 
 def test_people_among_themselves_have_no_overview(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from remloom.errors import (
     InvalidInputError,
     QuerySyntaxError,
     UnknownNameError,
+    VectorError,
 )
 from remloom.query.late_interaction import max_similarities, with_missing
 from remloom.settings import Settings
@@ -370,6 +372,31 @@ def test_what_is_no_token_vectors_is_not_stored(tmp_path: Path, answer: list[Any
         with pytest.raises(EmbedderError, match="check the token encoder"):
             memory.write(NOTES[:1], wait=True)
         assert token_vectors_of(memory).get(encoder.name, 0) == 0
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [None, 7, "abc", ["a", "b"], [[1.0, 2.0], [1.0]], object(), (one for one in "ab")],
+    ids=["nothing", "a number", "a text", "texts", "uneven rows", "an object", "a generator"],
+)
+@pytest.mark.parametrize(
+    "method", ["embed_documents", "embed_query", "windows", "encode_documents", "encode_query"]
+)
+def test_a_model_that_answers_no_arrays_is_told_by_its_name(
+    tmp_path: Path, method: str, answer: Any
+) -> None:
+    embedder, encoder = WordEmbedder(), WordTokenEncoder()
+    model = encoder if method.startswith("encode") else embedder
+    with Memory.open(tmp_path, embedder=embedder, token_encoder=encoder) as memory:
+        memory.write(NOTES, wait=True)
+        setattr(model, method, lambda _: answer)
+        calls: dict[str, Callable[[], object]] = {
+            "embed_query": lambda: memory.search("the flooring"),
+            "encode_query": lambda: memory.recall("Who pays for the flooring?"),
+        }
+        writing = partial(memory.write, [Resource(name="new", content="Alpha. Beta.")], wait=True)
+        with pytest.raises((EmbedderError, VectorError)):
+            calls.get(method, writing)()
 
 
 # -- which encoder ---------------------------------------------------------------------------------

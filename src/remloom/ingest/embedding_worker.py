@@ -280,12 +280,17 @@ class EmbeddingQueue:
         self, batch: Sequence[Pending], seconds: float | None = None
     ) -> dict[str, tuple[Vector, ...]]:
         """The windows of each text, by its id."""
-        spans = {item.id: _windows(self._embedder, item.text) for item in batch}
+        embedder = self._embedder
+
+        def divide() -> dict[str, list[tuple[int, int]]]:
+            return {item.id: _windows(embedder, item.text) for item in batch}
+
+        spans = answered_by(embedder.name, divide, seconds)
         texts: dict[str, list[str]] = {}
         for item in batch:
             texts[item.id] = [item.text[start:end] for start, end in spans[item.id]]
         digests = {text: _digest(text) for text in chain.from_iterable(texts.values())}
-        model = self._embedder.name
+        model = embedder.name
         known = self._store.vectors.cached(list(digests.values()), model=model)
         missing = [text for text, digest in digests.items() if digest not in known]
         if missing:
@@ -304,8 +309,11 @@ class EmbeddingQueue:
     def _embed_texts(self, texts: Sequence[str], seconds: float | None) -> Any:
         """The vectors of texts as rows of unit length."""
         embedder = self._embedder
-        answered = answered_by(embedder.name, lambda: embedder.embed_documents(texts), seconds)
-        return _checked(answered, len(texts), embedder)
+
+        def work() -> Any:
+            return _checked(embedder.embed_documents(texts), len(texts), embedder)
+
+        return answered_by(embedder.name, work, seconds)
 
 
 def _digest(text: str) -> bytes:

@@ -114,9 +114,11 @@ class TokenQueue:
     def _store_vectors(self, batch: Sequence[Pending], *, seconds: float | None) -> None:
         encoder = self._encoder
         texts = [item.text for item in batch]
-        answered = answered_by(encoder.name, lambda: encoder.encode_documents(texts), seconds)
-        arrays = _checked(answered, len(batch), encoder)
-        pairs = list(zip(batch, arrays, strict=True))
+
+        def work() -> list[Bytes]:
+            return _checked(encoder.encode_documents(texts), len(batch), encoder)
+
+        pairs = list(zip(batch, answered_by(encoder.name, work, seconds), strict=True))
         self._store.token_vectors.put(
             TokenVectorBatch(
                 vectors={item.id: array.tobytes() for item, array in pairs},

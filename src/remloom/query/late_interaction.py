@@ -94,13 +94,13 @@ class LateInteraction:
         encoder, seconds = self._encoder, self._seconds
 
         def work() -> Floats:
-            return encoder.encode_query(text)
+            return self._checked(encoder.encode_query(text))
 
         if self._compared:
             answer = ask(encoder.name, work, seconds)
         else:
             answer = partial(answered_by, encoder.name, work, seconds)
-        return TokenQuestion(text, cache(lambda: self._checked(answer())))
+        return TokenQuestion(text, cache(answer))
 
     def scores(self, question: TokenQuestion, ids: Sequence[str]) -> dict[str, float]:
         """How well each of these records fits a text, -1..1; -1 for one without tokens.

@@ -34,7 +34,8 @@ _BEST = 10  # candidates: most are of chats with an assistant where there is som
 _OF_SUMMARIES = 0.5
 _LEAST_TERMS = 3  # that a turn counts as having, lest one of a single word be the best
 _FACT_FACTOR = 3.0  # of the worth of a name or number, beside a word in small letters
-_FACT = re.compile(r"\w*\d\w*|(?<=[^\s.!?:] )[^\W\d_a-z][\w’'-]+")
+# at the start of a word only: else a long one without numbers is read again from each letter
+_FACT = re.compile(r"\b\w*\d\w*|(?<=[^\s.!?:] )[^\W\d_a-z][\w’'-]+")
 _QUESTION_ENDS = ("?", "？")
 
 

@@ -53,8 +53,8 @@ _OVER_TIME = re.compile(
     r"(?:told|said|shared|mentioned|discussed|talked|did|done)"
     r"|(?:everything|all) (?:that )?you know|the (?:whole )?(?:story|history) of"
     r"|from (?:the )?(?:start|beginning) to (?:the )?(?:finish|end|now)"
-    r"|(?:how|what)(?:['’]s| (?:has|have|had|did))\b.{1,80}\b(?:chang|develop|evolv|progress|go"
-    r"|happen)\w*\b.*\b(?:over|since|so far|until|throughout|during|across))\b",
+    r"|(?:how|what)(?:['’]s| (?:has|have|had|did))\b(?>.{1,80}?\b(?:chang|develop|evolv|progress|go"
+    r"|happen))\w*\b.*\b(?:over|since|so far|until|throughout|during|across))\b",
     re.IGNORECASE | re.DOTALL,
 )
 _TOLD = re.compile(
