@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+from .gathering_transport import GatheringTransport
+
 __all__ = ["PromptConnection", "connections_at_once"]
 
 HEAD_TIME = 15.0  # seconds from connecting, or the first byte, to the end of a request's head
@@ -30,7 +32,7 @@ class PromptConnection(_Protocol):  # type: ignore[misc]  # which of two it is, 
     _waiting: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
+        super().connection_made(GatheringTransport(transport, self.loop))
         self._wait()
         self._fall_silent()
         limit = self.limit_concurrency
