@@ -17,6 +17,7 @@ from math import log, sqrt
 from statistics import fmean
 
 from ..model import Resource
+from ..predicates import In, Query
 from ..store.contract import Store
 from ..text.analysis import term_set, terms
 from ..text.sentences import marked_ends
@@ -28,6 +29,7 @@ from .question_kinds import ORDER
 __all__ = ["raise_overview"]
 
 _SESSIONS = 40  # that are looked through, of those in which most was found
+_AT_ONCE = 500  # turns that are got by one query
 _BESIDE = 2  # turns before and after one, whose finding speaks for it
 _BEST = 10  # candidates: most are of chats with an assistant where there is something to sum up
 # of the weight, for a summary: it may be of something small, which a few turns tell directly
@@ -77,11 +79,12 @@ def _said_in_sessions(
         if moment.type == "conversation"
     ]
     weights = {id: scores[id] for id in found}
-    for of_turns, ids in nlargest(_SESSIONS, sessions, key=lambda session: fmean(session[0])):
+    sessions = nlargest(_SESSIONS, sessions, key=lambda session: fmean(session[0]))
+    ids_beside = dict.fromkeys(id for _, ids in sessions for id in ids if id not in found)
+    found |= _resources(store, list(ids_beside))
+    for of_turns, ids in sessions:
         for place, id in enumerate(ids):
-            turn = found.get(id) or store.records.get("resources", id)
-            if isinstance(turn, Resource):
-                found[id] = turn
+            if id in found:
                 beside = of_turns[max(0, place - _BESIDE) : place + _BESIDE + 1]
                 weights[id] = fmean(of_turns) + sum(beside) / (2 * _BESIDE + 1)
     looked_through = Candidates()
@@ -93,6 +96,17 @@ def _said_in_sessions(
         said = [turn for turn in said if turn.starts_at and turn.starts_at in window] or said
     said.sort(key=lambda turn: (str(turn.starts_at or ""), turn.uri, turn.ordinal))
     return weights, said
+
+
+def _resources(store: Store, ids: Sequence[str]) -> dict[str, Resource]:
+    """Get resources by their ids; those that are no more are left out."""
+    found: dict[str, Resource] = {}
+    for first in range(0, len(ids), _AT_ONCE):
+        some = Query().filter(In("id", ids[first : first + _AT_ONCE]))
+        for record in store.records.query("resources", some):
+            if isinstance(record, Resource):
+                found[record.id] = record
+    return found
 
 
 def _stating(

@@ -161,7 +161,8 @@ class Recaller:
             question.notes += [said] if said else []
         # behind the second look, which sees how much each passage is like the question
         if not reason and question.kind in OVERVIEWS and question.uses("overview"):
-            raise_overview(self._store, candidates, question, WEIGHTS["overview"])
+            with self._store.snapshot():
+                raise_overview(self._store, candidates, question, WEIGHTS["overview"])
         if options.abstain:
             drop_far(candidates, self._card)
         all_hits = [] if reason else self._hits(candidates, question)
