@@ -296,6 +296,24 @@ def test_reembedding_makes_them_too_and_drops_those_of_another_encoder(tmp_path:
         assert memory.recall(QUESTION, explain=True).explained["found"]["late"] == 3
 
 
+def test_a_move_answers_with_the_new_embedder_while_token_vectors_are_made(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder="none") as memory:
+        memory.write(NOTES, wait=True)
+    answers: list[str] = []
+
+    class Asking(WordTokenEncoder):
+        def encode_documents(self, texts: Sequence[str]) -> list[Any]:
+            answers.append(memory.recall(QUESTION).hits[0].name)
+            raise ConnectionError("refused")
+
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=Asking()) as memory:
+        with pytest.raises(EmbedderError, match="refused"):
+            memory.admin.reembed(WordEmbedder("words-32", 32))
+        # what fails behind it takes the move not back
+        answers.append(memory.recall(QUESTION).hits[0].name)
+    assert set(answers) == {"cost"}
+
+
 def test_how_far_a_move_is_can_be_seen_from_elsewhere(tmp_path: Path) -> None:
     old = WordTokenEncoder("old", 32)
     notes = [Resource(content=f"Note {number} is about plums.") for number in range(40)]

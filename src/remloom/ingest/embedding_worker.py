@@ -208,6 +208,14 @@ class EmbeddingQueue:
     def move(self, progress: Progress | None = None) -> int:
         """Embed every text with this embedder, then let its vectors serve instead of others, and
         make the token vectors that are lacking."""
+        done = self.embed_all(progress)
+        self.adopt()
+        self.move_tokens(progress)
+        return done
+
+    def embed_all(self, progress: Progress | None = None) -> int:
+        """Embed every text with this embedder, while the vectors of another one serve; returns how
+        many."""
         done = seen = 0
         total = sum(self._store.admin.stats().records.values()) if progress else 0
         # a blank text stays without vectors: what was seen is not asked for again
@@ -217,10 +225,16 @@ class EmbeddingQueue:
                 done += self._store_vectors(batch, current=False)
             if progress:
                 progress(done, max(total, done))
+        return done
+
+    def adopt(self) -> None:
+        """Let the vectors of this embedder serve instead of others."""
         self._store.vectors.adopt(self._embedder.name)
+
+    def move_tokens(self, progress: Progress | None = None) -> None:
+        """Make the token vectors that are lacking, and drop those of other encoders."""
         if self._tokens is not None:
             self._tokens.move(progress)
-        return done
 
     def _work(self) -> None:
         while self._has_work():

@@ -212,14 +212,18 @@ class Engine:
         from ..embed import load
 
         new = load(embedder, self.settings) if isinstance(embedder, str) else embedder
-        done = self._queue_of(new).move(progress)
+        moving = self._queue_of(new)
+        done = moving.embed_all(progress)
+        # together: no question is asked with one of them of the vectors of the other
         with self._loading:
+            moving.adopt()
             self._given_embedder = embedder
             queue = self._drop_embedder()
         if queue is not None:
             queue.close()
         # what was written while the last texts were moved
         self.embedding_queue.run()
+        moving.move_tokens(progress)
         return done
 
     def follow_store(self) -> None:
@@ -278,9 +282,9 @@ class Engine:
         # together: another thread may move this memory to another one meanwhile
         with self._loading:
             embedder, name, queue = self.embedder, self.embedder_name, self.embedding_queue
+            stored = self.store.vectors.model()
         if embedder is None:
             raise _no_embedder()
-        stored = self.store.vectors.model()
         if stored and stored[0] and stored[0] != name:
             raise EmbedderMismatchError(
                 f"this memory's vectors were made by {stored[0]}, not by {name}",
