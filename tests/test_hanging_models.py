@@ -100,6 +100,24 @@ def test_a_question_whose_token_vectors_take_too_long_is_answered_without(
         assert memory.recall(QUESTION).note == ""
 
 
+def test_what_is_forgotten_leaves_the_disk_while_a_question_waits_for_its_token_vectors(
+    tmp_path: Path, gate: Gate
+) -> None:
+    with opened(tmp_path, 30, token_encoder=HangingEncoder(gate)) as memory:
+        memory.write(NOTES, wait=True)
+        calls = gate.calls
+        gate.shut()
+        asking = threading.Thread(target=memory.recall, args=(QUESTION,))
+        asking.start()
+        while gate.calls == calls:
+            time.sleep(0.001)
+        receipt = memory.forget("colour")
+        gate.open()
+        asking.join()
+        assert receipt.verified
+        assert not receipt.pending
+
+
 def test_a_question_whose_vector_takes_too_long_is_answered_by_words(
     tmp_path: Path, gate: Gate
 ) -> None:

@@ -45,6 +45,7 @@ class TokenQuestion(NamedTuple):
 
     text: str
     vectors: Callable[[], Floats]  # of its tokens; raises as `LateInteraction.scores`
+    is_begun: bool  # whether they are being made
 
 
 class LateInteraction:
@@ -70,7 +71,6 @@ class LateInteraction:
         self._encoder = encoder
         self._encode = encode
         self._seconds = seconds
-        self._compared = False  # the last question, with any token vectors
         self._fits = False  # whether the dimensions of what is stored are the encoder's
         self.is_asked_for = is_asked_for
 
@@ -86,21 +86,19 @@ class LateInteraction:
         return set(languages) != {"en"} or is_english(text)
 
     def question(self, text: str) -> TokenQuestion:
-        """Return a question whose token vectors are made once.
-
-        Where the question before was compared with some, they are made beside the caller from now
-        on: this one will be compared, too.
-        """
+        """Return a question whose token vectors are made once: beside the caller from now on, where
+        there are some to compare them with."""
         encoder, seconds = self._encoder, self._seconds
 
         def work() -> Floats:
             return self._checked(encoder.encode_query(text))
 
-        if self._compared:
+        is_begun = any(name == self.model for name, _ in self._store.token_vectors.models())
+        if is_begun:
             answer = ask(encoder.name, work, seconds)
         else:
             answer = partial(answered_by, encoder.name, work, seconds)
-        return TokenQuestion(text, cache(answer))
+        return TokenQuestion(text, cache(answer), is_begun)
 
     def scores(self, question: TokenQuestion, ids: Sequence[str]) -> dict[str, float]:
         """How well each of these records fits a text, -1..1; -1 for one without tokens.
@@ -117,7 +115,6 @@ class LateInteraction:
             if stored:
                 self._check_dims()
                 found |= max_similarities(question.vectors(), stored)
-        self._compared = bool(found)
         return found
 
     def make(self, ids: Sequence[str]) -> None:

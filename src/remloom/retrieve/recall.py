@@ -7,6 +7,7 @@ has what each part is worth, measured.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..embed.model_card import ModelCard
@@ -144,6 +145,10 @@ class Recaller:
         options = question.options
         late = self._late_question(question)
         question.ask_models()
+        if late is not None and late.is_begun:
+            # waited for here: while a snapshot lasts, nothing that is forgotten leaves the disk
+            with suppress(EmbedderError, VectorError):
+                late.vectors()
         with self._store.snapshot():
             candidates, weights = self._find(question, late)
             self._boost(candidates, question)
