@@ -10,10 +10,10 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from .errors import SettingsError, UnknownNameError
 
@@ -68,7 +68,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     embedder_api_key: str = ""  # empty: llm_api_key
     # seconds that a question waits for its vectors, and for its token vectors; 0: as long as it
     # takes
-    embedder_timeout: float = 20.0
+    embedder_timeout: Annotated[float, Meta(ge=0, le=86_400)] = 20.0
     # of late interaction: colbert | none; empty: colbert beside an embedder that has a name
     token_encoder: str = ""
     reranker: str = "none"  # of recall: none | local | onnx:<folder> | fastembed:<model> | llm

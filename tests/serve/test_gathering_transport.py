@@ -15,6 +15,9 @@ class Sent:
     def close(self):
         self.done.append("closed")
 
+    def write_eof(self):
+        self.done.append("end")
+
     def is_closing(self):
         return "closed" in self.done
 

@@ -13,10 +13,17 @@ import weakref
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..errors import EmbedderError, EmbedderMismatchError, ModelNotConfiguredError
+from ..errors import (
+    EmbedderError,
+    EmbedderMismatchError,
+    ModelNotConfiguredError,
+    VectorError,
+)
 from .closing import OpenResources, hand_over, register, unregister
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..embed.contract import Embedder, TokenEncoder
     from ..ingest.embedding_worker import EmbeddingQueue
     from ..ingest.token_worker import TokenQueue
@@ -238,6 +245,23 @@ class Engine:
             queue = self._drop_embedder() if has_moved else None
         if queue is not None:
             queue.close()
+
+    def ask(self, work: Callable[[], _T]) -> _T:
+        """Do what may ask by meaning; again, if the memory was moved to another embedder.
+
+        The question's vector may be of the one, and those it was compared with of the other.
+        """
+        before = self.store.vectors.model()
+        while True:
+            try:
+                found = work()
+            except (EmbedderMismatchError, VectorError):
+                if self.store.vectors.model() == before:
+                    raise
+            else:
+                if self.store.vectors.model() == before:
+                    return found
+            before = self.store.vectors.model()
 
     def _kept_embedder(self) -> str:
         """The bundled embedder that made this memory's vectors; "" when none did."""

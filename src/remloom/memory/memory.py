@@ -506,7 +506,7 @@ class Memory:
         from ..query.statements import Search
 
         condition = parse_condition(where)
-        return self._queries.run(Search(text, schema, condition, min_score, limit, vector, mode))
+        return self._queries.search(Search(text, schema, condition, min_score, limit, vector, mode))
 
     def search_text(
         self,

@@ -17,7 +17,7 @@ from .fetching import label_of
 if TYPE_CHECKING:
     from ..ask.result import AskResult, AskTurn
     from ..query.executor import Executor
-    from ..query.statements import Plan, Statement
+    from ..query.statements import Plan, Search, Statement
 
 __all__ = ["Queries", "parse_condition"]
 
@@ -46,11 +46,18 @@ class Queries:
 
         return self._executor.run(Statement(plan, as_of=as_of))  # type: ignore[arg-type]  # a plan
 
+    def search(self, query: Search) -> Answer:
+        """Find the records nearest in meaning."""
+        if query.vector is not None:
+            return self._executor.run(query)
+        return self._engine.ask(lambda: self._executor.run(query))
+
     def run_text(self, statement: str) -> Answer:
         """Parse and run a statement."""
         from ..query.parser import parse
 
-        return self._executor.run(parse(statement))
+        parsed = parse(statement)
+        return self._engine.ask(lambda: self._executor.run(parsed))
 
     def run_json(self, query_type: str, parameters: Mapping[str, Any]) -> Answer:
         """Run a query given as JSON."""

@@ -43,8 +43,10 @@ class Recalling:
             options = replace(options, preferences={**likes, **options.preferences})
         reranker = self._load_reranker(options.rerank)
         paraphrase = self._paraphraser() if options.expand else None
-        return self._open_recaller().recall(
-            question, options, reranker=reranker, paraphrase=paraphrase
+        return self._engine.ask(
+            lambda: self._open_recaller().recall(
+                question, options, reranker=reranker, paraphrase=paraphrase
+            )
         )
 
     def _options(self, options: RecallOptions | None, changes: RecallChanges) -> RecallOptions:

@@ -119,7 +119,7 @@ def _stating(
     }
     counts = Counter(term for turn in turns for term in term_set(turn.content))
     worths = {term: log(1 + len(turns) / number) for term, number in counts.items()}
-    facts = " ".join(fact for text in stated.values() for fact in _FACT.findall(text))
+    facts = " ".join(fact for text in stated.values() for fact in _facts(text))
     for term in term_set(facts) & worths.keys():
         worths[term] *= _FACT_FACTOR
     added = {id: term_set(text) - subject for id, text in stated.items()}
@@ -168,7 +168,7 @@ def _covering(
     while heap and len(chosen) < count:
         old, place = heap[0]
         new = -gain(place)
-        if new != old:
+        if new > old:
             heapreplace(heap, (new, place))
             continue
         if not new:
@@ -177,6 +177,14 @@ def _covering(
         chosen.append(turns[place])
         covered |= added[turns[place].id]
     return chosen
+
+
+def _facts(text: str) -> list[str]:
+    """The names within its sentences, and the numbers."""
+    # the pattern knows the small letters of English alone
+    return [
+        fact for fact in _FACT.findall(text) if not fact[0].islower() or any(map(str.isdigit, fact))
+    ]
 
 
 def _asked(text: str) -> str:

@@ -13,7 +13,7 @@ from ..store.definitions import Schemas
 from .conversation import LONGEST, Conversation
 from .names import Named, names_in, relocated, subjects, without_speakers
 from .options import RecallOptions
-from .question_kinds import ORDER, kind_of, without_telling
+from .question_kinds import ORDER, OVERVIEWS, kind_of, without_telling
 from .time_expressions import Window, find_window
 
 __all__ = ["Embed", "Paraphrase", "Question", "checked"]
@@ -114,6 +114,11 @@ class Question:
     def searched_text(self) -> str:
         """The words that are searched: of a question about order, only what it is about."""
         return without_telling(self.text) if self.kind == ORDER else self.text
+
+    @cached_property
+    def subject(self) -> str:
+        """What it is about: the words of telling say nothing of that, where it asks for much."""
+        return without_telling(self.text) if self.kind in OVERVIEWS else self.text
 
     @property
     def follows(self) -> bool:

@@ -32,7 +32,7 @@ _ORDER = re.compile(
     r"|(?:order|sequence) (?:in which|(?:that )?(?:things|topics|(?:I|we) (?:talked|spoke|asked"
     r"|brought|came|raised|mentioned|discussed|covered|did|went)))\b"
     r"|chronolog\w+|timeline|(?:earliest|oldest|first) to (?:latest|newest|last)"
-    r"|first\b.*\b(?:then|next|after (?:that|it|them)|afterwards))\b",
+    r"|first\b[^.?!]*\b(?:then|next|after (?:that|it|them)|afterwards))\b",
     re.IGNORECASE | re.DOTALL,
 )
 _FIRST_PERSON = re.compile(r"\b(?:I|we|me|us|my|our|mine|ours)\b", re.IGNORECASE)

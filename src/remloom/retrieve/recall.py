@@ -264,7 +264,7 @@ class Recaller:
         """Say why nothing found answers the question; empty when something may."""
         if question.kind == REQUEST and heeded(candidates):
             return ""
-        reason = unrelated(candidates, question.text, self._card)
+        reason = unrelated(candidates, question.subject, self._card)
         return reason or misattributed(self._store, candidates, question)
 
     def _best(self, candidates: Candidates, question: Question) -> list[Candidate]:

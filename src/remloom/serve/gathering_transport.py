@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any
 
 __all__ = ["GatheringTransport"]
@@ -34,6 +35,14 @@ class GatheringTransport:
         # what comes faster than it goes has to be held up by the transport
         if self._bytes >= MOST_GATHERED:
             self._send()
+
+    def writelines(self, parts: Iterable[bytes]) -> None:
+        for part in parts:
+            self.write(part)
+
+    def write_eof(self) -> None:
+        self._send()
+        self._transport.write_eof()
 
     def close(self) -> None:
         self._send()

@@ -41,6 +41,7 @@ class LabelNumbers:
     def find(self, cursor: apsw.Cursor, keys: Iterable[str]) -> list[int]:
         """Return the numbers of those keys that exist, in order."""
         known = self.cache.label_nos
+        before = len(known)
         wanted = list(dict.fromkeys(keys))
         unknown = [key for key in wanted if key not in known]
         if len(unknown) == 1:
@@ -49,7 +50,7 @@ class LabelNumbers:
                 known[unknown[0]] = label_no
         elif unknown:
             known.update(cursor.execute(SQL.label_nos, (json.dumps(unknown),)))
-        self.cache.weight += 200 * len(unknown)
+        self.cache.weight += 200 * (len(known) - before)
         return [known[key] for key in wanted if key in known]
 
     def find_with_aliases(self, cursor: apsw.Cursor, keys: Iterable[str]) -> list[int]:

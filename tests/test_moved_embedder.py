@@ -1,0 +1,58 @@
+"""Questions that are under way while a memory is moved to another embedder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remloom import Memory, Resource
+from remloom.testing.embedder import WordEmbedder
+
+NOTES = [
+    Resource(name="cost", content="The flooring costs ninety euros."),
+    Resource(name="cat", content="A cat sleeps on the sofa."),
+]
+QUESTION = "What does the flooring cost in euros?"
+
+
+class Interrupted(WordEmbedder):
+    """Something is done once between the vector of a question and the search by it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meanwhile: Any = None
+
+    def embed_query(self, text: str) -> Any:
+        vector = super().embed_query(text)
+        if self.meanwhile is not None and text == QUESTION:
+            work, self.meanwhile = self.meanwhile, None
+            work()
+        return vector
+
+
+class Turned(WordEmbedder):
+    """As many dimensions, and other vectors: by those of the other embedder all is far."""
+
+    def embed_query(self, text: str) -> Any:
+        return -super().embed_query(text)
+
+
+@pytest.mark.parametrize("other", [WordEmbedder("words-64", 64), Turned("turned")])
+def test_a_question_is_asked_again_when_its_memory_is_moved_meanwhile(
+    tmp_path: Path, other: WordEmbedder
+) -> None:
+    first = Interrupted()
+    with Memory.open(tmp_path, embedder=first) as memory:
+        memory.write(NOTES, wait=True)
+        first.meanwhile = lambda: memory.admin.reembed(other)
+        [hit, *_] = memory.search(QUESTION).records
+        assert hit.name == "cost"
+        assert hit.score > 0.3
+        memory.admin.reembed(first)
+        first.meanwhile = lambda: memory.admin.reembed(other)
+        recall = memory.recall(QUESTION, explain=True)
+        assert recall.hits[0].name == "cost"
+        assert "vector" in recall.explained["found"]
+        assert memory.query(f'SEARCH "{QUESTION}"').records[0].name == "cost"
