@@ -153,6 +153,8 @@ def test_a_document_gives_no_orders(kitchen: Memory) -> None:
         ("What did you say the wifi costs?", "told"),
         ("Which status code did you suggest for a failed login?", "told"),
         ("Can you suggest a place for dinner?", "request"),
+        ("Plan a trip to Vienna for me.", "request"),
+        ("Make a packing list.", "request"),
         ("How would you organise the shelves?", "request"),
         ("When does my first sprint end?", "other"),
         ("Which libraries does the site use?", "general"),
@@ -254,5 +256,6 @@ def test_a_request_is_not_doubted_where_there_is_something_to_heed(tmp_path: Pat
         # no word of it was ever spoken, and nothing is near it
         found = memory.recall("Can you suggest a lamp?", limit=3, neighbours=0)
         assert {"m2", "m4"} <= {hit.message_ids[0] for hit in found.hits}
+        assert not memory.recall("Choose a lamp.", limit=3).abstained
         assert memory.recall("Who painted the Mona Lisa?").abstained
         assert memory.recall("Can you suggest a lamp?", exclude=["guidance"]).abstained

@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 
 from remloom import Settings
 from remloom.operations import OPERATIONS
+from remloom.retrieve import PARTS
 from remloom.serve.service import Service
 from remloom.serve.ui import CONTENT_SECURITY_POLICY, STATIC, mount
 
@@ -96,3 +97,10 @@ def test_every_path_that_the_pages_call_is_in_the_table() -> None:
     asked = {re.sub(r"\$\{[^}]*\}", "{}", path) for path in called}
     unknown = {path for path in asked - patterns if path != "/v1/profile/{}"}
     assert unknown == set()
+
+
+def test_each_part_of_a_score_has_its_words_on_the_page() -> None:
+    page = (STATIC / "pages" / "ask.js").read_text(encoding="utf-8")
+    words = re.search(r"const PARTS = \{(.*?)\};", page, re.DOTALL)
+    assert words is not None
+    assert set(re.findall(r"(\w+): \"", words[1])) == set(PARTS)

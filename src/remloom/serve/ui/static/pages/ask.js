@@ -8,8 +8,11 @@ const VIEWS = [["passages", "Passages"], ["prompt", "As a prompt"], ["answer", "
 const MODES = ["auto", "hybrid", "temporal", "contextual", "iterated"];
 // what each part of a score comes from
 const PARTS = {
-  text: "the words", vector: "the meaning", entity: "a name in the question", graph: "edges", time: "the time asked about",
-  preference: "preferences", recency: "how recent it is", trust: "trust", rerank: "the model's order",
+  text: "the words", vector: "the meaning", late: "token by token", entity: "a name in the question", graph: "edges",
+  paraphrases: "other ways to ask it", hops: "what was found first", rerank: "the second look", overview: "the overview",
+  speaker: "who said it", asks: "it asks itself", answers: "it answers", role: "whose side said it", guidance: "to be heeded",
+  time: "the time asked about", history: "the conversation", preferences: "preferences", recency: "how recent it is",
+  coverage: "a day already there",
 };
 
 export default function Ask({ values }) {
