@@ -456,6 +456,17 @@ def test_forget_tells_first_then_removes_and_verifies(home: Path) -> None:
     assert "nothing found" in run("lookup", "pricing decision").stdout
 
 
+def test_forget_tells_what_still_says_a_name_and_the_command_that_forgets_that(home: Path) -> None:
+    run("read", "-", stdin="We liked the plan of Sarah Chen.")
+    for options in (["--dry-run"], ["--yes"]):
+        told = run("forget", "Sarah Chen", *options).stdout
+        assert "record that stays says its name" in told
+        command = told.rpartition("remloom ")[2].split()
+    assert "Sarah Chen" in run("search", "Sarah Chen", "--text").stdout
+    assert run(*command, "--yes").exit_code == 0
+    assert "Sarah Chen" not in run("search", "Sarah Chen", "--text").stdout
+
+
 def test_forget_without_a_terminal_needs_yes(home: Path) -> None:
     result = run("forget", "Sarah Chen")
     assert result.exit_code == 2

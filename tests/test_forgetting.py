@@ -377,8 +377,54 @@ def test_the_sweep_reads_every_field_that_holds_words(kind: type[Any]) -> None:
         "moments": {"metadata": {"uri": "word uri"}},
     }
     record = kind(**texts | marks[kind.schema])
-    seen = {text for _, text in remaining_words._derived_texts(record)} | set(
-        remaining_words._own_texts(record)
+    seen = {text for _, text in remaining_words.derived_texts(record)} | set(
+        remaining_words.own_texts(record)
     )
     words = {name for name in texts if any(f"word {name}" in text for text in seen)}
     assert set(texts) - words == WORDLESS[kind.schema]
+
+
+def test_a_receipt_tells_which_texts_and_moments_that_stay_still_say_the_name(
+    memory: Memory,
+) -> None:
+    _, moment, *_ = memory.write([
+        Entity(name="Sarah Chen", type="person", aliases=("Ms Chen",)),
+        Moment(name="Lunch", summary="Ms. Chen was late.", starts_at=MONDAY),
+        Entity(name="Sarah Chen Trust", type="organization"),
+    ])  # fmt: skip
+    said = memory.read_text("We liked the plan of sarah chen.", uri="a.md").ids
+    memory.read_text("Sarah met Mr Chen.", uri="b.md")
+    told = memory.forget("Sarah Chen", dry_run=True)
+    assert set(told.named_in) == {*said, moment}
+    receipt = memory.forget("Sarah Chen")
+    assert receipt.verified
+    assert set(receipt.named_in) == set(told.named_in)
+    assert receipt.namings.startswith("2 records that stay say its name")
+    with pytest.raises(NotFoundError, match="record says it; forget what says it") as refused:
+        memory.forget("Sarah Chen")
+    assert said[0] in refused.value.remedy
+    assert memory.forget(*receipt.named_in).named_in == ()
+    assert not memory.search_text("plan").records
+
+
+def test_what_a_speaker_said_still_names_whoever_spoke(memory: Memory) -> None:
+    memory.read_chat(chat(*range(4)), uri="chat")
+    spoken = {
+        turn.id
+        for turn in memory.admin.store.records.chunks("chat")
+        if turn.metadata["speaker"] == "Ann"
+    }
+    assert spoken <= set(memory.forget("Ann", dry_run=True).named_in)
+    assert spoken <= set(memory.forget("Ann").named_in)
+
+
+def test_words_that_a_forgotten_text_is_called_by_are_nobodys_name(memory: Memory) -> None:
+    memory.read_text("We met in May.", uri="a.md", name="Kickoff")
+    memory.read_text("The kickoff was in May.", uri="b.md", name="Retro")
+    assert memory.forget("Kickoff").named_in == ()
+
+
+def test_a_thing_without_names_in_texts_is_forgotten_without_a_word_of_them(memory: Memory) -> None:
+    memory.write([Entity(name="Mallory")])
+    receipt = memory.forget("Mallory")
+    assert (receipt.named_in, receipt.namings) == ((), "")

@@ -164,6 +164,16 @@ def test_forgetting_is_dry_until_it_is_meant(memory):
         memory.get_resource(made.ids[0])
 
 
+def test_forgetting_a_name_tells_which_texts_still_say_it(memory):
+    made, _ = call(memory, "remember", text="Odalys Finch mends clocks. Odalys Finch is tall.")
+    for dry_run in (True, False):
+        told, text = call(memory, "forget", what=["Odalys Finch"], dry_run=dry_run)
+        # its moment is called after it
+        assert set(made.ids) < set(told.named_in)
+        assert "2 records that stay say its name" in text
+        assert made.ids[0] in text.partition("To forget them too, forget ")[2]
+
+
 def test_results_are_fetched(memory):
     made, _ = call(memory, "remember", text="The boiler is in the cellar.")
     found, _ = call(memory, "search", query="Where is the boiler?")

@@ -209,6 +209,17 @@ def test_forgetting_shows_what_would_go_and_then_the_receipt(signed_in: Any) -> 
     page.get_by_text("Nothing was found").wait_for()
 
 
+def test_forgetting_a_person_shows_the_texts_that_still_name_them(signed_in: Any) -> None:
+    page = signed_in.page
+    signed_in.open("record/Sarah Chen")
+    page.get_by_role("button", name="Forget").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("records that stay say its name").wait_for()
+    assert violations(page) == []
+    dialog.get_by_role("link").first.click()
+    page.get_by_text("a berth costs 190 euros").first.wait_for()
+
+
 def test_a_belief_has_its_words_and_is_edited_hidden_and_forgotten(signed_in: Any) -> None:
     page = signed_in.page
     signed_in.open("profile")

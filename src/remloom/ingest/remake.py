@@ -17,10 +17,11 @@ from ..model.edge_types import ABOUT, ATTENDED_BY, MENTIONS, PART_OF
 from ..sources import Turn
 from ..store.contract import Reads
 from ..store.forget import Remade, RemovedRecords
+from ..store.namings import contains_words
 from ..store.specs import ChunkRange
 from . import chats
 from .links import follows
-from .unname import Unnaming, contains_words
+from .unname import Unnaming
 
 __all__ = ["outdated_edges", "remake"]
 

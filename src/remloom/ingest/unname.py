@@ -12,10 +12,10 @@ from ..model.edge_types import MENTIONS
 from ..store.contract import Reads
 from ..store.forget import RemovedRecords
 from ..store.merge import keys_of
-from ..store.remaining_words import comparable_words
+from ..store.namings import contains_words
 from ..store.specs import EdgeSpec
 
-__all__ = ["Unnaming", "contains_words", "move_edges"]
+__all__ = ["Unnaming", "move_edges"]
 
 # of what leads to a name, looked at before all of it: the name of a hub is said nearly everywhere
 _FIRST_LOOK = 64
@@ -168,15 +168,6 @@ def move_edges(reads: Reads, key: str, name: str) -> tuple[list[Edge], list[Edge
         )
         edges.append(moved)
     return edges, old_keys
-
-
-def contains_words(text: str, name: str) -> bool:
-    """Whether the words of a name stand in a text, in a row."""
-    name_words = comparable_words(name)
-    words = comparable_words(text)
-    size = len(name_words)
-    starts = range(len(words) - size + 1)
-    return any(words[start : start + size] == name_words for start in starts)
 
 
 def _texts_of(record: Record) -> Iterator[str]:

@@ -22,6 +22,8 @@ __all__ = [
     "TenantInfo",
 ]
 
+MOST_NAMINGS = 1_000  # told of what was forgotten
+
 
 class Receipt(Struct, frozen=True, kw_only=True):
     """Counts of what `forget` removed, and whether anything was found left."""
@@ -37,10 +39,29 @@ class Receipt(Struct, frozen=True, kw_only=True):
     remaining: tuple[str, ...] = ()  # words that were still found, and where
     # what a file may still hold although nothing leads to it, and when it goes
     pending: tuple[str, ...] = ()
+    # ids of records that stay and say a name of what was forgotten, up to `MOST_NAMINGS`: they are
+    # somebody's words, are found and recalled as before, and go when these ids are forgotten too
+    named_in: tuple[str, ...] = ()
     at: datetime | None = None
+
+    @property
+    def namings(self) -> str:
+        """Say how many records that stay say a name of what was forgotten; empty if none does.
+
+        >>> Receipt(named_in=("a", "b")).namings
+        '2 records that stay say its name, and are found and recalled as before'
+        """
+        count = len(self.named_in)
+        if count == 1:
+            return "1 record that stays says its name, and is found and recalled as before"
+        at_least = "at least " if count == MOST_NAMINGS else ""
+        stay = "records that stay say its name, and are found and recalled as before"
+        return f"{at_least}{count:,} {stay}" if count else ""
 
     def plus(self, other: Receipt) -> Receipt:
         """Add what was removed after this."""
+        gone = set(other.ids)
+        named_in = dict.fromkeys((*self.named_in, *other.named_in))
         return Receipt(
             records=self.records + other.records,
             vectors=self.vectors + other.vectors,
@@ -52,6 +73,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
             remaining=self.remaining + other.remaining,
             # each says what is pending of all
             pending=other.pending,
+            named_in=tuple(id for id in named_in if id not in gone)[:MOST_NAMINGS],
             at=other.at,
         )
 

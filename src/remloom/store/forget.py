@@ -27,6 +27,7 @@ from .batch import Batch
 from .contract import Reads, Store
 from .forgotten_rows import forgotten_entries
 from .merge import keys_of
+from .namings import names_of, namings
 from .remaining_words import ForgottenWords, find_remaining_words
 from .specs import ChunkRange, NameSpec
 
@@ -50,6 +51,8 @@ _TOLD = ("about", "attended_by")
 # edges of a name beyond those that go, from which it is not asked whose they are: it is known
 # elsewhere
 _MANY = 64
+
+_SHOWN = 5  # ids in a remedy
 
 # the ref of an entry whose texts cannot be told apart: it goes with whatever is forgotten
 ANY_FORGETTING = "forgetting:any"
@@ -107,19 +110,27 @@ def targets(store: Store, names: Sequence[str]) -> dict[str, list[Record]]:
     by_name = {name: _records(store, name) for name in names}
     for name, records in by_name.items():
         if not records:
-            near = dict.fromkeys(
-                match.record.name
-                for match in store.search.names(name, NameSpec(threshold=0.5, limit=3))
-            )
-            remedy = (
-                f"did you mean {' or '.join(map(repr, near))}?"
-                if near
-                else "see what there is: `remloom stats`"
-            )
             raise NotFoundError(
-                f"nothing has the id, source or label {name!r}", remedy=remedy, id=name
+                f"nothing has the id, source or label {name!r}",
+                remedy=_remedy(store, name),
+                id=name,
             )
     return by_name
+
+
+def _remedy(store: Store, name: str) -> str:
+    """Say what else might be meant by a name that nothing has."""
+    if named_in := namings(store, [name]):
+        number = "1 record says" if len(named_in) == 1 else f"{len(named_in):,} records say"
+        which = f"the first {_SHOWN}" if len(named_in) > _SHOWN else "what says it"
+        ids = " ".join(named_in[:_SHOWN])
+        return f"{number} it; forget {which}: `remloom forget {ids}`"
+    near = dict.fromkeys(
+        match.record.name for match in store.search.names(name, NameSpec(threshold=0.5, limit=3))
+    )
+    if near:
+        return f"did you mean {' or '.join(map(repr, near))}?"
+    return "see what there is: `remloom stats`"
 
 
 def forget(
@@ -143,6 +154,7 @@ def forget(
     if dry_run:
         with store.snapshot():
             plan = _plan(store, chain.from_iterable(given.values()), remakes)
+            named_in = _named_in(store, plan)
         ids = tuple(plan.removed)
         return Receipt(
             records=len(ids),
@@ -151,6 +163,7 @@ def forget(
             edges=len(plan.edges) + len(plan.cut),
             derived=len(ids) - len(plan.given),
             ids=ids,
+            named_in=named_in,
         )
 
     def find(reads: Reads) -> list[Record]:
@@ -218,8 +231,20 @@ def forget_found(
         verified=not (remaining or deletion.pending),
         remaining=remaining,
         pending=(*deletion.pending, *deletion.traces),
+        named_in=_named_in(store, plan),
         at=datetime.now(UTC),
     )
+
+
+def _named_in(store: Store, plan: _Plan) -> tuple[str, ...]:
+    """The records that say a name of what was to be forgotten, and stay."""
+    will_be: dict[str, Record | None] = {
+        record.id: record for remade in plan.remade for record in remade.records
+    }
+    will_be.update(dict.fromkeys(plan.removed))
+    beside = {key for edge in plan.edges for key in (edge.src, edge.dst)} - plan.keys
+    names = names_of(plan.given.values())
+    return namings(store, names, beside=sorted(beside), will_be=will_be)
 
 
 def label_ref(key: str) -> str:

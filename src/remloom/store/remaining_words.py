@@ -22,7 +22,13 @@ from .contract import Store
 from .merge import keys_of
 from .specs import ChunkRange, EdgeSpec, SearchSpec
 
-__all__ = ["ForgottenWords", "comparable_words", "find_remaining_words"]
+__all__ = [
+    "ForgottenWords",
+    "comparable_words",
+    "derived_texts",
+    "find_remaining_words",
+    "own_texts",
+]
 
 _LEAST = 3  # characters of a word that tells anything
 _PHRASE = 4  # words in a row that tell, wherever else each of them is said
@@ -53,7 +59,7 @@ class ForgottenWords:
     def add(self, record: Record) -> None:
         """Remember what a record said."""
         self.keys.update(keys_of(record))
-        for text in _own_texts(record):
+        for text in own_texts(record):
             words = comparable_words(text)
             if len(self.words) < _MOST:
                 self.words.update(word for word in words if _is_telling(word))
@@ -78,7 +84,7 @@ def find_remaining_words(
     for record in records:
         check.add_source(record)
     for record in records:
-        for field, text in _derived_texts(record):
+        for field, text in derived_texts(record):
             check.look(f"{record.schema} {record.id}, {field}", text, made_for=record)
     for edge in _edges_near(store, keys):
         if edge.rel_type in edge_types.MADE:
@@ -107,7 +113,7 @@ class _Check:
 
     def add_source(self, record: Record) -> None:
         """Let pass what a record that stays says of its own."""
-        for text in _own_texts(record):
+        for text in own_texts(record):
             words = comparable_words(text)
             self._words.update(words)
             self._phrases.update(_phrases(words))
@@ -206,8 +212,8 @@ def _rarest(text: str) -> str:
     return " ".join(sorted(words, key=len, reverse=True)[:_PROBE_WORDS])
 
 
-def _own_texts(record: Record) -> Iterator[str]:
-    """What a record says of its own: what was read, what somebody wrote, what a model made of
+def own_texts(record: Record) -> Iterator[str]:
+    """Yield what a record says of its own: what was read, what somebody wrote, what a model made of
     sources it names."""
     if isinstance(record, Resource):
         metadata = {
@@ -231,8 +237,8 @@ def _own_texts(record: Record) -> Iterator[str]:
         yield from (record.uri, str(record.metadata.get("session", "")))
 
 
-def _derived_texts(record: Record) -> Iterator[tuple[str, str]]:
-    """What was made of other records: field and text."""
+def derived_texts(record: Record) -> Iterator[tuple[str, str]]:
+    """Yield what was made of other records: field and text."""
     if isinstance(record, Resource):
         if record.is_chunk:
             # a line a turn: what one ends with and the next begins with, nobody said in a row
@@ -295,7 +301,7 @@ def _is_said(store: Store, word: str) -> bool:
     """
     for limit in _ASKED:
         matches = store.search.text(word, SearchSpec(limit=limit))
-        texts = (text for match in matches for text in _own_texts(match.record))
+        texts = (text for match in matches for text in own_texts(match.record))
         if any(word in comparable_words(text) for text in texts):
             return True
         if len(matches) < limit:

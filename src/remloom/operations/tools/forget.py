@@ -14,6 +14,7 @@ from .passage import one_line
 __all__ = ["FORGET"]
 
 _MOST_NAMES = 20  # of what goes, that are told
+_MOST_IDS = 10  # of what says a name and stays
 
 
 class ForgetTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -37,6 +38,8 @@ class Forgotten(Struct, frozen=True, kw_only=True):
     verified: bool
     remaining: list[str]
     pending: list[str]
+    named_in: list[str]
+    namings: str
 
 
 def _forget(memory: Memory, values: ForgetTakes, progress: Progress | None) -> Forgotten:
@@ -55,18 +58,27 @@ def _forget(memory: Memory, values: ForgetTakes, progress: Progress | None) -> F
         verified=receipt.verified,
         remaining=list(receipt.remaining),
         pending=list(receipt.pending),
+        named_in=list(receipt.named_in),
+        namings=receipt.namings,
     )
 
 
 def _text(value: Forgotten) -> str:
     counts = f"{value.records} records ({value.derived} of them derived), {value.edges} edges"
     names = f"\n> {', '.join(map(one_line, value.names))}" if value.names else ""
+    said = f"\n{value.namings}. To forget them too, {_ids(value)}" if value.namings else ""
     if value.dry_run:
         remedy = "Nothing is forgotten yet: call again with dry_run=false to forget them."
-        return f"Would go: {counts}.{names}\n{remedy}"
+        return f"Would go: {counts}.{names}{said}\n{remedy}"
     checked = "Nothing of it remains." if value.verified else "Some of it remains:"
     remaining = f"\n> {', '.join(map(one_line, value.remaining))}" if value.remaining else ""
-    return f"Forgotten: {counts}.{names}\n{checked}{remaining}"
+    return f"Forgotten: {counts}.{names}\n{checked}{remaining}{said}"
+
+
+def _ids(value: Forgotten) -> str:
+    shown = ", ".join(value.named_in[:_MOST_IDS])
+    more = len(value.named_in) - _MOST_IDS
+    return f"forget {shown}" + (f" and {more:,} more (named_in has them)" if more > 0 else "")
 
 
 FORGET = Operation(

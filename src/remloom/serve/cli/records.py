@@ -74,7 +74,8 @@ def show_stats(call: Call, memory: Memory) -> None:
 def forget(call: Call, what: tuple[str, ...], dry_run: bool, yes: bool) -> None:
     """Forget records and what was derived from them.
 
-    Afterwards it is verified that nothing of them is left.
+    Afterwards it is verified that nothing of them is left. Texts that only say a name stay, as they
+    are somebody's words: it tells how many, and how to forget them too.
     """
     with call.open() as memory:
 
@@ -88,7 +89,8 @@ def forget(call: Call, what: tuple[str, ...], dry_run: bool, yes: bool) -> None:
         if not dry_run:
             from .render import count_receipt
 
-            call.confirm(f"forget {count_receipt(receipt)}?", yes=yes)
+            stays = f" ({receipt.namings})" if receipt.named_in else ""
+            call.confirm(f"forget {count_receipt(receipt)}{stays}?", yes=yes)
             receipt = memory.forget(*names)
 
     def view() -> RenderableType:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["count_receipt", "draw_answer", "draw_receipt", "draw_record_view", "draw_stats"]
 
 SHOWN_COUNTS = 12  # types in one line of the statistics
+SHOWN_IDS = 10  # in a command that forgets more
 
 
 def draw_answer(found: Answer) -> RenderableType:
@@ -107,15 +108,31 @@ def draw_stats(stats: MemoryStats) -> RenderableType:
 
 
 def draw_receipt(receipt: Receipt, *, dry_run: bool = False) -> RenderableType:
-    """Draw what was forgotten, or would be, and whether anything of it was still found."""
+    """Draw what was forgotten, or would be, whether anything of it was still found, and how many
+    records still say its name."""
     line = Text(f"{'would forget' if dry_run else 'forgot'} {count_receipt(receipt)}")
-    if dry_run:
-        return line
+    checked = [] if dry_run else _draw_check(receipt)
+    return Group(line, *checked, *_draw_namings(receipt))
+
+
+def _draw_check(receipt: Receipt) -> list[Text]:
     if receipt.remaining:
-        return Group(line, Text(f"still found: {', '.join(receipt.remaining)}", "red"))
+        return [Text(f"still found: {', '.join(receipt.remaining)}", "red")]
     if receipt.pending:
-        return Group(line, *(Text(f"not yet: {what}", "yellow") for what in receipt.pending))
-    return Group(line, Text("verified: nothing of it is left", "green"))
+        return [Text(f"not yet: {what}", "yellow") for what in receipt.pending]
+    return [Text("verified: nothing of it is left", "green")]
+
+
+def _draw_namings(receipt: Receipt) -> list[Text]:
+    if not receipt.named_in:
+        return []
+    shown = " ".join(receipt.named_in[:SHOWN_IDS])
+    more = len(receipt.named_in) - SHOWN_IDS
+    lines = [
+        Text(f"{receipt.namings}. To forget them too:", "yellow"),
+        Text(f"  remloom forget {shown}", no_wrap=True, overflow="ignore"),
+    ]
+    return [*lines, Text(f"  and {more:,} more: `--json` has their ids")] if more > 0 else lines
 
 
 def count_receipt(receipt: Receipt) -> str:

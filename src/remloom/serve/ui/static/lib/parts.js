@@ -204,6 +204,14 @@ export const Receipt = ({ of: receipt }) => html`<${Facts} of=${{
   "made again later": (receipt.pending || []).join("; "),
 }} />`;
 
+// What stays and says a name of what is forgotten, to be looked at and forgotten too.
+const Namings = ({ ids }) => (ids.length > 0 && html`<div class="notice">
+  <p>${plural(ids.length, "record")} that ${ids.length === 1 ? "stays says" : "stay say"} its name, and will be found and recalled as before.
+    To forget them too, open each and forget it:</p>
+  <ul>${ids.slice(0, 10).map((id) => html`<li key=${id}><${RecordLink} to=${id} /></li>`)}</ul>
+  ${ids.length > 10 && html`<p>and ${count(ids.length - 10)} more</p>`}
+</div>`);
+
 // Ask before forgetting: show what would go, then the receipt. `path` takes `values` and `dry_run`.
 export function Forget({ what, path, values, close, done }) {
   const preview = useAction(() => post(path, { ...values, dry_run: true }));
@@ -217,7 +225,7 @@ export function Forget({ what, path, values, close, done }) {
     ${receipt && html`<p>${forget.value
       ? "This is the receipt. What quoted it beside other things was made again without it."
       : `This would erase ${plural(receipt.records, "record")}, with all that was derived from them. It cannot be taken back.`}</p>
-      <${Receipt} of=${receipt} />`}
+      <${Receipt} of=${receipt} /><${Namings} ids=${receipt.named_in || []} />`}
     ${forget.error && html`<${Failure} error=${forget.error} />`}
     <div class="row">
       ${!forget.value && html`<button class="danger" disabled=${forget.busy || !preview.value} onClick=${() => forget.run()}>
