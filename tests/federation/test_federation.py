@@ -26,6 +26,7 @@ from remloom.memory import grants as grants_module
 from remloom.memory.audit import AuditLog
 from remloom.model import Field, Row, SchemaDefinition
 from remloom.predicates import Eq, VectorSimilar
+from remloom.retrieve.options import MODES
 from remloom.settings import Settings
 from remloom.testing.embedder import WordEmbedder, WordTokenEncoder
 
@@ -404,6 +405,19 @@ def test_recall_has_late_interaction_with_those_who_have_token_vectors_of_the_en
     for other in (WordTokenEncoder("another"), None):
         with Federation.open(home, **asked, token_encoder=other) as sales:
             assert "late" not in parts_of(sales.recall(question))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_recall_answers_in_every_mode(home: Path, sales: Federation, mode: str) -> None:
+    at = datetime(2025, 3, 5, tzinfo=UTC)
+    said = Resource(uri="mail.md", category="public", content="Payment is late.", starts_at=at)
+    with Memory.open(home, tenant="legal", embedder=WordEmbedder()) as memory:
+        memory.write([said], wait=True)
+    Home(home).grant("legal", to="sales", where="category = 'public'")
+    answer = sales.recall("What of payment in March 2025?", mode=mode)
+    assert answer.unanswered == {}
+    assert answer.hits[0].uri == "mail.md"
+    assert "cuts.md" not in {hit.uri for hit in answer.hits}
 
 
 def test_token_vectors_of_what_was_not_granted_are_not_read(home: Path) -> None:

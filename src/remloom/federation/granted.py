@@ -180,15 +180,9 @@ class _NoGraph:
 class _Vectors:
     def __init__(self, scope: _Scope) -> None:
         self._scope = scope
-        self._vectors = scope.store.vectors
 
-    def get(self, id: str) -> list[Vector]:
-        record = self._scope.store.records.get(None, id)
-        return self._vectors.get(id) if record is not None and self._scope.among([record]) else []
-
-    def pending(self, limit: int, *, ids: Sequence[str] | None = None) -> list[Any]:
-        # how many texts wait would tell of those that were not granted
-        return []
+    def of(self, ids: Sequence[str]) -> dict[str, list[Vector]]:
+        return self._scope.store.vectors.of(self._scope.granted(ids))
 
 
 class _TokenVectors:
