@@ -761,6 +761,20 @@ def test_what_is_no_count_is_refused(chat: Memory, given: dict[str, object]) -> 
         chat.recall("What flooring does the studio have?", mode="iterated", **given)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("given", [{"hops": 10**9}, {"neighbours": 10**9}])
+def test_what_leads_nowhere_any_more_is_followed_no_further(
+    chat: Memory, given: dict[str, int]
+) -> None:
+    found = chat.recall("What flooring does the studio have?", mode="iterated", limit=1, **given)  # type: ignore[arg-type]
+    assert found.hits
+
+
+@pytest.mark.parametrize("given", [{"limit": True}, {"budget_tokens": True}])
+def test_true_is_no_number(chat: Memory, given: dict[str, object]) -> None:
+    with pytest.raises(InvalidInputError, match="whole number"):
+        chat.recall("What flooring does the studio have?", **given)  # type: ignore[arg-type]
+
+
 def test_a_vector_and_a_text_take_a_schema_in_any_case(chat: Memory) -> None:
     text = "What flooring does the studio have?"
     vector = chat._engine.embed_query(text)

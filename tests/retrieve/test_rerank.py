@@ -46,6 +46,19 @@ class Wrong(Words):
         return [float("nan")] * len(passages)
 
 
+class Answering(Words):
+    """Answers what it was given, or raises it."""
+
+    def __init__(self, answer: object) -> None:
+        super().__init__("x")
+        self.answer = answer
+
+    def scores(self, question: str, passages: Sequence[Passage]) -> list[float]:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer  # type: ignore[return-value]
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cross-encoder that likes passages with "harbour", as files of the kind that real ones come
@@ -152,6 +165,14 @@ def test_numbers_that_are_none_are_an_error_and_never_an_order(chat: Memory) -> 
         chat.recall(QUESTION, rerank=Wrong("x"))
 
 
+@pytest.mark.parametrize("answer", [None, [None], ["good"], ValueError("boo"), OSError("gone")])
+def test_whatever_a_reranker_raises_or_answers_is_told_as_its_error(
+    chat: Memory, answer: object
+) -> None:
+    with pytest.raises(RerankerError, match="the reranker words failed: "):
+        chat.recall(QUESTION, rerank=Answering(answer))
+
+
 def test_an_unknown_reranker_names_those_there_are(chat: Memory) -> None:
     with pytest.raises(UnknownNameError, match="unknown reranker 'onyx'"):
         chat.recall(QUESTION, rerank="onyx")
@@ -226,9 +247,10 @@ def test_a_reranker_that_hangs_is_not_waited_for_and_that_is_said(chat: Memory) 
     assert chat.recall(QUESTION, rerank=Words("rome")).note == ""
 
 
-def test_a_second_look_takes_some_time(chat: Memory) -> None:
+@pytest.mark.parametrize("seconds", [0, float("inf"), float("nan")])
+def test_a_second_look_takes_some_time_and_not_for_ever(chat: Memory, seconds: float) -> None:
     with pytest.raises(InvalidInputError, match="seconds above 0"):
-        chat.recall(QUESTION, rerank=Words("rome"), rerank_seconds=0)
+        chat.recall(QUESTION, rerank=Words("rome"), rerank_seconds=seconds)
 
 
 def test_the_packaged_cross_encoder_is_refused_when_a_file_is_another(

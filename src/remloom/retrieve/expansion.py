@@ -64,6 +64,8 @@ def follow(
         for candidate in reached:
             _add_once(known, candidate)
         front = [candidate for candidate in reached if known[candidate.record.id] is candidate]
+        if not front:
+            break
         front.sort(key=_SCORE, reverse=True)
         rounds.append(front)
     in_turn = zip_longest(*rounds)

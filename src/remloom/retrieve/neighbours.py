@@ -55,6 +55,8 @@ def _chain_edges(
     front = set(keys)
     for _ in range(reach):
         fresh = list(front - seen)
+        if not fresh:
+            break
         seen |= front
         # two edges a key, and one more would tell that there are others
         limit = 3 * len(fresh) + 1

@@ -20,6 +20,7 @@ __all__ = ["HALF_LIFE", "MODES", "RecallChanges", "RecallOptions"]
 
 MODES = ("auto", "hybrid", "temporal", "contextual", "iterated")
 HALF_LIFE = 30.0  # days after which a record's recency counts half
+_LONGEST_LOOK = 86_400  # seconds that may be waited for a reranker
 
 
 class RecallOptions(Struct, frozen=True, kw_only=True):
@@ -53,7 +54,7 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
             "fastembed:<model>", "llm", a `remloom.retrieve.Reranker`, or "none"; default the
             setting `reranker`.
         rerank_seconds: that the second look may take; after them the order without it is returned,
-            and `Recall.note` says so. Default 10.
+            and `Recall.note` says so. Default 10, at most a day.
         abstain: False returns the best there is, fitting or not.
         count_tokens: of the model that will read it; default an estimate that errs towards too
             many.
@@ -95,9 +96,10 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
             raise InvalidInputError(
                 f"a half-life is a number of days above 0, not {self.half_life!r}"
             )
-        if not self.rerank_seconds > 0:
+        if not 0 < self.rerank_seconds <= _LONGEST_LOOK:
             raise InvalidInputError(
-                f"a second look takes a number of seconds above 0, not {self.rerank_seconds!r}",
+                f"a second look takes a number of seconds above 0 and up to {_LONGEST_LOOK:,}, "
+                f"not {self.rerank_seconds!r}",
                 remedy='leave the look out by rerank="none"',
             )
         for label, worth in self.preferences.items():
@@ -111,7 +113,7 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
             )
 
     def _check_counts(self) -> None:
-        if not isinstance(self.limit, int) or not 1 <= self.limit <= MOST_RESULTS:
+        if not _is_whole(self.limit) or not 1 <= self.limit <= MOST_RESULTS:
             raise InvalidInputError(
                 f"a limit is a whole number from 1 to {MOST_RESULTS:,}, not {self.limit!r}"
             )
@@ -119,7 +121,7 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
             if not _is_whole(count) or count < 0:
                 raise InvalidInputError(f"{name} takes a whole number from 0, not {count!r}")
         budget = self.budget_tokens
-        if budget is not None and (not isinstance(budget, int) or budget < 1):
+        if budget is not None and (not _is_whole(budget) or budget < 1):
             raise InvalidInputError(
                 f"a budget is a whole number of tokens from 1, not {budget!r}",
                 remedy="leave it out for no budget",

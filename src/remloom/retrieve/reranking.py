@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from math import isfinite
 
 from ..deadline import Overdue, within
-from ..errors import RerankerError
+from ..errors import RemloomError, RerankerError
 from ..model import Resource, Row, trust_of
 from .candidates import Candidate, Candidates
 from .fusion import blend
@@ -31,31 +32,45 @@ def rerank(
     Returns why nothing was raised, if it took longer than `seconds`; else an empty string.
 
     Raises:
-        RerankerError: it did not give one finite number for each passage.
+        RerankerError: it failed, or did not give one finite number for each passage.
     """
     looked_at = candidates.best(count)
     if not looked_at:
         return ""
     passages = [_passage(candidate) for candidate in looked_at]
     try:
-        answered = within(
-            seconds, f"the reranker {reranker.name}", partial(reranker.scores, question, passages)
+        scores = within(
+            seconds, f"the reranker {reranker.name}", partial(_scores, reranker, question, passages)
         )
     except Overdue as overdue:
         return f"no second look: {overdue}"
-    scores = [float(score) for score in answered]
-    if len(scores) != len(looked_at) or not all(map(isfinite, scores)):
-        raise RerankerError(
-            f"the reranker {reranker.name} answered {len(scores)} numbers, or one that is "
-            f"not a number, to {len(looked_at)} passages",
-            remedy="ask without it",
-            reranker=reranker.name,
-        )
     by_id = {one.record.id: score for one, score in zip(looked_at, scores, strict=True)}
     shares = blend(by_id)
     for rank, id in enumerate(sorted(by_id, key=lambda id: -by_id[id]), 1):
         candidates[id].add_share("rerank", weight * shares[id], rank=rank, score=by_id[id])
     return ""
+
+
+def _scores(reranker: Reranker, question: str, passages: Sequence[Passage]) -> list[float]:
+    """What a reranker answers; one of somebody else's may raise, or answer, anything."""
+    try:
+        scores = [float(score) for score in reranker.scores(question, passages)]
+    except RemloomError:
+        raise
+    except Exception as error:
+        raise RerankerError(
+            f"the reranker {reranker.name} failed: {type(error).__name__}: {error}",
+            remedy="ask without it",
+            reranker=reranker.name,
+        ) from error
+    if len(scores) != len(passages) or not all(map(isfinite, scores)):
+        raise RerankerError(
+            f"the reranker {reranker.name} answered {len(scores)} numbers, or one that is "
+            f"not a number, to {len(passages)} passages",
+            remedy="ask without it",
+            reranker=reranker.name,
+        )
+    return scores
 
 
 def _passage(candidate: Candidate) -> Passage:
