@@ -4,7 +4,9 @@ memory."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -350,6 +352,55 @@ def test_forgetting_what_names_somebody_costs_the_same_however_many_others_do(
         costs.append(counted.all)
     assert 0 < costs[1] < 1.5 * costs[0]
     assert memory.lookup("Sarah").records
+
+
+def a_document_of_people(memory: Memory, count: int) -> str:
+    uri = f"{count}.md"
+    people = [f"Anna {chr(65 + n // 26)}ot{chr(97 + n % 26)}ova" for n in range(count)]
+    paragraphs = (f"In the harbour {name} told us about old boats. " * 8 for name in people)
+    memory.read_text("\n\n".join(paragraphs), uri=uri)
+    assert memory.lookup(*people).metadata["missing"] == []
+    return uri
+
+
+def texts_of_a_moment(memory: Memory, count: int) -> str:
+    uri = f"{count}.md"
+    texts = [
+        Resource(name=f"{uri} {n}", uri=uri, ordinal=n, content=f"Text {n}.") for n in range(count)
+    ]
+    ids = memory.write([*texts, Resource(name="kept", content="Kept.")])
+    memory.write([Moment(name=uri, summary="mine", resource_refs=tuple(ids), starts_at=MONDAY)])
+    return uri
+
+
+@contextmanager
+def calls() -> Iterator[list[int]]:
+    """Counts calls of functions, and each item that a generator gives."""
+    counted = [0]
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        counted[0] += event == "call"
+
+    sys.setprofile(count)
+    try:
+        yield counted
+    finally:
+        sys.setprofile(None)
+
+
+@pytest.mark.parametrize("made", [a_document_of_people, texts_of_a_moment])
+def test_forgetting_costs_by_how_much_is_forgotten(
+    memory: Memory, made: Callable[[Memory, int], str]
+) -> None:
+    memory.forget(made(memory, 10))  # what is imported and prepared once
+    costs = []
+    for count in (100, 400):
+        uri = made(memory, count)
+        with calls() as counted:
+            receipt = memory.forget(uri)
+        assert receipt.verified
+        costs.append(counted[0])
+    assert costs[1] < 6 * costs[0]
 
 
 # fields that hold no words of a text: ids, kinds, and what is looked at by its id

@@ -17,7 +17,7 @@ from ..model.edge_types import ABOUT, ATTENDED_BY, MENTIONS, PART_OF
 from ..sources import Turn
 from ..store.contract import Reads
 from ..store.forget import Remade, RemovedRecords
-from ..store.namings import contains_words
+from ..store.namings import said_names
 from ..store.specs import ChunkRange
 from . import chats
 from .links import follows
@@ -221,9 +221,9 @@ def _remove_headings(
             heading = chunk.metadata.get("heading")
             if not isinstance(heading, str):
                 return
-            if not any(contains_words(part.content, heading) for part in gap):
+            if not said_names((part.content for part in gap), [heading]):
                 return
-            if not contains_words(chunk.content, heading):
+            if not said_names([chunk.content], [heading]):
                 others = {key: value for key, value in chunk.metadata.items() if key != "heading"}
                 records[chunk.id] = replace(chunk, metadata=others)
         ahead = ChunkRange(after=after[-1].ordinal, limit=_AHEAD)

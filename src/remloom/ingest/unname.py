@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -12,7 +13,7 @@ from ..model.edge_types import MENTIONS
 from ..store.contract import Reads
 from ..store.forget import RemovedRecords
 from ..store.merge import keys_of
-from ..store.namings import contains_words
+from ..store.namings import said_names
 from ..store.specs import EdgeSpec
 
 __all__ = ["Unnaming", "move_edges"]
@@ -41,11 +42,12 @@ class Unnaming:
 
     def run(self, parts: Sequence[Resource]) -> None:
         """Rename what is known only from reading, and was named by these parts, which go."""
-        texts = [part.content for part in parts]
-        for entity in self._mentioned(parts):
-            # only names that the texts which go say may be theirs alone
-            names = (entity.name, *entity.aliases)
-            doubtful = {name for name in names if any(contains_words(text, name) for text in texts)}
+        named = [(entity, (entity.name, *entity.aliases)) for entity in self._mentioned(parts)]
+        # only names that the texts which go say may be theirs alone
+        every_name = chain.from_iterable(names for _, names in named)
+        said = said_names((part.content for part in parts), every_name)
+        for entity, names in named:
+            doubtful = said.intersection(names)
             if not doubtful:
                 continue
             lost = self._unsaid(entity, doubtful)
@@ -84,12 +86,7 @@ class Unnaming:
         for key in sorted(sources):
             for record in self._reads.records.lookup([key], edges=0)[key]:
                 if record.id not in self._removed:
-                    texts = list(_texts_of(record))
-                    unsaid = {
-                        name
-                        for name in unsaid
-                        if not any(contains_words(text, name) for text in texts)
-                    }
+                    unsaid -= said_names(_texts_of(record), unsaid)
             if not unsaid:
                 break
         return unsaid

@@ -420,13 +420,7 @@ def orphans(
         for record in records
         if isinstance(record, Entity) and record.is_extracted and record.id not in removed
     }
-    # the edges of each, None where there are too many to all go
-    around: dict[str, list[Edge] | None] = {}
-    for id, entity in candidates.items():
-        own = keys_of(entity)
-        going_too = sum(bool({edge.src, edge.dst} & set(own)) for edge in edges)
-        many = reads.graph.count(own, direction="both") > going_too + _MANY
-        around[id] = None if many else reads.graph.stored_edges(own, direction="both")
+    around = _around(reads, candidates, edges)
     holders: dict[str, list[str]] = {}
     ends = {key for some in around.values() for edge in some or () for key in (edge.src, edge.dst)}
     # that reading or dreaming made: what they tell of, texts speak of
@@ -459,6 +453,24 @@ def orphans(
         for id in staying:
             del candidates[id]
     return list(candidates.values())
+
+
+def _around(
+    reads: Reads, candidates: Mapping[str, Entity], edges: Iterable[Edge]
+) -> dict[str, list[Edge] | None]:
+    """The edges of each of these entities, None where it has too many beside `edges`, which go, to
+    all go."""
+    going: dict[str, set[EdgeKey]] = {}  # by the key at either end
+    for edge in edges:
+        for key in (edge.src, edge.dst):
+            going.setdefault(key, set()).add(edge.key)
+    around: dict[str, list[Edge] | None] = {}
+    for id, entity in candidates.items():
+        own = keys_of(entity)
+        going_too = set().union(*(going.get(key, ()) for key in own))
+        many = reads.graph.count(own, direction="both") > len(going_too) + _MANY
+        around[id] = None if many else reads.graph.stored_edges(own, direction="both")
+    return around
 
 
 # -- what a name stands for ------------------------------------------------------------------------

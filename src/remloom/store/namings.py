@@ -11,7 +11,7 @@ from .contract import Reads, Store
 from .remaining_words import comparable_words, derived_texts, own_texts
 from .specs import SearchSpec
 
-__all__ = ["contains_words", "names_of", "namings"]
+__all__ = ["names_of", "namings", "said_names"]
 
 _NAMES = 48  # looked for, of all that is forgotten at once
 
@@ -53,13 +53,25 @@ def namings(
     return tuple(sorted(found, key=found.__getitem__))
 
 
-def contains_words(text: str, name: str) -> bool:
-    """Whether the words of a name stand in a text, in a row."""
-    name_words = comparable_words(name)
-    words = comparable_words(text)
-    size = len(name_words)
-    starts = range(len(words) - size + 1)
-    return any(words[start : start + size] == name_words for start in starts)
+def said_names(texts: Iterable[str], names: Iterable[str]) -> set[str]:
+    """Of these names, those whose words stand in one of the texts, in a row.
+
+    It costs by the length of the texts, however many names there are.
+    """
+    names_by_words: dict[tuple[str, ...], list[str]] = {}
+    sizes: dict[str, set[int]] = {}  # of names, by their first word
+    for name in dict.fromkeys(names):
+        words = tuple(comparable_words(name))
+        names_by_words.setdefault(words, []).append(name)
+        sizes.setdefault(words[0] if words else "", set()).add(len(words))
+    said: set[str] = set()
+    for text in texts:
+        said.update(names_by_words.get((), ()))  # of no words: every text says them
+        text_words = comparable_words(text)
+        for start, word in enumerate(text_words):
+            for size in sizes.get(word, ()):
+                said.update(names_by_words.get(tuple(text_words[start : start + size]), ()))
+    return said
 
 
 def _saying(store: Store, names: Iterable[str]) -> Iterator[Record]:
@@ -75,7 +87,7 @@ def _at(reads: Reads, keys: Iterable[str]) -> Iterator[Record]:
 
 
 def _says(record: Record, names: Sequence[str]) -> bool:
-    return any(contains_words(text, name) for text in _texts_of(record) for name in names)
+    return bool(said_names(_texts_of(record), names))
 
 
 def _texts_of(record: Record) -> Iterator[str]:

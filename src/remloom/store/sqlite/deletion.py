@@ -38,8 +38,8 @@ def delete(
     if derived:
         _add_derived(cursor, to_delete)
     vectors = keys = edges = 0
-    for record_no, id in to_delete.items():
-        _delete_references(cursor, record_no, id, to_delete)
+    _delete_references(cursor, to_delete)
+    for record_no in to_delete:
         text_no = cursor.execute("SELECT doc FROM records WHERE rid = ?", (record_no,)).get
         if text_no is not None:
             session.leave_tombstone("terms", text_no)
@@ -75,17 +75,26 @@ def _add_derived(cursor: apsw.Cursor, to_delete: dict[int, str]) -> None:
                 queue.append(record_no)
 
 
-def _delete_references(
-    cursor: apsw.Cursor, record_no: int, id: str, to_delete: dict[int, str]
-) -> None:
-    """Take the record out of the moments that refer to it or lie in it, and its rows out of the
-    provenance."""
-    for moment_no, *row in cursor.execute(SQL.referring_to, (record_no,)).fetchall():
-        moment = decode(*row)
-        if moment_no not in to_delete and isinstance(moment, Moment):
-            body, _ = encode(without_refs(moment, {id}))
+def _delete_references(cursor: apsw.Cursor, to_delete: dict[int, str]) -> None:
+    """Take the records out of the moments that refer to them or lie in them, and their rows out of
+    the provenance."""
+    numbers = list(to_delete)
+    # each moment once, however many of its records go
+    moment_nos = {
+        moment_no
+        for record_no in numbers
+        for (moment_no,) in cursor.execute(SQL.referring_nos, (record_no,))
+    }
+    ids = set(to_delete.values())
+    for moment_no in sorted(moment_nos - to_delete.keys()):
+        row = cursor.execute(SQL.body_by_no, (moment_no,)).fetchone()
+        moment = decode(*row) if row else None
+        if isinstance(moment, Moment):
+            body, _ = encode(without_refs(moment, ids))
             cursor.execute("UPDATE records SET body = ? WHERE rid = ?", (body, moment_no))
-    cursor.execute("DELETE FROM parents WHERE parent = ?1 OR child = ?1", (record_no,))
+    cursor.executemany(
+        "DELETE FROM parents WHERE parent = ?1 OR child = ?1", ((number,) for number in numbers)
+    )
 
 
 def _delete_label(session: WriteSession, labels: LabelWriter, label_no: int) -> int:

@@ -130,10 +130,13 @@ SELECT max(r.thin IS NOT 1 OR n.rank > 0 OR n.total = 1) FROM names n JOIN recor
 -- The records derived from a record, with their ids.
 SELECT r.rid, r.id FROM parents p JOIN records r ON r.rid = p.child WHERE p.parent = :record_no AND p.kind = 0;
 
--- name: referring_to
--- The moments that refer to a record.
-SELECT r.rid, r.schema, r.body, r.content FROM parents p JOIN records r ON r.rid = p.child
-WHERE p.parent = :record_no AND p.kind = 1;
+-- name: referring_nos
+-- The moments that refer to a record, by number.
+SELECT child FROM parents WHERE parent = :record_no AND kind = 1;
+
+-- name: body_by_no
+-- What is stored of a record.
+SELECT schema, body, content FROM records WHERE rid = :record_no;
 
 -- name: outdated_snapshots
 -- The snapshots of indexes that hold what was deleted since.
