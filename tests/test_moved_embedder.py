@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from remloom import Memory, Resource
+from remloom import Edge, Memory, Resource
+from remloom.retrieve.rerankers.base import Passage
 from remloom.testing.embedder import WordEmbedder
 
 NOTES = [
@@ -56,3 +58,29 @@ def test_a_question_is_asked_again_when_its_memory_is_moved_meanwhile(
         assert recall.hits[0].name == "cost"
         assert "vector" in recall.explained["found"]
         assert memory.query(f'SEARCH "{QUESTION}"').records[0].name == "cost"
+
+
+class Moving:
+    """A reranker while whose first look something is done."""
+
+    name = "moving"
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self.work: Iterator[Callable[[], object]] = iter((work,))
+
+    def scores(self, question: str, passages: Sequence[Passage]) -> list[float]:
+        for work in self.work:
+            work()
+        return [1.0] * len(passages)
+
+
+def test_a_question_that_follows_hops_is_asked_again_when_its_memory_is_moved_meanwhile(
+    tmp_path: Path,
+) -> None:
+    with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
+        talk = Resource(name="talk", content="The price list.", related_entities=("Anvil",))
+        memory.write([talk, Resource(name="shed", content="Made in a shed.")])
+        memory.write([Edge(src="shed", rel_type="mentions", dst="Anvil")], wait=True)
+        moving = Moving(lambda: memory.admin.reembed(WordEmbedder("words-32", 32)))
+        hits = memory.recall("What of the price list?", mode="iterated", rerank=moving).hits
+        assert [hit.name for hit in hits] == ["talk", "shed"]

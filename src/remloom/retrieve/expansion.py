@@ -10,6 +10,7 @@ from itertools import islice, zip_longest
 from operator import attrgetter
 
 from .. import labels
+from ..errors import VectorError
 from ..model import Record, Resource
 from ..query.duplicates import text_of
 from ..store.batch import Vector
@@ -51,6 +52,9 @@ def follow(
 
     Args:
         weight: of one hop.
+
+    Raises:
+        VectorError: the memory was moved to an embedder of other dimensions meanwhile.
     """
     named = {key for name in question.names for key in name.keys}
     known = {candidate.record.id: candidate for candidate in best}
@@ -100,7 +104,13 @@ def _nearest(windows: Sequence[Vector], vector: Sequence[float]) -> float:
     import numpy as np
 
     matrix = np.frombuffer(b"".join(window.data for window in windows), np.float32)
-    return float((matrix.reshape(len(windows), -1) @ np.asarray(vector, np.float32)).max())
+    rows = matrix.reshape(len(windows), -1)
+    if rows.shape[1] != len(vector):
+        # a second look takes seconds, in which another embedder may come to serve
+        raise VectorError(
+            f"the vectors have {rows.shape[1]} dimensions, that of the question {len(vector)}"
+        )
+    return float((rows @ np.asarray(vector, np.float32)).max())
 
 
 def _terms(record: Record) -> set[str]:
