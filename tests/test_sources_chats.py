@@ -137,6 +137,21 @@ def test_messages_keep_their_ids_times_and_lines(tmp_path: Path):
     assert (second.message.id, second.lines) == ("8", (3, 3))
 
 
+def test_the_same_words_said_again_have_a_line_of_their_own(tmp_path: Path):
+    value = [{"speaker": name, "text": said} for name in ("Ann", "Bob") for said in ("ok", "text")]
+    (document,) = read(tmp_path, "chat.json", value)
+    lines = [(4, 4), (8, 8), (12, 12), (16, 16)]
+    assert [turn.lines for turn in document.turns] == lines
+
+
+def test_messages_are_found_however_a_program_escapes_them(tmp_path: Path):
+    values = [{"speaker": "Ann", "text": f"see /tmp/{n}: “naïve”\n😀"} for n in range(3)]
+    written = "[\n" + ",\n".join(map(json.dumps, values)) + "\n]"
+    for escaped in (written, written.replace("/", "\\/"), written.replace("u00ef", "u00EF")):
+        (document,) = read(tmp_path, "chat.json", escaped)
+        assert [turn.lines for turn in document.turns] == [(2, 2), (3, 3), (4, 4)]
+
+
 def test_sessions_and_picture_captions_are_kept(tmp_path: Path):
     value = {"session_1": [{"speaker": "Ann", "dia_id": "D1:1", "text": "look", "blip_caption": "a red boat"}],
              "session_1_date_time": "1:56 pm on 8 May, 2023", "session_10": [{"speaker": "Ann", "text": "later"}],

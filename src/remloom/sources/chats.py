@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
 from msgspec import Struct
@@ -72,10 +74,12 @@ _ROLES = frozenset(
     )
 )
 _SESSION = re.compile(r"session_(\d+)")
+# a string of JSON, and the colon behind a key
+_STRING = re.compile(r'"(?P<string>[^"\\]*(?:\\.[^"\\]*)*)"(?P<colon>\s*:)?', re.DOTALL)
 # share of entries that may be something else (joins, deleted messages) in a list of messages
 _MOST_BROKEN = 0.2
 _TITLE = 80  # characters of a question that name a session
-_SAMPLE = 60  # characters of a message that are looked up in the document
+_SAMPLE = 60  # characters of a message by which it is found in the document
 
 
 class Chat(Struct, frozen=True, kw_only=True):
@@ -93,12 +97,9 @@ def from_json(value: Any, text: str) -> list[Chat]:
 
     `text` is the document itself, in which the line of each message is looked up.
     """
-    finder = _LineFinder(text)
-    chats = []
-    for chat in list(_chats(value)):
-        turns = tuple(finder.with_line(turn) for turn in chat.turns)
-        chats.append(replace(chat, turns=turns))
-    return chats
+    chats = list(_chats(value))
+    finder = _LineFinder(text, (turn for chat in chats for turn in chat.turns))
+    return [replace(chat, turns=tuple(map(finder.with_line, chat.turns))) for chat in chats]
 
 
 def from_json_lines(values: list[tuple[int, Any]]) -> list[Chat]:
@@ -262,22 +263,39 @@ def _sessions(value: dict[str, Any]) -> Chat:
 
 
 class _LineFinder:
-    """Finds the line on which a message begins; messages come in the order of the document."""
+    """Finds the lines of a JSON document on which messages begin: each is one of its strings.
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._offset = 0
-        self._line = 1
+    Args:
+        text: the document.
+        turns: whose messages will be asked for.
+    """
+
+    def __init__(self, text: str, turns: Iterable[Turn]) -> None:
+        # where the strings begin that begin as messages do, with their lines; ascending
+        self._places: dict[str, list[tuple[int, int]]] = {_sample(turn): [] for turn in turns}
+        self._offset = -1  # of the message found last
+        line, counted = 1, 0
+        for match in _STRING.finditer(text):
+            if match["colon"]:
+                continue
+            string = match["string"]
+            value = json.loads(f'"{string}"', strict=False) if "\\" in string else string
+            places = self._places.get(value.strip()[:_SAMPLE])
+            if places is not None:
+                line += text.count("\n", counted, match.start())
+                counted = match.start()
+                places.append((counted, line))
 
     def with_line(self, turn: Turn) -> Turn:
-        """The turn with its line, if its text is found."""
-        sample = turn.message.text[:_SAMPLE]
-        # as JSON writes it, in either way
-        for ascii_only in (False, True):
-            written = json.dumps(sample, ensure_ascii=ascii_only)[1:-1]
-            offset = self._text.find(written, self._offset)
-            if offset >= 0:
-                self._line += self._text.count("\n", self._offset, offset)
-                self._offset = offset
-                return replace(turn, lines=(self._line, self._line))
-        return turn
+        """The turn with its line, if its text is a string of the document: most come in its order,
+        so it is the next that fits, or else the first."""
+        places = self._places[_sample(turn)]
+        if not places:
+            return turn
+        after = bisect_right(places, self._offset, key=itemgetter(0))
+        self._offset, line = places[after % len(places)]
+        return replace(turn, lines=(line, line))
+
+
+def _sample(turn: Turn) -> str:
+    return turn.message.text[:_SAMPLE]
