@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remloom.store.indexes.bm25 import K1, B, TermIndex
+from remloom.store.indexes.segments import AllowedIds
 from remloom.text import analysis
 from remloom.text.analysis import STOP_WORDS
 
@@ -51,7 +52,7 @@ def agrees(
     limit: int = 10,
 ) -> None:
     expected = bm25(texts, query, allow)[:limit]
-    ids = None if allow is None else np.array(sorted(allow), np.int64)
+    ids = None if allow is None else AllowedIds(np.array(sorted(allow), np.int64))
     found = index.search(query, limit=limit, allow=ids)
     assert [score for _, score in found] == pytest.approx(
         [score for _, score in expected], rel=1e-4
@@ -177,9 +178,8 @@ def test_removed_texts_are_gone_and_after_compaction_from_the_statistics_too() -
     assert index.ids.tolist() == sorted(texts)
     for query in QUERIES:
         assert not {id for id, _ in index.search(query, limit=500)} & set(gone)
-        assert not {id for id, _ in index.search(query, limit=500, allow=np.arange(1, 50))} & set(
-            gone
-        )
+        first = AllowedIds(np.arange(1, 50))
+        assert not {id for id, _ in index.search(query, limit=500, allow=first)} & set(gone)
     index.compact()
     for query in QUERIES:
         agrees(index, texts, query)

@@ -25,7 +25,7 @@ from .postings import (
     term_scores,
     term_weight,
 )
-from .segments import Mask, SegmentedIndex, State
+from .segments import AllowedIds, Mask, SegmentedIndex, State
 from .term_hashes import TermHasher
 
 __all__ = ["K1", "B", "TermIndex"]
@@ -71,12 +71,14 @@ class TermIndex(SegmentedIndex[PostingsSegment, bytes]):
         self._flat = _FlatTail.of([])
         self._flattening = Lock()  # one search at a time brings the flat tail up to date
 
-    def search(self, text: str, *, limit: int, allow: Ids | None = None) -> list[tuple[int, float]]:
+    def search(
+        self, text: str, *, limit: int, allow: AllowedIds | None = None
+    ) -> list[tuple[int, float]]:
         """Find the rows with the highest BM25, best first (ties: lower id first), and their scores,
         above 0.
 
         Args:
-            allow: the only ids that may be returned, sorted.
+            allow: the only ids that may be returned.
         """
         terms = np.unique(np.frombuffer(self._hasher.hash_terms(text), "<u8"))
         if not len(terms) or limit <= 0:
@@ -188,7 +190,7 @@ def _gather_occurrences(
 
 
 def _score_tail(
-    tail: _TailCounts, weights: Sequence[float], average: float, allow: Ids | None
+    tail: _TailCounts, weights: Sequence[float], average: float, allow: AllowedIds | None
 ) -> tuple[Ids, Floats]:
     """Score every row of the tail that has a term and is allowed."""
     saturation = length_saturation(tail.lengths, average)
@@ -197,7 +199,7 @@ def _score_tail(
         scores += term_scores(counts, saturation, weight)
     hits = np.flatnonzero(scores > 0)
     if allow is not None:
-        hits = hits[np.isin(tail.ids[hits], allow)]
+        hits = hits[np.isin(tail.ids[hits], allow.ids)]
     return tail.ids[hits], scores[hits]
 
 

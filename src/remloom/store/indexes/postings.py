@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import Array, Ids, floor_of_best, positions, run_starts
-from .segments import Mask, Segment
+from .arrays import Array, Ids, floor_of_best, run_starts
+from .segments import AllowedIds, Mask, Segment
 from .term_hashes import HASH_BITS
 
 __all__ = [
@@ -235,7 +235,7 @@ class PostingsSegment(Segment):
         weights: Sequence[float],
         average: float,
         k: int,
-        allow: Ids | None,
+        allow: AllowedIds | None,
         floor: float,
     ) -> tuple[Ids, Floats]:
         """Score at least the k best rows that reach `floor`; returns their ids and BM25."""
@@ -243,11 +243,10 @@ class PostingsSegment(Segment):
         saturation = self._saturation(average)
         scores = np.zeros(len(self.ids), np.float32)
         if allow is not None:
-            allowed = positions(self.ids, allow)
+            allowed = allow.rows_in(self)
             if len(allowed) <= len(self.ids) // _SELECTIVE:
                 return self._score_rows(allowed, terms, saturation)
-            scores.fill(-np.inf)
-            scores[allowed] = 0
+            scores[allow.barred_in(self)] = -np.inf
         if self.has_dead:
             scores[self.dead] = -np.inf
         bound = sum(term.bound for term in terms)  # no row gains more from the terms still unread

@@ -28,8 +28,8 @@ from .statements import SQL
 
 if TYPE_CHECKING:
     import apsw
-    import numpy as np
-    from numpy.typing import NDArray
+
+    from ..indexes.segments import AllowedIds
 
 __all__ = ["SqliteSearch"]
 
@@ -43,7 +43,8 @@ _COSTLIER = 4  # times as much as listing a number takes to fetch its record
 _FILTERS = 16  # allow-lists remembered
 
 _Hits = list[tuple[int, float]]  # numbers and scores, best first
-_Asking = Callable[[int, Any], _Hits]  # how many, and which numbers are allowed (None: all)
+# how many, and which numbers are allowed (None: all)
+_Asking = Callable[[int, "AllowedIds | None"], _Hits]
 
 
 class _Numbering(Struct, frozen=True):
@@ -82,7 +83,7 @@ class SqliteSearch:
         self._reader = compilers.definitions.reader
         self._labels = labels
         # by `_Filter.state`; None: asked for once
-        self._allowed: OrderedDict[Any, NDArray[np.int64] | None] = OrderedDict()
+        self._allowed: OrderedDict[Any, AllowedIds | None] = OrderedDict()
 
     # -- names -------------------------------------------------------------------------------------
 
@@ -136,7 +137,7 @@ class SqliteSearch:
     def text(self, text: str, spec: SearchSpec) -> list[Match]:
         index = self._indexes.terms()
 
-        def ask(count: int, allow: Any) -> _Hits:
+        def ask(count: int, allow: AllowedIds | None) -> _Hits:
             return index.search(text, limit=count, allow=allow)
 
         return self._search(ask, len(index), self._filter(_TEXTS, spec), spec.limit)
@@ -157,8 +158,9 @@ class SqliteSearch:
             )
         query = np.frombuffer(data, np.float32)
 
-        def ask(count: int, allow: Any) -> _Hits:
-            numbers, scores = index.search(query, count, allow=allow)
+        def ask(count: int, allow: AllowedIds | None) -> _Hits:
+            allowed = None if allow is None else allow.ids
+            numbers, scores = index.search(query, count, allow=allowed)
             return list(zip(numbers.tolist(), scores.tolist(), strict=True))
 
         matches = self._search(ask, len(index), self._filter(_VECTORS, spec), spec.limit)
@@ -221,13 +223,15 @@ class SqliteSearch:
                     return matches
                 count *= _OVERFETCH
 
-    def _list_allowed(self, cursor: apsw.Cursor, filter: _Filter) -> NDArray[np.int64]:
+    def _list_allowed(self, cursor: apsw.Cursor, filter: _Filter) -> AllowedIds:
         """List every number that passes the filter, ascending, and remember the list."""
         import numpy as np
 
+        from ..indexes.segments import AllowedIds
+
         sql = SQL.fill(f"allowed_{filter.numbering.name}", filter=filter.condition)
         rows = cursor.execute(sql, filter.values).fetchall()
-        allowed = np.sort(np.fromiter((row[0] for row in rows), np.int64, len(rows)))
+        allowed = AllowedIds(np.sort(np.fromiter((row[0] for row in rows), np.int64, len(rows))))
         self._allowed[filter.state(cursor)] = allowed
         while len(self._allowed) > _FILTERS:
             self._allowed.popitem(last=False)
