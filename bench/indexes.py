@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from remloom.store.indexes.allowed_ids import AllowedIds
 from remloom.store.indexes.bm25 import TermIndex
 from remloom.store.indexes.hnsw import VectorIndex
 from remloom.store.indexes.trigrams import NameIndex
@@ -160,7 +161,8 @@ def bench_vectors(count: int, dims: int = 384, k: int = 10) -> None:
     print(f"vectors {count:,}: {count / (time.perf_counter() - start):,.0f} added/s")
 
     def report(name: str, allow: Any = None) -> None:
-        rate, answers = timed(lambda query: index.search(query, k, allow=allow)[0], list(queries))
+        only = None if allow is None else AllowedIds(allow)
+        rate, answers = timed(lambda query: index.search(query, k, allow=only)[0], list(queries))
         scores = queries @ vectors.T
         if allow is not None:
             scores[:, np.setdiff1d(np.arange(count), allow - 1)] = -2

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from remloom.store.indexes.allowed_ids import AllowedIds
 from remloom.store.indexes.bm25 import K1, B, TermIndex
-from remloom.store.indexes.segments import AllowedIds
 from remloom.text import analysis
 from remloom.text.analysis import STOP_WORDS
 

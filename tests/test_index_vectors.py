@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from remloom.store.indexes.allowed_ids import AllowedIds
 from remloom.store.indexes.hnsw import GRAPH_MINIMUM, VectorIndex
 
 DIMS = 32
@@ -55,7 +56,8 @@ def recall(
     hits = 0
     queries = clustered(50, seed=9)
     for query in queries:
-        ids, _ = index.search(query, 10, allow=allow)
+        only = None if allow is None else AllowedIds(allow)
+        ids, _ = index.search(query, 10, allow=only)
         hits += len(set(ids.tolist()) & nearest(vectors, query, 10, allowed))
     return hits / (10 * len(queries))
 
@@ -113,7 +115,7 @@ def test_a_filter_that_keeps_only_what_is_far_away_is_answered_exactly(
 ) -> None:
     query = vectors[0]
     allow = np.sort(np.argsort(vectors @ query)[:2_000] + 1)
-    ids, _ = grown.search(query, 10, allow=allow)
+    ids, _ = grown.search(query, 10, allow=AllowedIds(allow))
     assert len(set(ids.tolist()) & nearest(vectors, query, 10, allow)) >= 9
 
 

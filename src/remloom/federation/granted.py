@@ -7,8 +7,9 @@ granted. There is no SQL, no traversal and no writing in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -149,6 +150,9 @@ class _Search:
         narrowed = replace(spec, where=self._scope.narrowed(spec.schema, spec.where))
         found = self._search.vector(vector, narrowed)
         return [replace(match, record=_shown(match.record)) for match in found]
+
+    def begin_vector(self, vector: Sequence[float], spec: SearchSpec) -> Callable[[], list[Match]]:
+        return partial(self.vector, vector, spec)
 
     def text(self, text: str, spec: SearchSpec) -> list[Match]:
         pool: list[Record] = []

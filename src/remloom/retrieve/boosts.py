@@ -43,10 +43,10 @@ def _boost_speakers(candidates: Candidates, question: Question, weight: float) -
     names = {key: named.record.name for named in question.subjects for key in named.keys}
     if not names:
         return
-    for candidate, _, speaker in candidates.turns:
-        name = names.get(labels.key(speaker)) if speaker else None
+    for turn in candidates.turns:
+        name = names.get(labels.key(turn.speaker)) if turn.speaker else None
         if name:
-            candidate.add_share("speaker", weight, note=f"said by {name}")
+            turn.candidate.add_share("speaker", weight, note=f"said by {name}")
 
 
 def _lower_questions(candidates: Candidates, _question: Question, weight: float) -> None:
@@ -78,9 +78,9 @@ def _boost_answers(candidates: Candidates, _question: Question, weight: float) -
 def _asking(candidates: Candidates) -> list[tuple[Candidate, Resource]]:
     """The turns that end in a question."""
     return [
-        (candidate, turn)
-        for candidate, turn, speaker in candidates.turns
-        if speaker and turn.content.rstrip().endswith(_QUESTION_ENDS)
+        (turn.candidate, turn.record)
+        for turn in candidates.turns
+        if turn.speaker and turn.record.content.rstrip().endswith(_QUESTION_ENDS)
     ]
 
 

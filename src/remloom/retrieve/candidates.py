@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ..model import Reason, RecallHit, Record, Resource
 from ..query.duplicates import source_of, text_of
@@ -19,7 +19,7 @@ Share = tuple[str, float, int, float, str]
 _SCORE = attrgetter("score")
 
 
-class RankedRecord(NamedTuple):
+class RankedRecord(Struct, frozen=True, gc=False):
     """A record as one part of the search found it."""
 
     record: Record
@@ -28,7 +28,7 @@ class RankedRecord(NamedTuple):
     path: Path = ()  # the edges walked to it
 
 
-class Ranking(NamedTuple):
+class Ranking(Struct, frozen=True):
     """The list of one part of the search; the first entry of a record counts."""
 
     records: list[RankedRecord]
@@ -37,16 +37,15 @@ class Ranking(NamedTuple):
     top: float | None = None
 
 
-@dataclass(slots=True)
-class Candidate:
+class Candidate(Struct, gc=False, eq=False):
     """A record that may answer."""
 
     record: Record
     matched: str = ""
     path: Path = ()
     score: float = 0.0
-    shares: list[Share] = field(default_factory=list)
-    copies: list[str] = field(default_factory=list)  # sources of other records with its text
+    shares: list[Share] = []
+    copies: list[str] = []  # sources of other records with its text
 
     def add_share(
         self,
@@ -86,12 +85,13 @@ class Candidate:
         )
 
 
-class Turn(NamedTuple):
+class Turn(Struct, frozen=True, gc=False):
     """A candidate that is a turn of a chat."""
 
     candidate: Candidate
     record: Resource
     speaker: str  # empty where only a role is stated
+    role: str  # see `Resource.role`
 
 
 class Candidates:
@@ -119,10 +119,11 @@ class Candidates:
         """Those that are turns of chats, in the order found."""
         if self._turns is None:
             self._turns = [
-                Turn(candidate, record, record.speaker)
+                Turn(candidate, record, record.speaker, record.role)
                 for candidate in self._by_id.values()
                 if isinstance(record := candidate.record, Resource)
-                and ("speaker" in record.metadata or "role" in record.metadata)
+                and (metadata := record.metadata)
+                and ("speaker" in metadata or "role" in metadata)
             ]
         return self._turns
 
@@ -136,15 +137,15 @@ class Candidates:
         self._rankings[part] = ranking
         self._turns = None
         by_id = self._by_id
-        for record, score, matched, path in ranking.records:
-            id = record.id
+        for one in ranking.records:
+            id = one.record.id
             candidate = by_id.get(id)
             if candidate is None:
-                by_id[id] = Candidate(record, matched, path)
+                by_id[id] = Candidate(one.record, one.matched, one.path)
             else:
-                candidate.matched = candidate.matched or matched
-                candidate.path = candidate.path or path
-            scores.setdefault(id, score)
+                candidate.matched = candidate.matched or one.matched
+                candidate.path = candidate.path or one.path
+            scores.setdefault(id, one.score)
 
     def include(self, record: Record) -> Candidate:
         """The candidate that a record is; it becomes one, without a score, if it was none."""

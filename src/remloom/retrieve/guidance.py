@@ -39,7 +39,7 @@ _PREFERENCE = re.compile(
 
 def replies(candidates: Candidates) -> list[Candidate]:
     """The turns that an assistant said."""
-    return [one for one, turn, _ in candidates.turns if turn.role == ASSISTANT]
+    return [turn.candidate for turn in candidates.turns if turn.role == ASSISTANT]
 
 
 def said_by_users(candidates: Candidates) -> list[tuple[Candidate, Resource]]:
@@ -50,22 +50,22 @@ def said_by_users(candidates: Candidates) -> list[tuple[Candidate, Resource]]:
     """
     chats: set[str] = set()
     said: list[tuple[Candidate, Resource]] = []
-    for one, turn, speaker in candidates.turns:
-        if turn.trust == "derived":
+    for turn in candidates.turns:
+        record = turn.record
+        if record.trust == "derived":
             continue
-        role = turn.role
-        if role == ASSISTANT:
-            chats.add(turn.uri)
-        elif speaker and role in (USER, ""):
-            said.append((one, turn))
+        if turn.role == ASSISTANT:
+            chats.add(record.uri)
+        elif turn.speaker and turn.role in (USER, ""):
+            said.append((turn.candidate, record))
     if not chats:
         return []
     speakers: dict[str, set[str]] = {}
-    for _, turn in said:
-        if turn.uri in chats:
-            speakers.setdefault(turn.uri, set()).add(speaker_key(turn))
+    for _, record in said:
+        if record.uri in chats:
+            speakers.setdefault(record.uri, set()).add(speaker_key(record))
     users = {key for keys in speakers.values() if len(keys) == 1 for key in keys}
-    return [(one, turn) for one, turn in said if speaker_key(turn) in users]
+    return [(one, record) for one, record in said if speaker_key(record) in users]
 
 
 def is_instruction(turn: Resource) -> bool:

@@ -7,6 +7,7 @@ has what each part is worth, measured.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from ..model import Recall, RecallHit
 from ..store.contract import Store
 from .abstention import drop_far, heeded, misattributed, unrelated
 from .boosts import BOOSTS
-from .candidates import Candidate, Candidates
+from .candidates import Candidate, Candidates, Ranking
 from .expansion import follow, with_expansion
 from .guidance import replies
 from .late_list import rank_late
@@ -145,12 +146,13 @@ class Recaller:
         options = question.options
         late = self._late_question(question)
         question.ask_models()
+        begun = self._begin(question)
         if late is not None and late.is_begun:
             # waited for here: while a snapshot lasts, nothing that is forgotten leaves the disk
             with suppress(EmbedderError, VectorError):
                 late.vectors()
         with self._store.snapshot():
-            candidates, weights = self._find(question, late)
+            candidates, weights = self._find(question, begun, late)
             self._boost(candidates, question)
             reason = self._reason_to_abstain(candidates, question) if options.abstain else ""
         if reranker is not None and not reason and question.uses("rerank"):
@@ -195,23 +197,31 @@ class Recaller:
             hits = [candidate.as_hit() for candidate in self._best(candidates, question)]
             return with_neighbours(self._store, hits, question.options.neighbours)
 
-    def _find(
-        self, question: Question, late: TokenQuestion | None
-    ) -> tuple[Candidates, dict[str, float]]:
-        """Let every signal find records, and fuse their lists; also the weights of the lists."""
-        options = question.options
-        candidates = Candidates()
+    def _begin(self, question: Question) -> dict[str, Callable[[], Ranking | None]]:
+        """Let every signal begin to find records: by part, what gives its list."""
         pool = REQUEST_POOL if question.kind in (REQUEST, *OVERVIEWS) else POOL
-        count = max(pool, _DEEP * options.limit)
-        for signal in SIGNALS:
-            applies = signal.takes_filter or question.predicate is None
-            if applies and question.uses(signal.part):
-                ranking = signal.rank(self._store, question, count)
-                if ranking is not None:
-                    candidates.add(signal.part, ranking)
+        count = max(pool, _DEEP * question.options.limit)
+        return {
+            signal.part: signal.begin(self._store, question, count)
+            for signal in SIGNALS
+            if question.uses(signal.part) and (signal.takes_filter or question.predicate is None)
+        }
+
+    def _find(
+        self,
+        question: Question,
+        begun: Mapping[str, Callable[[], Ranking | None]],
+        late: TokenQuestion | None,
+    ) -> tuple[Candidates, dict[str, float]]:
+        """Fuse the lists of all signals; also the weights of the lists."""
+        candidates = Candidates()
+        for part, rank in begun.items():
+            ranking = rank()
+            if ranking is not None:
+                candidates.add(part, ranking)
         self._add_late(candidates, question, late)
         weights = self._weights(candidates, question)
-        candidates.fuse(options.fusion, weights)
+        candidates.fuse(question.options.fusion, weights)
         return candidates, weights
 
     def _late_question(self, question: Question) -> TokenQuestion | None:

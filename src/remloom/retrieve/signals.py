@@ -6,7 +6,9 @@ To add one, write a function that ranks records, and list it in `SIGNALS`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from heapq import nlargest
+from itertools import chain
 from operator import attrgetter
 
 from msgspec import Struct
@@ -26,17 +28,28 @@ __all__ = ["SIGNALS", "Signal"]
 _SCORE = attrgetter("score")
 
 
+_Rank = Callable[[], Ranking | None]
+
+
 class Signal(Struct, frozen=True):
     """A part of the search that finds records.
 
-    `rank` gives the best records for a question, at most about as many as the number given, or None
-    if it has nothing to go by.
+    `begin` begins to rank the best records for a question, at most about as many as the number
+    given: what can go on beside the caller. What it returns gives the list, or None if there is
+    nothing to go by.
     """
 
     part: str
     weight: float  # of the best record of its list, in the score
-    rank: Callable[[Store, Question, int], Ranking | None]
+    begin: Callable[[Store, Question, int], _Rank]
     takes_filter: bool = True  # else it is left out of a search with a filter
+
+
+def _at_its_turn(
+    rank: Callable[[Store, Question, int], Ranking | None],
+) -> Callable[[Store, Question, int], _Rank]:
+    """Begin nothing before the list is wanted."""
+    return lambda store, question, count: partial(rank, store, question, count)
 
 
 def _by_text(store: Store, question: Question, count: int) -> Ranking:
@@ -48,12 +61,16 @@ def _by_text(store: Store, question: Question, count: int) -> Ranking:
     return Ranking([RankedRecord(one.record, one.score) for one in found], floor=floor)
 
 
-def _by_vector(store: Store, question: Question, count: int) -> Ranking | None:
+def _by_vector(store: Store, question: Question, count: int) -> _Rank:
     """Rank the records by the window that is nearest in meaning."""
     if question.vector is None:
-        return None
-    found = _near(store, question, question.vector, count)
-    return Ranking([RankedRecord(one.record, one.score, one.matched) for one in found])
+        return lambda: None
+    find = _begin_near(store, question, question.vector, count)
+
+    def rank() -> Ranking:
+        return Ranking([RankedRecord(one.record, one.score, one.matched) for one in find()])
+
+    return rank
 
 
 def _by_names(store: Store, question: Question, _count: int) -> Ranking:
@@ -110,7 +127,7 @@ def _by_paraphrases(store: Store, question: Question, count: int) -> Ranking | N
     for text, vector in question.paraphrases:
         lists = [_with_words(store, question, text, count)]
         if vector is not None:
-            lists.append(_near(store, question, vector, count))
+            lists.append(_begin_near(store, question, vector, count)())
         matches = {match.record.id: match for some in lists for match in some}
         worths = [blend({match.record.id: match.score for match in some}) for some in lists]
         for id, match in matches.items():
@@ -129,20 +146,24 @@ def _with_words(store: Store, question: Question, text: str, count: int) -> list
     return nlargest(count, found, key=_SCORE)
 
 
-def _near(store: Store, question: Question, vector: Sequence[float], count: int) -> list[Match]:
-    """The records with a window near a vector, best first."""
-    found: list[Match] = []
-    for schema in question.searched_schemas:
-        spec = SearchSpec(schema=schema, where=question.predicate, limit=count)
-        found += store.search.vector(vector, spec)
-    return nlargest(count, found, key=_SCORE)
+def _begin_near(
+    store: Store, question: Question, vector: Sequence[float], count: int
+) -> Callable[[], list[Match]]:
+    """Begin to find the records with a window near a vector, best first."""
+    begun = [
+        store.search.begin_vector(
+            vector, SearchSpec(schema=schema, where=question.predicate, limit=count)
+        )
+        for schema in question.searched_schemas
+    ]
+    return lambda: nlargest(count, chain.from_iterable(find() for find in begun), key=_SCORE)
 
 
 SIGNALS = (
-    Signal("text", 1.0, _by_text),
+    Signal("text", 1.0, _at_its_turn(_by_text)),
     Signal("vector", 1.0, _by_vector),
     # edges know no filter
-    Signal("entity", 2.0, _by_names, takes_filter=False),
-    Signal("graph", 2.0, _by_relations, takes_filter=False),
-    Signal("paraphrases", 0.5, _by_paraphrases),
+    Signal("entity", 2.0, _at_its_turn(_by_names), takes_filter=False),
+    Signal("graph", 2.0, _at_its_turn(_by_relations), takes_filter=False),
+    Signal("paraphrases", 0.5, _at_its_turn(_by_paraphrases)),
 )

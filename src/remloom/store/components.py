@@ -6,7 +6,7 @@ are the parts that can also be read inside `Store.update`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -208,6 +208,14 @@ class Search(Protocol):
         recall. The spec names a schema.
 
         Raises: VectorError (dimension differs from the store's).
+        """
+        ...
+
+    def begin_vector(self, vector: Sequence[float], spec: SearchSpec) -> Callable[[], list[Match]]:
+        """Begin what `vector` does, as far as it can go on beside the caller; what is returned ends
+        it, and is called by the same thread.
+
+        What is found is as the caller's snapshot has it when it ends. Raises as `vector`.
         """
         ...
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .allowed_ids import AllowedIds
 from .arrays import Array, GrowingArray, Ids, floor_of_best
 from .postings import (
     K1,
@@ -25,7 +26,7 @@ from .postings import (
     term_scores,
     term_weight,
 )
-from .segments import AllowedIds, Mask, SegmentedIndex, State
+from .segments import Mask, SegmentedIndex, State
 from .term_hashes import TermHasher
 
 __all__ = ["K1", "B", "TermIndex"]

@@ -8,16 +8,18 @@ candidates; every returned score is computed from the fixed-point vectors.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .allowed_ids import AllowedIds
 from .arrays import Array, GrowingArray, Ids, contains, floor_of_best, pack, positions, unpack
+from .beside import begin
 
 __all__ = ["GRAPH_MINIMUM", "VectorIndex"]
 
@@ -285,13 +287,15 @@ class VectorIndex:
 
     # -- searching ---------------------------------------------------------------------------------
 
-    def search(self, vector: Array, k: int, *, allow: Ids | None = None) -> tuple[Ids, Scores]:
+    def search(
+        self, vector: Array, k: int, *, allow: AllowedIds | None = None
+    ) -> tuple[Ids, Scores]:
         """Find the k live ids with the highest cosine, and the cosines, best first (ties: lower id
         first).
 
         Args:
             vector: a unit vector, shape (dims,).
-            allow: the only ids that may be returned, sorted. When they are at most a tenth of the
+            allow: the only ids that may be returned. When they are at most a tenth of the
                 index the answer is exact; otherwise more and more nodes of the graph are read until
                 enough of them are found.
         """
@@ -314,8 +318,16 @@ class VectorIndex:
         tail_ids, tail_scores = _best(rows, _select(rows, split, allow), query, k)
         return _top(np.concatenate([ids, tail_ids]), np.concatenate([scores, tail_scores]), k)
 
+    def begin_search(
+        self, vector: Array, k: int, *, allow: AllowedIds | None = None
+    ) -> Callable[[], tuple[Ids, Scores]]:
+        """Begin a `search` beside the caller, where that takes long enough to be worth it."""
+        search = partial(self.search, vector, k, allow=allow)
+        walks = self._graph is not None and not _is_selective(allow, len(self._rows.ids))
+        return begin(search) if walks else search
+
     def _search_graph(
-        self, graph: _Graph, rows: _Rows, split: int, query: Array, k: int, allow: Ids | None
+        self, graph: _Graph, rows: _Rows, split: int, query: Array, k: int, allow: AllowedIds | None
     ) -> NDArray[np.intp] | None:
         """Find the rows of at least k live, allowed nodes near the query; None when too many nodes
         would have to be read."""
@@ -331,25 +343,25 @@ class VectorIndex:
             if rows.dead:
                 near = near[rows.alive[near]]
             if allow is not None:
-                near = near[contains(allow, rows.ids[near])]
+                near = near[contains(allow.ids, rows.ids[near])]
             if len(near) >= k:
                 return near
             fetch *= 4
         return None
 
 
-def _is_selective(allow: Ids | None, count: int) -> bool:
+def _is_selective(allow: AllowedIds | None, count: int) -> bool:
     """Whether a filter allows so few rows that they are best compared one by one."""
     return allow is not None and len(allow) <= _EXACT_SHARE * count
 
 
-def _select(rows: _Rows, start: int, allow: Ids | None) -> slice | NDArray[np.intp]:
+def _select(rows: _Rows, start: int, allow: AllowedIds | None) -> slice | NDArray[np.intp]:
     """Select the rows from `start` on that are allowed."""
     if allow is None:
         return slice(start, len(rows.ids))
     if not start:
-        return positions(rows.ids, allow)
-    return positions(rows.ids[start:], allow) + start
+        return positions(rows.ids, allow.ids)
+    return positions(rows.ids[start:], allow.ids) + start
 
 
 def _overwrite_dead(saved: NDArray[np.uint8], nodes: Ids, alive: Ids) -> None:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .allowed_ids import AllowedIds
 from .arrays import Array, Ids, floor_of_best, run_starts
-from .segments import AllowedIds, Mask, Segment
+from .segments import Mask, Segment
 from .term_hashes import HASH_BITS
 
 __all__ = [

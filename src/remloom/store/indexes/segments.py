@@ -12,14 +12,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
 from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import Array, Ids, pack, positions, unpack
 
-__all__ = ["AllowedIds", "Segment", "SegmentedIndex", "State"]
+__all__ = ["Segment", "SegmentedIndex", "State"]
 
 _GROWTH = 4  # a segment is merged with the newer ones once they are a quarter of it
 _DEAD_SHARE = 0.25  # a segment with more dead rows than this is rewritten
@@ -48,38 +47,6 @@ class Segment:
         self.dead[rows] = True
         self.has_dead = self.has_dead or bool(len(rows))
         return self.ids[rows]
-
-
-class AllowedIds:
-    """The only ids that a search may return, ascending.
-
-    Where each segment has them is remembered: a filter that comes again costs a search little, even
-    one that allows nearly everything.
-    """
-
-    def __init__(self, ids: Ids) -> None:
-        self.ids = ids
-        self._rows: WeakKeyDictionary[Segment, NDArray[np.intp]] = WeakKeyDictionary()
-        self._barred: WeakKeyDictionary[Segment, Mask] = WeakKeyDictionary()
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def rows_in(self, segment: Segment) -> NDArray[np.intp]:
-        """The rows of a segment that are allowed, ascending."""
-        rows = self._rows.get(segment)
-        if rows is None:
-            rows = self._rows[segment] = positions(segment.ids, self.ids)
-        return rows
-
-    def barred_in(self, segment: Segment) -> Mask:
-        """For each row of a segment, whether it is not allowed."""
-        barred = self._barred.get(segment)
-        if barred is None:
-            barred = np.ones(len(segment.ids), bool)
-            barred[self.rows_in(segment)] = False
-            self._barred[segment] = barred
-        return barred
 
 
 S = TypeVar("S", bound=Segment)

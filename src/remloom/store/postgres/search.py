@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -154,6 +155,9 @@ class PostgresSearch:
             nearest = self._in_transaction(query, dims, spec)
             matches = self._matches(nearest.values(), spec.min_score)
         return [match for match in matches if not has_expired(match.record)][: spec.limit]
+
+    def begin_vector(self, vector: Sequence[float], spec: SearchSpec) -> Callable[[], list[Match]]:
+        return partial(self.vector, vector, spec)
 
     def _at_once(self, query: VectorQuery, dims: int, limit: int) -> dict[str, Window] | None:
         """Fetch the nearest window of each record in one round trip; None if that is not enough:

@@ -29,13 +29,11 @@ from .statements import SQL
 if TYPE_CHECKING:
     import apsw
 
-    from ..indexes.segments import AllowedIds
+    from ..indexes.allowed_ids import AllowedIds
 
 __all__ = ["SqliteSearch"]
 
-# times the limit is asked of an index first when hits may be filtered out or be windows of one
-# record
-_SPARE = 2
+_SPARE = 2  # times the limit, see `_Filter.asked_first`
 _OVERFETCH = 4  # times as many are asked for when those did not suffice
 # as hit; of one label, those it names before those it is an alias of, then as written
 _HIT_ORDER = itemgetter(0, 1, 2)
@@ -69,6 +67,12 @@ class _Filter(Struct, frozen=True):
         """Identify the filter and the state of the file, as this thread's connection tells it."""
         version = cursor.execute("PRAGMA data_version").get
         return self.numbering.name, self.condition, tuple(self.values), version, id(cursor)
+
+    def asked_first(self, limit: int) -> int:
+        """How many hits an index is asked for first: some may be filtered out, or be windows of one
+        record."""
+        is_exact = not self.condition and not self.numbering.has_windows
+        return limit if is_exact else limit * _SPARE
 
 
 class SqliteSearch:
@@ -145,28 +149,40 @@ class SqliteSearch:
     # -- vectors -----------------------------------------------------------------------------------
 
     def vector(self, vector: Sequence[float], spec: SearchSpec) -> list[Match]:
+        return self.begin_vector(vector, spec)()
+
+    def begin_vector(self, vector: Sequence[float], spec: SearchSpec) -> Callable[[], list[Match]]:
         import numpy as np
 
         data, dims = to_vector(vector, what="the query")
         index = self._indexes.vectors()
         if index is None:
-            return []
+            return list
         if dims != index.dims:
             raise VectorError(
                 f"the query has {dims} dimensions, this memory's vectors {index.dims}",
                 remedy="embed the query with the embedder of this memory",
             )
         query = np.frombuffer(data, np.float32)
+        filter = self._filter(_VECTORS, spec)
+        first = filter.asked_first(spec.limit)
+        allowed = self._allowed.get(filter.state(self._database.reader))
+        begun = index.begin_search(query, first, allow=allowed)
 
         def ask(count: int, allow: AllowedIds | None) -> _Hits:
-            allowed = None if allow is None else allow.ids
-            numbers, scores = index.search(query, count, allow=allowed)
+            if count == first and allow is allowed:
+                numbers, scores = begun()
+            else:
+                numbers, scores = index.search(query, count, allow=allow)
             return list(zip(numbers.tolist(), scores.tolist(), strict=True))
 
-        matches = self._search(ask, len(index), self._filter(_VECTORS, spec), spec.limit)
-        if spec.min_score is None:
-            return matches
-        return [match for match in matches if match.score >= spec.min_score]
+        def finish() -> list[Match]:
+            matches = self._search(ask, len(index), filter, spec.limit)
+            if spec.min_score is None:
+                return matches
+            return [match for match in matches if match.score >= spec.min_score]
+
+        return finish
 
     # -- filters -----------------------------------------------------------------------------------
 
@@ -190,8 +206,7 @@ class SqliteSearch:
         allows, so that no filter costs recall. The list is kept until something is written; a
         filter that comes a second time until then gets its list, and is quick from then on.
         """
-        exact = not filter.condition and not filter.numbering.has_windows
-        count = limit if exact else limit * _SPARE
+        count = filter.asked_first(limit)
         with self._database.snapshot() as cursor, bounded():
             state = filter.state(cursor)
             allow = self._allowed.get(state)
@@ -227,7 +242,7 @@ class SqliteSearch:
         """List every number that passes the filter, ascending, and remember the list."""
         import numpy as np
 
-        from ..indexes.segments import AllowedIds
+        from ..indexes.allowed_ids import AllowedIds
 
         sql = SQL.fill(f"allowed_{filter.numbering.name}", filter=filter.condition)
         rows = cursor.execute(sql, filter.values).fetchall()

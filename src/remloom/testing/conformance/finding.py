@@ -247,6 +247,21 @@ class Finding(Opened):
             "xy",
         ]
 
+    def test_a_vector_search_that_was_begun_ends_with_what_is_there_then(
+        self, store: Store, schema: RecordSchema
+    ) -> None:
+        put(
+            store,
+            schema.make(id="x", name="x", text="x", embedding=[1, 0, 0]),
+            schema.make(id="xy", name="xy", text="xy", embedding=[1, 1, 0]),
+        )
+        spec = SearchSpec(schema=schema.name, limit=3, min_score=0.5)
+        finish = store.search.begin_vector([2, 0, 0], spec)
+        assert finish() == store.search.vector([2, 0, 0], spec)
+        finish = store.search.begin_vector([2, 0, 0], spec)
+        store.delete(["x"])
+        assert names(finish()) == ["xy"]
+
     def test_a_record_scores_as_its_best_window_and_comes_once(
         self, store: Store, schema: RecordSchema
     ) -> None:
