@@ -152,25 +152,21 @@ class _Sentences:
     """The sentences of turns, by whether they are about the person named or about others."""
 
     def __init__(self, vector: Sequence[float]) -> None:
-        import numpy as np
-
-        self._vector = np.asarray(vector, np.float32)
-        self._cosines: dict[str, float] = {}
-        # the sentence's name, and how well its turn fits
-        self._about_person: list[tuple[str, float]] = []
-        self._about_others: list[tuple[str, float]] = []
+        self._vector = vector
+        self._data: list[bytes] = []  # of the vector of each
+        # the number of the sentence, and how well its turn fits
+        self._about_person: list[tuple[int, float]] = []
+        self._about_others: list[tuple[int, float]] = []
 
     def add(self, turn: _Turn, windows: Sequence[Vector]) -> None:
         """Add the sentences of a turn."""
-        import numpy as np
-
         # The first window is the whole turn, where there are several.
-        for number, window in enumerate(windows[1:] or windows):
+        for window in windows[1:] or windows:
             text = turn.record.content[window.start : window.end]
             about_speaker = _FIRST_PERSON.search(text) is not None
             about_listener = _SECOND_PERSON.search(text) is not None
-            sentence = f"{turn.record.id} {number}"
-            self._cosines[sentence] = float(np.frombuffer(window.data, np.float32) @ self._vector)
+            sentence = len(self._data)
+            self._data.append(window.data)
             if about_speaker if turn.is_own else about_listener:
                 self._about_person.append((sentence, turn.fit))
             if about_listener if turn.is_own else about_speaker:
@@ -180,12 +176,20 @@ class _Sentences:
         """By how much the best about others fit better than the best about the person."""
         if not self._about_others:
             return None
-        near = blend(self._cosines)
+        near = blend(dict(enumerate(self._cosines())))
         person, others = (
             _mean_of_best([near[name] + fit for name, fit in sentences])
             for sentences in (self._about_person, self._about_others)
         )
         return others - person
+
+    def _cosines(self) -> list[float]:
+        """How near each sentence is to the question."""
+        import numpy as np
+
+        vectors = np.frombuffer(b"".join(self._data), np.float32).reshape(len(self._data), -1)
+        cosines: list[float] = (vectors @ np.asarray(self._vector, np.float32)).tolist()
+        return cosines
 
 
 def _mean_of_best(fits: Sequence[float]) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from typing import TypeVar
 
 __all__ = ["FUSIONS", "blend", "rrf"]
 
@@ -10,12 +11,15 @@ FUSIONS = ("blend", "rrf")
 RRF_K = 60  # seed 2
 
 
+_Id = TypeVar("_Id", bound=Hashable)
+
+
 def blend(
-    scores: Mapping[str, float],
+    scores: Mapping[_Id, float],
     *,
     floor: float | None = None,
     top: float | None = None,
-) -> dict[str, float]:
+) -> dict[_Id, float]:
     """Bring the scores of one list to 0..1.
 
     Args:
@@ -31,7 +35,10 @@ def blend(
     low = min(scores.values()) if floor is None else floor
     if high <= low:
         return dict.fromkeys(scores, 1.0)
-    return {id: min(1.0, max(0.0, (score - low) / (high - low))) for id, score in scores.items()}
+    span = high - low
+    if floor is None and top is None:
+        return {id: (score - low) / span for id, score in scores.items()}
+    return {id: min(1.0, max(0.0, (score - low) / span)) for id, score in scores.items()}
 
 
 def rrf(scores: Mapping[str, float]) -> dict[str, float]:
