@@ -89,6 +89,19 @@ def test_a_memory_that_is_moved_answers_right_throughout(written: Path):
         assert first(memory) == TEXTS[1]
 
 
+def test_one_that_moved_its_memory_follows_when_another_moves_it_on(written: Path):
+    with (
+        Memory.open(written, token_encoder="none") as memory,
+        Memory.open(written, token_encoder="none") as other,
+    ):
+        memory.admin.reembed("bge")
+        other.admin.reembed("minilm")
+        for one in (memory, other):
+            assert first(one) == TEXTS[1]
+            assert one.admin.embedder is not None
+            assert one.admin.embedder.name == MiniLM.name
+
+
 def test_a_move_that_was_cut_off_goes_on(written: Path):
     def stop(done: int, total: int) -> None:
         raise KeyboardInterrupt

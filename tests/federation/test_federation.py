@@ -16,6 +16,7 @@ from remloom.errors import (
     ForbiddenError,
     InvalidInputError,
     NotFoundError,
+    StoreClosedError,
     TenantNotFoundError,
     UnknownNameError,
 )
@@ -318,6 +319,19 @@ def test_a_deleted_grantor_is_not_named(home: Path, sales: Federation) -> None:
     Home(home).delete("legal")
     answer = sales.search_text("payment")
     assert (answer.hits, answer.unanswered, answer.tenants) == ([], {}, ())
+
+
+def test_one_that_is_closed_opens_nothing_any_more(home: Path) -> None:
+    for tenant in ("legal", "hr"):
+        Home(home).grant(tenant, to="sales")
+    sales = Federation.open(home, as_tenant="sales", embedder="none")
+    assert sales.search_text("payment").tenants == ("hr", "legal")
+    sales.close()
+    sales.close()
+    for ask in (sales.grants, lambda: sales.search_text("payment"), lambda: sales.recall("Who?")):
+        with pytest.raises(StoreClosedError, match="the federation is closed"):
+            ask()
+    assert "remloom-federation" not in {one.name.partition("_")[0] for one in threading.enumerate()}
 
 
 def test_settings_as_a_value_are_taken(home: Path) -> None:

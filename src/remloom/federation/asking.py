@@ -18,6 +18,7 @@ from ..errors import (
     EmbedderTimeoutError,
     RemloomError,
     StoreBusyError,
+    StoreClosedError,
     StoreError,
     TenantNotFoundError,
     WrongKeyError,
@@ -79,12 +80,14 @@ class Asker:
         self._opening = opening
         self._only = only
         self._threads: ThreadPoolExecutor | None = None
+        self._is_closed = False
         self._lock = Lock()
 
     def close(self) -> None:
         """Wait for what is being asked, and release the threads."""
         with self._lock:
             threads, self._threads = self._threads, None
+            self._is_closed = True
         if threads is not None:
             threads.shutdown()
 
@@ -93,6 +96,7 @@ class Asker:
 
         Raises:
             InvalidInputError, ForbiddenError: whatever is wrong with what is asked.
+            StoreClosedError: this was closed.
         """
         received = self._received()
         without = [tenant for tenant in self._only or () if tenant not in received]
@@ -139,10 +143,15 @@ class Asker:
         return listed
 
     def _received(self) -> Mapping[str, set[str]]:
+        self._check_open()
         received = self._grants.received(self._tenant)
         if self._only is None:
             return received
         return {tenant: ids for tenant, ids in received.items() if tenant in self._only}
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise StoreClosedError("the federation is closed", remedy="open it again")
 
     def _each(
         self, tenants: Sequence[str], ask_one: Callable[[str], Found | str]
@@ -150,6 +159,7 @@ class Asker:
         if len(tenants) < 2:
             return {tenant: ask_one(tenant) for tenant in tenants}
         with self._lock:
+            self._check_open()
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(_THREADS, "remloom-federation")
             asked: dict[str, Future[Found | str]] = {

@@ -31,6 +31,7 @@ class Grantors:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._stores: dict[str, Store] = {}
+        self._is_closed = False
         self._lock = Lock()
 
     @contextmanager
@@ -39,7 +40,7 @@ class Grantors:
 
         Raises:
             TenantNotFoundError: there is no such tenant.
-            StoreError: it cannot be opened.
+            StoreError: it cannot be opened, or this was closed.
         """
         store = self._store(tenant)
         try:
@@ -55,6 +56,7 @@ class Grantors:
     def close(self) -> None:
         """Close them all."""
         with self._lock:
+            self._is_closed = True
             stores = list(self._stores.values())
             self._stores.clear()
         for store in stores:
@@ -62,6 +64,9 @@ class Grantors:
 
     def _store(self, tenant: str) -> Store:
         with self._lock:
+            # one that is opened now, nobody would close
+            if self._is_closed:
+                raise StoreClosedError("the federation is closed", remedy="open it again")
             store = self._stores.get(tenant)
             if store is None:
                 settings = replace(self._settings, tenant=tenant)

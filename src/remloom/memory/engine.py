@@ -224,7 +224,10 @@ class Engine:
         # together: no question is asked with one of them of the vectors of the other
         with self._loading:
             moving.adopt()
-            self._given_embedder = embedder
+            # where none was asked for, the one whose vectors serve goes on to be taken
+            has_kept = isinstance(embedder, str) and bool(self._kept_embedder())
+            if self._given_embedder != "" or not has_kept:
+                self._given_embedder = embedder
             queue = self._drop_embedder()
         if queue is not None:
             queue.close()
