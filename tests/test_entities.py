@@ -35,6 +35,12 @@ def extract(text: str, **known: str) -> dict[str, Name]:
         ("He ruled with Peter the Great.", {"Peter the Great"}),
         ("In 1919 Georges Clemenceau of France agreed.", {"Georges Clemenceau", "France"}),
         ("The harbour master of Den Helder agreed.", {"Den Helder"}),
+        ("On Sundays we watch Friday Night Lights.", {"Friday Night Lights"}),
+        ("The Monday Club met Anna on Monday.", {"Monday Club", "Anna"}),
+        ("I met May Smith and June Carter in May.", {"May Smith", "June Carter"}),
+        ("On Monday Harvard University moved to Boston.", {"Harvard University", "Boston"}),
+        ("We saw the Winter Palace, the May Fourth Movement and Easter Island.", {"Winter Palace", "May Fourth Movement", "Easter Island"}),
+        ("We stay with Anna in New York until New Year's Eve.", {"Anna", "New York"}),
     ],
 )  # fmt: skip
 def test_names_are_found_whole(text: str, wanted: set[str]):
@@ -53,6 +59,13 @@ def test_names_are_found_whole(text: str, wanted: set[str]):
         "Write `ClassName.method` or\n\n```python\nfrom Module import Thing\n```\n",
         "See <https://Example.com/Some/Path> or [this](Other/Path.md).",
         "Chapter IV and I. We've seen it, You've not.",
+        "I swim on Fridays. Fridays are quiet. Mondays and Thursdays are not.",
+        "Christmas Eve was cold. We met on Christmas Eve, and again on Good Friday.",
+        "Tomorrow I rest. Ask me Tonight, Tomorrow or on Wednesday Afternoon.",
+        "Every Sunday Morning I run. On Black Friday I shop. Tuesday is fine.",
+        "I love Easter, Halloween and Thanksgiving. We fast in Ramadan. Winter suits me, and I prefer Winter.",
+        "We stay until New Year's Eve. On New Year's Day we sleep. Happy New Year!",
+        "The report is due in Q3, in Q4 at the latest. July 4th was fun, June and July are warm.",
     ],
 )
 def test_other_capitals_are_no_names(text: str):

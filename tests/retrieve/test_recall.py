@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -220,16 +221,20 @@ def test_options_of_another_kind_are_refused_by_name(chat: Memory, options: obje
 
 def test_a_budget_that_holds_nothing_is_an_abstention_with_the_reason(chat: Memory) -> None:
     found = chat.recall("What flooring does the studio have?", budget_tokens=3)
-    assert (found.abstained, found.reason) == (
-        True,
-        "a budget of 3 tokens holds none of what was found",
-    )
+    assert found.abstained
+    said, _, needed = found.reason.partition(": the shortest needs ")
+    assert said == "a budget of 3 tokens holds none of what was found"
+    assert chat.recall("What flooring does the studio have?", budget_tokens=int(needed)).hits
+    early = chat.recall("What happened last week?", now=MAY + timedelta(days=21), budget_tokens=3)
+    assert early.reason.startswith("a budget of 3 tokens holds none")
 
 
 def test_what_nothing_speaks_for_is_said_even_when_doubts_are_switched_off(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
+        assert memory.recall("zebra", abstain=False).reason == "nothing is remembered yet"
         memory.read_text("A sloop.", uri="boat.md")
-        assert memory.recall("zebra", abstain=False).reason == "nothing was found"
+        reason = "no record that was searched has a word or a name of the question, or is like it"
+        assert memory.recall("zebra", abstain=False).reason == reason
 
 
 def test_the_context_quotes_every_line_with_source_date_and_trust(notes: Memory) -> None:
@@ -272,7 +277,10 @@ def test_without_an_embedder_a_question_with_other_words_is_not_answered(tmp_pat
         memory.write([Resource(name="n", content="The lease of the harbour office ends in June.")])
         found = memory.recall("Which architect designed the cathedral next to the harbour?")
         assert (found.abstained, found.hits) == (True, [])
-        assert found.reason == "nothing remembered has more than 20% of the words"
+        assert found.reason == (
+            "no record has more than 1 of the 5 words that count in the question (needed: 2), "
+            "and none could be compared with it in meaning"
+        )
         assert memory.context("Which architect designed the cathedral?").startswith(
             "Nothing remembered answers this"
         )
@@ -280,9 +288,11 @@ def test_without_an_embedder_a_question_with_other_words_is_not_answered(tmp_pat
 
 def test_what_somebody_else_did_is_not_passed_off_as_the_named_persons(chat: Memory) -> None:
     found = chat.recall("What did Gina lose?")
-    assert (found.abstained, found.reason) == (
-        True,
-        "what was found is about somebody else than Gina",
+    assert found.abstained
+    assert re.fullmatch(
+        r"what was found is about somebody else than Gina: that fits better than what is about "
+        r"Gina by \d\.\d\d \(answered up to 0\.70\)",
+        found.reason,
     )
     assert "m0" in said(chat, "What did Jon lose?")
 
@@ -303,7 +313,7 @@ def test_with_the_bundled_model_it_answers_by_meaning_and_doubts_what_is_far_off
         assert said(memory, "What pet does Gina have?")[0] in ("m3", "m5")
         assert "somebody else" in memory.recall("Which job did Gina lose?").reason
         assert (
-            "nothing is nearer in meaning"
+            "and the nearest in meaning has a similarity of"
             in memory.recall("Who designed the cathedral in Reykjavik?").reason
         )
 
@@ -820,7 +830,9 @@ def test_an_embedder_that_brings_its_figures_lets_recall_abstain_by_meaning(tmp_
             memory.embed_pending()
             reasons.append(memory.recall("Which quasars glow brightest?").reason)
     assert reasons[0] == ""
-    assert "nothing is nearer in meaning than" in reasons[1]
+    assert reasons[1].endswith(
+        "and the nearest in meaning has a similarity of -0.09 (needed: 0.90)"
+    )
 
 
 def test_the_keywords_of_recall_are_its_options() -> None:

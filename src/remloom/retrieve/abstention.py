@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from heapq import nlargest
+from math import ceil
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from .fusion import blend
 from .names import speaker_key
 from .question import Question
 
-__all__ = ["attribution", "drop_far", "heeded", "misattributed", "unrelated"]
+__all__ = ["attribution", "drop_far", "heeded", "misattributed", "nothing_found", "unrelated"]
 
 # share of the question's words in the best records, below which they are hardly about it
 COVERED = 0.4
@@ -38,24 +39,41 @@ _FIRST_PERSON = re.compile(
 _SECOND_PERSON = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 
 
-def unrelated(candidates: Candidates, text: str, card: ModelCard | None) -> str:
+def unrelated(store: Store, candidates: Candidates, text: str, card: ModelCard | None) -> str:
     """Say why nothing found is about the question; empty when something is."""
     best = candidates.first(_BEST)
     if not best:
-        return "nothing was found"
+        return nothing_found(store)
     vectors = candidates.scores("vector")
     nearest = max(vectors.values(), default=-1.0)
     # Without a model card nobody knows how near is near, so that any vector found speaks for it.
     if vectors and (card is None or nearest >= card.near):
         return ""
-    covered = _covered(term_set(text), best)
+    words = term_set(text)
+    covered = _most_covered(words, best)
     # Terms of CJK are pairs of characters, of which fewer return.
-    if covered >= (COVERED / 2 if IS_CJK.search(text) else COVERED):
+    needed = (COVERED / 2 if IS_CJK.search(text) else COVERED) * len(words)
+    if words and covered >= needed:
         return ""
-    reason = f"nothing remembered has more than {covered:.0%} of the words"
-    if card is not None and vectors:
-        reason += f", and nothing is nearer in meaning than {nearest:.2f}"
-    return reason
+    by_words = (
+        f"no record has more than {covered} of the {len(words)} words that count in the question "
+        f"(needed: {ceil(needed)})"
+        if words
+        else "the question has no words that records could be found by"
+    )
+    if card is None or not vectors:
+        return f"{by_words}, and none could be compared with it in meaning"
+    return (
+        f"{by_words}, and the nearest in meaning has a similarity of {nearest:.2f} "
+        f"(needed: {card.near:.2f})"
+    )
+
+
+def nothing_found(store: Store) -> str:
+    """Say that nothing was found at all, and whether there is anything."""
+    if not store.records.texts_after(0, 1):
+        return "nothing is remembered yet"
+    return "no record that was searched has a word or a name of the question, or is like it"
 
 
 def heeded(candidates: Candidates) -> bool:
@@ -64,11 +82,9 @@ def heeded(candidates: Candidates) -> bool:
     return any(share[0] == "guidance" for one in candidates.first(_BEST) for share in one.shares)
 
 
-def _covered(words: set[str], best: Sequence[Candidate]) -> float:
-    """The greatest share of these words that one of the candidates has."""
-    if not words:
-        return 0.0
-    return max(len(words & _terms_of(candidate)) / len(words) for candidate in best)
+def _most_covered(words: set[str], best: Sequence[Candidate]) -> int:
+    """How many of these words one of the candidates has, at most."""
+    return max(len(words & _terms_of(candidate)) for candidate in best)
 
 
 def _terms_of(candidate: Candidate) -> set[str]:
@@ -100,7 +116,10 @@ def misattributed(store: Store, candidates: Candidates, question: Question) -> s
     if lead is None or lead < MISATTRIBUTED:
         return ""
     name = next(named.record.name for named in question.names if named.speaks)
-    return f"what was found is about somebody else than {name}"
+    return (
+        f"what was found is about somebody else than {name}: that fits better than what is about "
+        f"{name} by {lead:.2f} (answered up to {MISATTRIBUTED:.2f})"
+    )
 
 
 def attribution(store: Store, candidates: Candidates, question: Question) -> float | None:

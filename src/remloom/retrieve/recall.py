@@ -7,15 +7,17 @@ has what each part is worth, measured.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from ..embed.model_card import ModelCard
 from ..errors import EmbedderError, EmbedderTimeoutError, UnknownNameError, VectorError
 from ..model import Recall, RecallHit
 from ..store.contract import Store
-from .abstention import drop_far, heeded, misattributed, unrelated
+from .abstention import drop_far, heeded, misattributed, nothing_found, unrelated
 from .boosts import BOOSTS
 from .candidates import Candidate, Candidates, Ranking
 from .expansion import follow, with_expansion
@@ -127,7 +129,8 @@ class Recaller:
         """
         options = question.options
         hits = timeline(self._store, window, options.predicate, options.limit)
-        hits, tokens = _within_budget(options, hits)
+        found = hits
+        hits, tokens = _within_budget(options, found)
         if not hits and options.mode == "auto" and not options.abstain:
             return None
         return Recall(
@@ -136,7 +139,9 @@ class Recaller:
             mode="temporal",
             hits=hits,
             abstained=not hits,
-            reason="" if hits else f"nothing is remembered of {window}",
+            reason=""
+            if hits
+            else _over_budget(options, found) or f"nothing is remembered of {window}",
             window=window.span,
             tokens=tokens,
             explained={"window": str(window)} if options.explain else {},
@@ -175,9 +180,7 @@ class Recaller:
         all_hits = [] if reason else self._hits(candidates, question)
         hits, tokens = _within_budget(options, all_hits)
         if not hits and not reason:
-            reason = "nothing was found"
-            if all_hits:
-                reason = f"a budget of {options.budget_tokens} tokens holds none of what was found"
+            reason = _over_budget(options, all_hits) or nothing_found(self._store)
         return Recall(
             question=question.original,
             asked=question.text,
@@ -274,7 +277,7 @@ class Recaller:
         """Say why nothing found answers the question; empty when something may."""
         if question.kind == REQUEST and heeded(candidates):
             return ""
-        reason = unrelated(candidates, question.subject, self._card)
+        reason = unrelated(self._store, candidates, question.subject, self._card)
         return reason or misattributed(self._store, candidates, question)
 
     def _best(self, candidates: Candidates, question: Question) -> list[Candidate]:
@@ -295,6 +298,19 @@ def _within_budget(options: RecallOptions, hits: list[RecallHit]) -> tuple[list[
     if options.budget_tokens is None and not options.explain:
         return hits, 0
     return within_budget(hits, options.budget_tokens, options.count_tokens)
+
+
+def _over_budget(options: RecallOptions, hits: Sequence[RecallHit]) -> str:
+    """Say what the shortest of what was found needs, where the budget holds none; empty if there is
+    nothing to hold."""
+    if not hits:
+        return ""
+    alone = (replace(hit, before=(), after=()) for hit in hits)
+    needed = min(within_budget([hit], None, options.count_tokens)[1] for hit in alone)
+    return (
+        f"a budget of {options.budget_tokens} tokens holds none of what was found: "
+        f"the shortest needs {needed}"
+    )
 
 
 def _explained(

@@ -107,6 +107,7 @@ def _is_common_word(candidate: Candidate) -> bool:
     return (
         len(word) < 2
         or word in ENGLISH.stop_words
+        or word in ENGLISH.calendar
         or word in ENGLISH.demonyms
         or word.rstrip(".") in ENGLISH.titles
     )

@@ -58,12 +58,9 @@ _CONTRACTED = re.compile(r"[’'](?:ve|ll|re|d|m|t)$", re.I)
 _SMALL = split_words("of the and for on &")
 _JOINING = split_words("and & for on")
 _LEADING = split_words("the a an i on in at and but of for i'm i’m if as so")
-_CALENDAR = split_words(
-    """
-    january february march april may june july august september october november december
-    monday tuesday wednesday thursday friday saturday sunday
-    """
-)
+_MONTHS_AND_NAMES = split_words("April May June August")
+# of a day, when a word of the calendar is beside them: "Christmas Eve", "New Year's Day"
+_OF_DAYS = split_words("new year year's year’s eve day week good black holy great first second")
 
 
 class Phrase(Struct, frozen=True, kw_only=True):
@@ -144,7 +141,7 @@ def phrases(text: str) -> Iterator[Phrase]:
         begins, located = _surroundings(text, start)
         words = re.finditer(r"\S+", match[0])
         run = [_Word(word[0], start + word.start(), start + word.end()) for word in words]
-        for titled in _names_in_run(run, begins):
+        for titled in _names_in_run(run, begins, located):
             phrase = _to_phrase(titled)
             if phrase:
                 # what was said of the run is true of what stands at its beginning
@@ -157,9 +154,14 @@ def phrases(text: str) -> Iterator[Phrase]:
                 )
 
 
-def _names_in_run(run: list[_Word], begins_sentence: bool) -> Iterator[_Titled]:
+def _names_in_run(run: list[_Word], begins_sentence: bool, located: bool) -> Iterator[_Titled]:
     for part in _split(run):
-        yield from _named(_trim(part, begins_sentence and part[0] is run[0]))
+        is_first = part[0] is run[0]
+        # "in May Smith left"
+        if not (located and is_first) and _is_called_by_month(part):
+            yield _Titled(part)
+        elif not _is_time(part):
+            yield from _named(_trim(part, begins_sentence and is_first))
 
 
 @cache
@@ -287,15 +289,45 @@ def _is_leading(run: list[_Word], begins_sentence: bool) -> bool:
         return True
     if len(run) == 1:
         return False
-    if first in _CALENDAR:
-        return True
+    if first in ENGLISH.days:
+        return not _is_called_by_day(run)
     return begins_sentence and first in ENGLISH.stop_words and not _place_prefix(run)
+
+
+def _is_time(run: list[_Word]) -> bool:
+    """Whether a run is only a day, a month or a time: "Fridays", "Christmas Eve", "Good Friday"."""
+    words = [word.small for word in run if word.small not in _SMALL and word.text != "I"]
+    # the new year needs no other word
+    is_dated = any(word in ENGLISH.calendar for word in words) or words[:1] == ["new"]
+    return is_dated and all(word in ENGLISH.calendar or word in _OF_DAYS for word in words)
+
+
+def _is_called_by_month(run: list[_Word]) -> bool:
+    """Whether a run is a person whose first name is a month: "May Smith"."""
+    if len(run) != 2 or run[0].text not in _MONTHS_AND_NAMES:
+        return False
+    last = run[1]
+    is_word = last.small in ENGLISH.stop_words or last.small in ENGLISH.calendar
+    known_as_other = last.text in ENGLISH.places or last.small in ENGLISH.demonyms | ENGLISH.heads
+    return last.text.isalpha() and not (is_word or known_as_other or _is_person_like(last.text))
+
+
+def _is_called_by_day(run: list[_Word]) -> bool:
+    """Whether a name goes on behind the day or month that it begins with: "Friday Night Lights",
+    "Monday Club"; not what happened then: "Monday Anna came"."""
+    *middle, last = run[1:]
+    words = [word.small for word in middle]
+    if last.small in ENGLISH.heads:
+        return all(word in ENGLISH.ordinary for word in words)
+    if _is_person_like(last.text) or last.text in ENGLISH.places:
+        return False
+    return bool(words) and all(word in ENGLISH.calendar for word in words)
 
 
 def _is_trailing(run: list[_Word]) -> bool:
     """Whether the last word of a run is not part of a name."""
     last = run[-1]
-    if last.small in _SMALL or last.small in _CALENDAR:
+    if last.small in _SMALL or last.small in ENGLISH.days:
         return True
     return last.text in ENGLISH.connectors or _ends_in_pronoun(run)
 

@@ -22,6 +22,16 @@ class WordLists:
         return _read_words("stop_words")
 
     @cached_property
+    def days(self) -> frozenset[str]:
+        """Days of the week and months, in the singular and in the plural."""
+        return _with_plurals(_read_words("days"))
+
+    @cached_property
+    def calendar(self) -> frozenset[str]:
+        """Days, seasons, feasts and times of day, in the singular and in the plural."""
+        return self.days | _with_plurals(_read_words("times"))
+
+    @cached_property
     def ordinary(self) -> frozenset[str]:
         """Words that are names of people or companies, too, and mostly none; and stop words."""
         return self.stop_words | _read_words("ordinary")
@@ -103,6 +113,10 @@ ENGLISH = WordLists()
 def split_words(text: str) -> frozenset[str]:
     """The words of a list written as one text."""
     return frozenset(text.split())
+
+
+def _with_plurals(words: frozenset[str]) -> frozenset[str]:
+    return words | {f"{word}s" for word in words}
 
 
 def _read_words(name: str) -> frozenset[str]:
