@@ -17,6 +17,7 @@ from typing import ClassVar
 import pytest
 
 from remloom import Entity, Home, Memory, Resource
+from remloom.errors import StoreClosedError
 from remloom.memory import closing
 from remloom.testing.embedder import WordEmbedder
 from remloom.testing.models import ScriptedModel
@@ -184,3 +185,25 @@ def test_a_memory_that_was_closed_says_nothing_and_is_closed_once(tmp_path: Path
         gc.collect()
         other.close()
     assert within(5, lambda: held() <= before)
+
+
+class Breaking:
+    """A language model that cannot be closed: that of the parent of a forked process, say."""
+
+    def close(self) -> None:
+        raise OSError("it breaks")
+
+
+def test_a_memory_gives_back_its_threads_and_files_though_its_model_cannot_be_closed(
+    tmp_path: Path,
+) -> None:
+    use(tmp_path, "z").close()
+    gc.collect()
+    before = held()
+    memory = use(tmp_path, "a")
+    memory._engine._resources.llm = Breaking()  # type: ignore[assignment]
+    with pytest.raises(OSError, match="it breaks"):
+        memory.close()
+    assert within(5, lambda: held() <= before)
+    with pytest.raises(StoreClosedError):
+        memory.lookup("ann")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
@@ -59,8 +59,9 @@ class Grantors:
             self._is_closed = True
             stores = list(self._stores.values())
             self._stores.clear()
-        for store in stores:
-            store.close()
+        with ExitStack() as closing:
+            for store in stores:
+                closing.callback(store.close)
 
     def _store(self, tenant: str) -> Store:
         with self._lock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from msgspec import Struct, ValidationError
@@ -121,8 +121,9 @@ class LLM:
 
     def close(self) -> None:
         """Close the models opened for tasks, and one that is `owned`; a later call opens them."""
-        for model in self._models.called(default=self._owned):
-            event_loop.run(model.close)
+        with ExitStack() as closing:
+            for model in self._models.called(default=self._owned):
+                closing.callback(event_loop.run, model.close)
 
     # -- asking ------------------------------------------------------------------------------------
 

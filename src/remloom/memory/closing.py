@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from contextlib import ExitStack
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -41,15 +42,17 @@ class OpenResources:
         self.llm: LLM | None = None
 
     def close(self) -> None:
-        """Finish what is being written and release threads and files."""
-        # first: the queue of vectors may be waiting for it
-        if self.tokens is not None:
-            self.tokens.close()
-        if self.queue is not None:
-            self.queue.close()
-        if self.llm is not None:
-            self.llm.close()
-        self.store.close()
+        """Finish what is being written and release threads and files: the rest too, where one of
+        them fails."""
+        with ExitStack() as closing:  # the last is closed first
+            closing.callback(self.store.close)
+            if self.llm is not None:
+                closing.callback(self.llm.close)
+            if self.queue is not None:
+                closing.callback(self.queue.close)
+            # the queue of vectors may be waiting for it
+            if self.tokens is not None:
+                closing.callback(self.tokens.close)
 
 
 # A SimpleQueue may be put into by a finalizer that interrupts its own `put`. None wakes the thread.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import threading
 import weakref
+from contextlib import ExitStack
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -387,5 +388,6 @@ _open_engines: weakref.WeakSet[Engine] = weakref.WeakSet()
 @atexit.register
 def _close_all() -> None:
     """Close every engine: no thread may be inside a library when the interpreter ends."""
-    for engine in list(_open_engines):
-        engine.close()
+    with ExitStack() as closing:
+        for engine in _open_engines:
+            closing.callback(engine.close)

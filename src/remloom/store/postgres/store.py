@@ -188,8 +188,10 @@ class PostgresStore:
     def close(self) -> None:
         if not self._closed:
             self._closed = True
-            self._indexing.close()
-            self._server.release()
+            try:
+                self._indexing.close()
+            finally:
+                self._server.release()
 
 
 class _TransactionReads:
