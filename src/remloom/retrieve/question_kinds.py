@@ -27,34 +27,98 @@ GENERAL = "general"  # of nobody who talks, by name or not: it may be a request
 OTHER = "other"
 OVERVIEWS = (ORDER, SUMMARY)  # what many turns answer between them, each little like the question
 
-_ORDER = re.compile(
-    r"\b(?:in (?:what|which|the|that|chronological|time) (?:order|sequence)\b(?! to\b)"
-    r"|(?:order|sequence) (?:in which|(?:that )?(?:things|topics|(?:I|we) (?:talked|spoke|asked"
-    r"|brought|came|raised|mentioned|discussed|covered|did|went)))\b"
-    r"|chronolog\w+|timeline|(?:earliest|oldest|first) to (?:latest|newest|last)"
-    r"|first\b[^.?!]*\b(?:then|next|after (?:that|it|them)|afterwards))\b",
-    re.IGNORECASE | re.DOTALL,
-)
 _FIRST_PERSON = re.compile(r"\b(?:I|we|me|us|my|our|mine|ours)\b", re.IGNORECASE)
 _SECOND_PERSON = re.compile(r"\b(?:you|your)\b", re.IGNORECASE)
+
+# A question that wants one fact, a yes or a no: whatever it speaks of, it is no overview. "Do you
+# remember …" and "May I have …" ask for what follows.
+_ASKS_FACT = re.compile(
+    r"^(?:(?:and|but|so|ok(?:ay)?|hey|hi|well),? )*"
+    r"(?:(?:who|whose|whom|when|why|is|are|am|was|were|does|did|has|have|had|will|shall|should"
+    r"|must|might)\b|do (?!you (?:still )?(?:remember|recall|know)\b)|may (?!I have\b)"
+    r"|where (?!(?:do )?(?:things|I|we|it) )|how (?:long|many|much|often|old|big|far|soon|do|to)\b"
+    r"|(?:what|which) (?:time|file|page|book|day|date|year)\b)",
+    re.IGNORECASE,
+)
+# what is to be done, or is always so, and not what was
+_TO_BE_DONE = re.compile(
+    r"\b(?:should|shall|must|ought|need to|have to|has to|do|does|am|are) (?:I|we|my|our)\b"
+    r"|\b(?:I|we) (?:should|must|shall|can|could|will|would|need|have to|do|am|are)\b",
+    re.IGNORECASE,
+)
+# English verbs that have a past of their own; the others end in "ed"
+_PAST = re.compile(
+    r"\b(?:did|was|were|had|have|has|(?:I|we)['’](?:ve|d)|\w{2,}ed|said|told|spoke|brought|came"
+    r"|went|made|took|got|saw|met|began|wrote|read|bought|built|found|gave|ate|paid|chose|ran"
+    r"|sent|left|lost|thought|felt|kept|held|sold|taught|grew|drove|flew|fell|broke|won)\b",
+    re.IGNORECASE,
+)
+_SPOKEN = re.compile(
+    r"\b(?:told|said|talk\w*|spoke\w*|mention\w*|discuss\w*|asked|covered|raised|brought up"
+    r"|came up|conversations?|chats?|sessions?)\b",
+    re.IGNORECASE,
+)
+# an order to make something, which may have an order of its own: "sort my photos by date"
+_MAKES = re.compile(
+    r"\b(?:sort|put|arrange|organi[sz]e|rank|create|make|build|draw|design|draft|write|plan)\b",
+    re.IGNORECASE,
+)
+_IN_ORDER = re.compile(
+    r"\b(?:(?:in )?(?:what|which) (?:order|sequence)\b(?! (?:to|of)\b)"
+    r"|in (?:chronological|time) (?:order|sequence)\b|chronologically\b"
+    r"|(?:order|sequence) (?:in which|(?:(?:that )?(?:things|topics|(?:I|we))) (?:\w+ed|brought"
+    r"|came|spoke|did|went|told|said))\b"
+    r"|in the (?:order|sequence) (?:in which|(?:that )?(?:I|we|they))\b"
+    r"|sequence of (?:topics|things|what)\b"
+    r"|(?:give|show|tell|list|trace|lay|reconstruct|recount|walk|see|have|want|need)\b[^.?!]{0,40}"
+    r"\b(?:timeline|chronology) of\b"
+    r"|(?:earliest|oldest|first)(?: \w+)? to (?:the )?(?:latest|newest|last)"
+    r"|(?:what|which|who|where|list|name|tell|show|walk)\b(?>[^.?!]*?\bfirst\b)(?>[^.?!]*?"
+    r"\b(?:then|next|after (?:that|it|them)|afterwards)))\b",
+    re.IGNORECASE,
+)
+
+# A summary that is wanted of the other, behind which stands what it is to be of.
 _SUMMARY = re.compile(
-    r"\b(?:summar(?:y|i[sz]e\w*)|sum(?:ming)? (?:it |things )?up|overview|recap\w*|run-?down)\b",
+    r"(?:^|[.!?:;,] |\b(?:please|can you|could you|would you|will you|let[’']?s|help me|just"
+    r"|I(?:['’]d| would) like you to|and) )(?:please |just |briefly |quickly )*"
+    r"(?:summari[sz]e|sum (?:it |things )?up|recap|run (?:me|us) through|take (?:me|us) through)\b"
+    r"|\b(?:give|gave|provide|offer|show|send|write|have|get|need|want|like|for|in|do|make)\b"
+    r"(?: (?:me|us|I|we|with|a|an|the|your|some|short|brief|quick|full|complete|detailed|concise"
+    r"|comprehensive|overall|little|general|rough|good|really|just))* "
+    r"(?:summary|overview|recap|run-?down)(?=[?.!,]|$| (?:of|on|about|please|so far|how|what)\b)"
+    r"|^(?:a |an |the |short |brief |quick |full )*(?:summary|overview|recap|run-?down)"
+    r" (?:of|on|about|please)\b",
     re.IGNORECASE,
 )
 # of what a summary is, if it is of what the user lived through
 _LIVED = re.compile(
-    r"\b(?:I|we|us|my|our|mine|ours|has|have|had|was|were|been|did|so far|until now"
-    r"|conversations?|chats?|sessions?)\b",
+    r"\b(?:I|we|my|our|mine|ours|so far|until now|up to now|conversations?|chats?|sessions?"
+    r"|(?:has|have|had) (?:gone|been|developed|progressed|evolved|changed|happened|come along))\b",
     re.IGNORECASE,
 )
+_TIME_NOUN = (
+    r"(?:time|days?|weeks?|months?|years?|seasons?|spring|summer|autumn|winter|course"
+    r"|conversations?|chats?|sessions?)"
+)
+_SPAN = (
+    r"(?:since|so far|until (?:now|today)|up to now|to date|throughout"
+    r"|(?:over|during|across) (?:(?:the|these|those|our|my|all|last|past|few|many|several|two"
+    rf"|three|whole) )*{_TIME_NOUN})"
+)
 _OVER_TIME = re.compile(
-    r"\b(?:(?:catch|bring) (?:me|us) up|where (?:do )?(?:things|I|we|it) (?:now )?stands?"
+    r"\b(?:(?:catch|bring) (?:me|us) up(?: to (?:date|speed))?(?= (?:on|with|about|to)\b|[?.!,]|$)"
+    r"|where (?:do )?(?:things|I|we|it) (?:now )?stands?(?= (?:with|on|regarding|now)\b|[?.!,]|$)"
     r"|(?:everything|all|anything|the things) (?:that )?(?:I|we)(?:['’]ve| have)? (?:ever )?"
     r"(?:told|said|shared|mentioned|discussed|talked|did|done)"
-    r"|(?:everything|all) (?:that )?you know|the (?:whole )?(?:story|history) of"
-    r"|from (?:the )?(?:start|beginning) to (?:the )?(?:finish|end|now)"
-    r"|(?:how|what)(?:['’]s| (?:has|have|had|did))\b(?>.{1,80}?\b(?:chang|develop|evolv|progress|go"
-    r"|happen))\w*\b.*\b(?:over|since|so far|until|throughout|during|across))\b",
+    r"|(?:everything|all) (?:that )?you know"
+    r"|the (?:whole )?(?:story|history) of (?:\w+ )?(?:my|our|how (?:I|we|my|our))\b"
+    r"|(?:my|our|I|we)\b(?>.*?\bfrom )(?:the )?(?:start|beginning) to (?:the )?"
+    r"(?:finish|end|now|today)"
+    r"|(?:how|what)(?:['’]s| (?:has|have|had))\b(?>.{1,80}?\b(?:chang|develop|evolv|progress"
+    rf"|gone|happen|done))\w*\b.*\b{_SPAN}"
+    r"|how did\b(?>.{1,80}?\b(?:change|develop|evolve|progress|go|unfold))\b.*"
+    rf"\b{_SPAN})\b",
     re.IGNORECASE | re.DOTALL,
 )
 _TOLD = re.compile(
@@ -92,16 +156,33 @@ def kind_of(text: str) -> str:
     >>> kind_of("Could you suggest a place for dinner?"), kind_of("What did you suggest?")
     ('request', 'told')
     """
-    if _ORDER.search(text) and _FIRST_PERSON.search(text):
-        return ORDER
-    if _OVER_TIME.search(text) or (_SUMMARY.search(text) and _LIVED.search(text)):
-        return SUMMARY
+    if not _ASKS_FACT.match(text):
+        if _asks_order(text):
+            return ORDER
+        if _OVER_TIME.search(text) or _asks_summary(text):
+            return SUMMARY
     for kind, pattern in ((TOLD, _TOLD), (REQUEST, _REQUEST)):
         if pattern.search(text):
             return kind
     if _FIRST_PERSON.search(text) or _SECOND_PERSON.search(text):
         return OTHER
     return GENERAL
+
+
+def _asks_order(text: str) -> bool:
+    """Whether what was, of who asks, is to be told in its order."""
+    if not _IN_ORDER.search(text) or not _FIRST_PERSON.search(text):
+        return False
+    if _TO_BE_DONE.search(text) or not _PAST.search(text):
+        # a chat is past, whatever is said of it
+        return bool(_SPOKEN.search(text))
+    return not _MAKES.search(text) or bool(_SPOKEN.search(text))
+
+
+def _asks_summary(text: str) -> bool:
+    """Whether a summary of what was, of who asks, is wanted."""
+    wanted = _SUMMARY.search(text)
+    return wanted is not None and _LIVED.search(text, wanted.end()) is not None
 
 
 def without_telling(text: str) -> str:
