@@ -373,6 +373,12 @@ def texts_of_a_moment(memory: Memory, count: int) -> str:
     return uri
 
 
+def texts_of_one_name(memory: Memory, count: int) -> str:
+    name = f"note of {count}"
+    memory.write([Resource(name=name, content=f"Text {n}.") for n in range(count)])
+    return name
+
+
 @contextmanager
 def calls() -> Iterator[list[int]]:
     """Counts calls of functions, and each item that a generator gives."""
@@ -388,7 +394,7 @@ def calls() -> Iterator[list[int]]:
         sys.setprofile(None)
 
 
-@pytest.mark.parametrize("made", [a_document_of_people, texts_of_a_moment])
+@pytest.mark.parametrize("made", [a_document_of_people, texts_of_a_moment, texts_of_one_name])
 def test_forgetting_costs_by_how_much_is_forgotten(
     memory: Memory, made: Callable[[Memory, int], str]
 ) -> None:
@@ -396,11 +402,13 @@ def test_forgetting_costs_by_how_much_is_forgotten(
     costs = []
     for count in (100, 400):
         uri = made(memory, count)
-        with calls() as counted:
+        with steps(memory) as stepped, calls() as called:
             receipt = memory.forget(uri)
-        assert receipt.verified
-        costs.append(counted[0])
-    assert costs[1] < 6 * costs[0]
+        assert receipt.records >= count
+        costs.append((called[0], stepped.all))
+    (calls_of_100, steps_of_100), (calls_of_400, steps_of_400) = costs
+    assert calls_of_400 < 6 * calls_of_100
+    assert steps_of_400 < 6 * steps_of_100
 
 
 # fields that hold no words of a text: ids, kinds, and what is looked at by its id

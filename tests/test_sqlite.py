@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from remloom import Resource
+from remloom import Memory, Resource
 from remloom.store.specs import NameSpec, SearchSpec
 from remloom.store.sqlite import SqliteStore
 from remloom.testing.conformance import Opening, StoreConformance, put
+from steps import steps
 
 
 class TestPlain(StoreConformance):
@@ -48,3 +49,17 @@ def test_who_reads_an_older_state_sets_no_index_back(tmp_path: Path) -> None:
                 assert search() == before
         assert [len(found) for found in search()] == [4, 4]
         assert store.admin.check() == []
+
+
+def test_writing_texts_of_one_name_costs_about_the_same_however_many_have_it(
+    tmp_path: Path,
+) -> None:
+    costs = []
+    with Memory.open(tmp_path, embedder="none") as memory:
+        for more in (1_000, 4_000):
+            memory.write([Resource(name="note", content=f"{more} {n}") for n in range(more)])
+            some = [Resource(name="note", content=f"{more}, then {n}") for n in range(200)]
+            with steps(memory) as counted:
+                memory.write(some)
+            costs.append(counted.writing)
+    assert 0 < costs[1] < 4 * costs[0]

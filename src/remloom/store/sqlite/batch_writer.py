@@ -182,11 +182,12 @@ class _BatchWriter:
             text_no = session.text_no
         session.rows.records.append(row_of(record, record_no, text_no))
         # The first of several keys of a thin entity it only shows: it takes that from nobody.
-        shows_first = isinstance(record, Entity) and record.thin and len(item.keys) > 1
+        is_thin = isinstance(record, Entity) and record.thin
+        shows_first = is_thin and len(item.keys) > 1
         for rank, key in enumerate(item.keys):
             label_no = self._labels.find_or_add(key)
             if label_no not in self._labels.new and not (shows_first and rank == 0):
-                self._labels.replace_thin(label_no, record_no)
+                self._labels.replace_thin(label_no, record_no, is_thin=is_thin)
             session.rows.names.append((label_no, record_no, rank, len(item.keys)))
         add_vectors(session, record_no, self._model_no, item.vectors)
         if item.embed:

@@ -37,7 +37,8 @@ def delete(
     asked_for = len(to_delete)
     if derived:
         _add_derived(cursor, to_delete)
-    vectors = keys = edges = 0
+    vectors = keys = 0
+    label_nos: dict[int, None] = {}
     _delete_references(cursor, to_delete)
     for record_no in to_delete:
         text_no = cursor.execute("SELECT doc FROM records WHERE rid = ?", (record_no,)).get
@@ -46,11 +47,12 @@ def delete(
         vectors += delete_vectors(session, record_no)
         delete_token_vectors(session, record_no)
         rows = cursor.execute("DELETE FROM names WHERE rid = ? RETURNING lid", (record_no,))
-        label_nos = [label_no for (label_no,) in rows.fetchall()]
+        own_labels = [label_no for (label_no,) in rows.fetchall()]
         cursor.execute("DELETE FROM records WHERE rid = ?", (record_no,))
-        keys += len(label_nos)
-        for label_no in label_nos:
-            edges += _delete_label(session, labels, label_no)
+        keys += len(own_labels)
+        label_nos.update(dict.fromkeys(own_labels))
+    # each label once, however many of these records had it
+    edges = sum(_delete_label(session, labels, label_no) for label_no in label_nos)
     kv.delete_about(cursor, {*given, *to_delete.values()})
     session.close()
     if erase:

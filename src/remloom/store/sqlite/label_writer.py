@@ -41,6 +41,7 @@ class LabelWriter:
         self._numbers: dict[str, int] = {}
         self._absent: set[str] = set()  # keys that had no label when the write began
         self._only_shown: set[int] = set()  # made because a thin entity shows them
+        self._taken: set[int] = set()  # by real records, so that no thin entity has them
         self.new: set[int] = set()
         self.released: dict[int, None] = {}
         self.thin_made = 0
@@ -86,8 +87,13 @@ class LabelWriter:
 
     # -- thin entities -----------------------------------------------------------------------------
 
-    def replace_thin(self, label_no: int, record_no: int) -> None:
-        """Remove the thin entity whose label a real record has now."""
+    def replace_thin(self, label_no: int, record_no: int, *, is_thin: bool) -> None:
+        """Remove the thin entity whose label another record has now, a real one unless it `is_thin`
+        itself."""
+        if label_no in self._taken:
+            return
+        if not is_thin:
+            self._taken.add(label_no)
         for (thin_no,) in self._cursor.execute(SQL.thin_owners, (label_no, record_no)).fetchall():
             self._delete_thin(thin_no)
 

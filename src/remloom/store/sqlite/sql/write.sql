@@ -124,7 +124,13 @@ WHERE n.lid = :label_no AND r.thin = 1 AND NOT EXISTS (
 
 -- name: is_owned
 -- Whether some record has a label for its own: NULL when none has it at all.
-SELECT max(r.thin IS NOT 1 OR n.rank > 0 OR n.total = 1) FROM names n JOIN records r USING (rid) WHERE n.lid = :label_no;
+SELECT CASE
+  WHEN EXISTS (
+    SELECT 1 FROM names n JOIN records r USING (rid)
+    WHERE n.lid = :label_no AND (r.thin IS NOT 1 OR n.rank > 0 OR n.total = 1)
+  ) THEN 1
+  WHEN EXISTS (SELECT 1 FROM names WHERE lid = :label_no) THEN 0
+END;
 
 -- name: children_nos
 -- The records derived from a record, with their ids.
