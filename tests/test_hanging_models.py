@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from remloom import Memory, Resource, deadline
-from remloom.errors import EmbedderTimeoutError
-from remloom.ingest import embedding_worker
+from remloom.errors import EmbedderError, EmbedderTimeoutError
+from remloom.ingest import embedding_worker, model_calls
 from remloom.settings import Settings
 from remloom.testing.embedder import WordEmbedder, WordTokenEncoder
 
@@ -206,3 +209,147 @@ def test_without_a_limit_a_question_waits(tmp_path: Path, gate: Gate) -> None:
         recall = memory.recall(QUESTION, explain=True)
         assert recall.note == ""
         assert "late" in recall.explained["found"]
+
+
+def test_a_model_of_the_same_name_in_another_memory_is_asked_still(
+    tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deadline, "_MOST_LEFT", 1)
+    with (
+        opened(tmp_path / "one", embedder=HangingEmbedder(gate)) as one,
+        opened(tmp_path / "other", 30) as other,
+    ):
+        one.write(NOTES, wait=True)
+        other.write(NOTES, wait=True)
+        gate.shut()
+        for message in ("took longer", "has not come back from 1 earlier calls"):
+            assert message in one.recall(QUESTION).note
+        assert other.recall(QUESTION).note == ""
+
+
+def test_a_model_that_came_back_is_held_by_nobody(tmp_path: Path, gate: Gate) -> None:
+    encoder = HangingEncoder(gate)
+    with opened(tmp_path, token_encoder=encoder) as memory:
+        memory.write(NOTES, wait=True)
+        gate.shut()
+        assert "took longer" in memory.recall(QUESTION).note
+    held = weakref.ref(encoder)
+    del memory, encoder
+    gate.open()
+    wait = time.monotonic() + 10
+    while held() is not None and time.monotonic() < wait:
+        time.sleep(0.01)
+        gc.collect()
+    assert held() is None
+
+
+class SlowEmbedder(WordEmbedder):
+    """Each call takes a while, and less than a question waits."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        time.sleep(0.3)
+        return super().embed_documents(texts)
+
+    def embed_query(self, text: str) -> Any:
+        time.sleep(0.3)
+        return WordEmbedder.embed_query(self, text)
+
+
+class SlowEncoder(WordTokenEncoder):
+    """Each call takes a while, and less than a question waits."""
+
+    def encode_documents(self, texts: Sequence[str]) -> list[Any]:
+        time.sleep(0.3)
+        return super().encode_documents(texts)
+
+
+def test_several_calls_of_a_question_have_one_time_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # none is embedded beside the question
+    monkeypatch.setattr(embedding_worker.EmbeddingQueue, "start", lambda queue: None)
+    walls = [Resource(name=f"wall {n}", content=f"Wall {n} is grey.") for n in range(33)]
+    with opened(tmp_path, token_encoder="none") as memory:
+        memory.write(NOTES, wait=True)
+    with opened(tmp_path, 0.5, embedder=SlowEmbedder(), token_encoder="none") as memory:
+        memory.write(walls)
+        recall = memory.recall(QUESTION)
+        assert recall.hits[0].name == "cost"
+        assert recall.note.startswith("no search by meaning: words-256 ")
+        memory.embed_pending()
+    with opened(tmp_path, 0.5, token_encoder=SlowEncoder()) as memory:
+        with pytest.raises(EmbedderTimeoutError, match="word-tokens-64"):
+            memory.search("Which walls are grey?", mode="late")
+        # what was made in time is there
+        assert memory.search("Which walls are grey?", mode="late").records
+
+
+def test_a_text_is_not_blamed_for_a_model_that_hangs(tmp_path: Path, gate: Gate) -> None:
+    class Fussy(HangingEncoder):
+        """Refuses several texts at once, and hangs with one."""
+
+        def encode_documents(self, texts: Sequence[str]) -> list[Any]:
+            if len(texts) > 1:
+                raise ValueError("one at a time")
+            return super().encode_documents(texts)
+
+    with opened(tmp_path) as memory:
+        memory.write(NOTES, wait=True)
+    with opened(tmp_path, token_encoder=Fussy(gate)) as memory:
+        memory.admin.store.token_vectors.drop()
+        gate.shut()
+        for _ in range(4):
+            with pytest.raises(EmbedderTimeoutError):
+                memory.search(QUESTION, mode="late")
+        gate.open()
+        waiting = memory.admin.store.token_vectors.pending("word-tokens-64", 9)
+        assert [(text.attempts, text.error) for text in waiting] == [(0, ""), (0, "")]
+
+
+@pytest.mark.parametrize("hanging", ["embedder", "token_encoder"])
+def test_stats_tell_of_a_model_that_keeps_the_background_waiting(
+    tmp_path: Path, gate: Gate, hanging: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_calls, "_LONG", 0.05)
+    model = HangingEmbedder(gate) if hanging == "embedder" else HangingEncoder(gate)
+    name = model.name
+    gate.shut()
+    with opened(tmp_path, **{hanging: model}) as memory:
+        memory.write(NOTES)
+        assert until(lambda: f"has waited 0 s for {name}" == error_of(memory))
+        gate.open()
+        memory.embed_pending()
+        assert until(lambda: error_of(memory) == "")
+
+
+@pytest.mark.parametrize("seconds", [0, 30])
+@pytest.mark.parametrize("error", [asyncio.CancelledError("gone"), GeneratorExit("gone")])
+def test_whatever_a_model_raises_is_its_error(
+    tmp_path: Path, error: BaseException, seconds: float
+) -> None:
+    class Odd(WordEmbedder):
+        def embed_documents(self, texts: Sequence[str]) -> Any:
+            raise error
+
+        def embed_query(self, text: str) -> Any:
+            raise error
+
+    with opened(tmp_path) as memory:
+        memory.write(NOTES, wait=True)
+    with opened(tmp_path, seconds, embedder=Odd()) as memory:
+        with pytest.raises(EmbedderError, match=r"words-256 failed: .*gone"):
+            memory.search(QUESTION)
+        memory.write([Resource(content="Something new.")])
+        assert until(lambda: "gone" in error_of(memory))
+
+
+def error_of(memory: Memory) -> str:
+    return memory.admin.stats().embedding_error
+
+
+def until(holds: Callable[[], bool]) -> bool:
+    """Whether something holds within seconds."""
+    wait = time.monotonic() + 10
+    while not holds() and time.monotonic() < wait:
+        time.sleep(0.005)
+    return holds()

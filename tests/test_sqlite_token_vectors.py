@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from random import Random
 
+import apsw
 import pytest
 
 from remloom import Memory, Resource
@@ -38,6 +39,20 @@ def fill(store: SqliteStore, count: int = 40) -> None:
 
 def make(store: SqliteStore, vectors: dict[str, bytes]) -> None:
     store.token_vectors.put(TokenVectorBatch(vectors, model="tokens", dims=64))
+
+
+def damage(store: SqliteStore, *ids: str) -> None:
+    """Leave a byte of the token vectors of records."""
+
+    def cut(cursor: apsw.Cursor) -> None:
+        for id in ids:
+            cursor.execute(
+                "UPDATE token_vectors SET data = x'00' WHERE model = 1"
+                " AND rid = (SELECT rid FROM records WHERE id = ?)",
+                (id,),
+            )
+
+    store._database.write(cut)
 
 
 def traces(folder: Path) -> int:
@@ -142,6 +157,30 @@ def test_a_copy_has_the_token_vectors_that_were_made(store: SqliteStore, tmp_pat
         assert target.admin.check() == []
 
 
+def test_damaged_token_vectors_wait_again_when_they_are_discarded(store: SqliteStore) -> None:
+    fill(store, 9)
+    damage(store, "r2", "r5")
+    store.token_vectors.put(TokenVectorBatch({"r2": bytes(6)}, model="wide", dims=6))
+    assert store.token_vectors.discard_damaged("wide") == 0
+    assert store.token_vectors.discard_damaged("tokens", ids=["r5", "r6"]) == 1
+    assert [text.id for text in store.token_vectors.pending("tokens", 9)] == ["r5"]
+    assert store.token_vectors.discard_damaged("tokens") == 1
+    assert [text.id for text in store.token_vectors.pending("tokens", 9)] == ["r2", "r5"]
+    assert store.admin.check() == []
+    make(store, {"r2": bytes(64), "r5": b""})
+    assert store.token_vectors.queue_lengths("tokens") == (0, 0)
+
+
+def test_a_copy_leaves_damaged_token_vectors_behind(store: SqliteStore, tmp_path: Path) -> None:
+    fill(store, 9)
+    damage(store, "r2")
+    (tmp_path / "copy").mkdir()
+    with closing(SqliteStore(tmp_path / "copy" / "memory.db")) as target:
+        copy(store, target, origin="here")
+        assert [text.id for text in target.token_vectors.pending("tokens", 9)] == ["r2"]
+        assert target.admin.check() == []
+
+
 def test_the_queue_is_read_without_looking_at_what_is_done(store: SqliteStore) -> None:
     fill(store, 400)
     put(store, Resource(id="waits", content="no vectors yet"))
@@ -172,6 +211,7 @@ def test_damage_to_token_vectors_is_told(store: SqliteStore) -> None:
     store._database.write(harm)
     assert store.admin.check() == [
         "the token vectors of record 999 belong to no text",
-        "the token vectors of record 3 are of no model",
+        "the token vectors of record 'r2' by tokens are damaged (1 bytes): "
+        "`remloom reembed` makes them anew",
         "record 'r4' would not get its token vectors of tokens",
     ]

@@ -98,7 +98,7 @@ class Reading:
         store: Any = Remembered(memory.admin.store)
         memory._recalling._recallers[self._embedder.name] = Recaller(
             store,
-            self._embedder.embed_query,
+            lambda text, _=None: self._embedder.embed_query(text),
             model_card_of(self._embedder),
             RememberedLate(store, self._encoder) if self._encoder is not None else None,
         )

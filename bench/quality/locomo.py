@@ -200,7 +200,10 @@ def opened(
             store: Any = Remembered(memory.admin.store)
             late = RememberedLate(store, encoder) if encoder is not None else None
             memory._recalling._recallers[embedder.name] = Recaller(
-                store, embedder.embed_query, model_card_of(embedder), late
+                store,
+                lambda text, _=None: embedder.embed_query(text),
+                model_card_of(embedder),
+                late,
             )
             found.append(
                 Opened(

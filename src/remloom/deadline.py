@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 from contextvars import copy_context
 from math import inf
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, NoReturn, TypeVar
 
-__all__ = ["Overdue", "begin", "within"]
+__all__ = ["NEVER", "Deadline", "Overdue", "begin", "within"]
 
 _T = TypeVar("_T")
 
@@ -20,38 +20,52 @@ class Overdue(Exception):
     """It took too long; the text says what did, and how long it had."""
 
 
-class _Call(NamedTuple):
-    thread: threading.Thread
-    deadline: float  # monotonic time
+class Deadline(NamedTuple):
+    """The time by which models are to have answered, however many are asked, and how often."""
+
+    seconds: float | None = None  # that they have of it; None: as long as they take
+    at: float = inf  # monotonic time
+
+    @classmethod
+    def after(cls, seconds: float | None) -> Deadline:
+        """So many seconds from now; None: never."""
+        return NEVER if seconds is None else cls(seconds, time.monotonic() + seconds)
+
+    @property
+    def left(self) -> float | None:
+        """Seconds from now, 0 when it has passed; None: no end of them."""
+        return None if self.seconds is None else max(0.0, self.at - time.monotonic())
 
 
-_calls: dict[str, list[_Call]] = {}  # that have not come back, by whom they ask
+NEVER = Deadline()
+
+# The calls that have not come back, by the id of the model: each call's thread holds its model, and
+# takes the call from here at its end, so that no id is of another object.
+_calls: dict[int, dict[threading.Thread, Deadline]] = {}
 _lock = threading.Lock()  # guards _calls
 
 
-def within(seconds: float | None, what: str, work: Callable[[], _T]) -> _T:
+def within(deadline: Deadline, model: object, what: str, work: Callable[[], _T]) -> _T:
     """Do some work and return what it returns, or raise what it raises.
 
     Args:
-        seconds: that it may take; None: as long as it takes.
-        what: is asked, for the message.
+        model: does it.
+        what: it is called in a message.
 
     Raises:
-        Overdue: it takes longer, or has not come back from several who asked it before.
+        Overdue: it takes longer, or the model has not come back from several earlier calls.
     """
-    return work() if seconds is None else begin(seconds, what, work)()
+    return work() if deadline.seconds is None else begin(deadline, model, what, work)()
 
 
-def begin(seconds: float | None, what: str, work: Callable[[], _T]) -> Callable[[], _T]:
+def begin(deadline: Deadline, model: object, what: str, work: Callable[[], _T]) -> Callable[[], _T]:
     """Begin some work beside the caller; what is returned waits for it, and then does as `within`,
-    each time it is called. The seconds count from now."""
-    left = _left(what)
+    each time it is called, by any thread."""
+    left = _count_left(model)
     if left >= _MOST_LEFT:
-
-        def refuse() -> _T:
-            raise Overdue(f"{what} has not come back from {left} earlier calls")
-
-        return refuse
+        return _refusing(f"{what} has not come back from {left} earlier calls")
+    if deadline.left == 0:
+        return _refusing(f"{what} was not asked: the {deadline.seconds:g} seconds were over")
     made: list[_T] = []
     errors: list[BaseException] = []
 
@@ -60,32 +74,50 @@ def begin(seconds: float | None, what: str, work: Callable[[], _T]) -> Callable[
             made.append(work())
         except BaseException as error:
             errors.append(error)
+        finally:
+            _forget(model, thread)
 
     # a thread of its own: no pool fills up with those that hang
     thread = threading.Thread(
         target=copy_context().run, args=(run,), name="remloom-deadline", daemon=True
     )
-    deadline = inf if seconds is None else time.monotonic() + seconds
-    thread.start()
     with _lock:
-        _calls.setdefault(what, []).append(_Call(thread, deadline))
+        _calls.setdefault(id(model), {})[thread] = deadline
+    try:
+        thread.start()
+    except RuntimeError:  # there are too many threads
+        _forget(model, thread)
+        raise
 
     def wait() -> _T:
-        thread.join(None if seconds is None else max(0.0, deadline - time.monotonic()))
+        thread.join(deadline.left)
         if errors:
             raise errors[0]
         if made:
             return made[0]
-        raise Overdue(f"{what} took longer than {seconds:g} seconds")
+        raise Overdue(f"{what} took longer than {deadline.seconds:g} seconds")
 
     return wait
 
 
-def _left(what: str) -> int:
+def _refusing(message: str) -> Callable[[], NoReturn]:
+    def refuse() -> NoReturn:
+        raise Overdue(message)
+
+    return refuse
+
+
+def _count_left(model: object) -> int:
     """Count the calls that are past their deadline and have not come back."""
-    now = time.monotonic()
     with _lock:
-        calls = [call for call in _calls.pop(what, ()) if call.thread.is_alive()]
-        if calls:
-            _calls[what] = calls
-    return sum(call.deadline <= now for call in calls)
+        calls = list(_calls.get(id(model), {}).items())
+    # after a fork the threads of the other process are none of this one
+    return sum(thread.is_alive() and deadline.left == 0 for thread, deadline in calls)
+
+
+def _forget(model: object, thread: threading.Thread) -> None:
+    with _lock:
+        calls = _calls[id(model)]
+        del calls[thread]
+        if not calls:
+            del _calls[id(model)]

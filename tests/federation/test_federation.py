@@ -461,3 +461,56 @@ def test_a_token_encoder_that_hangs_is_left_out_and_that_is_said(home: Path) -> 
     hanging.released.set()
     assert answer.hits
     assert answer.note == "no late interaction: word-tokens-64 took longer than 0.05 seconds"
+
+
+def remember_in(home: Path, *tenants: str, encoder: WordTokenEncoder) -> None:
+    """Let tenants remember the same with token vectors, and grant it to sales."""
+    for tenant in tenants:
+        Home(home).create(tenant)
+        with Memory.open(
+            home, tenant=tenant, embedder=WordEmbedder(), token_encoder=encoder
+        ) as memory:
+            memory.write(RECORDS, wait=True)
+        Home(home).grant(tenant, to="sales")
+
+
+@pytest.mark.parametrize("hanging", ["embedder", "token_encoder"])
+def test_a_model_that_hangs_is_waited_for_once_however_many_are_asked(
+    home: Path, hanging: str
+) -> None:
+    tenants = [f"branch-{n}" for n in range(12)]
+    remember_in(home, *tenants, encoder=WordTokenEncoder())
+    released, calls = threading.Event(), 0
+
+    def hang(text: str) -> Any:
+        nonlocal calls
+        calls += 1
+        released.wait(60)
+        raise ConnectionError("refused")
+
+    models: dict[str, Any] = {"embedder": WordEmbedder(), "token_encoder": WordTokenEncoder()}
+    setattr(models[hanging], "embed_query" if hanging == "embedder" else "encode_query", hang)
+    settings = Settings.load(home=str(home), embedder_timeout=1)
+    with Federation.open(as_tenant="sales", settings=settings, **models) as sales:
+        for times in (1, 2):
+            answer = sales.recall("When is payment due?")
+            assert set(answer.tenants) == set(tenants)
+            assert {hit.tenant for hit in answer.hits} <= set(tenants)
+            assert answer.note.count("took longer than 1 seconds") == 1
+            assert calls == times
+        released.set()
+
+
+def test_what_one_tenant_goes_without_is_said_of_that_one(home: Path) -> None:
+    name = WordTokenEncoder().name
+    remember_in(home, "near", encoder=WordTokenEncoder(name, 64))
+    remember_in(home, "far", encoder=WordTokenEncoder(name, 32))
+    with Federation.open(
+        home, as_tenant="sales", embedder=WordEmbedder(), token_encoder=WordTokenEncoder(name, 64)
+    ) as sales:
+        answer = sales.recall("When is payment due?")
+    told = "far: no late interaction: token vectors were made with other than 64 dimensions"
+    assert answer.note == told
+    assert {hit.tenant for hit in answer.hits} == {"near", "far"}
+    late = {hit.tenant for hit in answer.hits for reason in hit.reasons if reason.part == "late"}
+    assert late == {"near"}

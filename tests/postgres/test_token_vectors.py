@@ -116,3 +116,30 @@ store.token_vectors.put(TokenVectorBatch({{"a": b"x", "b": b"y"}}, model="tokens
     assert store.token_vectors.of(["a", "b"], model="tokens") == {"a": b"of a!"}
     assert [text.id for text in store.token_vectors.pending("tokens", 9)] == ["b"]
     assert store.admin.check() == []
+
+
+def test_damaged_token_vectors_are_told_and_wait_again_when_they_are_discarded(
+    opening: Opening, postgres: str
+) -> None:
+    store = opening()
+    put(store, *(Resource(id=id, content=f"text {id}") for id in "abc"))
+    vectors = dict.fromkeys("abc", bytes(4))
+    for model, dims in (("tokens", 2), ("wide", 4)):
+        store.token_vectors.put(TokenVectorBatch(vectors, model=model, dims=dims))
+    with connect(postgres) as connection:
+        connection.execute(
+            "UPDATE remloom.token_vectors SET data = '\\x010203' WHERE tenant_id = %s"
+            " AND id <> 'b' AND model = 1",
+            (store._tenant,),
+        )
+        connection.commit()
+    assert [problem[:35] for problem in store.admin.check()] == [
+        "the token vectors of record 'a' by ",
+        "the token vectors of record 'c' by ",
+    ]
+    assert store.token_vectors.discard_damaged("wide") == 0
+    assert store.token_vectors.discard_damaged("tokens", ids=["b", "c"]) == 1
+    assert [text.id for text in store.token_vectors.pending("tokens", 9)] == ["c"]
+    assert store.token_vectors.discard_damaged("tokens") == 1
+    assert [text.id for text in store.token_vectors.pending("tokens", 9)] == ["a", "c"]
+    assert store.admin.check() == []

@@ -124,11 +124,12 @@ def test_texts_fit_the_same_in_one_table_and_in_many(monkeypatch: pytest.MonkeyP
     assert max_similarities(question, texts) == pytest.approx(whole)
 
 
-def test_vectors_of_other_dimensions_are_refused() -> None:
-    question = WordTokenEncoder(dims=48).encode_query("who pays")
-    made = WordTokenEncoder(dims=64).encode_documents(["who pays"])[0].tobytes()
-    with pytest.raises(EmbedderError, match="other than 48 dimensions"):
-        max_similarities(question, {"a": made})
+def test_what_is_no_whole_number_of_tokens_is_left_out() -> None:
+    encoder = WordTokenEncoder()
+    made = encoder.encode_documents(["who pays"])[0].tobytes()
+    texts = {"whole": made, "cut off": made[:-1], "of nobody": b""}
+    scores = max_similarities(encoder.encode_query("who pays"), texts)
+    assert scores == {"whole": pytest.approx(1, abs=0.02), "of nobody": -1}
 
 
 def test_what_has_no_token_vectors_stands_by_its_vector() -> None:
@@ -610,3 +611,114 @@ def test_a_question_is_encoded_while_it_is_embedded(tmp_path: Path) -> None:
         recall = memory.recall("Where does the cat sleep?", explain=True)
         assert recall.note == ""
         assert {"vector", "late"} <= set(recall.explained["found"])
+
+
+# -- what is damaged, or of others -----------------------------------------------------------------
+
+
+def damage(memory: Memory, *names: str) -> None:
+    """Cut off the last byte of the token vectors of records."""
+
+    def cut(cursor: Any) -> None:
+        for name in names:
+            cursor.execute(
+                "UPDATE token_vectors SET data = substr(data, 1, length(data) - 1)"
+                " WHERE rid IN (SELECT rid FROM records WHERE id = ?)",
+                (memory.lookup(name).records[0].id,),
+            )
+
+    memory.admin.store._database.write(cut)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("way", ["recall", "search"])
+def test_a_text_whose_token_vectors_are_damaged_stands_by_its_vector_until_they_are_made_again(
+    memory: Memory, way: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    more = [Resource(name=f"wall {n}", content=f"Wall {n} of the studio.") for n in range(5)]
+    memory.write(more, wait=True)
+    damage(memory, "cat")
+    (problem,) = memory.admin.check()
+    assert "damaged" in problem
+    assert "remloom reembed" in problem
+    if way == "recall":
+        found = memory.recall(QUESTION, explain=True)
+        assert found.hits[0].name == "cost"
+        assert found.note == ""
+        assert found.explained["found"]["late"] == 8
+    else:
+        assert memory.search("the walls of the studio", mode="late").records[0].name == "colour"
+    assert "the token vectors of 1 texts are damaged" in caplog.text
+    made = memory.admin.stats().token_vectors["word-tokens-64"]
+    assert (made.count, made.pending) == (7, 1)
+    assert memory.admin.check() == []
+    memory.embed_pending()
+    assert token_vectors_of(memory) == {"word-tokens-64": 8}
+    assert memory.search("a cat sleeps", mode="late").records[0].score == pytest.approx(1, abs=0.02)
+
+
+@pytest.mark.parametrize("embedder", [WordEmbedder(), "none"], ids=["embedder", "none"])
+def test_reembedding_makes_damaged_token_vectors_anew(
+    tmp_path: Path, embedder: WordEmbedder | str
+) -> None:
+    with Memory.open(tmp_path, embedder=embedder, token_encoder=WordTokenEncoder()) as memory:
+        memory.write(NOTES, wait=True)
+        damage(memory, "cost", "cat")
+        assert len(memory.admin.check()) == 2
+        memory.admin.reembed()
+        assert memory.admin.check() == []
+        assert token_vectors_of(memory) == {"word-tokens-64": 3}
+        assert memory.search(QUESTION, mode="late").records[0].name == "cost"
+
+
+def test_token_vectors_that_another_process_made_anew_with_other_dimensions_are_not_compared(
+    tmp_path: Path,
+) -> None:
+    models: dict[str, Any] = {"embedder": WordEmbedder()}
+    with Memory.open(tmp_path, **models, token_encoder=WordTokenEncoder("same", 64)) as memory:
+        memory.write(NOTES[:2], wait=True)  # of ten words: five of twice the length
+        assert memory.recall(QUESTION).hits[0].name == "cost"
+        for encoder in (WordTokenEncoder("between", 32), WordTokenEncoder("same", 32)):
+            with Memory.open(tmp_path, **models, token_encoder=encoder) as other:
+                other.admin.reembed()
+        for ask in (memory.recall, lambda text: memory.search(text, mode="late")):
+            with pytest.raises(EmbedderError, match="other than 64 dimensions"):
+                ask(QUESTION)
+
+
+def test_an_encoder_whose_dimensions_change_stores_nothing_of_the_wrong_ones(
+    tmp_path: Path,
+) -> None:
+    encoder = WordTokenEncoder(dims=64)
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=encoder) as memory:
+        memory.write(NOTES, wait=True)
+        encoder.dims = 32
+        with pytest.raises(VectorError, match="64 dimensions, not 32"):
+            memory.write([Resource(content="Something new.")], wait=True)
+        with pytest.raises(EmbedderError, match="other than 32 dimensions"):
+            memory.recall(QUESTION)
+        encoder.dims = 64
+        memory.embed_pending()
+        assert token_vectors_of(memory) == {encoder.name: 4}
+        assert memory.admin.check() == []
+
+
+def test_an_embedder_whose_dimensions_change_stores_nothing_of_the_wrong_ones(
+    tmp_path: Path,
+) -> None:
+    embedder = WordEmbedder(dims=64)
+    with Memory.open(tmp_path, embedder=embedder, token_encoder="none") as memory:
+        memory.write(NOTES, wait=True)
+        embedder.dims = 32
+        # one of them is known from before
+        for content in ("Something new.", NOTES[0].content + " Something new."):
+            with pytest.raises(
+                (EmbedderError, VectorError), match=r"\b32\b.*\b64\b|\b64\b.*\b32\b"
+            ):
+                memory.write([Resource(content=content)], wait=True)
+        with pytest.raises(VectorError):
+            memory.search(QUESTION)
+        embedder.dims = 64
+        memory.embed_pending()
+        assert memory.admin.stats().vectors.dims == 64
+        assert memory.search(QUESTION).records[0].content.startswith(NOTES[0].content)
+        assert memory.admin.check() == []

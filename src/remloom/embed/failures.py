@@ -5,34 +5,39 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
-from ..deadline import Overdue, begin, within
+from ..deadline import NEVER, Deadline, Overdue, begin, within
 from ..errors import EmbedderError, EmbedderTimeoutError, RemloomError
+from .contract import Embedder, TokenEncoder
 
 __all__ = ["answered_by", "ask", "turn_of"]
 
 _T = TypeVar("_T")
+_Model: TypeAlias = Embedder | TokenEncoder
 
 
-def answered_by(name: str, work: Callable[[], _T], seconds: float | None = None) -> _T:
+def answered_by(model: _Model, work: Callable[[], _T], deadline: Deadline = NEVER) -> _T:
     """Return what a model answers; one of somebody else's may raise anything.
 
     Args:
-        name: the model's.
-        seconds: that it may take; None: as long as it takes.
+        work: asks it.
 
     Raises:
-        EmbedderTimeoutError: it takes longer.
+        EmbedderTimeoutError: it does not answer by the deadline.
         EmbedderError: it failed. Our own errors stay as they are.
     """
+    name = model.name
     with _told(name):
-        return within(seconds, name, work)
+        return within(deadline, _itself(model), name, work)
 
 
-def ask(name: str, work: Callable[[], _T], seconds: float | None = None) -> Callable[[], _T]:
-    """Begin to ask a model; what is returned waits for its answer, as `answered_by` does."""
-    wait = begin(seconds, name, work)
+def ask(model: _Model, work: Callable[[], _T], deadline: Deadline = NEVER) -> Callable[[], _T]:
+    """Begin to ask a model; what is returned waits for its answer, as `answered_by` does. Any
+    thread may wait, and several may."""
+    name = model.name
+    with _told(name):
+        wait = begin(deadline, _itself(model), name, work)
 
     def answer() -> _T:
         with _told(name):
@@ -41,28 +46,37 @@ def ask(name: str, work: Callable[[], _T], seconds: float | None = None) -> Call
     return answer
 
 
+def _itself(model: _Model) -> object:
+    """The model behind a cache of questions: several memories may have it, each with its own."""
+    from .queries import CachedQueries, CachedTokenQueries
+
+    return model.model if isinstance(model, CachedQueries | CachedTokenQueries) else model
+
+
 @contextmanager
 def _told(name: str) -> Iterator[None]:
     """Raise what a model raises as one error."""
     try:
         yield
-    except RemloomError:
+    except (RemloomError, KeyboardInterrupt, SystemExit):
         raise
     except Overdue as overdue:
         raise _timeout(str(overdue)) from None
-    except Exception as error:
+    # asyncio's CancelledError, too, is no Exception
+    except BaseException as error:
         raise EmbedderError(f"{name} failed: {type(error).__name__}: {error}") from error
 
 
 @contextmanager
-def turn_of(lock: threading.Lock, name: str, seconds: float | None) -> Iterator[None]:
+def turn_of(lock: threading.Lock, model: _Model, deadline: Deadline) -> Iterator[None]:
     """Hold the lock of who asks a model.
 
     Raises:
-        EmbedderTimeoutError: whoever has it does not give it back within `seconds`.
+        EmbedderTimeoutError: whoever has it does not give it back by the deadline.
     """
-    if not lock.acquire(timeout=-1 if seconds is None else seconds):
-        raise _timeout(f"{name} was busy for longer than {seconds:g} seconds")
+    left = deadline.left
+    if not lock.acquire(timeout=-1 if left is None else left):
+        raise _timeout(f"{model.name} was busy for longer than {deadline.seconds:g} seconds")
     try:
         yield
     finally:

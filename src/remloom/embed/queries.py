@@ -51,6 +51,11 @@ class CachedQueries:
         self._recent = _Recent(embedder.embed_query, size)
 
     @property
+    def model(self) -> Embedder:
+        """The embedder itself."""
+        return self._embedder
+
+    @property
     def name(self) -> str:
         return self._embedder.name
 
@@ -82,6 +87,11 @@ class CachedTokenQueries:
     def __init__(self, encoder: TokenEncoder, size: int = 512) -> None:
         self._encoder = encoder
         self._recent = _Recent(encoder.encode_query, size)
+
+    @property
+    def model(self) -> TokenEncoder:
+        """The encoder itself."""
+        return self._encoder
 
     @property
     def name(self) -> str:

@@ -28,7 +28,11 @@ def unit_rows(values: Sequence[Any], *, count: int, dims: int | None, model: str
         raise EmbedderError(
             f"{model} answered with something that is not a list of vectors", model=model
         ) from error
-    if rows.ndim != 2 or len(rows) != count:
+    if rows.ndim != 2:
+        raise EmbedderError(
+            f"{model} answered an array of shape {rows.shape}, not a list of vectors", model=model
+        )
+    if len(rows) != count:
         raise EmbedderError(f"{model} answered {len(rows)} vectors to {count} texts", model=model)
     if dims is not None and rows.shape[1] != dims:
         raise EmbedderError(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 import msgspec
 from msgspec.structs import replace
 
+from ..deadline import Deadline
 from ..embed import check_name, check_token_encoder_name, kept_name, load
 from ..embed.known_models import model_card_of
 from ..embed.model_card import ModelCard
@@ -213,7 +214,7 @@ class Federation:
                 remedy="open the federation with one, or use search_text",
             )
         limit = Search(text, schema, limit=limit).limit
-        vectors = QueryVectors(self._embedder, self._seconds)
+        vectors = QueryVectors(self._embedder, self._one_deadline())
 
         def work(view: GrantedStore, store: Store) -> Found:
             if schema not in view.granted:
@@ -269,7 +270,8 @@ class Federation:
         `explain`, which are of one's own memory. Each tenant abstains for itself.
         """
         options = _checked(options, changes)
-        vectors = QueryVectors(self._embedder, self._seconds)
+        deadline = self._one_deadline()
+        vectors = QueryVectors(self._embedder, deadline)
         encoder = self._token_encoder()
         once = QueryTokens(encoder) if encoder is not None else None
         own = replace(options, budget_tokens=None)
@@ -277,9 +279,11 @@ class Federation:
         def work(view: GrantedStore, store: Store) -> Found:
             granted = _as_store(view)
             late = None
-            if once is not None:
-                late = LateInteraction(granted, once, is_asked_for=False, seconds=self._seconds)
-            recaller = Recaller(granted, vectors.for_store(store), self._card(store), late)
+            if encoder is not None and once is not None:
+                late = LateInteraction(granted, encoder, is_asked_for=False, begin=once.begin)
+            recaller = Recaller(
+                granted, vectors.for_store(store), self._card(store), late, deadline=deadline
+            )
             recalled = recaller.recall(question, own)
             return Found(hits=recalled.hits, reason=recalled.reason, note=recalled.note)
 
@@ -310,6 +314,11 @@ class Federation:
         silent = [f"{tenant} ({why})" for tenant, why in answer.unanswered.items()]
         return text_of(recall) + (f"Not answered: {'; '.join(silent)}.\n" if silent else "")
 
+    def _one_deadline(self) -> Callable[[], Deadline]:
+        """Return what gives the one deadline of a question, whoever asks: from when a model is
+        asked first, for stores take their time to open."""
+        return cache(lambda: Deadline.after(self._seconds))
+
     def _card(self, store: Store) -> ModelCard | None:
         stored = store.vectors.model()
         embedder = self._embedder(stored[0] if stored else "")
@@ -321,8 +330,14 @@ class Federation:
         hits = merge_by_rank(lists, limit)
         reasons = [f"{name}: {one.reason}" for name, one in asked.answers.items() if one.reason]
         reason = asked.reason or "; ".join(reasons) or "nothing was found"
-        # what hangs, hangs for all of them
-        notes = dict.fromkeys(one.note for one in asked.answers.values() if one.note)
+        told: dict[str, list[str]] = {}  # by note, whose it is
+        for tenant, one in asked.answers.items():
+            if one.note:
+                told.setdefault(one.note, []).append(tenant)
+        notes = [
+            note if len(whose) == len(asked.answers) else f"{', '.join(whose)}: {note}"
+            for note, whose in told.items()
+        ]
         return FederatedAnswer(
             hits=hits,
             tenants=tuple(asked.answers),

@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..deadline import Deadline
+from ..embed.answers import question_tokens, question_vector
 from ..embed.contract import Embedder, TokenEncoder
-from ..embed.failures import answered_by
+from ..embed.failures import ask
 from ..errors import EmbedderMismatchError
+from ..retrieve.question import Embed
 from ..store.contract import Store
 
+if TYPE_CHECKING:
+    from ..embed.contract import Floats
+
 __all__ = ["QueryTokens", "QueryVectors"]
+
+
+class _Asked:
+    """What a model is asked: each text once, whoever waits for it."""
+
+    def __init__(self) -> None:
+        self._answers: dict[tuple[str, str], Callable[[], Any]] = {}
+        self._lock = Lock()
+
+    def answer(self, key: tuple[str, str], begin: Callable[[], Callable[[], Any]]) -> Any:
+        """Return what waits for an answer, which the first to ask begins."""
+        with self._lock:
+            if key not in self._answers:
+                self._answers[key] = begin()
+            return self._answers[key]
 
 
 class QueryVectors:
@@ -19,18 +40,17 @@ class QueryVectors:
 
     Args:
         embedder: gives the embedder for vectors of a name, or None when there is none.
-        seconds: that a vector may take; None: as long as it takes.
+        deadline: gives that of the question, for all tenants together.
     """
 
     def __init__(
-        self, embedder: Callable[[str], Embedder | None], seconds: float | None = None
+        self, embedder: Callable[[str], Embedder | None], deadline: Callable[[], Deadline]
     ) -> None:
         self._embedder = embedder
-        self._seconds = seconds
-        self._vectors: dict[tuple[str, str], Any] = {}  # numpy arrays
-        self._lock = Lock()
+        self._deadline = deadline
+        self._asked = _Asked()
 
-    def for_store(self, store: Store) -> Callable[[str], Sequence[float] | None]:
+    def for_store(self, store: Store) -> Embed:
         """Return what embeds a text for a store: None where it has no vectors, or there is no
         embedder.
 
@@ -40,7 +60,7 @@ class QueryVectors:
         stored = store.vectors.model()
         embedder = self._embedder(stored[0] if stored else "")
         if embedder is None or stored is None:
-            return lambda text: None
+            return lambda text, deadline=None: None
         if stored[0] and stored[0] != embedder.name:
             raise EmbedderMismatchError(
                 f"its vectors were made by {stored[0]}, not by {embedder.name}",
@@ -48,32 +68,31 @@ class QueryVectors:
                 stored=stored[0],
                 given=embedder.name,
             )
-        return lambda text: answered_by(
-            embedder.name, lambda: self._vector(embedder, text), self._seconds
-        )
+        asked = embedder
 
-    def _vector(self, embedder: Embedder, text: str) -> Any:
-        with self._lock:
-            key = (embedder.name, text)
-            if key not in self._vectors:
-                self._vectors[key] = embedder.embed_query(text)
-            return self._vectors[key]
+        def embed(text: str, deadline: Deadline | None = None, /) -> Any:
+            def begin() -> Callable[[], Floats]:
+                by = deadline or self._deadline()
+                return ask(asked, lambda: question_vector(asked, text), by)
+
+            return self._asked.answer((asked.name, text), begin)()
+
+        return embed
 
 
 class QueryTokens:
-    """A token encoder that encodes the texts of one question once."""
+    """Encodes the texts of one question."""
 
     def __init__(self, encoder: TokenEncoder) -> None:
-        self.name = encoder.name
-        self.dims = encoder.dims
-        self.languages: tuple[str, ...] = tuple(getattr(encoder, "languages", ()))
-        self.encode_documents = encoder.encode_documents
-        self._encode = encoder.encode_query
-        self._encoded: dict[str, Any] = {}  # numpy arrays
-        self._lock = Lock()
+        self._encoder = encoder
+        self._asked = _Asked()
 
-    def encode_query(self, text: str) -> Any:
-        with self._lock:
-            if text not in self._encoded:
-                self._encoded[text] = self._encode(text)
-            return self._encoded[text]
+    def begin(self, text: str, deadline: Deadline) -> Callable[[], Floats]:
+        """Begin to encode a text; what is returned waits for its token vectors."""
+        encoder = self._encoder
+
+        def begin() -> Callable[[], Floats]:
+            return ask(encoder, lambda: question_tokens(encoder, text), deadline)
+
+        waits: Callable[[], Floats] = self._asked.answer((encoder.name, text), begin)
+        return waits

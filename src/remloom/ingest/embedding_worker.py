@@ -10,19 +10,21 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from itertools import chain
-from typing import Any
 
+from ..deadline import NEVER, Deadline
+from ..embed.answers import text_vectors
 from ..embed.contract import Embedder
-from ..embed.failures import answered_by, turn_of
-from ..errors import EmbedderError, RemloomError, VectorError
+from ..embed.failures import turn_of
+from ..errors import EmbedderError, RemloomError
 from ..store.batch import Vector, VectorBatch
 from ..store.contract import Store
 from ..store.results import Pending
 from ..text.sentences import count_words, sentence_ends
+from .model_calls import ModelCalls
 from .parking import store_or_park
 from .token_worker import TokenQueue
 
@@ -30,6 +32,7 @@ __all__ = ["EmbeddingQueue"]
 
 _BATCH = 32  # texts between two commits
 _DIGEST = 16  # bytes
+_FLOAT = 4  # bytes
 _JOIN_TIMEOUT = 30.0  # seconds that `close` waits for the batch at hand
 _SENTENCE = 3  # words from which a sentence has a window of its own
 
@@ -53,13 +56,21 @@ class EmbeddingQueue:
     ) -> None:
         self._store = store
         self._given_embedder = embedder
+        self._calls = ModelCalls()
         self._tokens = tokens
         self._running = threading.Lock()
         self._starting = threading.Lock()  # of what follows
         self._is_wanted = False
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self.error: RemloomError | None = None  # why the last background run stopped
+        self._error: RemloomError | None = None  # why the last background run stopped
+
+    @property
+    def trouble(self) -> str:
+        """Why the last background run stopped, or what one has long waited for; else ""."""
+        of_tokens = self._tokens.delay if self._tokens is not None else ""
+        error = str(self._error) if self._error is not None else ""
+        return self._calls.delay or of_tokens or error
 
     @property
     def _embedder(self) -> Embedder:
@@ -99,17 +110,15 @@ class EmbeddingQueue:
         if self._tokens is not None:
             self._tokens.unpark()
 
-    def run_first(self, limit: int, seconds: float | None = None) -> None:
+    def run_first(self, limit: int, deadline: Deadline = NEVER) -> None:
         """Embed the first `limit` queued texts. Their token vectors are left to others.
 
-        Args:
-            seconds: that a batch may take; None: as long as it takes.
-
         Raises:
-            EmbedderError: the embedder does not work, or takes too long.
+            EmbedderTimeoutError: not all are embedded by the deadline.
+            EmbedderError: the embedder does not work.
         """
         done = 0
-        while done < limit and (batch := self._run_batch(min(_BATCH, limit - done), seconds)):
+        while done < limit and (batch := self._run_batch(min(_BATCH, limit - done), deadline)):
             done += len(batch)
 
     def _run_vectors(self, progress: Progress | None) -> list[str]:
@@ -124,14 +133,14 @@ class EmbeddingQueue:
                 progress(len(done), max(total, len(done)))
         return done
 
-    def _run_batch(self, size: int, seconds: float | None = None) -> Sequence[Pending]:
+    def _run_batch(self, size: int, deadline: Deadline = NEVER) -> Sequence[Pending]:
         """Embed some of the queued texts, and return them; none if it was closed."""
         if self._stop.is_set():
             return ()
-        with turn_of(self._running, self._embedder.name, seconds):
+        with turn_of(self._running, self._embedder, deadline):
             batch = self._store.vectors.pending(size)
             if batch:
-                self._embed(batch, seconds)
+                self._embed(batch, deadline)
         return batch
 
     def _encode(self, ids: Sequence[str], progress: Progress | None) -> None:
@@ -206,10 +215,12 @@ class EmbeddingQueue:
                 )
 
     def move(self, progress: Progress | None = None) -> int:
-        """Embed every text with this embedder, then let its vectors serve instead of others, and
-        make the token vectors that are lacking."""
-        done = self.embed_all(progress)
-        self.adopt()
+        """Embed every text with this embedder, if there is one, then let its vectors serve instead
+        of others; make the token vectors that are lacking or damaged."""
+        done = 0
+        if self._given_embedder is not None:
+            done = self.embed_all(progress)
+            self.adopt()
         self.move_tokens(progress)
         return done
 
@@ -240,10 +251,11 @@ class EmbeddingQueue:
         while self._has_work():
             try:
                 self._run_everything()
-                self.error = None
+                self._error = None
             except RemloomError as error:
-                self.error = error
-            except BaseException:
+                self._error = error
+            except BaseException as error:
+                self._error = EmbedderError(f"it stopped with {type(error).__name__}: {error}")
                 with self._starting:
                     self._thread = None
                 raise
@@ -265,25 +277,25 @@ class EmbeddingQueue:
         while not self._stop.is_set() and self._tokens.run_batch():
             self.run()
 
-    def _embed(self, batch: Sequence[Pending], seconds: float | None = None) -> None:
+    def _embed(self, batch: Sequence[Pending], deadline: Deadline = NEVER) -> None:
         """Store the vectors of a batch; a text that fails alone is parked."""
         store_or_park(
-            batch, partial(self._store_vectors, seconds=seconds), self._store.vectors.park
+            batch, partial(self._store_vectors, deadline=deadline), self._store.vectors.park
         )
 
     def _store_vectors(
-        self, batch: Sequence[Pending], *, current: bool = True, seconds: float | None = None
+        self, batch: Sequence[Pending], *, current: bool = True, deadline: Deadline = NEVER
     ) -> int:
         """Embed a batch and store its vectors; returns how many texts have some.
 
         `current`: as those that serve. A text that was changed since it was queued gets none.
         """
-        vectors = self._vectors(batch, seconds)
+        vectors = self._vectors(batch, deadline)
         self._store.vectors.put(
             VectorBatch(
                 vectors,
                 model=self._embedder.name,
-                dims=self._embedder.dims,
+                dims=_dims_of(vectors, self._embedder.name),
                 current=current,
                 versions={item.id: item.version for item in batch},
             )
@@ -291,7 +303,7 @@ class EmbeddingQueue:
         return sum(map(bool, vectors.values()))
 
     def _vectors(
-        self, batch: Sequence[Pending], seconds: float | None = None
+        self, batch: Sequence[Pending], deadline: Deadline = NEVER
     ) -> dict[str, tuple[Vector, ...]]:
         """The windows of each text, by its id."""
         embedder = self._embedder
@@ -299,7 +311,7 @@ class EmbeddingQueue:
         def divide() -> dict[str, list[tuple[int, int]]]:
             return {item.id: _windows(embedder, item.text) for item in batch}
 
-        spans = answered_by(embedder.name, divide, seconds)
+        spans = self._calls.answer(embedder, divide, deadline)
         texts: dict[str, list[str]] = {}
         for item in batch:
             texts[item.id] = [item.text[start:end] for start, end in spans[item.id]]
@@ -308,7 +320,8 @@ class EmbeddingQueue:
         known = self._store.vectors.cached(list(digests.values()), model=model)
         missing = [text for text, digest in digests.items() if digest not in known]
         if missing:
-            rows = self._embed_texts(missing, seconds)
+            work = partial(text_vectors, embedder, missing)
+            rows = self._calls.answer(embedder, work, deadline)
             for text, row in zip(missing, rows, strict=True):
                 known[digests[text]] = row.tobytes()
         windows: dict[str, tuple[Vector, ...]] = {}
@@ -319,15 +332,6 @@ class EmbeddingQueue:
                 for (start, end), text in pairs
             )
         return windows
-
-    def _embed_texts(self, texts: Sequence[str], seconds: float | None) -> Any:
-        """The vectors of texts as rows of unit length."""
-        embedder = self._embedder
-
-        def work() -> Any:
-            return _checked(embedder.embed_documents(texts), len(texts), embedder)
-
-        return answered_by(embedder.name, work, seconds)
 
 
 def _digest(text: str) -> bytes:
@@ -350,18 +354,17 @@ def _windows(embedder: Embedder, text: str) -> list[tuple[int, int]]:
     return [(start, end) for start, end in spans if text[start:end].strip()]
 
 
-def _checked(matrix: Any, count: int, embedder: Embedder) -> Any:
-    """The vectors as float32, or an error: an embedder must not poison the index."""
-    import numpy as np
+def _dims_of(vectors: Mapping[str, Sequence[Vector]], model: str) -> int:
+    """The one length of vectors; 0 when there are none.
 
-    checked = np.ascontiguousarray(matrix, np.float32)
-    if checked.shape != (count, embedder.dims):
+    Raises:
+        EmbedderError: there are several. Some may be known from before.
+    """
+    lengths = {len(window.data) // _FLOAT for windows in vectors.values() for window in windows}
+    if len(lengths) > 1:
+        few, many = min(lengths), max(lengths)
         raise EmbedderError(
-            f"{embedder.name} answered {checked.shape} for {count} texts "
-            f"of {embedder.dims} dimensions",
-            remedy="check the embedder's model and endpoint",
+            f"{model} made vectors of {few} dimensions, and of {many}",
+            remedy="give the embedder another name when its dimensions change",
         )
-    lengths = np.sqrt((checked * checked).sum(axis=1, keepdims=True))
-    if not np.isfinite(lengths).all() or not lengths.all():
-        raise VectorError(f"{embedder.name} answered a vector with NaN, infinity or zeros")
-    return checked / lengths
+    return max(lengths, default=0)

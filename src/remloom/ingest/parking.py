@@ -42,6 +42,8 @@ def store_or_park(
     for item in batch:
         try:
             store([item])
+        except EmbedderTimeoutError:
+            raise
         except (EmbedderError, VectorError) as error:
             failures[item.id] = error
     # all of several texts: the model is broken, not the texts

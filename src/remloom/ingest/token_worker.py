@@ -9,18 +9,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
+from ..deadline import NEVER, Deadline
+from ..embed.answers import text_tokens
 from ..embed.contract import TokenEncoder
-from ..embed.failures import answered_by, turn_of
-from ..errors import EmbedderError
+from ..embed.failures import turn_of
 from ..store.batch import TokenVectorBatch
 from ..store.contract import Store
 from ..store.results import Pending
+from .model_calls import ModelCalls
 from .parking import store_or_park
-
-if TYPE_CHECKING:
-    from ..embed.contract import Bytes
 
 __all__ = ["TokenQueue"]
 
@@ -40,6 +38,7 @@ class TokenQueue:
     def __init__(self, store: Store, encoder: TokenEncoder) -> None:
         self._store = store
         self._encoder = encoder
+        self._calls = ModelCalls()
         self._stop = threading.Event()
         # of two who encode at once, both would do the same texts
         self._encoding = threading.Lock()
@@ -61,7 +60,8 @@ class TokenQueue:
         return done
 
     def move(self, progress: Progress | None = None) -> int:
-        """Encode all that waits, then drop the token vectors of other encoders.
+        """Encode all that waits, and what is damaged anew; then drop the token vectors of other
+        encoders.
 
         Only who asks for a move drops them: processes with different encoders would otherwise make
         each other's anew, again and again.
@@ -69,6 +69,7 @@ class TokenQueue:
         Raises:
             EmbedderError: as `run`.
         """
+        self._store.token_vectors.discard_damaged(self._encoder.name)
         done = self.run(progress)
         if not self._store.token_vectors.pending(self._encoder.name, 1):
             self._store.token_vectors.drop(keep=self._encoder.name)
@@ -81,22 +82,25 @@ class TokenQueue:
         with self._encoding:
             return self._encode(self._store.token_vectors.pending(self._encoder.name, _BATCH))
 
-    def encode(self, ids: Sequence[str], seconds: float | None = None) -> None:
+    def encode(self, ids: Sequence[str], deadline: Deadline = NEVER) -> None:
         """Encode what waits of these records, now.
 
-        Args:
-            seconds: that a batch may take; None: as long as it takes.
-
         Raises:
-            EmbedderError: the encoder does not work, or takes too long.
+            EmbedderTimeoutError: not all are encoded by the deadline.
+            EmbedderError: the encoder does not work.
         """
         name = self._encoder.name
         for first in range(0, len(ids), _BATCH):
             if self._stop.is_set():
                 return
             some = ids[first : first + _BATCH]
-            with turn_of(self._encoding, name, seconds):
-                self._encode(self._store.token_vectors.pending(name, _BATCH, ids=some), seconds)
+            with turn_of(self._encoding, self._encoder, deadline):
+                self._encode(self._store.token_vectors.pending(name, _BATCH, ids=some), deadline)
+
+    @property
+    def delay(self) -> str:
+        """What it has waited for, and how long, when that is long; else ""."""
+        return self._calls.delay
 
     def unpark(self) -> None:
         """Let every text that failed too often wait again."""
@@ -106,48 +110,25 @@ class TokenQueue:
         """Finish the batch at hand and stop."""
         self._stop.set()
 
-    def _encode(self, batch: Sequence[Pending], seconds: float | None = None) -> int:
+    def _encode(self, batch: Sequence[Pending], deadline: Deadline = NEVER) -> int:
         if batch:
-            store_or_park(batch, partial(self._store_vectors, seconds=seconds), self._park)
+            store_or_park(batch, partial(self._store_vectors, deadline=deadline), self._park)
         return len(batch)
 
-    def _store_vectors(self, batch: Sequence[Pending], *, seconds: float | None) -> None:
+    def _store_vectors(self, batch: Sequence[Pending], *, deadline: Deadline) -> None:
         encoder = self._encoder
         texts = [item.text for item in batch]
-
-        def work() -> list[Bytes]:
-            return _checked(encoder.encode_documents(texts), len(batch), encoder)
-
-        pairs = list(zip(batch, answered_by(encoder.name, work, seconds), strict=True))
+        arrays = self._calls.answer(encoder, partial(text_tokens, encoder, texts), deadline)
         self._store.token_vectors.put(
             TokenVectorBatch(
-                vectors={item.id: array.tobytes() for item, array in pairs},
+                vectors={
+                    item.id: array.tobytes() for item, array in zip(batch, arrays, strict=True)
+                },
                 model=encoder.name,
-                dims=encoder.dims,
+                dims=arrays[0].shape[1],
                 versions={item.id: item.version for item in batch},
             )
         )
 
     def _park(self, id: str, error: str) -> None:
         self._store.token_vectors.park(id, error, model=self._encoder.name)
-
-
-def _checked(answered: Any, count: int, encoder: TokenEncoder) -> list[Bytes]:
-    """The arrays of texts, or an error: an encoder must not poison the index."""
-    import numpy as np
-
-    arrays = list(answered)
-    fit = [
-        isinstance(array, np.ndarray)
-        and array.dtype == np.int8
-        and array.ndim == 2
-        and array.shape[1] == encoder.dims
-        for array in arrays
-    ]
-    if len(arrays) != count or not all(fit):
-        raise EmbedderError(
-            f"{encoder.name} answered {sum(fit)} arrays of bytes of {encoder.dims} dimensions a "
-            f"token to {count} texts",
-            remedy="check the token encoder",
-        )
-    return arrays

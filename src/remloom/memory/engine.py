@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..deadline import Deadline
 from ..errors import (
     EmbedderError,
     EmbedderMismatchError,
@@ -156,9 +157,8 @@ class Engine:
         return LateInteraction(
             self.store,
             self.token_encoder,
-            partial(tokens.encode, seconds=self._seconds) if tokens is not None else None,
+            tokens.encode if tokens is not None else None,
             is_asked_for=self._given_token_encoder is not None,
-            seconds=self._seconds,
         )
 
     @_loaded_once
@@ -188,10 +188,9 @@ class Engine:
             self._resources.tokens = TokenQueue(self.store, self.token_encoder)
         return self._resources.tokens
 
-    @property
-    def _seconds(self) -> float | None:
-        """That a question waits for a model."""
-        return self.settings.embedder_timeout or None
+    def deadline(self) -> Deadline:
+        """By when the embedder and the token encoder are to have answered a question of now."""
+        return Deadline.after(self.settings.embedder_timeout or None)
 
     @property
     def embeds(self) -> bool:
@@ -208,9 +207,9 @@ class Engine:
 
     @property
     def embedding_error(self) -> str:
-        """Why embedding in the background stopped; "" while it did not."""
+        """Why embedding in the background stopped, or what it has long waited for; else ""."""
         queue = self._resources.queue
-        return str(queue.error) if queue is not None and queue.error else ""
+        return queue.trouble if queue is not None else ""
 
     def move_to(self, embedder: Embedder | str, progress: Progress | None = None) -> int:
         """Embed every text with another embedder, and use that one from then on; returns how many.
@@ -296,16 +295,21 @@ class Engine:
         if self.has_waiting():
             self.embedding_queue.start()
 
-    def embed_query(self, text: str) -> Any:
+    def embed_query(self, text: str, deadline: Deadline | None = None) -> Any:
         """Embed a question, after the few texts that still wait for their vectors.
+
+        Args:
+            deadline: for both; default that of a question of now.
 
         Raises:
             EmbedderMismatchError: this memory's vectors were made by another embedder.
-            EmbedderTimeoutError: the embedder takes longer than the setting `embedder_timeout`.
+            EmbedderTimeoutError: the embedder takes longer.
             EmbedderError: there is no embedder, it does not work, or nothing has a vector yet.
         """
+        from ..embed.answers import question_vector
         from ..embed.failures import answered_by
 
+        deadline = deadline or self.deadline()
         self.follow_store()
         # together: another thread may move this memory to another one meanwhile
         with self._loading:
@@ -323,17 +327,17 @@ class Engine:
             )
         waiting = len(self.store.vectors.pending(_EMBED_FIRST + 1))
         if 0 < waiting <= _EMBED_FIRST and self.store.capabilities.writable:
-            queue.run_first(_EMBED_FIRST, self._seconds)
+            queue.run_first(_EMBED_FIRST, deadline)
         elif not waiting and stored is None and self.store.vectors.unembedded(name, 1):
             raise EmbedderError(
                 "what this memory holds was written without an embedder, and has no vectors yet",
                 remedy="run `remloom reembed`, or call embed_pending()",
             )
-        return answered_by(name, lambda: embedder.embed_query(text), self._seconds)
+        return answered_by(embedder, partial(question_vector, embedder, text), deadline)
 
-    def try_embed_query(self, text: str) -> Any:
+    def try_embed_query(self, text: str, deadline: Deadline | None = None) -> Any:
         """Embed a question; None when there is no embedder."""
-        return self.embed_query(text) if self.embedder is not None else None
+        return self.embed_query(text, deadline) if self.embedder is not None else None
 
     # -- language model ----------------------------------------------------------------------------
 

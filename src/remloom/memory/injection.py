@@ -110,7 +110,10 @@ class Injection:
             return {}
         try:
             return similarities(
-                [slots.get_or_extra(id) for id in known], query, self._engine.embedder
+                [slots.get_or_extra(id) for id in known],
+                query,
+                self._engine.embedder,
+                self._engine.deadline(),
             )
         except EmbedderError:
             # an allergy is not to be kept from an agent because a model is down: words will do

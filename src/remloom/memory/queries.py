@@ -36,7 +36,9 @@ class Queries:
         engine = self._engine
         # binds the engine alone: a reference to `self` would be a cycle
         embed = engine.try_embed_query
-        return Executor(self._store, embed, lambda: engine.late_interaction)
+        return Executor(
+            self._store, embed, lambda: engine.late_interaction, deadline=engine.deadline
+        )
 
     def run(self, plan: Plan | Statement, as_of: datetime | None = None) -> Answer:
         """Run a statement, or a plan as of a time."""

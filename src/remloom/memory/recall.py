@@ -101,7 +101,11 @@ class Recalling:
 
             card = model_card_of(engine.embedder) if engine.embedder is not None else None
             self._recallers[name] = Recaller(
-                engine.store, engine.try_embed_query, card, engine.late_interaction
+                engine.store,
+                engine.try_embed_query,
+                card,
+                engine.late_interaction,
+                deadline=engine.deadline,
             )
         return self._recallers[name]
 

@@ -15,7 +15,8 @@ class MemoryStats(Stats, frozen=True, kw_only=True):
 
     tenant: str
     token_encoder: str = ""  # of late interaction; "" when there is none
-    embedding_error: str = ""  # why embedding in the background stopped; "" while it did not
+    # why embedding in the background stopped, or what it has long waited for; else ""
+    embedding_error: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Give the same as a dictionary, as `remloom stats --json` prints it."""

@@ -4,10 +4,13 @@ meaning."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from threading import Lock
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ..deadline import NEVER, Deadline
+from ..embed.answers import question_vector, text_vectors
+from ..embed.failures import answered_by
+from ..errors import EmbedderError
 from ..text.analysis import terms
 from .claim import Value
 from .domains import domains_of, domains_of_slot, without_material
@@ -89,18 +92,22 @@ class Relevance:
         return _PART if is_part else 0.0
 
 
-def similarities(slots: Sequence[Slot], query: str, embedder: Embedder | None) -> dict[str, float]:
+def similarities(
+    slots: Sequence[Slot], query: str, embedder: Embedder | None, deadline: Deadline = NEVER
+) -> dict[str, float]:
     """The cosine of a query to each slot, by id; nothing without an embedder.
 
     Slots are embedded once in a process.
 
     Raises:
+        EmbedderTimeoutError: the embedder has not answered by the deadline.
         EmbedderError: the embedder does not work.
     """
     if embedder is None or not slots or not query.strip():
         return {}
-    vectors = _cards_embedded(embedder, slots)
-    asked = embedder.embed_query(query[:_LONGEST_QUERY])
+    text = query[:_LONGEST_QUERY]
+    asked = answered_by(embedder, partial(question_vector, embedder, text), deadline)
+    vectors = _cards_embedded(embedder, slots, len(asked), deadline)
     return {slot.id: float(vectors[_card(slot)] @ asked) for slot in slots}
 
 
@@ -110,21 +117,24 @@ def _card(slot: Slot) -> str:
     return " ".join(filter(None, (f"{slot.label}.", slot.question, topics)))
 
 
-_EMBEDDING = Lock()
-_embedded: dict[tuple[str, str], Any] = {}  # vectors, by the embedder's name and the card
+# vectors, by the embedder's name, its dimensions and the card
+_embedded: dict[tuple[str, int, str], Any] = {}
 
 
-def _cards_embedded(embedder: Embedder, slots: Sequence[Slot]) -> dict[str, Any]:
+def _cards_embedded(
+    embedder: Embedder, slots: Sequence[Slot], dims: int, deadline: Deadline
+) -> dict[str, Any]:
+    # without a lock: who asks at the same time, of another tenant perhaps, waits for nobody
     name = embedder.name
-    cards = [_card(slot) for slot in slots]
-    with _EMBEDDING:
-        missing = [card for card in dict.fromkeys(cards) if (name, card) not in _embedded]
-        if missing:
-            vectors = embedder.embed_documents(missing)
-            _embedded.update(
-                ((name, card), vector) for card, vector in zip(missing, vectors, strict=True)
-            )
-        return {card: _embedded[name, card] for card in cards}
+    cards = list(dict.fromkeys(map(_card, slots)))
+    missing = [card for card in cards if (name, dims, card) not in _embedded]
+    if missing:
+        rows = answered_by(embedder, partial(text_vectors, embedder, missing), deadline)
+        if rows.shape[1] != dims:
+            raise EmbedderError(f"{name} answered vectors of {dims} and {rows.shape[1]} dimensions")
+        keys = [(name, dims, card) for card in missing]
+        _embedded.update(zip(keys, rows, strict=True))
+    return {card: _embedded[name, dims, card] for card in cards}
 
 
 def _is_within(asked: frozenset[str], text: str) -> bool:

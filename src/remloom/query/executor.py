@@ -11,6 +11,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from .. import labels
+from ..deadline import Deadline
 from ..errors import EmbedderError, InvalidInputError
 from ..model import (
     Answer,
@@ -56,17 +57,21 @@ class Executor:
     Args:
         embed: makes the unit vector of a query text, or None when there is no embedder.
         late: gives what scores records by their token vectors; None when nothing does.
+        deadline: gives that of a text which is about to be put to the embedder and the token
+            encoder; default none.
     """
 
     def __init__(
         self,
         store: Store,
-        embed: Callable[[str], Sequence[float] | None] | None = None,
+        embed: Callable[[str, Deadline], Sequence[float] | None] | None = None,
         late: Callable[[], LateInteraction | None] | None = None,
+        deadline: Callable[[], Deadline] = Deadline,
     ) -> None:
         self.store = store
         self._embed = embed
         self._late = late
+        self._deadline = deadline
 
     def run(self, query: Plan | Statement | str) -> Answer:
         """The answer to a query, given as a value or as text.
@@ -259,8 +264,10 @@ class Executor:
                 "SEARCH in mode late needs a token encoder, and this memory was opened without one",
                 remedy="set REMLOOM_TOKEN_ENCODER=colbert, or leave MODE out",
             )
-        question = late.question(query.text)
-        return late, question, self._embed(query.text) if self._embed is not None else None
+        deadline = self._deadline()
+        question = late.question(query.text, deadline)
+        vector = self._embed(query.text, deadline) if self._embed is not None else None
+        return late, question, vector
 
     def _late_matches(
         self,
@@ -277,8 +284,9 @@ class Executor:
         found = {match.record.id: match for match in self.store.search.text(query.text, spec)}
         # those of vectors say which window it was
         found.update((match.record.id, match) for match in near)
-        late.make(list(found))
+        late.make(list(found), question.deadline)
         scores = late.scores(question, list(found))
+        late.mend()
         if found and not scores and late.waiting():
             raise EmbedderError(
                 "what this search is about has no token vectors yet",
@@ -294,7 +302,7 @@ class Executor:
     def _query_vector(self, query: Search) -> Sequence[float]:
         if query.vector is not None:
             return query.vector
-        vector = self._embed(query.text) if self._embed is not None else None
+        vector = self._embed(query.text, self._deadline()) if self._embed is not None else None
         if vector is None:
             raise EmbedderError(
                 "this memory was opened without an embedder, and SEARCH needs one",

@@ -8,15 +8,19 @@ Source: Khattab and Zaharia 2020, ColBERT.
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..deadline import NEVER, Deadline
+from ..embed.answers import question_tokens
 from ..embed.contract import TokenEncoder
-from ..embed.failures import answered_by, ask
+from ..embed.failures import ask
 from ..embed.products import products
-from ..errors import EmbedderError, VectorError
+from ..errors import EmbedderError, StoreError
 from ..store.contract import Store
 from ..text.language import is_english
 
@@ -30,6 +34,8 @@ __all__ = [
     "proposed_by_each",
     "with_missing",
 ]
+
+_log = logging.getLogger(__name__)
 
 _PROPOSED = 100  # records that words and vectors each propose to a search, at least
 _ENCODED_FIRST = 64  # texts that a search encodes first rather than answer without them
@@ -46,6 +52,11 @@ class TokenQuestion(NamedTuple):
     text: str
     vectors: Callable[[], Floats]  # of its tokens; raises as `LateInteraction.scores`
     is_begun: bool  # whether they are being made
+    deadline: Deadline  # by which they are to be there
+
+
+# begins to make the token vectors of a question; what is returned waits for them
+BeginTokens = Callable[[str, Deadline], Callable[[], "Floats"]]
 
 
 class LateInteraction:
@@ -55,23 +66,23 @@ class LateInteraction:
         encoder: makes the vectors of a question.
         encode: makes and stores the token vectors of records that lack them.
         is_asked_for: whether somebody chose the encoder; else its failure is no error of a recall.
-        seconds: that the vectors of a question may take; None: as long as they take.
+        begin: asks the encoder, where a question is asked of several stores; default: by itself.
     """
 
     def __init__(
         self,
         store: Store,
         encoder: TokenEncoder,
-        encode: Callable[[Sequence[str]], None] | None = None,
+        encode: Callable[[Sequence[str], Deadline], None] | None = None,
         *,
         is_asked_for: bool = True,
-        seconds: float | None = None,
+        begin: BeginTokens | None = None,
     ) -> None:
         self._store = store
         self._encoder = encoder
         self._encode = encode
-        self._seconds = seconds
-        self._fits = False  # whether the dimensions of what is stored are the encoder's
+        self._begin = begin or self._ask
+        self._damaged: set[str] = set()  # ids, that were come across and are still there
         self.is_asked_for = is_asked_for
 
     @property
@@ -85,78 +96,93 @@ class LateInteraction:
         languages = getattr(self._encoder, "languages", ())
         return set(languages) != {"en"} or is_english(text)
 
-    def question(self, text: str) -> TokenQuestion:
+    def question(self, text: str, deadline: Deadline = NEVER) -> TokenQuestion:
         """Return a question whose token vectors are made once: beside the caller from now on, where
         there are some to compare them with."""
-        encoder, seconds = self._encoder, self._seconds
-
-        def work() -> Floats:
-            return self._checked(encoder.encode_query(text))
-
-        is_begun = any(name == self.model for name, _ in self._store.token_vectors.models())
+        is_begun = self._stored_dims() is not None
         if is_begun:
-            answer = ask(encoder.name, work, seconds)
+            vectors = self._begin(text, deadline)
         else:
-            answer = partial(answered_by, encoder.name, work, seconds)
-        return TokenQuestion(text, cache(answer), is_begun)
+
+            def vectors() -> Floats:
+                return self._begin(text, deadline)()
+
+        return TokenQuestion(text, cache(vectors), is_begun, deadline)
 
     def scores(self, question: TokenQuestion, ids: Sequence[str]) -> dict[str, float]:
         """How well each of these records fits a text, -1..1; -1 for one without tokens.
 
-        Those whose token vectors are not made yet are left out.
+        Those whose token vectors are not made yet, or are damaged, are left out.
 
         Raises:
-            EmbedderError: the encoder cannot be loaded, does not work, or takes too long.
+            EmbedderError: the encoder cannot be loaded, does not work, or takes too long; or the
+                token vectors that are stored under its name have other dimensions.
         """
+        if not ids or (not question.is_begun and self._stored_dims() is None):
+            return {}
+        asked = question.vectors()
+        dims = asked.shape[1]
         found: dict[str, float] = {}
-        for first in range(0, len(ids), _READ_AT_ONCE):
-            some = ids[first : first + _READ_AT_ONCE]
-            stored = self._store.token_vectors.of(some, model=self._encoder.name)
-            if stored:
-                self._check_dims()
-                found |= max_similarities(question.vectors(), stored)
+        with self._store.snapshot():
+            # rows of twice the length would be taken for twice as many tokens
+            if self._stored_dims() not in (None, dims):
+                raise EmbedderError(
+                    f"token vectors were made with other than {dims} dimensions",
+                    remedy="give the token encoder another name when its dimensions change",
+                )
+            for first in range(0, len(ids), _READ_AT_ONCE):
+                some = ids[first : first + _READ_AT_ONCE]
+                stored = self._store.token_vectors.of(some, model=self.model)
+                found |= max_similarities(asked, stored)
+                self._note_damaged(stored.keys() - found.keys())
         return found
 
-    def make(self, ids: Sequence[str]) -> None:
+    def make(self, ids: Sequence[str], deadline: Deadline = NEVER) -> None:
         """Make the token vectors of these records, where few of them lack theirs.
 
         Raises:
-            EmbedderError: the encoder cannot be loaded, or does not work.
+            EmbedderError: the encoder cannot be loaded, does not work, or takes too long.
         """
         if self._encode is None or not self._store.capabilities.writable:
             return
         waiting = self._store.token_vectors.pending(self.model, _ENCODED_FIRST + 1, ids=ids)
         length = sum(len(item.text) for item in waiting)
         if 0 < len(waiting) <= _ENCODED_FIRST and length <= _MOST_ENCODED:
-            self._encode([item.id for item in waiting])
+            self._encode([item.id for item in waiting], deadline)
+
+    def mend(self) -> None:
+        """Discard the token vectors that were found damaged, so that they are made again. Not while
+        a snapshot lasts; what cannot be written now is left for the next time."""
+        damaged, model = self._damaged, self.model
+        if not damaged or self._encode is None or not self._store.capabilities.writable:
+            return
+        self._damaged = set()
+        with suppress(StoreError):
+            self._store.token_vectors.discard_damaged(model, ids=list(damaged))
+
+    def _note_damaged(self, ids: Collection[str]) -> None:
+        new = set(ids) - self._damaged
+        if new:
+            self._damaged |= new
+            _log.warning(
+                "the token vectors of %d texts are damaged, and left out until they are made again "
+                "(`remloom reembed` does so now): %s",
+                len(new),
+                ", ".join(sorted(new)),
+            )
 
     def waiting(self) -> int:
         """How many texts wait for their token vectors."""
         return sum(self._store.token_vectors.queue_lengths(self._encoder.name))
 
-    def _check_dims(self) -> None:
-        """Refuse to compare what was made under the encoder's name with other dimensions: rows of
-        twice the length would be taken for twice as many tokens."""
-        if self._fits:
-            return
-        dims = dict(self._store.token_vectors.models()).get(self.model, self._encoder.dims)
-        if dims != self._encoder.dims:
-            raise _other_dims(self._encoder.dims)
-        self._fits = True
-
-    def _checked(self, answered: Floats) -> Floats:
-        import numpy as np
-
+    def _ask(self, text: str, deadline: Deadline) -> Callable[[], Floats]:
         encoder = self._encoder
-        made: Floats = np.asarray(answered, np.float32)
-        if made.ndim != 2 or not len(made) or made.shape[1] != encoder.dims:
-            raise EmbedderError(
-                f"{encoder.name} answered {made.shape} for a question, not rows of {encoder.dims}",
-                remedy="check the token encoder",
-            )
-        if not np.isfinite(made).all():
-            raise VectorError(f"{encoder.name} answered a vector with NaN or infinity")
-        return made
+        return ask(encoder, lambda: question_tokens(encoder, text), deadline)
+
+    def _stored_dims(self) -> int | None:
+        """The dimensions of what is stored under the encoder's name; None: nothing is. Another
+        process may change them."""
+        return dict(self._store.token_vectors.models()).get(self.model)
 
 
 def max_similarities(question: Floats, texts: Mapping[str, bytes]) -> dict[str, float]:
@@ -164,18 +190,14 @@ def max_similarities(question: Floats, texts: Mapping[str, bytes]) -> dict[str, 
 
     Args:
         question: the vectors of its tokens: float32, shape (tokens, dims).
-        texts: those of each text: int8, row by row, 127 for 1.
-
-    Raises:
-        EmbedderError: token vectors are not of the question's dimensions.
+        texts: those of each text: int8, row by row, 127 for 1. One with another number of bytes
+            than whole rows have is left out.
     """
     import numpy as np
 
     dims = question.shape[1]
-    if any(len(vectors) % dims for vectors in texts.values()):
-        raise _other_dims(dims)
-    scores = dict.fromkeys(texts, -1.0)
-    ids = [id for id, vectors in texts.items() if vectors]
+    scores = {id: -1.0 for id, vectors in texts.items() if not len(vectors) % dims}
+    ids = [id for id in scores if texts[id]]
     if not ids:
         return scores
     most = max(1, _LARGEST_TABLE // len(question))
@@ -188,13 +210,6 @@ def max_similarities(question: Floats, texts: Mapping[str, bytes]) -> dict[str, 
         # bytes are rounded: the same text is a little more than 1
         scores.update(zip(some, np.clip(fits, -1.0, 1.0).tolist(), strict=True))
     return scores
-
-
-def _other_dims(dims: int) -> EmbedderError:
-    return EmbedderError(
-        f"token vectors were made with other than {dims} dimensions",
-        remedy="give the token encoder another name when its dimensions change",
-    )
 
 
 def _groups(lengths: Mapping[str, int], most: int) -> Iterator[list[str]]:

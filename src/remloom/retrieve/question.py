@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Protocol
 
+from ..deadline import NEVER, Deadline
 from ..errors import EmbedderTimeoutError, InvalidInputError
 from ..predicates import Predicate
 from ..store.contract import Store
@@ -18,8 +20,16 @@ from .time_expressions import Window, find_window
 
 __all__ = ["Embed", "Paraphrase", "Question", "checked"]
 
-# gives the unit vector of a text, or None when there is no embedder
-Embed = Callable[[str], Sequence[float] | None]
+
+class Embed(Protocol):
+    """Gives the unit vector of a text, or None when there is no embedder. By default it has a
+    deadline of its own."""
+
+    def __call__(
+        self, text: str, deadline: Deadline | None = None, /
+    ) -> Sequence[float] | None: ...
+
+
 # gives other ways to ask a question
 Paraphrase = Callable[[str], Sequence[str]]
 # "Ann's mentor", "the owner of", "the person who": something is asked of what is not named
@@ -75,6 +85,8 @@ class Question:
         self.original = original
         self.options = options
         self.notes: list[str] = []
+        self._deadline = NEVER
+        self._embedder_hangs = False
         self.conversation = Conversation(store, options.history)
         text = checked(original)
         self._names: list[Named] | None = None
@@ -192,23 +204,30 @@ class Question:
         return self._vector_of(self.matter)
 
     @cached_property
-    def paraphrases(self) -> list[tuple[str, Sequence[float] | None]]:
-        """Other ways to ask it, each with its vector, if they are asked for."""
-        texts = self._paraphrase(self.text) if self._paraphrase is not None else ()
-        return [(text, self._vector_of(text) if self.uses("vector") else None) for text in texts]
+    def reworded(self) -> Sequence[str]:
+        """Other ways to ask it, if they are asked for: of the language model."""
+        if self._paraphrase is None or not self.uses("paraphrases"):
+            return ()
+        return self._paraphrase(self.text)
 
-    def ask_models(self) -> None:
-        """Have the vector and the paraphrases made, which takes what models take."""
-        _ = self.vector
-        if self.uses("paraphrases"):
-            _ = self.paraphrases
+    @cached_property
+    def paraphrases(self) -> list[tuple[str, Sequence[float] | None]]:
+        """Other ways to ask it, each with its vector."""
+        vector_of = self._vector_of if self.uses("vector") else lambda text: None
+        return [(text, vector_of(text)) for text in self.reworded]
+
+    def embed(self, deadline: Deadline) -> None:
+        """Have all vectors made by a deadline; those that are not are left out."""
+        self._deadline = deadline
+        _ = self.vector, self.paraphrases
 
     def _vector_of(self, text: str) -> Sequence[float] | None:
         # an embedder that took too long once is asked no further
-        if self.notes:
+        if self._embedder_hangs:
             return None
         try:
-            return self._embed(text)
+            return self._embed(text, self._deadline)
         except EmbedderTimeoutError as error:
+            self._embedder_hangs = True
             self.notes.append(f"no search by meaning: {error.message}")
             return None

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from ..deadline import Deadline
 from ..embed.model_card import ModelCard
-from ..errors import EmbedderError, EmbedderTimeoutError, UnknownNameError, VectorError
+from ..errors import EmbedderError, EmbedderTimeoutError, UnknownNameError
 from ..model import Recall, RecallHit
 from ..store.contract import Store
 from .abstention import drop_far, heeded, misattributed, nothing_found, unrelated
@@ -74,6 +75,8 @@ class Recaller:
         embed: gives the unit vector of a text, or None when there is no embedder.
         card: the model card of the embedder, where there is one.
         late: scores what was found by token vectors; None: nobody does.
+        deadline: gives that of a question which is about to be put to the embedder and the token
+            encoder; default none.
     """
 
     def __init__(
@@ -82,11 +85,14 @@ class Recaller:
         embed: Embed,
         card: ModelCard | None,
         late: LateInteraction | None = None,
+        *,
+        deadline: Callable[[], Deadline] = Deadline,
     ) -> None:
         self._store = store
         self._embed = embed
         self._card = card
         self._late = late
+        self._deadline = deadline
 
     def recall(
         self,
@@ -149,17 +155,22 @@ class Recaller:
 
     def _search(self, question: Question, reranker: Reranker | None, began: float) -> Recall:
         options = question.options
-        late = self._late_question(question)
-        question.ask_models()
+        # first: a language model has a time limit of its own
+        _ = question.reworded
+        deadline = self._deadline()
+        late = self._late_question(question, deadline)
+        question.embed(deadline)
         begun = self._begin(question)
         if late is not None and late.is_begun:
             # waited for here: while a snapshot lasts, nothing that is forgotten leaves the disk
-            with suppress(EmbedderError, VectorError):
+            with suppress(EmbedderError):
                 late.vectors()
         with self._store.snapshot():
             candidates, weights = self._find(question, begun, late)
             self._boost(candidates, question)
             reason = self._reason_to_abstain(candidates, question) if options.abstain else ""
+        if self._late is not None:
+            self._late.mend()
         if reranker is not None and not reason and question.uses("rerank"):
             count = max(LOOKED_AT, options.limit)
             said = rerank(
@@ -227,12 +238,12 @@ class Recaller:
         candidates.fuse(question.options.fusion, weights)
         return candidates, weights
 
-    def _late_question(self, question: Question) -> TokenQuestion | None:
+    def _late_question(self, question: Question, deadline: Deadline) -> TokenQuestion | None:
         """Return the question for late interaction; None where it is not asked."""
         late = self._late
         if late is None or not question.uses("late") or not late.knows_language_of(question.text):
             return None
-        return late.question(question.matter)
+        return late.question(question.matter, deadline)
 
     def _add_late(
         self, candidates: Candidates, question: Question, asked: TokenQuestion | None
@@ -243,7 +254,7 @@ class Recaller:
             return
         try:
             ranking = rank_late(late, candidates, asked)
-        except (EmbedderError, VectorError) as error:
+        except EmbedderError as error:
             if late.is_asked_for and not isinstance(error, EmbedderTimeoutError):
                 raise
             question.notes.append(f"no late interaction: {error.message}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from math import isfinite
 
-from ..deadline import Overdue, within
+from ..deadline import Deadline, Overdue, within
 from ..errors import RemloomError, RerankerError
 from ..model import Resource, Row, trust_of
 from .candidates import Candidate, Candidates
@@ -40,7 +40,10 @@ def rerank(
     passages = [_passage(candidate) for candidate in looked_at]
     try:
         scores = within(
-            seconds, f"the reranker {reranker.name}", partial(_scores, reranker, question, passages)
+            Deadline.after(seconds),
+            reranker,
+            f"the reranker {reranker.name}",
+            partial(_scores, reranker, question, passages),
         )
     except Overdue as overdue:
         return f"no second look: {overdue}"

@@ -348,6 +348,12 @@ class TokenVectors(Protocol):
         """Put every text that is parked for this model back in the queue; returns how many."""
         ...
 
+    def discard_damaged(self, model: str, *, ids: Sequence[str] | None = None) -> int:
+        """Delete the token vectors of a model that are no whole number of tokens, of these records
+        or (None) of all, and let their texts wait again; returns how many. Without `ids` it looks
+        at the length of every one."""
+        ...
+
     def models(self) -> list[tuple[str, int]]:
         """List the models that made token vectors, with their dimensions, in the order in which
         they came."""

@@ -222,7 +222,9 @@ class _Copying:
         for model, dims in self._token_models:
             stored = self._target.token_vectors.of(ids, model=model) if self._resumed else {}
             missing = [id for id in ids if id not in stored]
-            vectors = self._source.token_vectors.of(missing, model=model)
+            found = self._source.token_vectors.of(missing, model=model)
+            # those that are damaged are made again there
+            vectors = {id: data for id, data in found.items() if len(data) % dims == 0}
             if vectors:
                 self._target.token_vectors.put(TokenVectorBatch(vectors, model, dims))
 

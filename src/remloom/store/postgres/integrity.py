@@ -31,6 +31,8 @@ _VIOLATIONS = {
     "pending_without_record": "record {0}, which is gone, waits for its vectors",
     "token_vectors_without_text": "the token vectors of record {0} belong to no text",
     "token_vectors_without_model": "the token vectors of record {0} are of no model",
+    "damaged_token_vectors": "the token vectors of record {0!r} by {1} are damaged ({2} bytes): "
+    "`remloom reembed` makes them anew",
     "token_failures_without_text": "the failure of record {0} belongs to no text",
     "texts_passed_over": "record {0!r} would not get its token vectors of {1}",
     "thin_without_edge": "thin entity {0} has no edge",

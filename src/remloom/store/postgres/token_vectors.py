@@ -75,6 +75,20 @@ class PostgresTokenVectors:
     def unpark(self, model: str) -> int:
         return self._write(lambda writer: writer.run(SQL.unpark_tokens, name=model))
 
+    def discard_damaged(self, model: str, *, ids: Sequence[str] | None = None) -> int:
+        def work(writer: BatchWriter) -> int:
+            model_no, dims, _ = (writer.rows(SQL.token_model, name=model) or _UNKNOWN)[0]
+            if not model_no:
+                return 0
+            values = {"every": ids is None, "ids": _storable(ids or ())}
+            sql = SQL.discard_damaged_token_vectors
+            discarded = [id for (id,) in writer.rows(sql, model=model_no, dims=dims, **values)]
+            if discarded:
+                writer.run(SQL.put_back_texts, model=model_no, ids=_storable(discarded))
+            return len(discarded)
+
+        return self._write(work)
+
     def drop(self, *, keep: str | None = None) -> None:
         def work(writer: BatchWriter) -> None:
             # "" is no name of a model

@@ -28,6 +28,8 @@ _VIOLATIONS = {
     "vectors_without_record": "vector {0} belongs to no record",
     "token_vectors_without_text": "the token vectors of record {0} belong to no text",
     "token_vectors_without_model": "the token vectors of record {0} are of no model",
+    "damaged_token_vectors": "the token vectors of record {0!r} by {1} are damaged ({2} bytes): "
+    "`remloom reembed` makes them anew",
     "token_failures_without_text": "the failure of record {0} belongs to no text",
     "texts_passed_over": "record {0!r} would not get its token vectors of {1}",
     "pending_without_record": "queue entry {0} belongs to no record",

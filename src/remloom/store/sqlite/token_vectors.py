@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..batch import TokenVectorBatch
 from ..expiry import now
@@ -79,6 +79,24 @@ class SqliteTokenVectors:
         def work(cursor: apsw.Cursor) -> int:
             cursor.execute(SQL.unpark_tokens, (model,))
             return int(cursor.connection.changes())
+
+        return self._database.write(work)
+
+    def discard_damaged(self, model: str, *, ids: Sequence[str] | None = None) -> int:
+        def work(cursor: apsw.Cursor) -> int:
+            model_no, dims, _ = cursor.execute(SQL.token_model, (model,)).get or _UNKNOWN
+            if not model_no:
+                return 0
+            values: dict[str, Any] = {"model": model_no, "dims": dims}
+            sql = SQL.discard_damaged_token_vectors
+            if ids is not None:
+                sql = SQL.discard_damaged_token_vectors_among
+                values["ids"] = json.dumps(list(ids))
+            numbers = [record_no for (record_no,) in cursor.execute(sql, values).fetchall()]
+            if numbers:
+                put_back = {"model": model_no, "records": json.dumps(numbers)}
+                cursor.execute(SQL.put_back_texts, put_back)
+            return len(numbers)
 
         return self._database.write(work)
 

@@ -86,6 +86,9 @@ CALLS: dict[str, Callable[[Store], object]] = {
     ),
     "token_vectors.park": lambda store: store.token_vectors.park("x", "why", model="m"),
     "token_vectors.unpark": lambda store: store.token_vectors.unpark("m"),
+    "token_vectors.discard_damaged": lambda store: [
+        store.token_vectors.discard_damaged("m", ids=ids) for ids in (None, ["x"])
+    ],
     "token_vectors.models": lambda store: store.token_vectors.models(),
     "token_vectors.drop": lambda store: store.token_vectors.drop(),
     "snapshot": lambda store: _entered(store.snapshot()),

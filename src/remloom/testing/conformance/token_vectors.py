@@ -195,6 +195,14 @@ class TokenVectors(Opened):
         assert (store.token_vectors.models(), _waiting(store, "wide")) == ([], ["b"])
         assert store.admin.check() == []
 
+    def test_what_is_whole_is_not_discarded(self, store: Store) -> None:
+        assert store.token_vectors.discard_damaged(_MODEL) == 0
+        _write(store, "a", "b", "c")
+        _make(store, {"a": _ONE, "b": b""})
+        for ids in (None, ["b", "a", "gone"], []):
+            assert store.token_vectors.discard_damaged(_MODEL, ids=ids) == 0
+        assert (_found(store), _waiting(store)) == ({"a": _ONE, "b": b""}, ["c"])
+
     def test_rows_of_registered_schemas_have_token_vectors(self, store: Store) -> None:
         register(store, ORDERS)
         row = Row(schema="orders", fields={"order_id": 7, "note": "Call first."})

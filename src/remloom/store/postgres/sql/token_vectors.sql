@@ -120,16 +120,34 @@ DELETE FROM remloom.token_failures WHERE tenant_id = %(tenant)s AND name <> %(ke
 -- Delete every model of token vectors but one.
 DELETE FROM remloom.token_models WHERE tenant_id = %(tenant)s AND name <> %(keep)s;
 
+-- name: discard_damaged_token_vectors
+-- Delete the token vectors of a model that are no whole number of tokens: of some records, or of all.
+DELETE FROM remloom.token_vectors t WHERE t.tenant_id = %(tenant)s AND t.model = %(model)s AND length(t.data) %% %(dims)s <> 0
+  AND (%(every)s OR t.id = ANY (%(ids)b::text[]))
+RETURNING t.id;
+
+-- name: put_back_texts
+-- Move back the number up to which a model is done: to before the first text of some records.
+UPDATE remloom.token_models m SET upto = least(m.upto, (
+  SELECT min(r.doc) - 1 FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r.id = ANY (%(ids)b::text[])
+)) WHERE m.tenant_id = %(tenant)s AND m.model = %(model)s;
+
 -- name: token_vectors_without_text
 -- Token vectors of records that are gone or have no text.
 SELECT t.id FROM remloom.token_vectors t LEFT JOIN remloom.records r ON r.tenant_id = t.tenant_id AND r.id = t.id
 WHERE t.tenant_id = %(tenant)s AND r.doc IS NULL LIMIT %(limit)s;
 
 -- name: token_vectors_without_model
--- Token vectors of a model that is gone, or of another number of dimensions.
+-- Token vectors of a model that is gone.
 SELECT t.id FROM remloom.token_vectors t
 LEFT JOIN remloom.token_models m ON m.tenant_id = t.tenant_id AND m.model = t.model
-WHERE t.tenant_id = %(tenant)s AND (m.dims IS NULL OR length(t.data) %% m.dims <> 0) LIMIT %(limit)s;
+WHERE t.tenant_id = %(tenant)s AND m.dims IS NULL LIMIT %(limit)s;
+
+-- name: damaged_token_vectors
+-- Token vectors that are no whole number of tokens, and how many bytes they have.
+SELECT t.id, m.name, length(t.data) FROM remloom.token_vectors t
+JOIN remloom.token_models m ON m.tenant_id = t.tenant_id AND m.model = t.model
+WHERE t.tenant_id = %(tenant)s AND length(t.data) %% m.dims <> 0 LIMIT %(limit)s;
 
 -- name: token_failures_without_text
 -- Texts whose token vectors failed and that are gone.

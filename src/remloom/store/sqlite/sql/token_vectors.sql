@@ -99,14 +99,33 @@ SET attempts = attempts + 1, error = excluded.error, parked = (attempts + 1 >= :
 -- Puts every text that is parked for a model back in the queue.
 UPDATE token_failures SET parked = 0, attempts = 0 WHERE model = :name AND parked = 1;
 
+-- name: discard_damaged_token_vectors
+-- Deletes the token vectors of a model that are no whole number of tokens. Full scan.
+DELETE FROM token_vectors WHERE model = :model AND length(data) % :dims <> 0 RETURNING rid;
+
+-- name: discard_damaged_token_vectors_among
+-- Deletes those of the records of some ids.
+DELETE FROM token_vectors WHERE model = :model AND length(data) % :dims <> 0
+  AND rid IN (SELECT r.rid FROM json_each(:ids) i CROSS JOIN records r ON r.id = i.value) RETURNING rid;
+
+-- name: put_back_texts
+-- Moves back the number up to which a model is done: to before the first text of some records.
+UPDATE token_models SET upto = min(upto, coalesce((
+  SELECT min(r.doc) - 1 FROM json_each(:records) i CROSS JOIN records r ON r.rid = i.value
+), upto)) WHERE model = :model;
+
 -- name: token_vectors_without_text
 -- Token vectors of records that are gone or have no text. Full scan.
 SELECT t.rid FROM token_vectors t LEFT JOIN records r ON r.rid = t.rid WHERE r.doc IS NULL LIMIT :limit;
 
 -- name: token_vectors_without_model
--- Token vectors of a model that is gone, or of another number of dimensions. Full scan.
-SELECT t.rid FROM token_vectors t LEFT JOIN token_models m USING (model)
-WHERE m.dims IS NULL OR length(t.data) % m.dims <> 0 LIMIT :limit;
+-- Token vectors of a model that is gone. Full scan.
+SELECT t.rid FROM token_vectors t LEFT JOIN token_models m USING (model) WHERE m.dims IS NULL LIMIT :limit;
+
+-- name: damaged_token_vectors
+-- Token vectors that are no whole number of tokens, and how many bytes they have. Full scan.
+SELECT r.id, m.name, length(t.data) FROM token_vectors t JOIN token_models m USING (model) JOIN records r ON r.rid = t.rid
+WHERE length(t.data) % m.dims <> 0 LIMIT :limit;
 
 -- name: token_failures_without_text
 -- Texts whose token vectors failed and that are gone.

@@ -1,0 +1,85 @@
+"""Asking a model, and checking what it answers: somebody else's must not poison an index, nor what
+is asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..errors import EmbedderError
+from .contract import Embedder, TokenEncoder
+from .vectors import unit_rows
+
+if TYPE_CHECKING:
+    from .contract import Bytes, Floats
+
+__all__ = ["question_tokens", "question_vector", "text_tokens", "text_vectors"]
+
+
+def question_vector(embedder: Embedder, text: str) -> Floats:
+    """The vector of a question: float32, shape (dims,), unit length.
+
+    Raises:
+        EmbedderError: it answered something else. Or whatever it raises: see `answered_by`.
+    """
+    made = [embedder.embed_query(text)]
+    row: Floats = unit_rows(made, count=1, dims=embedder.dims, model=embedder.name)[0]
+    return row
+
+
+def text_vectors(embedder: Embedder, texts: Sequence[str]) -> Floats:
+    """The vectors of texts: float32, shape (len(texts), dims), unit length.
+
+    Raises:
+        EmbedderError: it answered something else. Or whatever it raises.
+    """
+    made: Any = embedder.embed_documents(texts)
+    return unit_rows(made, count=len(texts), dims=embedder.dims, model=embedder.name)
+
+
+def question_tokens(encoder: TokenEncoder, text: str) -> Floats:
+    """The token vectors of a question: float32, shape (tokens, dims), at least one.
+
+    Raises:
+        EmbedderError: it answered something else. Or whatever it raises.
+    """
+    import numpy as np
+
+    name, dims = encoder.name, encoder.dims
+    made: Floats = np.asarray(encoder.encode_query(text), np.float32)
+    if made.ndim != 2 or not len(made) or made.shape[1] != dims:
+        raise EmbedderError(
+            f"{name} answered {made.shape} for a question, not rows of {dims}",
+            remedy="check the token encoder",
+        )
+    if not np.isfinite(made).all():
+        raise EmbedderError(
+            f"{name} answered a vector with NaN or infinity", remedy="check the token encoder"
+        )
+    return made
+
+
+def text_tokens(encoder: TokenEncoder, texts: Sequence[str]) -> list[Bytes]:
+    """The token vectors of each text: int8, shape (tokens, dims), of one number of dimensions.
+
+    Raises:
+        EmbedderError: it answered something else. Or whatever it raises.
+    """
+    import numpy as np
+
+    name, dims = encoder.name, encoder.dims
+    arrays = list(encoder.encode_documents(texts))
+    fit = [
+        isinstance(array, np.ndarray)
+        and array.dtype == np.int8
+        and array.ndim == 2
+        and array.shape[1] == dims
+        for array in arrays
+    ]
+    if len(arrays) != len(texts) or not all(fit):
+        raise EmbedderError(
+            f"{name} answered {sum(fit)} arrays of bytes of {dims} dimensions a token to "
+            f"{len(texts)} texts",
+            remedy="check the token encoder",
+        )
+    return arrays
