@@ -343,6 +343,21 @@ def test_whatever_a_model_raises_is_its_error(
         assert until(lambda: "gone" in error_of(memory))
 
 
+@pytest.mark.parametrize("method", ["embed_query", "embed_documents"])
+def test_what_is_known_of_a_person_is_given_by_words_when_the_embedder_hangs_or_errs(
+    tmp_path: Path, gate: Gate, method: str
+) -> None:
+    embedder = HangingEmbedder(gate)
+    embedder.name = f"hanging-{method}"  # slots are embedded once for a name
+    with opened(tmp_path, embedder=embedder, token_encoder="none") as memory:
+        memory.profile.set("identity.health", "asthma")
+        gate.shut()
+        assert "asthma" in memory.profile.context("How is my health?").text
+        gate.open()
+        setattr(embedder, method, lambda _: None)
+        assert "asthma" in memory.profile.context("How is my health?").text
+
+
 def error_of(memory: Memory) -> str:
     return memory.admin.stats().embedding_error
 

@@ -66,8 +66,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     embedder: str = ""
     embedder_base_url: str = ""  # empty: llm_base_url
     embedder_api_key: str = ""  # empty: llm_api_key
-    # seconds that a question waits for its vectors, and for its token vectors; 0: as long as it
-    # takes
+    # seconds that a question waits for the embedder and the token encoder, together; 0: as long as
+    # they take
     embedder_timeout: Annotated[float, Meta(ge=0, le=86_400)] = 20.0
     # of late interaction: colbert | none; empty: colbert beside an embedder that has a name
     token_encoder: str = ""

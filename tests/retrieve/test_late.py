@@ -722,3 +722,35 @@ def test_an_embedder_whose_dimensions_change_stores_nothing_of_the_wrong_ones(
         assert memory.admin.stats().vectors.dims == 64
         assert memory.search(QUESTION).records[0].content.startswith(NOTES[0].content)
         assert memory.admin.check() == []
+
+
+@pytest.mark.parametrize("windows", [[(0, 10**20)], [(-3, 2)], [(4, 2)], [(0.0, 2.0)]])
+def test_windows_that_lie_outside_of_a_text_are_an_error_of_the_embedder(
+    tmp_path: Path, windows: list[Any]
+) -> None:
+    embedder = WordEmbedder()
+    embedder.windows = lambda text: windows  # type: ignore[method-assign]
+    with Memory.open(tmp_path, embedder=embedder, token_encoder="none") as memory:
+        with pytest.raises(EmbedderError, match="words-256"):
+            memory.write(NOTES, wait=True)
+        embedder.windows = lambda text: [(np.int64(0), np.int64(len(text)))]  # type: ignore[method-assign, list-item]
+        memory.embed_pending()
+        assert memory.search(QUESTION).records[0].name == "cost"
+
+
+def test_an_embedder_that_does_not_know_its_dimensions_refuses_vectors_by_its_name(
+    tmp_path: Path,
+) -> None:
+    class Unreachable(WordEmbedder):
+        def __init__(self) -> None:
+            self.name = "unreachable"
+
+        @property
+        def dims(self) -> int:  # type: ignore[override]
+            raise ConnectionError("refused")
+
+    with Memory.open(tmp_path, embedder=Unreachable(), token_encoder="none") as memory:
+        with pytest.raises(EmbedderError, match=r"unreachable failed: ConnectionError: refused"):
+            memory.write([Resource(content="East.", embedding=[1.0, 0.0])])
+        memory.write(NOTES)
+        assert memory.search_text("flooring").records

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from itertools import chain
+from operator import index
 
 from ..deadline import NEVER, Deadline
 from ..embed.answers import text_vectors
@@ -345,7 +346,14 @@ def _windows(embedder: Embedder, text: str) -> list[tuple[int, int]]:
     One that fits the model whole has its sentences besides: a question is often answered by one of
     them, which the vector of the whole blurs.
     """
-    spans = embedder.windows(text)
+    spans = [(index(start), index(end)) for start, end in embedder.windows(text)]
+    for start, end in spans:
+        if not 0 <= start <= end <= len(text):
+            raise EmbedderError(
+                f"{embedder.name} answered a window of the characters {start} to {end} of a text "
+                f"of {len(text)}",
+                remedy="check the embedder",
+            )
     ends = sentence_ends(text) if len(spans) == 1 else []
     if len(ends) > 1:
         sentences = zip([0, *ends], ends, strict=False)

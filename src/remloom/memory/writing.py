@@ -129,12 +129,14 @@ class Writing:
             deleted_edges=unlinked,
             schemas=(reads or self._store).schemas,
         )
-        if batch.dims and engine.embedder is not None and batch.dims != engine.embedder.dims:
-            own = f"those of {engine.embedder.name} {engine.embedder.dims}"
-            raise VectorError(
-                f"these vectors have {batch.dims} dimensions, {own}",
-                remedy='open the memory with embedder="none" to bring vectors of your own',
-            )
+        if batch.dims and (embedder := engine.embedder) is not None:
+            # it may have to ask the model
+            own = answered_by(embedder, lambda: embedder.dims)
+            if batch.dims != own:
+                raise VectorError(
+                    f"these vectors have {batch.dims} dimensions, those of {embedder.name} {own}",
+                    remedy='open the memory with embedder="none" to bring vectors of your own',
+                )
         batch = _without_outdated(reads or self._store, batch)
         return msgspec.structs.replace(batch, expected=expected) if expected else batch
 
