@@ -100,7 +100,7 @@ SET attempts = attempts + 1, error = excluded.error, parked = (attempts + 1 >= :
 UPDATE token_failures SET parked = 0, attempts = 0 WHERE model = :name AND parked = 1;
 
 -- name: discard_damaged_token_vectors
--- Deletes the token vectors of a model that are no whole number of tokens. Full scan.
+-- Deletes the token vectors of a model that are no whole number of tokens: it looks at every one of them.
 DELETE FROM token_vectors WHERE model = :model AND length(data) % :dims <> 0 RETURNING rid;
 
 -- name: discard_damaged_token_vectors_among
