@@ -59,9 +59,8 @@ def measure(embedder: str, encoder: str, count: int) -> dict[str, float]:
                 memory.embed_pending()
                 measured[f"{kind}s/s"] = number / (time.process_time() - began)
                 if kind == "passage":
-                    asked = [
-                        text for text, _ in questions[:: len(questions) // (2 * (count // 10))]
-                    ]
+                    number_asked = 2 * max(1, count // 10)
+                    asked = [text for text, _ in questions[:: len(questions) // number_asked]]
                     for name, rerank, some in (
                         ("plain", "none", asked[::2]),
                         ("second", "local", asked[1::2]),

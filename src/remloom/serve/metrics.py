@@ -97,7 +97,11 @@ class _OpenMemories(Collector):
                 counts.update((job.kind, job.state) for job in memory.jobs.list())
         yield GaugeMetricFamily("remloom_open_tenants", "Memories that are open.", len(memories))
         yield GaugeMetricFamily("remloom_embedding_queue", "Texts that wait for a vector.", waiting)
-        yield GaugeMetricFamily("remloom_index_tail", "Rows that no index snapshot has yet.", tail)
+        yield GaugeMetricFamily(
+            "remloom_index_tail",
+            "Vectors that searches compare one by one, as no graph has them.",
+            tail,
+        )
         jobs = GaugeMetricFamily("remloom_jobs", "Jobs in the queues.", labels=("kind", "state"))
         for labels, count in sorted(counts.items()):
             jobs.add_metric(labels, count)
