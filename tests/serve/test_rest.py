@@ -1,9 +1,13 @@
 """REST: what is asked of a memory over HTTP, and what is answered."""
 
 import gzip
+import json
 
+import msgspec
 import pytest
 
+from remloom.operations import OPERATIONS, TOOLS
+from remloom.serve.expected import remedy_for
 from remloom.serve.http.problems import MEDIA_TYPE
 from serving import served
 
@@ -77,6 +81,38 @@ def test_what_is_wrong_with_a_body_is_said(client, body, status, words):
     shown = problem(client.post("/v1/lookup", content=body, headers=headers), status)
     assert words in shown["detail"]
     assert shown["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("path", "sent", "remedy"),
+    [
+        ("lookup", {"labels": "a"}, 'labels is a list of strings: {"labels": ["…"]}'),
+        ("lookup", {}, 'labels is a list of strings: {"labels": ["…"]}; known: labels, as_of'),
+        ("lookup", [], 'give a JSON object: {"labels": ["…"]}'),
+        ("lookup", {"labels": ["a"], "as_of": "noon"}, 'as_of is a time with its zone: {"as_of": "2025-05-01T09:30:00Z"}'),
+        ("recall", {"question": 5}, 'question is a string: {"question": "…"}'),
+        ("recall", {"question": "a", "limit": "ten"}, 'limit is an integer from 1 up to 1000: {"limit": 10}'),
+        ("tools/recall", {"question": "a", "explain": "yes"}, 'explain is true or false: {"explain": true}'),
+        ("tools/remember", {"messages": [{"speaker": "a"}]}, 'messages is a list of objects with text: {"messages": [{"text": "…"}]}'),
+        ("tools/remember", {"text": "a", "about": "b"}, 'about is a list of strings: {"about": ["…"]}'),
+    ],
+)  # fmt: skip
+def test_what_would_be_right_is_said_with_an_example(client, path, sent, remedy):
+    assert problem(client.post(f"/v1/{path}", json=sent), 422)["remedy"] == remedy
+
+
+def test_an_argument_in_a_query_is_shown_as_one(client):
+    wrong = problem(client.get("/v1/complete", params={"prefix": "a", "limit": "many"}), 422)
+    assert wrong["remedy"].endswith(": ?limit=10")
+    wrong = problem(client.get("/v1/stats?x=1"), 422)
+    assert wrong["remedy"] == "leave it out: nothing is taken here"
+
+
+@pytest.mark.parametrize("operation", [*OPERATIONS, *TOOLS], ids=lambda operation: operation.name)
+def test_an_example_of_what_is_expected_is_taken(operation):
+    for field in msgspec.structs.fields(operation.takes):
+        shown = remedy_for(operation.takes, field.encode_name).partition(": ")[2]
+        msgspec.convert(json.loads(shown)[field.encode_name], field.type)
 
 
 def test_a_path_is_one_whatever_its_parameter_is_called(client):

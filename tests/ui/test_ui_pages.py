@@ -4,6 +4,7 @@ keyboard."""
 from __future__ import annotations
 
 import json
+import re
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -189,6 +190,21 @@ def test_nothing_fits_and_the_page_says_so(signed_in: Any) -> None:
     assert (
         "Nothing in this memory answers that" in signed_in.page.get_by_role("status").inner_text()
     )
+
+
+def test_the_page_says_by_what_it_found_and_by_nothing_else(signed_in: Any) -> None:
+    def status(question: str) -> str:
+        signed_in.open(f"ask?q={question}")
+        return signed_in.page.get_by_role("status").inner_text()
+
+    # there is no model that knows meanings
+    assert "found by words, names and edges" in (
+        asked := status("What did Sarah Chen decide on a berth?")
+    )
+    assert "meaning" not in asked
+    found = status("What does a berth cost?")
+    assert re.search(r"found by words$", found, re.MULTILINE)
+    assert "found by time" in status("What happened on 2 March 2026?")
 
 
 def test_forgetting_shows_what_would_go_and_then_the_receipt(signed_in: Any) -> None:

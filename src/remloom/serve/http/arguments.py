@@ -18,6 +18,7 @@ from starlette.types import Receive
 
 from ...errors import InvalidInputError, UnknownNameError
 from ...operations import TOOLS, Operation
+from ..expected import remedy_for
 from .choices import choices_at
 from .files import read_files
 
@@ -84,7 +85,7 @@ class Arguments:
                 raise _twice(name)
             else:
                 values[name] = text
-        with explained(self._takes):
+        with explained(self._takes, query=True):
             taken = msgspec.convert(values, self._takes, strict=False)
         for name in values:
             # msgspec takes the text null for none
@@ -113,15 +114,16 @@ class Arguments:
 class explained:
     """Turn what msgspec says of a wrong value into an error with the argument and the remedy."""
 
-    def __init__(self, takes: type[Struct]) -> None:
+    def __init__(self, takes: type[Struct], *, query: bool = False) -> None:
         self._takes = takes
+        self._query = query
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, msgspec.ValidationError):
-            raise _wrong(error, self._takes) from None
+            raise _wrong(error, self._takes, query=self._query) from None
         if isinstance(error, msgspec.DecodeError | UnicodeDecodeError | RecursionError):
             reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
             raise HTTPException(
@@ -179,7 +181,9 @@ def _decoded(name: str, value: str) -> str:
         ) from None
 
 
-def _wrong(error: msgspec.ValidationError, takes: type[Struct]) -> InvalidInputError:
+def _wrong(
+    error: msgspec.ValidationError, takes: type[Struct], *, query: bool
+) -> InvalidInputError:
     """Say which argument is wrong, and what would be right."""
     text = str(error)
     place = _PLACE.search(text)
@@ -190,23 +194,23 @@ def _wrong(error: msgspec.ValidationError, takes: type[Struct]) -> InvalidInputE
     known = takes.__struct_fields__
     if unknown and not where:
         name = unknown.group(1)
-        return UnknownNameError("argument", name, known, meant=_meant(name, known))
+        remedy = "" if known else "leave it out: nothing is taken here"
+        return UnknownNameError("argument", name, known, meant=_meant(name, known), remedy=remedy)
     wrong = _NO_CHOICE.match(problem)
     choices = choices_at(takes, where) if wrong and where else []
     if wrong and choices:
         return UnknownNameError(where, wrong.group(1), choices)
     missing = _MISSING.search(problem)
-    argument = (missing.group(1) if missing else "") or re.split(r"[.\[]", where)[0]
-    if missing and not where:
-        return InvalidInputError(
-            f"{argument} is missing",
-            remedy=f"the arguments are {', '.join(known)}",
-            argument=argument,
-        )
+    argument = re.split(r"[.\[]", where)[0] or (missing.group(1) if missing else "")
+    remedy = remedy_for(takes, argument, query=query)
+    if missing:
+        what = f"{where}: {missing.group(1)}" if where else argument
+        more = "" if where else f"; known: {', '.join(known)}"
+        return InvalidInputError(f"{what} is missing", remedy=remedy + more, argument=argument)
     problem = problem[0].lower() + problem[1:].replace(_PATTERN, "without NUL")
     return InvalidInputError(
         f"{where or 'the body'}: {problem}",
-        remedy="see /openapi.json for what it takes",
+        remedy=remedy,
         argument=argument,
     )
 

@@ -15,6 +15,7 @@ from msgspec import Struct, inspect
 
 from ...errors import InvalidInputError, UnknownNameError
 from ...operations import Operation
+from ..expected import remedy_for
 
 __all__ = ["take"]
 
@@ -46,7 +47,8 @@ def take(operation: Operation, arguments: Mapping[str, Any]) -> tuple[Struct, li
         if field is None and name in _CHATTER:
             left_out.append(name)
         elif field is None:
-            raise UnknownNameError("argument", name, fields)
+            remedy = "" if fields else "leave it out: nothing is taken here"
+            raise UnknownNameError("argument", name, fields, remedy=remedy)
         elif field in given:
             raise InvalidInputError(
                 f"{field} is given twice, once as {name}", remedy=f"give {field} once"
@@ -105,7 +107,8 @@ def _refused(operation: Operation, message: str) -> InvalidInputError:
     where = f"{argument}: " if argument else ""
     return InvalidInputError(
         f"{operation.name} was not done: {where}{problem}",
-        remedy=f"it takes {', '.join(operation.takes.__struct_fields__) or 'nothing'}",
+        remedy=f"{remedy_for(operation.takes, argument)}; it takes "
+        f"{', '.join(operation.takes.__struct_fields__) or 'nothing'}",
         argument=argument,
     )
 

@@ -14,6 +14,10 @@ const PARTS = {
   time: "the time asked about", history: "the conversation", preferences: "preferences", recency: "how recent it is",
   coverage: "a day already there",
 };
+// by what passages are found at all; the other parts weigh them
+const FOUND = {
+  text: "words", vector: "meaning", late: "tokens", entity: "names", graph: "edges", paraphrases: "other ways to ask it", hops: "hops",
+};
 
 export default function Ask({ values }) {
   const [draft, setDraft] = useState("");
@@ -117,12 +121,20 @@ function Summary({ recall, asked }) {
   const window = recall.window && recall.window.map((at) => dateText(at)).join(" to ");
   return html`<p class="row spaced muted small" role="status">
     <span>${plural(recall.hits.length, "passage")}</span>
-    <span>found ${recall.mode === "hybrid" ? "by words, meaning and edges" : plain(recall.mode)}</span>
+    <span>found by ${foundBy(recall)}</span>
+    ${!["hybrid", "temporal"].includes(recall.mode) && html`<span>${plain(recall.mode)}</span>`}
     ${window && html`<span>of ${window}</span>`}
     <span>${count(recall.tokens)} tokens${asked.budget ? ` of ${count(Number(asked.budget))}` : ""}</span>
     ${ms !== undefined && html`<span>${decimal(ms, 0)} ms</span>`}
     ${recall.asked !== recall.question && html`<span>searched as “${plain(recall.asked)}”</span>`}
   </p>`;
+}
+
+// What was searched and had something, in words.
+function foundBy({ mode, explained }) {
+  const found = Object.keys(FOUND).filter((part) => explained.found?.[part]).map((part) => FOUND[part]);
+  if (!found.length) return mode === "temporal" ? "time" : "nothing";
+  return [found.slice(0, -1).join(", "), found.at(-1)].filter(Boolean).join(" and ");
 }
 
 function Hit({ hit, best }) {
