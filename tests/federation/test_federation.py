@@ -125,6 +125,22 @@ def test_every_field_is_shown_or_cannot_be_asked_for() -> None:
         assert "secret" not in repr(shown), kind
 
 
+def test_a_question_that_nothing_answers_is_told_so_of_what_was_granted(
+    home: Path, sales: Federation
+) -> None:
+    Home(home).grant("legal", to="sales", where="category = 'public'")
+    answer = sales.recall("Zebras?", exclude=["vector"])
+    assert answer.hits == []
+    assert answer.reason.startswith("legal: no record that was searched")
+    Home(home).grant("hr", to="sales")
+    answer = sales.recall("Zebras?", exclude=["vector"])
+    assert "hr: nothing is remembered yet" in answer.reason
+    Home(home).revoke("legal", to="sales")
+    Home(home).grant("legal", to="sales", where="category = 'nowhere'")
+    answer = sales.recall("Zebras?", exclude=["vector"])
+    assert "legal: nothing is remembered yet" in answer.reason
+
+
 def test_suggestions_come_of_what_was_granted(home: Path, sales: Federation) -> None:
     Home(home).grant("legal", to="sales", schemas="entities", where="type = 'person'")
     answer = sales.lookup("Sarah Chin")

@@ -15,8 +15,10 @@ from typing import NamedTuple
 
 from ..embed.model_card import ModelCard
 from ..model import Resource, Row
+from ..predicates import Query
 from ..store.batch import Vector
 from ..store.contract import Store
+from ..store.schemas import SCHEMAS
 from ..text.analysis import IS_CJK, term_set
 from .candidates import Candidate, Candidates
 from .fusion import blend
@@ -71,7 +73,8 @@ def unrelated(store: Store, candidates: Candidates, text: str, card: ModelCard |
 
 def nothing_found(store: Store) -> str:
     """Say that nothing was found at all, and whether there is anything."""
-    if not store.records.texts_after(0, 1):
+    first = Query().limit(1)
+    if not any(store.records.query(schema, first) for schema in (*SCHEMAS, *store.schemas())):
         return "nothing is remembered yet"
     return "no record that was searched has a word or a name of the question, or is like it"
 
