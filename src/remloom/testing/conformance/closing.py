@@ -51,6 +51,9 @@ CALLS: dict[str, Callable[[Store], object]] = {
     "search.vector": lambda store: store.search.vector(
         [1.0, 0.0], SearchSpec(schema="resources", limit=3)
     ),
+    "search.begin_vector": lambda store: store.search.begin_vector(
+        [1.0, 0.0], SearchSpec(schema="resources", limit=3)
+    )(),
     "search.text": lambda store: store.search.text("tea", SearchSpec(limit=3)),
     "graph.edges": lambda store: store.graph.edges(EdgeSpec(["a"], **_ALL)),
     "graph.stored_edges": lambda store: store.graph.stored_edges(["a"], **_AT),
