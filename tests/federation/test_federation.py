@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -530,3 +531,39 @@ def test_what_one_tenant_goes_without_is_said_of_that_one(home: Path) -> None:
     assert {hit.tenant for hit in answer.hits} == {"near", "far"}
     late = {hit.tenant for hit in answer.hits for reason in hit.reasons if reason.part == "late"}
     assert late == {"near"}
+
+
+@pytest.mark.parametrize("hanging", ["embedder", "token_encoder"])
+def test_what_a_tenant_forgets_leaves_the_disk_while_who_asks_it_waits_for_a_model(
+    home: Path, hanging: str
+) -> None:
+    remember_in(home, "branch", encoder=WordTokenEncoder())
+    released, called = threading.Event(), threading.Event()
+    models: dict[str, Any] = {"embedder": WordEmbedder(), "token_encoder": WordTokenEncoder()}
+    method = "embed_query" if hanging == "embedder" else "encode_query"
+    answer = getattr(models[hanging], method)
+
+    def hang(text: str) -> Any:
+        called.set()
+        assert released.wait(30)
+        return answer(text)
+
+    setattr(models[hanging], method, hang)
+    settings = Settings.load(home=str(home), embedder_timeout=60)
+    answers: list[FederatedAnswer] = []
+    with (
+        Memory.open(home, tenant="branch", embedder="none") as memory,
+        Federation.open(as_tenant="sales", settings=settings, **models) as sales,
+    ):
+        asking = threading.Thread(target=lambda: answers.append(sales.recall("payment bonuses")))
+        asking.start()
+        assert called.wait(30)
+        time.sleep(1)  # longer than a model that works takes
+        receipt = memory.forget("cuts.md")
+        released.set()
+        asking.join()
+        assert receipt.verified
+        assert not receipt.pending
+        assert "cuts.md" not in {hit.uri for hit in answers[0].hits}
+        assert answers[0].note == ""
+        assert "late" in parts_of(answers[0])

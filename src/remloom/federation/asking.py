@@ -32,6 +32,7 @@ from ..store.contract import Store
 from .answer import ReceivedGrant
 from .granted import GrantedStore
 from .grantors import Opening
+from .query_vectors import NotYet
 
 __all__ = ["Asked", "Asker", "Found", "Work"]
 
@@ -170,18 +171,12 @@ class Asker:
     def _ask_one(self, tenant: str, ids: set[str], use: Use, operation: str, work: Work) -> Found:
         began = time.perf_counter()
         with self._opening(tenant) as store:
-            # what was granted and what is found are of one state
-            with store.snapshot():
-                grants = self._in_force(store, tenant, ids)
-                if not grants:
-                    raise _Refused(self._nothing_granted(tenant))
-                fitting = [grant for grant in grants if use in grant.may]
-                if not fitting:
-                    raise _Refused(f"its grants to {self._tenant!r} are not for {use}")
+            found: Found | RemloomError | None = None
+            while found is None:
                 try:
-                    found: Found | RemloomError = work(
-                        GrantedStore(store, _conditions(fitting)), store
-                    )
+                    found = self._work(store, tenant, ids, use, work)
+                except NotYet as answer:
+                    answer.wait()
                 except RemloomError as error:
                     found = error
             # before anything is given out: what cannot be noted is not answered
@@ -189,6 +184,17 @@ class Asker:
         if isinstance(found, RemloomError):
             raise found
         return found
+
+    def _work(self, store: Store, tenant: str, ids: set[str], use: Use, work: Work) -> Found:
+        # what was granted and what is found are of one state
+        with store.snapshot():
+            grants = self._in_force(store, tenant, ids)
+            if not grants:
+                raise _Refused(self._nothing_granted(tenant))
+            fitting = [grant for grant in grants if use in grant.may]
+            if not fitting:
+                raise _Refused(f"its grants to {self._tenant!r} are not for {use}")
+            return work(GrantedStore(store, _conditions(fitting)), store)
 
     def _nothing_granted(self, tenant: str) -> str:
         """What is said of a tenant whose grants have ended: nothing, unless it was asked for."""

@@ -3,35 +3,91 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Lock
+from contextlib import suppress
+from functools import partial
+from threading import Event, Lock
 from typing import TYPE_CHECKING, Any
 
 from ..deadline import Deadline
 from ..embed.answers import question_tokens, question_vector
 from ..embed.contract import Embedder, TokenEncoder
 from ..embed.failures import ask
-from ..errors import EmbedderMismatchError
+from ..errors import EmbedderMismatchError, RemloomError
 from ..retrieve.question import Embed
 from ..store.contract import Store
 
 if TYPE_CHECKING:
     from ..embed.contract import Floats
 
-__all__ = ["QueryTokens", "QueryVectors"]
+__all__ = ["NotYet", "QueryTokens", "QueryVectors"]
+
+_SOON = 0.5  # seconds that a model has while a snapshot lasts
+
+
+class NotYet(Exception):
+    """A model has not answered yet: to be waited for without a snapshot, in which nothing that its
+    tenant forgets leaves the disk. Then what raised this is asked again."""
+
+    def __init__(self, wait: Callable[[], None]) -> None:
+        super().__init__()
+        self.wait = wait
+
+
+class _Answer:
+    """What a model answers to one text."""
+
+    def __init__(
+        self, model: Embedder | TokenEncoder, make: Callable[[], Floats], deadline: Deadline
+    ) -> None:
+        self._is_there = Event()
+        self._deadline = deadline
+
+        def work() -> Floats:
+            try:
+                return make()
+            finally:
+                self._is_there.set()
+
+        self._wait = ask(model, work, deadline)
+
+    def get(self) -> Floats:
+        """Return it, if it is there soon.
+
+        Raises:
+            NotYet: it is not.
+            EmbedderError: the model does not work, or took too long.
+        """
+        left = self._deadline.left
+        if not self._is_there.wait(_SOON if left is None else min(_SOON, left)):
+            raise NotYet(self._wait_for)
+        return self._wait()
+
+    def _wait_for(self) -> None:
+        # whoever asks again hears what became of it
+        with suppress(RemloomError):
+            self._wait()
+        self._is_there.set()
 
 
 class _Asked:
     """What a model is asked: each text once, whoever waits for it."""
 
     def __init__(self) -> None:
-        self._answers: dict[tuple[str, str], Callable[[], Any]] = {}
+        self._answers: dict[tuple[str, str], _Answer] = {}
         self._lock = Lock()
 
-    def answer(self, key: tuple[str, str], begin: Callable[[], Callable[[], Any]]) -> Any:
-        """Return what waits for an answer, which the first to ask begins."""
+    def answer(
+        self,
+        model: Embedder | TokenEncoder,
+        text: str,
+        make: Callable[[], Floats],
+        deadline: Deadline,
+    ) -> _Answer:
+        """Return the answer to a text, which the first to ask begins to make."""
+        key = (model.name, text)
         with self._lock:
             if key not in self._answers:
-                self._answers[key] = begin()
+                self._answers[key] = _Answer(model, make, deadline)
             return self._answers[key]
 
 
@@ -71,11 +127,8 @@ class QueryVectors:
         asked = embedder
 
         def embed(text: str, deadline: Deadline | None = None, /) -> Any:
-            def begin() -> Callable[[], Floats]:
-                by = deadline or self._deadline()
-                return ask(asked, lambda: question_vector(asked, text), by)
-
-            return self._asked.answer((asked.name, text), begin)()
+            by = deadline or self._deadline()
+            return self._asked.answer(asked, text, partial(question_vector, asked, text), by).get()
 
         return embed
 
@@ -90,9 +143,5 @@ class QueryTokens:
     def begin(self, text: str, deadline: Deadline) -> Callable[[], Floats]:
         """Begin to encode a text; what is returned waits for its token vectors."""
         encoder = self._encoder
-
-        def begin() -> Callable[[], Floats]:
-            return ask(encoder, lambda: question_tokens(encoder, text), deadline)
-
-        waits: Callable[[], Floats] = self._asked.answer((encoder.name, text), begin)
-        return waits
+        make = partial(question_tokens, encoder, text)
+        return self._asked.answer(encoder, text, make, deadline).get
