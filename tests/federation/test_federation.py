@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from remloom import Edge, Entity, Home, Memory, Message, Moment, Person, Resource
+from remloom import Edge, Entity, Home, Memory, Message, Moment, Person, Resource, retrieve
 from remloom.errors import (
     EmbedderError,
     ForbiddenError,
@@ -140,6 +141,17 @@ def test_a_question_that_nothing_answers_is_told_so_of_what_was_granted(
     Home(home).grant("legal", to="sales", where="category = 'nowhere'")
     answer = sales.recall("Zebras?", exclude=["vector"])
     assert "legal: nothing is remembered yet" in answer.reason
+
+
+def test_whatever_recall_reads_of_a_store_is_in_the_view_of_what_was_granted(home: Path) -> None:
+    reads = re.compile(r"store\.(records|search|graph|vectors|token_vectors)\.(\w+)")
+    files = Path(retrieve.__file__).parent.rglob("*.py")
+    read = {one for file in files for one in reads.findall(file.read_text(encoding="utf-8"))}
+    assert ("search", "text") in read
+    with Memory.open(home, tenant="legal", embedder="none") as memory:
+        view = GrantedStore(memory.admin.store, {})
+        lacking = [one for one in sorted(read) if not hasattr(getattr(view, one[0]), one[1])]
+    assert lacking == []
 
 
 def test_suggestions_come_of_what_was_granted(home: Path, sales: Federation) -> None:
@@ -328,6 +340,18 @@ def test_vectors_of_another_embedder_are_said(home: Path) -> None:
     with Federation.open(home, as_tenant="sales", embedder=other) as asking:
         answer = asking.search("payment")
     assert answer.unanswered == {"legal": "its vectors were made by another embedder"}
+
+
+def test_vectors_of_other_dimensions_are_said_and_the_others_answer(home: Path) -> None:
+    with Memory.open(home, tenant="hr", embedder=WordEmbedder(dims=32)) as memory:
+        memory.write([Resource(uri="pay.md", content="Payment is due in May.")], wait=True)
+    for tenant in ("legal", "hr"):
+        Home(home).grant(tenant, to="sales")
+    with Federation.open(home, as_tenant="sales", embedder=WordEmbedder()) as sales:
+        for answer in (sales.recall("When is payment due?"), sales.search("payment")):
+            assert answer.tenants == ("legal",)
+            assert answer.hits
+            assert answer.unanswered == {"hr": "its vectors were made by another embedder"}
 
 
 def test_a_deleted_grantor_is_not_named(home: Path, sales: Federation) -> None:

@@ -111,7 +111,8 @@ class QueryVectors:
         embedder.
 
         Raises:
-            EmbedderMismatchError: its vectors were made by another embedder.
+            EmbedderMismatchError: its vectors were made by another embedder. What is returned
+                raises it where they have other dimensions.
         """
         stored = store.vectors.model()
         embedder = self._embedder(stored[0] if stored else "")
@@ -124,11 +125,20 @@ class QueryVectors:
                 stored=stored[0],
                 given=embedder.name,
             )
-        asked = embedder
+        asked, dims = embedder, stored[1]
 
         def embed(text: str, deadline: Deadline | None = None, /) -> Any:
             by = deadline or self._deadline()
-            return self._asked.answer(asked, text, partial(question_vector, asked, text), by).get()
+            make = partial(question_vector, asked, text)
+            vector = self._asked.answer(asked, text, make, by).get()
+            if len(vector) != dims:
+                raise EmbedderMismatchError(
+                    f"its vectors have {dims} dimensions, that of the question {len(vector)}",
+                    remedy="run `remloom reembed` there",
+                    stored=stored[0],
+                    given=asked.name,
+                )
+            return vector
 
         return embed
 
