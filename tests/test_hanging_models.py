@@ -358,6 +358,19 @@ def test_what_is_known_of_a_person_is_given_by_words_when_the_embedder_hangs_or_
         assert "asthma" in memory.profile.context("How is my health?").text
 
 
+def test_a_context_waits_once_for_what_is_known_of_the_user_and_once_for_the_rest(
+    tmp_path: Path, gate: Gate
+) -> None:
+    embedder = HangingEmbedder(gate)
+    with opened(tmp_path, embedder=embedder, token_encoder="none") as memory:
+        memory.write(NOTES, wait=True)
+        memory.profile.set("identity.health", "asthma")
+        gate.shut()
+        calls = gate.calls
+        assert "asthma" in memory.context("How is my health?", profile=True)
+        assert gate.calls == calls + 2
+
+
 def error_of(memory: Memory) -> str:
     return memory.admin.stats().embedding_error
 

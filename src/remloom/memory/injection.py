@@ -19,11 +19,13 @@ __all__ = ["Injection"]
 
 
 class Injection:
-    """Gives what is known of people to agents, each what is for its purpose."""
+    """Gives what is known of people to agents, each what is for its purpose. One is for one
+    question: all that it asks of the embedder has one deadline."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._store = engine.store
+        self._deadline = engine.deadline()
 
     def context(
         self,
@@ -113,7 +115,7 @@ class Injection:
                 [slots.get_or_extra(id) for id in known],
                 query,
                 self._engine.embedder,
-                self._engine.deadline(),
+                self._deadline,
             )
         except EmbedderError:
             # an allergy is not to be kept from an agent because a model is down: words will do

@@ -37,9 +37,11 @@ class Recalling:
         self, question: str, options: RecallOptions | None, changes: RecallChanges
     ) -> Recall:
         """Recall; see `Memory.recall`."""
-        options = self._options(options, changes)
+        return self._recall(question, self._options(options, changes), Injection(self._engine))
+
+    def _recall(self, question: str, options: RecallOptions, injection: Injection) -> Recall:
         if options.profile:
-            likes = Injection(self._engine).preferences(question)
+            likes = injection.preferences(question)
             options = replace(options, preferences={**likes, **options.preferences})
         reranker = self._load_reranker(options.rerank)
         paraphrase = self._paraphraser() if options.expand else None
@@ -71,23 +73,24 @@ class Recalling:
             # options made for `recall` have no budget, and a prompt always needs one
             changes = {"budget_tokens": CONTEXT_TOKENS, **changes}
         options = self._options(options, changes)
+        injection = Injection(self._engine)
         if not options.profile:
-            return text_of(self.recall(question, options, {}))
-        known = self._profile_text(question, options)
+            return text_of(self._recall(question, options, injection))
+        known = self._profile_text(question, options, injection)
         if options.budget_tokens is not None:
             # what is known of the user is a part of the budget, what is recalled has the rest
             rest = options.budget_tokens - count_tokens(known, options.count_tokens)
             options = replace(options, budget_tokens=max(rest, 1))
-        recalled = text_of(self.recall(question, options, {}))
+        recalled = text_of(self._recall(question, options, injection))
         return f"{known}\n{recalled}" if known else recalled
 
-    def _profile_text(self, question: str, options: RecallOptions) -> str:
+    def _profile_text(self, question: str, options: RecallOptions, injection: Injection) -> str:
         from ..profile.context import CONTEXT_TOKENS
 
         budget = CONTEXT_TOKENS
         if options.budget_tokens is not None:
             budget = max(1, min(budget, int(options.budget_tokens * _PROFILE_SHARE)))
-        context = Injection(self._engine).context(
+        context = injection.context(
             question, budget_tokens=budget, count_tokens=options.count_tokens
         )
         return context.text
