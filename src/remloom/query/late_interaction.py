@@ -81,7 +81,7 @@ class LateInteraction:
         self._store = store
         self._encoder = encoder
         self._encode = encode
-        self._begin = begin or self._ask
+        self._given_begin = begin
         self._damaged: set[str] = set()  # ids, that were come across and are still there
         self.is_asked_for = is_asked_for
 
@@ -165,9 +165,8 @@ class LateInteraction:
         if new:
             self._damaged |= new
             _log.warning(
-                "the token vectors of %d texts are damaged, and left out until they are made again "
-                "(`remloom reembed` does so now): %s",
-                len(new),
+                "damaged token vectors are left out until they are made again, which "
+                "`remloom reembed` does at once: those of %s",
                 ", ".join(sorted(new)),
             )
 
@@ -175,7 +174,9 @@ class LateInteraction:
         """How many texts wait for their token vectors."""
         return sum(self._store.token_vectors.queue_lengths(self._encoder.name))
 
-    def _ask(self, text: str, deadline: Deadline) -> Callable[[], Floats]:
+    def _begin(self, text: str, deadline: Deadline) -> Callable[[], Floats]:
+        if self._given_begin is not None:
+            return self._given_begin(text, deadline)
         encoder = self._encoder
         return ask(encoder, lambda: question_tokens(encoder, text), deadline)
 
