@@ -16,7 +16,7 @@ from ..schemas import DECODERS
 if TYPE_CHECKING:
     import zstandard
 
-__all__ = ["COLUMNS", "decode", "decompress", "encode", "row_of"]
+__all__ = ["COLUMNS", "add_content", "decode", "decompress", "encode", "row_of"]
 
 COLUMNS = "r.rid, r.schema, r.body, r.content"  # what `decode` needs, rid first
 # Characters: content above this is compressed. A chunk of 300 words is below it: zstd makes 1,800
@@ -46,8 +46,17 @@ def decode(schema: str, body: str, content: bytes | None) -> Record:
     except msgspec.MsgspecError as error:
         raise _damaged(error) from error
     if content is not None:
-        force_setattr(record, "content", decompress(content))
+        add_content(record, content)
     return record
+
+
+def add_content(record: Record, content: bytes) -> None:
+    """Give a record its content, which is apart from its body.
+
+    Raises:
+        CorruptStoreError: it is not as it was written.
+    """
+    force_setattr(record, "content", decompress(content))
 
 
 def row_of(record: Record, record_no: int, text_no: int | None) -> tuple[Any, ...]:

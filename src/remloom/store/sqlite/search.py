@@ -22,7 +22,7 @@ from .compilers import Compilers
 from .database import Database
 from .index_manager import IndexManager
 from .label_numbers import LabelNumbers
-from .rows import decode
+from .rows import add_content, decode
 from .sql_functions import bounded
 from .statements import SQL
 
@@ -262,16 +262,22 @@ class SqliteSearch:
         numbers = str([number for number, _ in hits])
         has_windows = filter.numbering.has_windows
         best: dict[int, tuple[Record, float, str]] = {}
+        apart: list[int] = []
         found = cursor.execute(sql, (numbers, *filter.values))
-        for position, first, last, record_no, schema, body, content in found:
+        for position, first, last, record_no, schema, body, is_apart in found:
             if record_no not in best:
-                record = decode(schema, body, content)
+                record = decode(schema, body, None)
                 if record.expires_at is not None and has_expired(record):
                     continue
                 window = f"{first}:{last}" if has_windows else ""
                 best[record_no] = record, hits[position][1], window
+                if is_apart:
+                    apart.append(record_no)
                 if len(best) == limit:
                     break
+        if apart:
+            for record_no, content in cursor.execute(SQL.contents, (str(apart),)):
+                add_content(best[record_no][0], content)
         # the cursor is free again: definitions are read with it
         given_out = self._reader()
         matches = [

@@ -18,15 +18,19 @@ SELECT EXISTS (
 );
 
 -- name: records_of_texts
--- The records whose texts an index found and that pass a filter, best first.
-SELECT h.key, 0, 0, r.rid, r.schema, r.body, r.content
+-- The records whose texts an index found and that pass a filter, best first, and whether their content is apart.
+SELECT h.key, 0, 0, r.rid, r.schema, r.body, r.content IS NOT NULL
 FROM json_each(?) h CROSS JOIN records r ON r.doc = h.value {filter};
 
 -- name: records_of_vectors
--- The records whose windows an index found and that pass a filter, best first.
-SELECT h.key, v.first, v.last, r.rid, r.schema, r.body, r.content
+-- The same of windows, of which many may be of one long text: its content is not read with each.
+SELECT h.key, v.first, v.last, r.rid, r.schema, r.body, r.content IS NOT NULL
 FROM json_each(?) h CROSS JOIN vectors v INDEXED BY vectors_place ON v.vid = h.value
 CROSS JOIN records r ON r.rid = v.rid {filter};
+
+-- name: contents
+-- The contents of these records.
+SELECT r.rid, r.content FROM json_each(?) l CROSS JOIN records r ON r.rid = l.value;
 
 -- name: allowed_texts
 -- The numbers of all texts whose records pass a filter: it looks at every one.
