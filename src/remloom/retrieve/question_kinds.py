@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from ..text.language import is_english
+
 __all__ = [
     "GENERAL",
     "ORDER",
@@ -15,6 +17,7 @@ __all__ = [
     "REQUEST",
     "SUMMARY",
     "TOLD",
+    "asks_present",
     "kind_of",
     "without_telling",
 ]
@@ -121,6 +124,18 @@ _OVER_TIME = re.compile(
     rf"\b{_SPAN})\b",
     re.IGNORECASE | re.DOTALL,
 )
+# of a question about how things are: what speaks of how they were
+_WERE = re.compile(
+    r"\b(?:did|was|were|had|have|has|used to|before|first|original\w*|previous\w*|earlier"
+    r"|initial\w*|formerly|ever|planned)\b",
+    re.IGNORECASE,
+)
+_ADVICE = re.compile(
+    r"^(?:please|give|write|show|make|draw|help|explain)\b"
+    r"|\b(?:should|could|can|would|shall|might|may|suggest|recommend|ideas?|tips?|advice)\b",
+    re.IGNORECASE,
+)
+_ARE = re.compile(r"\b(?:now|currently|these days|at the moment|nowadays|still)\b", re.IGNORECASE)
 _TOLD = re.compile(
     r"\b(?:(?:did|have|had) you\b(?! (?:ever|know|like))"
     r"|you (?:told|said|suggested|recommended|mentioned|gave|proposed|advised|described|computed"
@@ -167,6 +182,17 @@ def kind_of(text: str) -> str:
     if _FIRST_PERSON.search(text) or _SECOND_PERSON.search(text):
         return OTHER
     return GENERAL
+
+
+def asks_present(text: str) -> bool:
+    """Whether it is asked how things are, not how they were, and nothing is requested.
+
+    >>> asks_present("How much is my rent?"), asks_present("How much was my rent before?")
+    (True, False)
+    """
+    if not is_english(text) or kind_of(text) in (ORDER, SUMMARY, TOLD) or _ADVICE.search(text):
+        return False
+    return _ARE.search(text) is not None or _WERE.search(text) is None
 
 
 def _asks_order(text: str) -> bool:

@@ -25,11 +25,12 @@ from .expansion import follow, with_expansion
 from .guidance import replies
 from .late_list import rank_late
 from .neighbours import with_neighbours
+from .newer import raise_newer
 from .options import RecallOptions
 from .overview import raise_overview
 from .prompt_context import within_budget
 from .question import Embed, Paraphrase, Question
-from .question_kinds import OVERVIEWS, REQUEST
+from .question_kinds import OVERVIEWS, REQUEST, asks_present
 from .rerankers.base import Reranker
 from .reranking import LOOKED_AT, rerank
 from .signals import SIGNALS
@@ -47,6 +48,8 @@ WEIGHTS = {part.part: part.weight for part in (*SIGNALS, *BOOSTS)} | {
     "rerank": 0.5,
     "hops": 0.5,
     "overview": 3.0,
+    # the lead of an older turn that a newer one makes up for
+    "newer": 0.2,
 }
 PARTS = tuple(WEIGHTS)
 RRF_SCALE = 0.2  # how far reciprocal ranks of a list lie apart, where scores lie 1 apart
@@ -186,6 +189,10 @@ class Recaller:
         if not reason and question.kind in OVERVIEWS and question.uses("overview"):
             with self._store.snapshot():
                 raise_overview(self._store, candidates, question, WEIGHTS["overview"])
+        if not reason and question.uses("newer") and asks_present(question.text):
+            with self._store.snapshot():
+                scale = RRF_SCALE if options.fusion == "rrf" else 1.0
+                raise_newer(self._store, candidates, question, scale * WEIGHTS["newer"])
         if options.abstain:
             drop_far(candidates, self._card)
         all_hits = [] if reason else self._hits(candidates, question)

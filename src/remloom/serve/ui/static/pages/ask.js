@@ -9,7 +9,7 @@ const MODES = ["auto", "hybrid", "temporal", "contextual", "iterated"];
 // what each part of a score comes from
 const PARTS = {
   text: "the words", vector: "the meaning", late: "token by token", entity: "a name in the question", graph: "edges",
-  paraphrases: "other ways to ask it", hops: "what was found first", rerank: "the second look", overview: "the overview",
+  paraphrases: "other ways to ask it", hops: "what was found first", rerank: "the second look", overview: "the overview", newer: "newer than another",
   speaker: "who said it", asks: "it asks itself", answers: "it answers", role: "whose side said it", guidance: "to be heeded",
   time: "the time asked about", history: "the conversation", preferences: "preferences", recency: "how recent it is",
   coverage: "a day already there",
