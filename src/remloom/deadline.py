@@ -17,7 +17,7 @@ _MOST_LEFT = 8  # calls of one model that are left to themselves, before it is a
 
 
 class Overdue(Exception):
-    """It took too long; the text says what did, and how long it had."""
+    """It took too long; the text says how, to follow the name of what did."""
 
 
 class Deadline(NamedTuple):
@@ -45,27 +45,26 @@ _calls: dict[int, dict[threading.Thread, Deadline]] = {}
 _lock = threading.Lock()  # guards _calls
 
 
-def within(deadline: Deadline, model: object, what: str, work: Callable[[], _T]) -> _T:
+def within(deadline: Deadline, model: object, work: Callable[[], _T]) -> _T:
     """Do some work and return what it returns, or raise what it raises.
 
     Args:
         model: does it.
-        what: it is called in a message.
 
     Raises:
         Overdue: it takes longer, or the model has not come back from several earlier calls.
     """
-    return work() if deadline.seconds is None else begin(deadline, model, what, work)()
+    return work() if deadline.seconds is None else begin(deadline, model, work)()
 
 
-def begin(deadline: Deadline, model: object, what: str, work: Callable[[], _T]) -> Callable[[], _T]:
+def begin(deadline: Deadline, model: object, work: Callable[[], _T]) -> Callable[[], _T]:
     """Begin some work beside the caller; what is returned waits for it, and then does as `within`,
     each time it is called, by any thread."""
     left = _count_left(model)
     if left >= _MOST_LEFT:
-        return _refusing(f"{what} has not come back from {left} earlier calls")
+        return _refusing(f"has not come back from {left} earlier calls")
     if deadline.left == 0:
-        return _refusing(f"{what} was not asked: the {deadline.seconds:g} seconds were over")
+        return _refusing(f"was not asked: the {deadline.seconds:g} seconds were over")
     made: list[_T] = []
     errors: list[BaseException] = []
 
@@ -95,7 +94,7 @@ def begin(deadline: Deadline, model: object, what: str, work: Callable[[], _T]) 
             raise errors[0]
         if made:
             return made[0]
-        raise Overdue(f"{what} took longer than {deadline.seconds:g} seconds")
+        raise Overdue(f"took longer than {deadline.seconds:g} seconds")
 
     return wait
 

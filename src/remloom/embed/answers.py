@@ -23,7 +23,7 @@ def question_vector(embedder: Embedder, text: str) -> Floats:
         EmbedderError: it answered something else. Or whatever it raises: see `answered_by`.
     """
     made = [embedder.embed_query(text)]
-    row: Floats = unit_rows(made, count=1, dims=embedder.dims, model=embedder.name)[0]
+    row: Floats = unit_rows(made, count=1, dims=embedder.dims, model=embedder)[0]
     return row
 
 
@@ -34,7 +34,7 @@ def text_vectors(embedder: Embedder, texts: Sequence[str]) -> Floats:
         EmbedderError: it answered something else. Or whatever it raises.
     """
     made: Any = embedder.embed_documents(texts)
-    return unit_rows(made, count=len(texts), dims=embedder.dims, model=embedder.name)
+    return unit_rows(made, count=len(texts), dims=embedder.dims, model=embedder)
 
 
 def question_tokens(encoder: TokenEncoder, text: str) -> Floats:
@@ -45,16 +45,17 @@ def question_tokens(encoder: TokenEncoder, text: str) -> Floats:
     """
     import numpy as np
 
-    name, dims = encoder.name, encoder.dims
+    dims = encoder.dims
     made: Floats = np.asarray(encoder.encode_query(text), np.float32)
     if made.ndim != 2 or not len(made) or made.shape[1] != dims:
         raise EmbedderError(
-            f"{name} answered {made.shape} for a question, not rows of {dims}",
+            f"{encoder.name} answered {made.shape} for a question, not rows of {dims}",
             remedy="check the token encoder",
         )
     if not np.isfinite(made).all():
         raise EmbedderError(
-            f"{name} answered a vector with NaN or infinity", remedy="check the token encoder"
+            f"{encoder.name} answered a vector with NaN or infinity",
+            remedy="check the token encoder",
         )
     return made
 
@@ -67,7 +68,7 @@ def text_tokens(encoder: TokenEncoder, texts: Sequence[str]) -> list[Bytes]:
     """
     import numpy as np
 
-    name, dims = encoder.name, encoder.dims
+    dims = encoder.dims
     arrays = list(encoder.encode_documents(texts))
     fit = [
         isinstance(array, np.ndarray)
@@ -78,7 +79,7 @@ def text_tokens(encoder: TokenEncoder, texts: Sequence[str]) -> list[Bytes]:
     ]
     if len(arrays) != len(texts) or not all(fit):
         raise EmbedderError(
-            f"{name} answered {sum(fit)} arrays of bytes of {dims} dimensions a token to "
+            f"{encoder.name} answered {sum(fit)} arrays of bytes of {dims} dimensions a token to "
             f"{len(texts)} texts",
             remedy="check the token encoder",
         )

@@ -27,20 +27,18 @@ def answered_by(model: _Model, work: Callable[[], _T], deadline: Deadline = NEVE
         EmbedderTimeoutError: it does not answer by the deadline.
         EmbedderError: it failed. Our own errors stay as they are.
     """
-    name = model.name
-    with _told(name):
-        return within(deadline, _itself(model), name, work)
+    with _told(model):
+        return within(deadline, _itself(model), work)
 
 
 def ask(model: _Model, work: Callable[[], _T], deadline: Deadline = NEVER) -> Callable[[], _T]:
     """Begin to ask a model; what is returned waits for its answer, as `answered_by` does. Any
     thread may wait, and several may."""
-    name = model.name
-    with _told(name):
-        wait = begin(deadline, _itself(model), name, work)
+    with _told(model):
+        wait = begin(deadline, _itself(model), work)
 
     def answer() -> _T:
-        with _told(name):
+        with _told(model):
             return wait()
 
     return answer
@@ -54,17 +52,17 @@ def _itself(model: _Model) -> object:
 
 
 @contextmanager
-def _told(name: str) -> Iterator[None]:
+def _told(model: _Model) -> Iterator[None]:
     """Raise what a model raises as one error."""
     try:
         yield
     except (RemloomError, KeyboardInterrupt, SystemExit):
         raise
     except Overdue as overdue:
-        raise _timeout(str(overdue)) from None
+        raise _timeout(f"{model.name} {overdue}") from None
     # asyncio's CancelledError, too, is no Exception
     except BaseException as error:
-        raise EmbedderError(f"{name} failed: {type(error).__name__}: {error}") from error
+        raise EmbedderError(f"{model.name} failed: {type(error).__name__}: {error}") from error
 
 
 @contextmanager

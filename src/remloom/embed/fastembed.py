@@ -56,11 +56,11 @@ class FastEmbedder:
             return np.zeros((0, self.dims), dtype=np.float32)
         prefixed = [self._document_prefix + text for text in texts]
         values = list(self._embedding.embed(prefixed, batch_size=_BATCH))
-        return unit_rows(values, count=len(texts), dims=self.dims, model=self._model)
+        return unit_rows(values, count=len(texts), dims=self.dims, model=self)
 
     def embed_query(self, text: str) -> Floats:
         values = list(self._embedding.embed([self._query_prefix + text]))
-        vector: Floats = unit_rows(values, count=1, dims=self.dims, model=self._model)[0]
+        vector: Floats = unit_rows(values, count=1, dims=self.dims, model=self)[0]
         return vector
 
     def windows(self, text: str) -> list[tuple[int, int]]:

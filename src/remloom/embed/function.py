@@ -84,6 +84,6 @@ class FunctionEmbedder:
             raise EmbedderError(
                 f"{self.name} did not embed: {type(error).__name__}: {error}", model=self.name
             ) from error
-        rows = unit_rows(values, count=count, dims=self._dims, model=self.name)
+        rows = unit_rows(values, count=count, dims=self._dims, model=self)
         self._dims = rows.shape[1]
         return rows

@@ -111,7 +111,7 @@ class OpenAIEmbedder:
                 "did not answer with embeddings",
                 "check that the base URL ends in /v1 and the model embeds",
             ) from error
-        rows = unit_rows(values, count=len(texts), dims=self._dims, model=self._model)
+        rows = unit_rows(values, count=len(texts), dims=self._dims, model=self)
         self._dims = rows.shape[1]
         return rows
 

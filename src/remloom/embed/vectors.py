@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from ..errors import EmbedderError
 
 if TYPE_CHECKING:
-    from .contract import Floats
+    from .contract import Embedder, Floats
 
 __all__ = ["unit_rows"]
 
 
-def unit_rows(values: Sequence[Any], *, count: int, dims: int | None, model: str) -> Floats:
+def unit_rows(values: Sequence[Any], *, count: int, dims: int | None, model: Embedder) -> Floats:
     """Make float32 rows of unit length of a model's answer, shape (count, dims).
 
     Raises:
@@ -22,26 +22,24 @@ def unit_rows(values: Sequence[Any], *, count: int, dims: int | None, model: str
     """
     import numpy as np
 
+    def wrong(answer: str, remedy: str = "") -> EmbedderError:
+        return EmbedderError(f"{model.name} answered {answer}", remedy=remedy, model=model.name)
+
     try:
         rows = np.asarray(values, dtype=np.float32)
     except (TypeError, ValueError) as error:
-        raise EmbedderError(
-            f"{model} answered with something that is not a list of vectors", model=model
-        ) from error
+        raise wrong("with something that is not a list of vectors") from error
     if rows.ndim != 2:
-        raise EmbedderError(
-            f"{model} answered an array of shape {rows.shape}, not a list of vectors", model=model
-        )
+        raise wrong(f"an array of shape {rows.shape}, not a list of vectors")
     if len(rows) != count:
-        raise EmbedderError(f"{model} answered {len(rows)} vectors to {count} texts", model=model)
+        raise wrong(f"{len(rows)} vectors to {count} texts")
     if dims is not None and rows.shape[1] != dims:
-        raise EmbedderError(
-            f"{model} answered vectors of {rows.shape[1]} dimensions, not {dims}",
-            remedy="the endpoint serves another model than before: check its name, "
+        raise wrong(
+            f"vectors of {rows.shape[1]} dimensions, not {dims}",
+            "the endpoint serves another model than before: check its name, "
             "or run `remloom reembed`",
-            model=model,
         )
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or not lengths.all():
-        raise EmbedderError(f"{model} answered a vector of zeros, NaN or infinity", model=model)
+        raise wrong("a vector of zeros, NaN or infinity")
     return np.asarray(rows / lengths, dtype=np.float32)

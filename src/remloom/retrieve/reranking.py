@@ -42,11 +42,10 @@ def rerank(
         scores = within(
             Deadline.after(seconds),
             reranker,
-            f"the reranker {reranker.name}",
             partial(_scores, reranker, question, passages),
         )
     except Overdue as overdue:
-        return f"no second look: {overdue}"
+        return f"no second look: the reranker {reranker.name} {overdue}"
     by_id = {one.record.id: score for one, score in zip(looked_at, scores, strict=True)}
     shares = blend(by_id)
     for rank, id in enumerate(sorted(by_id, key=lambda id: -by_id[id]), 1):
