@@ -24,7 +24,9 @@ from .form import Conversation, Question
 __all__ = ["HALVES", "KINDS", "conversations"]
 
 FOLDER = Path(__file__).with_name("assistant")
-HALVES = ("chosen", "reported", "fresh")  # of "fresh" nothing was ever chosen
+# of "fresh" nothing was ever chosen; "months" has longer messages, orders that hold under a
+# condition, and preferences that are reasons within a plan
+HALVES = ("chosen", "reported", "fresh", "months_chosen", "months_reported")
 KINDS = (
     "facts",
     "changed",
@@ -41,11 +43,15 @@ BEGAN = datetime(2024, 1, 8, 9, tzinfo=UTC)
 SPAN = 180  # days
 SEED = 17
 TOPICS = (3, 2)  # of each chat
-FILLERS = 16  # exchanges of a topic that no question is about
 EXCHANGES = (5, 8)  # of a session
-WORDS = (150, 380)  # of a reply
 INTRODUCED = 6  # aspects that a question about order asks for
-CHATTER = (0, 2)  # sentences of a message of the user that say little
+# what a set may say otherwise
+DEFAULTS: dict[str, Any] = {
+    "fillers": 16,  # exchanges of a topic that no question is about
+    "chattered": [0, 2],  # sentences of a message of the user that say little
+    "words": [150, 380],  # of a reply
+    "pasted": 0.0,  # share of messages of the user with something of their work
+}
 ASKED = 0.7  # share of statements that come with a request
 YOURS = {
     "i": "you",
@@ -104,7 +110,7 @@ class Topic:
         for kind, name in (("counts",) * 2, ("times", "gaps"), ("contradictions",) * 2):
             for question, *said in self.given[name]:
                 self._ask(kind, question, self._say(kind, *said))
-        for _ in range(FILLERS):
+        for _ in range(phrases["fillers"]):
             self._add(self.random.random(), "")
         project = self.given["project"]
         for question in phrases["order"]:
@@ -139,17 +145,25 @@ class Chat:
         project = topic.given["project"]
         known = self.introduced.setdefault(project, [])
         aspect = exchange.aspect
+        pasted = self.phrases["pasted"]
+        alone = ("told",) if pasted else ("told", "instructions")
         if aspect:
             known.append(aspect)
-        elif exchange.kind not in ("told", "instructions") and known:
+        elif exchange.kind not in alone and known:
             aspect = self.random.choice(known) if self.random.random() < ASKED else ""
         asked = self._pick("requests").format(aspect=aspect) if aspect else ""
         said = _lead(self._pick("leads"), exchange.said) if exchange.said else ""
         if exchange.kind in ("told", "instructions"):
             said = exchange.said
         chatter = [one.format(project=project) for one in self.phrases["chatter"]]
-        parts = [said, asked, *self.random.sample(chatter, self.random.randint(*CHATTER))]
+        parts = [said, asked, *self.random.sample(chatter, self._between("chattered"))]
         self.random.shuffle(parts)
+        if pasted:
+            if self.random.random() < pasted:
+                parts.append(f"\n{self.random.choice(topic.given['pastes'])}\n")
+            if exchange.kind == "instructions":  # afterthoughts
+                parts.remove(said)
+                parts.append(said)
         user = " ".join(filter(None, parts)) or self._pick("thanks")
         user_id = self._say("user", user[:1].upper() + user[1:], at)
         reply = self._reply(topic, exchange, aspect or self.random.choice(topic.given["aspects"]))
@@ -160,6 +174,9 @@ class Chat:
         id = f"m{len(self.messages) + 1}"
         self.messages.append(Message(speaker=speaker, text=text, id=id, at=at))
         return id
+
+    def _between(self, name: str) -> int:
+        return self.random.randint(*self.phrases[name])
 
     def _pick(self, name: str) -> str:
         return str(self.random.choice(self.phrases[name]))
@@ -174,7 +191,7 @@ class Chat:
             begun.append(self._pick("restatements").format(said=yours(exchange.said)))
         points = [*topic.given["advice"], *(one.format(**names) for one in self.phrases["generic"])]
         self.random.shuffle(points)
-        wanted = self.random.randint(*WORDS)
+        wanted = self._between("words")
         chosen: list[str] = []
         while points and sum(len(point.split()) for point in chosen) < wanted:
             chosen.append(points.pop())
@@ -202,7 +219,7 @@ def yours(text: str) -> str:
 
 def conversations(half: str) -> list[Conversation]:
     """The chats of one half, with their questions; the same ones every time."""
-    phrases = tomllib.loads((FOLDER / f"{half}.toml").read_text(encoding="utf-8"))
+    phrases = DEFAULTS | tomllib.loads((FOLDER / f"{half}.toml").read_text(encoding="utf-8"))
     chance = random.Random(f"{SEED} {half}")
     topics = [Topic(given, chance) for given in phrases["topics"]]
     found = []

@@ -3,7 +3,7 @@
     python -m bench.quality.domains [--domain NAME …] [--page] [--without-late]
 
 * people: LoCoMo, a conversation of two each (`locomo` and `heldout` ask all five);
-* assistant: made-up chats of a user with an assistant (see `assistant_chats`);
+* assistant: made-up chats of a user with an assistant (see `assistant_chats`), in further sets;
 * documents: essays with titles, asked for by title, and by three words of a sentence;
 * contracts: CUAD, the clauses that a lawyer looks for;
 * passages, foreign: XQuAD, the paragraph with the answer, in English and in German.
