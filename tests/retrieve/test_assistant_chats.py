@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from remloom import Memory, Message, Resource
 from remloom.embed.model_card import ModelCard
 from remloom.predicates import Query
+from remloom.retrieve.guidance import is_instruction, is_preference
 from remloom.retrieve.question_kinds import kind_of, without_telling
 from remloom.testing.embedder import WordEmbedder
 
@@ -75,6 +76,66 @@ def test_a_request_brings_standing_orders_and_preferences(kitchen: Memory) -> No
     assert "guidance" in found["m2"]
     assert "guidance" in found["m4"]
     assert {"m2", "m4"} <= set(list(found)[:4])
+
+
+def test_the_order_whose_sentence_is_nearest_to_a_question_is_raised_most(tmp_path: Path) -> None:
+    talk = "The tiler came and went, and I spoke with him for a while about this and that."
+    orders = [
+        "Always include version numbers when I ask about dependencies.",
+        "Always name the shop when I ask about lamps.",
+    ]
+    messages = [
+        Message(speaker=who, text=text, id=f"m{n}", at=BEGAN + timedelta(minutes=n))
+        for n, (who, text) in enumerate(
+            turn
+            for order in orders
+            for turn in (("user", f"{talk} {order}"), ("assistant", "Yes."))
+        )
+    ]
+    with Memory.open(tmp_path / "orders", embedder=WordEmbedder()) as memory:
+        memory.read_chat(messages, uri="orders.json")
+        for question, nearest in (
+            ("Which lamps are there?", "m2"),
+            ("Which dependencies are there?", "m0"),
+        ):
+            hits = memory.recall(question, abstain=False, neighbours=0).hits
+            shares = {
+                hit.message_ids[0]: reason.share
+                for hit in hits
+                for reason in hit.reasons
+                if reason.part == "guidance"
+            }
+            assert set(shares) == {"m0", "m2"}
+            assert max(shares, key=shares.__getitem__) == nearest
+
+
+@pytest.mark.parametrize(
+    ("sentence", "orders", "prefers"),
+    [
+        ("Please format all dates as year-month-day whenever you write one.", True, False),
+        ("If I ask for a price, name the shop.", True, False),
+        ("So always begin with the risk.", True, False),
+        ("I have always begun with the risk.", False, False),
+        ("I want to make sure that nothing is lost.", False, False),
+        ("I prefer trains over planes because I can read in them.", False, True),
+        ("I tend to write at night, so mornings are quiet.", False, True),
+        ("Crowds make me nervous.", False, True),
+        ("I'd like to know what it costs.", False, False),
+        ("Which trains do I like?", False, False),
+    ],
+)
+def test_orders_and_preferences_are_told_by_their_grammar(
+    sentence: str, orders: bool, prefers: bool
+) -> None:
+    assert (is_instruction(sentence), is_preference(sentence)) == (orders, prefers)
+
+
+@pytest.mark.parametrize("piece", ["use\n", "\n", "always ", "if I ever ", "I really ", "with me "])
+def test_what_is_to_be_heeded_is_looked_for_in_linear_time(piece: str) -> None:
+    began = time.process_time()
+    for judge in (is_instruction, is_preference):
+        judge(piece * (200_000 // len(piece)))
+    assert time.process_time() - began < 10
 
 
 def test_a_question_about_the_past_raises_no_preference(kitchen: Memory) -> None:

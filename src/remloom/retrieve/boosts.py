@@ -15,18 +15,15 @@ from ..model import SESSION_GAP, Record, Resource
 from .candidates import Candidate, Candidates
 from .coverage import lower_repeated
 from .fusion import blend
-from .guidance import is_instruction, is_preference, replies, said_by_users
+from .guidance import replies
 from .options import HALF_LIFE
 from .question import Question
-from .question_kinds import GENERAL, REQUEST, TOLD
+from .question_kinds import TOLD
 
 __all__ = ["BOOSTS", "Boost"]
 
 _QUESTION_ENDS = ("?", "？", "?)", '?"')
 _OF_REPLIES = 0.5  # of the weight, how far they are raised where it is asked what was told
-_OF_PREFERENCES = 0.75  # of the weight of a standing order
-# of the weight, for a question that may request something, and one that seems to request nothing
-_MAYBE_ASKED, _UNASKED = 0.3, 0.15
 _AFTERMATH = timedelta(days=7)  # in which what happened is still spoken of
 
 
@@ -101,19 +98,6 @@ def _boost_roles(candidates: Candidates, question: Question, weight: float) -> N
         candidate.add_share("role", share, note="an assistant's reply")
 
 
-def _boost_guidance(candidates: Candidates, question: Question, weight: float) -> None:
-    """Raise what an assistant was told to heed: standing orders, and for a request preferences."""
-    if question.kind == TOLD:
-        return
-    factor = {REQUEST: 1.0, GENERAL: _MAYBE_ASKED}.get(question.kind, _UNASKED)
-    for candidate, turn in said_by_users(candidates):
-        share = weight * factor if is_instruction(turn) else 0.0
-        if factor > _UNASKED and is_preference(turn):
-            share += weight * factor * _OF_PREFERENCES
-        if share:
-            candidate.add_share("guidance", share, note="to be heeded")
-
-
 def _boost_time(candidates: Candidates, question: Question, weight: float) -> None:
     """Raise what is of the time named, and half as much what was said in the week after it."""
     window = question.window
@@ -184,7 +168,6 @@ BOOSTS = (
     Boost("asks", -0.15, _lower_questions),
     Boost("answers", 0.5, _boost_answers),
     Boost("role", -0.4, _boost_roles),
-    Boost("guidance", 1.0, _boost_guidance),
     Boost("time", 0.8, _boost_time),
     Boost("history", 0.3, _boost_history),
     Boost("preferences", 0.3, _boost_preferences),

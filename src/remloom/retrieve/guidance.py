@@ -7,32 +7,71 @@ They govern later requests, and mostly share no words with them. English only.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 from ..model import Resource
 from ..model.roles import ASSISTANT, USER
+from ..store.batch import Vector
+from ..store.contract import Store
 from .candidates import Candidate, Candidates
 from .names import speaker_key
+from .question import Question
+from .question_kinds import GENERAL, OVERVIEWS, REQUEST, TOLD
 
-__all__ = ["is_instruction", "is_preference", "replies", "said_by_users"]
+__all__ = ["is_instruction", "is_preference", "raise_guidance", "replies", "said_by_users"]
 
+_NEAREST = 10  # sentences that gain by being near the question, the first most
+# of the weight: for an order where nothing is requested, for a preference where something may be,
+# and for what is least near the question
+_UNASKED, _MAYBE_ASKED, _ANY = 0.4, 0.3, 0.3
+
+# an order begins here, or a wish is made one: it binds who is told, not who tells
+_BEGIN = r"(?:(?:^|[.!?:;)]\s+|\n[ \t>*-]*)(?:and |so |but |also,? |oh,? )*(?:please,? )?)"
 _INSTRUCTION = re.compile(
-    r"\b(?:always|never|from now on|whenever|(?:each|every) time|in (?:all|every|each) "
+    rf"(?:{_BEGIN}|\bplease |, (?:and |but |so )?)(?:always|never)\b(?! (?:mind|\w+ed\b))"
+    r"|\b(?:from (?:now|here|this point) on|in (?:the )?future,|going forward|don['’]t ever"
     r"|please (?:use|keep|write|include|remember|do(?:n['’]t| not)|make|format|cite|address)"
-    r"|don['’]t ever|make sure|remember to|when I ask|in the future|going forward)\b"
-    r"|(?:^|[.!?]\s+)(?:please\s+)?(?:use|write|keep|include|format|give|provide|answer|respond"
-    r"|reply|state|cite|show|explain|list|mention|name|avoid|add|define|assume|ensure)\b[^.!?]*"
-    r"\b(?:every|each|all|any|whenever|when)\b",
+    r"|(?:when(?:ever)?|if|(?:each|every|any) ?time) (?:that )?"
+    r"(?:I (?:ever )?(?:ask|bring|mention|post|request|share|send|want|need|write|talk|speak)"
+    r"|we (?:talk|speak|discuss)|(?<=whenever )you|you (?:are |use|write|rewrite|give|show"
+    r"|suggest|explain|answer|list|name|mention|quote|cite|propose|recommend|help|do|create"
+    r"|draft))"
+    r"|(?:for|in|to|at the end of|of) (?:any|all|every|each)(?:thing)? (?:questions?|answers?"
+    r"|repl\w+|responses?|messages?|plans?|lists?|drafts?|code|examples?|texts?|of your|about|on)"
+    r"|(?:any|all|every|each) \w+ (?:that )?you (?:give|show|write|send|suggest|make|name)"
+    r"|you (?:should|must|need to|have to|are to) (?:always|never))\b"
+    rf"|{_BEGIN}(?:make sure|be sure|remember to|stick to|keep (?:to|your|all|every|each|it)\b"
+    r"|limit (?:your|all|every|each)|be (?:brief|honest|concise|gentle|blunt|short|precise)"
+    r"|(?:end|start|begin) (?:with|every|each|all|your)|no \w+(?: \w+)?(?: please|,? unless))\b"
+    rf"|{_BEGIN}(?:use|write|keep|include|format|give|provide|answer|respond"
+    r"|reply|state|cite|show|explain|list|mention|name|avoid|add|define|assume|ensure|tell|say"
+    r"|speak|point out|offer|quote|warn|remind)\b[^.!?]{0,120}?"
+    r"\b(?:every|each|all|any|whenever|when|always|never|not|instead of)\b",
     re.IGNORECASE,
 )
+_SELDOM = (
+    r"(?:(?:really|much|just|always|never|usually|mostly|still|do not|don['’]t|can(?:no|['’])t"
+    r"|hardly|absolutely|also|far) )*"
+)
 _PREFERENCE = re.compile(
-    r"\b(?:I|we)(?:['’]d| would)? "
-    r"(?:(?:really|much|just|always|never|do not|don['’]t|can(?:no|['’])t|absolutely) )*"
-    r"(?:prefer|like|love|hate|enjoy|avoid|stand|adore|dislike|rather|favou?r|refuse|detest|eat"
-    r"|drink|collect|learn best)\b"
-    r"|\b(?:I['’]m|I am|we['’]re|we are) (?:(?:a|an|so|very|not) )?"
-    r"(?:vegetarian|vegan|allergic|left-handed|sober|happiest|afraid|keen|fond|\w+ person)\b"
-    r"|\b(?:favou?rite|prefer\w*|makes? me|maddening|bores?|disgusts?|rather than|more than"
-    r"|instead of|out of the question|not negotiable)\b",
+    # a wish for now ("I'd like to know") is none
+    rf"\b(?:I|we)(?:(?:['’]d| would) (?:never|{_SELDOM}(?:rather|sooner|prefer|hate|avoid|refuse))"
+    r"|(?:['’]ve| have) (?:always|never|grown to|come to|long) "
+    r"(?:liked?|loved?|hated?|preferred?|enjoyed?|valued?|trusted?|avoided?|cared?)"
+    r"|(?:['’]m| am|['’]re| are|['’]ve been) (?:(?:a|an|so|very|not|more|too) )*"
+    r"(?:vegetarian|vegan|allergic|left-handed|sober|happiest|afraid|keen|fond|leaning|aiming for"
+    r"|committed|used to|wary|drawn|good with|bad at|picky|\w+ person)"
+    rf"| usually| {_SELDOM}(?:like|love|hate|prefer|avoid|enjoy|stand|bear|adore|dislike|favou?r"
+    r"|refuse|detest|eat|drink|collect|learn best|tend to|lean|value|trust|care|go for"
+    r"|keep (?:away|clear)|do better|(?:think|work|sleep|write|do my) best"
+    r"|find it (?:easier|harder)|struggle with"
+    r"|get (?:overwhelmed|bored|nervous|anxious|tired|lost)))\b"
+    rf"|\band {_SELDOM}(?:like|love|hate|prefer|avoid|enjoy)\b"
+    r"|(?:makes?|scare[sd]?|stress(?:es)?|calms?|bores?|drains?|annoys?|distracts?|suits?"
+    r"|motivates?|relaxes?|tires?|works?(?: \w+)? for|fits?(?: \w+)? with|important to) (?:me|us)\b"
+    r"|(?:for|with|to) me\b[^.!?]{0,60}\b(?:because|since|as|so)\b"
+    r"|\b(?:what works|favou?rite|prefer|maddening|not a fan|disgusts?|rather than|more than"
+    r"|instead of|over \w+(?: \w+){0,3} because|out of the question|not negotiable|no-go)",
     re.IGNORECASE,
 )
 
@@ -68,11 +107,69 @@ def said_by_users(candidates: Candidates) -> list[tuple[Candidate, Resource]]:
     return [(one, record) for one, record in said if speaker_key(record) in users]
 
 
-def is_instruction(turn: Resource) -> bool:
-    """Whether a turn says how something is to be done whenever it comes up."""
-    return _INSTRUCTION.search(turn.content) is not None
+def raise_guidance(store: Store, candidates: Candidates, question: Question, weight: float) -> None:
+    """Raise what an assistant was told to heed: standing orders, and for a request preferences.
+
+    A turn counts by its sentence that is nearest to the question: an order mostly says when it
+    holds ("… when I ask about costs"), among much else.
+    """
+    if question.kind in (TOLD, *OVERVIEWS):
+        return
+    of_orders = 1.0 if question.kind == REQUEST else _UNASKED
+    of_preferences = {REQUEST: 1.0, GENERAL: _MAYBE_ASKED}.get(question.kind, 0.0)
+    said = [(one, turn) for one, turn in said_by_users(candidates) if _heeded_in(turn.content)]
+    ids = [turn.id for _, turn in said]
+    windows = store.vectors.of(ids) if question.vector is not None else {}
+    found: list[tuple[Candidate, float]] = []
+    cosines: dict[int, float] = {}
+    for candidate, turn in said:
+        for text, cosine in _sentences(turn, windows.get(turn.id, ()), question):
+            worth = max(
+                of_orders if is_instruction(text) else 0.0,
+                of_preferences if is_preference(text) else 0.0,
+            )
+            if worth:
+                cosines[len(found)] = cosine
+                found.append((candidate, worth))
+    nearest = sorted(cosines, key=cosines.__getitem__, reverse=True)
+    nearness = {number: 1 - place / _NEAREST for place, number in enumerate(nearest[:_NEAREST])}
+    shares: dict[str, float] = {}
+    for number, (candidate, worth) in enumerate(found):
+        share = weight * worth * (_ANY + (1 - _ANY) * nearness.get(number, 0.0))
+        shares[candidate.record.id] = max(share, shares.get(candidate.record.id, 0.0))
+    for id, share in shares.items():
+        candidates[id].add_share("guidance", share, note="to be heeded")
 
 
-def is_preference(turn: Resource) -> bool:
-    """Whether a turn says what its speaker likes, avoids, or is."""
-    return _PREFERENCE.search(turn.content) is not None
+def _sentences(
+    turn: Resource, windows: Sequence[Vector], question: Question
+) -> Iterator[tuple[str, float]]:
+    """The sentences of a turn, or the windows of one too long to have a vector of each, and how
+    near each is to the question; without vectors the whole of it."""
+    if not windows:
+        yield turn.content, 0.0
+        return
+    import numpy as np
+
+    # The first window is the whole turn, where its sentences have some.
+    is_whole = windows[0].end - windows[0].start >= len(turn.content.strip())
+    some = windows[1:] if is_whole and len(windows) > 1 else windows
+    vectors = np.frombuffer(b"".join(one.data for one in some), np.float32)
+    cosines = vectors.reshape(len(some), -1) @ np.asarray(question.vector, np.float32)
+    for window, cosine in zip(some, cosines.tolist(), strict=True):
+        yield turn.content[window.start : window.end], cosine
+
+
+def _heeded_in(text: str) -> bool:
+    """Whether some of a text may be to be heeded."""
+    return is_instruction(text) or _PREFERENCE.search(text) is not None
+
+
+def is_instruction(text: str) -> bool:
+    """Whether a sentence says how something is to be done whenever it comes up."""
+    return _INSTRUCTION.search(text) is not None
+
+
+def is_preference(text: str) -> bool:
+    """Whether a sentence says what its speaker likes, avoids, or is."""
+    return not text.rstrip().endswith("?") and _PREFERENCE.search(text) is not None

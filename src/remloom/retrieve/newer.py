@@ -22,13 +22,13 @@ _LEAD = 1e-6  # of the newer
 
 def raise_newer(store: Store, candidates: Candidates, question: Question, most: float) -> None:
     """Raise a turn above an older one that is of one thing and leads by `most` at most."""
-    users = {
-        turn.id: turn
-        for _, turn in said_by_users(candidates)
+    users = {turn.id: turn for _, turn in said_by_users(candidates)}
+    told = [
+        one
+        for one in candidates.first(_LOOKED_AT)
         # what is to be heeded holds whatever is said later
-        if not is_instruction(turn)
-    }
-    told = [one for one in candidates.first(_LOOKED_AT) if one.record.id in users]
+        if one.record.id in users and not is_instruction(users[one.record.id].content)
+    ]
     if question.vector is None or len(told) < 2:
         return
     windows = store.vectors.of([one.record.id for one in told])

@@ -148,7 +148,7 @@ _REQUEST = re.compile(
     r"^(?:please|can you|could you|would you|show|give|write|draw|draft|help|explain|suggest"
     r"|recommend|look at|walk me|tell me how|list|plan|make|create|prepare|organi[sz]e|arrange"
     r"|design|compose|compile|book|pick|choose)\b"
-    r"|\b(?:suggest|recommend|ideas?|tips?|advice|advise|good|best)\b"
+    r"|\b(?:suggest|recommend|ideas?|tips?|advice|advise|good|best|sensible|worth|suits?)\b"
     r"|\b(?:can|could|should|shall|might|may|would|do|must) (?:I|we|you)\b|\bhow (?:to|would)\b",
     re.IGNORECASE,
 )

@@ -22,7 +22,7 @@ from .abstention import drop_far, heeded, misattributed, nothing_found, unrelate
 from .boosts import BOOSTS
 from .candidates import Candidate, Candidates, Ranking
 from .expansion import follow, with_expansion
-from .guidance import replies
+from .guidance import raise_guidance, replies
 from .late_list import rank_late
 from .neighbours import with_neighbours
 from .newer import raise_newer
@@ -50,6 +50,7 @@ WEIGHTS = {part.part: part.weight for part in (*SIGNALS, *BOOSTS)} | {
     "overview": 3.0,
     # the lead of an older turn that a newer one makes up for
     "newer": 0.2,
+    "guidance": 1.5,
 }
 PARTS = tuple(WEIGHTS)
 RRF_SCALE = 0.2  # how far reciprocal ranks of a list lie apart, where scores lie 1 apart
@@ -284,9 +285,10 @@ class Recaller:
                 weights[part] *= REQUEST_FACTOR
         return weights
 
-    @staticmethod
-    def _boost(candidates: Candidates, question: Question) -> None:
+    def _boost(self, candidates: Candidates, question: Question) -> None:
         scale = RRF_SCALE if question.options.fusion == "rrf" else 1.0
+        if question.uses("guidance"):
+            raise_guidance(self._store, candidates, question, scale * WEIGHTS["guidance"])
         for boost in BOOSTS:
             if question.uses(boost.part):
                 boost.apply(candidates, question, scale * WEIGHTS[boost.part])
