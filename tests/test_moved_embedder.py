@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from remloom import Edge, Memory, Resource
+from remloom import Edge, Home, Memory, Resource
+from remloom.errors import EmbedderError
 from remloom.retrieve.rerankers.base import Passage
 from remloom.testing.embedder import WordEmbedder
 
@@ -84,3 +85,79 @@ def test_a_question_that_follows_hops_is_asked_again_when_its_memory_is_moved_me
         moving = Moving(lambda: memory.admin.reembed(WordEmbedder("words-32", 32)))
         hits = memory.recall("What of the price list?", mode="iterated", rerank=moving).hits
         assert [hit.name for hit in hits] == ["talk", "shed"]
+
+
+class Choosy(WordEmbedder):
+    """One that refuses some texts."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        if any("poison" in text for text in texts):
+            raise EmbedderError("this text is too much")
+        return super().embed_documents(texts)
+
+
+class Down(WordEmbedder):
+    """One whose endpoint does not answer."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        raise ConnectionError("refused")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield str(tmp_path)
+        return
+    url = request.getfixturevalue("postgres")
+    yield url
+    Home(url).delete("moved")
+
+
+@pytest.mark.parametrize("refused", [1, 2, 40])
+@pytest.mark.parametrize("others", [0, 40])
+def test_a_memory_is_moved_though_the_new_embedder_refuses_texts(
+    home: str, refused: int, others: int
+) -> None:
+    with Memory.open(home, tenant="moved", embedder=WordEmbedder(), token_encoder="none") as memory:
+        memory.write(
+            [Resource(name=f"n{n}", content=f"Apple number {n}.") for n in range(others)]
+            + [Resource(name=f"p{n}", content=f"A poison number {n}.") for n in range(refused)],
+            wait=True,
+        )
+        new = Choosy("choosy", 64)
+        with pytest.raises(EmbedderError, match="ConnectionError"):
+            memory.admin.reembed(Down("down", 64))
+        assert memory.admin.reembed(new) == others
+        stats = memory.admin.stats()
+        assert (stats.pending, stats.parked) == (0, refused)
+        assert memory.admin.store.vectors.model() == ("choosy", 64)
+        assert {hit.name for hit in memory.search("apple", limit=50).records} == {
+            f"n{n}" for n in range(others)
+        }
+        assert memory.search_text("poison").records
+        # when it can, it is asked again
+        assert memory.admin.reembed() == 0
+        assert memory.admin.stats().parked == refused
+        assert memory.admin.check() == []
+
+
+@pytest.mark.parametrize("refused", [1, 3])
+def test_texts_that_are_refused_are_parked_though_no_other_waits_and_those_of_an_embedder_that_is_down_are_not(
+    home: str, refused: int
+) -> None:
+    texts = [Resource(name=f"p{n}", content=f"A poison number {n}.") for n in range(refused)]
+    with Memory.open(home, tenant="moved", embedder="none") as memory:
+        memory.write([Resource(name="apple", content="An apple.")])
+    with Memory.open(home, tenant="moved", embedder=Choosy(), token_encoder="none") as memory:
+        memory.embed_pending()
+    with Memory.open(home, tenant="moved", embedder="none") as memory:
+        memory.write(texts)
+    with Memory.open(home, tenant="moved", embedder=Down(), token_encoder="none") as memory:
+        for _ in range(5):
+            with pytest.raises(EmbedderError, match="ConnectionError"):
+                memory.embed_pending()
+        assert memory.admin.stats().pending == refused
+    with Memory.open(home, tenant="moved", embedder=Choosy(), token_encoder="none") as memory:
+        memory.embed_pending()
+        stats = memory.admin.stats()
+        assert (stats.pending, stats.parked) == (0, refused)

@@ -2,8 +2,8 @@
 
 In the background or on demand. A text whose embedding fails is tried again, and after three times
 parked with the reason; it can still be found by its words and name. When every text of a batch
-fails it is the embedder that is broken, not the texts: the run stops with its error and nothing is
-parked.
+fails, and one that any embedder can take does too, it is the embedder that is broken, not the
+texts: the run stops with its error and nothing is parked.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..store.contract import Store
 from ..store.results import Pending
 from ..text.sentences import count_words, sentence_ends
 from .model_calls import ModelCalls
-from .parking import store_or_park
+from .parking import store_each, store_or_park
 from .token_worker import TokenQueue
 
 __all__ = ["EmbeddingQueue"]
@@ -36,6 +36,7 @@ _DIGEST = 16  # bytes
 _FLOAT = 4  # bytes
 _JOIN_TIMEOUT = 30.0  # seconds that `close` waits for the batch at hand
 _SENTENCE = 3  # words from which a sentence has a window of its own
+_PROBE = "A short text."  # one that any embedder can take
 
 _log = logging.getLogger(__name__)
 
@@ -222,19 +223,26 @@ class EmbeddingQueue:
         if self._given_embedder is not None:
             done = self.embed_all(progress)
             self.adopt()
+            # what it refused, and what was written meanwhile
+            self._run_vectors(None)
         self.move_tokens(progress)
         return done
 
     def embed_all(self, progress: Progress | None = None) -> int:
         """Embed every text with this embedder, while the vectors of another one serve; returns how
-        many."""
+        many. What it refuses is left to the queue, where `adopt` puts what has no vectors."""
         done = seen = 0
+
+        def store(batch: Sequence[Pending]) -> None:
+            nonlocal done
+            done += self._store_vectors(batch, current=False)
+
         total = sum(self._store.admin.stats().records.values()) if progress else 0
         # a blank text stays without vectors: what was seen is not asked for again
         while batch := self._store.vectors.unembedded(self._embedder.name, _BATCH, after=seen):
             seen = batch[-1].version
             with self._running:
-                done += self._store_vectors(batch, current=False)
+                store_each(batch, store, probe=partial(self._probe, current=False))
             if progress:
                 progress(done, max(total, done))
         return done
@@ -281,8 +289,26 @@ class EmbeddingQueue:
     def _embed(self, batch: Sequence[Pending], deadline: Deadline = NEVER) -> None:
         """Store the vectors of a batch; a text that fails alone is parked."""
         store_or_park(
-            batch, partial(self._store_vectors, deadline=deadline), self._store.vectors.park
+            batch,
+            partial(self._store_vectors, deadline=deadline),
+            self._store.vectors.park,
+            probe=partial(self._probe, deadline=deadline),
         )
+
+    def _probe(self, *, current: bool = True, deadline: Deadline = NEVER) -> None:
+        """See whether the embedder works, and the store takes its vectors.
+
+        Raises:
+            EmbedderError, VectorError: why not.
+        """
+        embedder = self._embedder
+
+        def ask() -> int:
+            _windows(embedder, _PROBE)
+            return int(text_vectors(embedder, [_PROBE]).shape[1])
+
+        dims = self._calls.answer(embedder, ask, deadline)
+        self._store.vectors.put(VectorBatch({}, model=embedder.name, dims=dims, current=current))
 
     def _store_vectors(
         self, batch: Sequence[Pending], *, current: bool = True, deadline: Deadline = NEVER

@@ -8,46 +8,63 @@ from collections.abc import Callable, Sequence
 from ..errors import EmbedderError, EmbedderTimeoutError, RemloomError, VectorError
 from ..store.results import Pending
 
-__all__ = ["store_or_park"]
+__all__ = ["store_each", "store_or_park"]
 
 
 def store_or_park(
     batch: Sequence[Pending],
     store: Callable[[Sequence[Pending]], object],
     park: Callable[[str, str], None],
+    *,
+    probe: Callable[[], object],
 ) -> None:
-    """Store what a model makes of a batch of texts; where that fails, of each by itself, and park
-    those that fail alone.
+    """Store what a model makes of a batch of texts, as `store_each` does, and park those that fail.
 
     Args:
-        store: makes and stores it.
         park: counts a failed attempt of a text, by its id, with the reason.
 
     Raises:
-        EmbedderError, VectorError: the model fails with every text, or with the only one at its
-            first attempt.
+        EmbedderError, VectorError, EmbedderTimeoutError: as `store_each`.
+    """
+    for id, reason in store_each(batch, store, probe=probe).items():
+        park(id, str(reason))
+
+
+def store_each(
+    batch: Sequence[Pending],
+    store: Callable[[Sequence[Pending]], object],
+    *,
+    probe: Callable[[], object],
+) -> dict[str, RemloomError]:
+    """Store what a model makes of a batch of texts; where that fails, of each by itself. Returns
+    why, by the id of each text that fails alone.
+
+    Args:
+        store: makes and stores it.
+        probe: asks the model for what it can do if it works at all, when every text has failed.
+
+    Raises:
+        EmbedderError, VectorError: every text fails, and so does the probe.
         EmbedderTimeoutError: it takes too long. That says nothing of the texts.
     """
     try:
         store(batch)
-        return
+        return {}
     except EmbedderTimeoutError:
         raise
     except (EmbedderError, VectorError) as error:
-        if len(batch) == 1 and not batch[0].attempts:
-            park(batch[0].id, str(error))
-            raise
         batch_error = error
-    failures: dict[str, RemloomError] = {}
-    for item in batch:
+    failures: dict[str, RemloomError] = {batch[0].id: batch_error} if len(batch) == 1 else {}
+    for item in batch if len(batch) > 1 else ():
         try:
             store([item])
         except EmbedderTimeoutError:
             raise
         except (EmbedderError, VectorError) as error:
             failures[item.id] = error
-    # all of several texts: the model is broken, not the texts
-    if len(failures) == len(batch) > 1:
-        raise batch_error
-    for id, reason in failures.items():
-        park(id, str(reason))
+    if len(failures) == len(batch):
+        try:
+            probe()
+        except (EmbedderError, VectorError):
+            raise batch_error from None
+    return failures

@@ -23,6 +23,7 @@ from .parking import store_or_park
 __all__ = ["TokenQueue"]
 
 _BATCH = 32  # texts between two commits
+_PROBE = "A short text."  # one that any encoder can take
 
 Progress = Callable[[int, int], None]
 
@@ -112,7 +113,12 @@ class TokenQueue:
 
     def _encode(self, batch: Sequence[Pending], deadline: Deadline = NEVER) -> int:
         if batch:
-            store_or_park(batch, partial(self._store_vectors, deadline=deadline), self._park)
+            store_or_park(
+                batch,
+                partial(self._store_vectors, deadline=deadline),
+                self._park,
+                probe=partial(self._probe, deadline),
+            )
         return len(batch)
 
     def _store_vectors(self, batch: Sequence[Pending], *, deadline: Deadline) -> None:
@@ -129,6 +135,17 @@ class TokenQueue:
                 versions={item.id: item.version for item in batch},
             )
         )
+
+    def _probe(self, deadline: Deadline) -> None:
+        """See whether the encoder works, and the store takes its token vectors.
+
+        Raises:
+            EmbedderError, VectorError: why not.
+        """
+        encoder = self._encoder
+        work = partial(text_tokens, encoder, [_PROBE])
+        (array,) = self._calls.answer(encoder, work, deadline)
+        self._store.token_vectors.put(TokenVectorBatch({}, model=encoder.name, dims=array.shape[1]))
 
     def _park(self, id: str, error: str) -> None:
         self._store.token_vectors.park(id, error, model=self._encoder.name)

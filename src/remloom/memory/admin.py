@@ -193,7 +193,8 @@ class Admin:
         """Move this memory to another embedder; returns how many texts were embedded.
 
         The old vectors serve until the last new one is there. An interrupted move goes on where it
-        was.
+        was. A text that the new embedder refuses is tried as often as any, then parked: `stats()`
+        counts it, and it is found by its words.
 
         Args:
             embedder: default the one in use: what lacks its vectors gets them.

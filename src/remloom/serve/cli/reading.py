@@ -105,14 +105,16 @@ def reembed(call: Call, embedder: str | None) -> None:
         with progress_bar(call, "embedding") as progress:
             done = memory.admin.reembed(embedder, progress=progress)
             in_use = memory.admin.embedder
+            parked = memory.admin.stats().parked
         chosen = embedder or (in_use.name if in_use is not None else "none")
 
     def view() -> str:
         from .text_formats import plural
 
-        return f"embedded {plural(done, 'text')} with {chosen}"
+        refused = f"; {plural(parked, 'text')} parked after failing" if parked else ""
+        return f"embedded {plural(done, 'text')} with {chosen}{refused}"
 
-    call.show({"embedded": done, "embedder": chosen}, view)
+    call.show({"embedded": done, "embedder": chosen, "parked": parked}, view)
 
 
 def merged(reports: list[ReadReport]) -> ReadReport:
