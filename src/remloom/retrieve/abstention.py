@@ -57,18 +57,25 @@ def unrelated(store: Store, candidates: Candidates, text: str, card: ModelCard |
     needed = (COVERED / 2 if IS_CJK.search(text) else COVERED) * len(words)
     if words and covered >= needed:
         return ""
-    by_words = (
-        f"no record has more than {covered} of the {len(words)} words that count in the question "
-        f"(needed: {ceil(needed)})"
-        if words
-        else "the question has no words that records could be found by"
-    )
+    by_words = _by_words(len(words), covered, ceil(needed))
     if card is None or not vectors:
         return f"{by_words}, and none could be compared with it in meaning"
     return (
         f"{by_words}, and the nearest in meaning has a similarity of {nearest:.2f} "
         f"(needed: {card.near:.2f})"
     )
+
+
+def _by_words(words: int, covered: int, needed: int) -> str:
+    if not words:
+        return "the question has no words that records could be found by"
+    if covered:
+        had = f"more than {covered} of the {words} words that count in the question"
+    elif words > 1:
+        had = f"any of the {words} words that count in the question"
+    else:
+        return "no record has the word that counts in the question"
+    return f"no record has {had} (needed: {needed})"
 
 
 def nothing_found(store: Store) -> str:
@@ -115,6 +122,8 @@ def drop_far(candidates: Candidates, card: ModelCard | None) -> None:
 
 def misattributed(store: Store, candidates: Candidates, question: Question) -> str:
     """Say that the records are about others than the person named; empty when they are not."""
+    if _is_note_about_them(candidates, question):
+        return ""
     lead = attribution(store, candidates, question)
     if lead is None or lead < MISATTRIBUTED:
         return ""
@@ -123,6 +132,17 @@ def misattributed(store: Store, candidates: Candidates, question: Question) -> s
         f"what was found is about somebody else than {name}: that fits better than what is about "
         f"{name} by {lead:.2f} (answered up to {MISATTRIBUTED:.2f})"
     )
+
+
+def _is_note_about_them(candidates: Candidates, question: Question) -> bool:
+    """Whether the best is a text that nobody speaks, with the name of the person: who spoke tells
+    nothing of it."""
+    for candidate in candidates.first(1):
+        record, terms = candidate.record, _terms_of(candidate)
+        if isinstance(record, Resource) and not speaker_key(record):
+            keys = {key for named in question.names if named.speaks for key in named.keys}
+            return any(term_set(key) and term_set(key) <= terms for key in keys)
+    return False
 
 
 def attribution(store: Store, candidates: Candidates, question: Question) -> float | None:

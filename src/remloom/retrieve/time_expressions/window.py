@@ -59,6 +59,8 @@ class Window(Struct, frozen=True):
             last = (end - timedelta(seconds=1)).astimezone(self.zone)
             if end - start < timedelta(hours=20):
                 shown.append(f"{first:%Y-%m-%d %H:%M} to {last:%H:%M}")
+            elif first.date() == last.date():
+                shown.append(first.date().isoformat())
             else:
                 shown.append(f"{first.date().isoformat()} to {last.date().isoformat()}")
         return f"{', '.join(shown)} ({self.expression})"
