@@ -25,6 +25,7 @@ _NEAREST = 10  # sentences that gain by being near the question, the first most
 # and for what is least near the question
 _UNASKED, _MAYBE_ASKED, _ANY = 0.4, 0.3, 0.3
 
+# What they are searched in is in lower case: to ignore case takes twice as long.
 # an order begins here, or a wish is made one: it binds who is told, not who tells
 _BEGIN = r"(?:(?:^|[.!?:;)]\s+|\n[ \t>*-]*)(?:and |so |but |also,? |oh,? )*(?:please,? )?)"
 _INSTRUCTION = re.compile(
@@ -32,7 +33,7 @@ _INSTRUCTION = re.compile(
     r"|\b(?:from (?:now|here|this point) on|in (?:the )?future,|going forward|don['’]t ever"
     r"|please (?:use|keep|write|include|remember|do(?:n['’]t| not)|make|format|cite|address)"
     r"|(?:when(?:ever)?|if|(?:each|every|any) ?time) (?:that )?"
-    r"(?:I (?:ever )?(?:ask|bring|mention|post|request|share|send|want|need|write|talk|speak)"
+    r"(?:i (?:ever )?(?:ask|bring|mention|post|request|share|send|want|need|write|talk|speak)"
     r"|we (?:talk|speak|discuss)|(?<=whenever )you|you (?:are |use|write|rewrite|give|show"
     r"|suggest|explain|answer|list|name|mention|quote|cite|propose|recommend|help|do|create"
     r"|draft))"
@@ -47,7 +48,6 @@ _INSTRUCTION = re.compile(
     r"|reply|state|cite|show|explain|list|mention|name|avoid|add|define|assume|ensure|tell|say"
     r"|speak|point out|offer|quote|warn|remind)\b[^.!?]{0,120}?"
     r"\b(?:every|each|all|any|whenever|when|always|never|not|instead of)\b",
-    re.IGNORECASE,
 )
 _SELDOM = (
     r"(?:(?:really|much|just|always|never|usually|mostly|still|do not|don['’]t|can(?:no|['’])t"
@@ -55,7 +55,7 @@ _SELDOM = (
 )
 _PREFERENCE = re.compile(
     # a wish for now ("I'd like to know") is none
-    rf"\b(?:I|we)(?:(?:['’]d| would) (?:never|{_SELDOM}(?:rather|sooner|prefer|hate|avoid|refuse))"
+    rf"\b(?:i|we)(?:(?:['’]d| would) (?:never|{_SELDOM}(?:rather|sooner|prefer|hate|avoid|refuse))"
     r"|(?:['’]ve| have) (?:always|never|grown to|come to|long) "
     r"(?:liked?|loved?|hated?|preferred?|enjoyed?|valued?|trusted?|avoided?|cared?)"
     r"|(?:['’]m| am|['’]re| are|['’]ve been) (?:(?:a|an|so|very|not|more|too) )*"
@@ -72,7 +72,6 @@ _PREFERENCE = re.compile(
     r"|(?:for|with|to) me\b[^.!?]{0,60}\b(?:because|since|as|so)\b"
     r"|\b(?:what works|favou?rite|prefer|maddening|not a fan|disgusts?|rather than|more than"
     r"|instead of|over \w+(?: \w+){0,3} because|out of the question|not negotiable|no-go)",
-    re.IGNORECASE,
 )
 
 
@@ -162,14 +161,15 @@ def _sentences(
 
 def _heeded_in(text: str) -> bool:
     """Whether some of a text may be to be heeded."""
-    return is_instruction(text) or _PREFERENCE.search(text) is not None
+    lower = text.lower()
+    return bool(_INSTRUCTION.search(lower) or _PREFERENCE.search(lower))
 
 
 def is_instruction(text: str) -> bool:
     """Whether a sentence says how something is to be done whenever it comes up."""
-    return _INSTRUCTION.search(text) is not None
+    return _INSTRUCTION.search(text.lower()) is not None
 
 
 def is_preference(text: str) -> bool:
     """Whether a sentence says what its speaker likes, avoids, or is."""
-    return not text.rstrip().endswith("?") and _PREFERENCE.search(text) is not None
+    return not text.rstrip().endswith("?") and _PREFERENCE.search(text.lower()) is not None
