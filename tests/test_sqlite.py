@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from remloom import Memory, Resource
 from remloom.store.specs import NameSpec, SearchSpec
@@ -59,7 +60,12 @@ def test_writing_texts_of_one_name_costs_about_the_same_however_many_have_it(
         for more in (1_000, 4_000):
             memory.write([Resource(name="note", content=f"{more} {n}") for n in range(more)])
             some = [Resource(name="note", content=f"{more}, then {n}") for n in range(200)]
-            with steps(memory) as counted:
+            with steps(memory) as together:
                 memory.write(some)
-            costs.append(counted.writing)
-    assert 0 < costs[1] < 4 * costs[0]
+            with steps(memory) as alone:
+                for text in some[:20]:
+                    memory.write([replace(text, content=f"{text.content}, and alone")])
+            costs.append((together.writing, alone.writing))
+    (together_few, alone_few), (together_many, alone_many) = costs
+    assert 0 < together_many < 4 * together_few
+    assert 0 < alone_many < 2 * alone_few

@@ -44,6 +44,7 @@ WORDS = {
     "statement": "SELECT n.key FROM remloom.names n WHERE n.tenant_id = t.tenant AND n.key = %(key)s",
     "value": "(r.body -> 'kind')",
     "table": "names",
+    "names": "remloom.names n",
 }
 OWN_WORDS = {
     "query_records": {"condition": "r.schema = 'resources' AND r.type = %s", "order": "r.seq"},

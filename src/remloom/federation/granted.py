@@ -104,13 +104,19 @@ class _Records:
         return next(iter(self._scope.among([found] if found is not None else [])), None)
 
     def lookup(
-        self, keys: Sequence[str], *, edges: int = 0, as_of: datetime | None = None
+        self,
+        keys: Sequence[str],
+        *,
+        edges: int = 0,
+        as_of: datetime | None = None,
+        limit: int | None = None,
     ) -> dict[str, list[Record]]:
+        # those that were not granted take none of the places
         found = self._records.lookup(keys, edges=0)
         every = {record.id: record for some in found.values() for record in some}
         shown = {record.id: record for record in self._scope.among(every.values())}
         return {
-            key: [shown[one.id] for one in some if one.id in shown and _goes_by(one, key)]
+            key: [shown[one.id] for one in some if one.id in shown and _goes_by(one, key)][:limit]
             for key, some in found.items()
         }
 

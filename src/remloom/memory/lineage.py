@@ -15,7 +15,7 @@ from ..errors import NotFoundError
 from ..model import Direction, Edge, Entity, Hit, Record, TypeCount, record_dict
 from ..store.contract import Store
 from ..store.merge import keys_of
-from ..store.specs import EdgeSpec
+from ..store.specs import MOST_NAMESAKES, EdgeSpec
 from .arguments import check_aware, check_text
 
 __all__ = [
@@ -93,9 +93,9 @@ class DescribedRecord(Struct, frozen=True, kw_only=True):
 
 
 class RecordView(Struct, frozen=True, kw_only=True):
-    """All that is known of one thing: its records, its newest edges, and how many edges it has."""
+    """What is known of one thing: its records, its newest edges, and how many edges it has."""
 
-    records: list[DescribedRecord]
+    records: list[DescribedRecord]  # a thousand at most
     edges_out: list[Edge]  # the newest hundred
     edges_in: list[Edge]
     edge_counts: list[TypeCount]
@@ -162,10 +162,10 @@ def describe(store: Store, id_or_label: str, as_of: datetime | None) -> RecordVi
     """Describe one thing; see `Admin.describe`."""
     if as_of is not None:
         check_aware(as_of)
-    records = _records_of(store, check_text(id_or_label, "an id or label"))
+    records = _records_of(store, check_text(id_or_label, "an id or label"))[:MOST_NAMESAKES]
     keys = [keys_of(record)[0] for record in records]
     if as_of is not None:
-        records = _records_at(store, id_or_label, records, as_of)
+        records = _records_at(store, id_or_label, records, as_of)[:MOST_NAMESAKES]
         # edges hang on the names of then as well as on those of now
         keys += [keys_of(record)[0] for record in records]
     keys = list(dict.fromkeys(keys))
@@ -195,7 +195,8 @@ def _records_of(store: Store, id_or_label: str) -> list[Record]:
     if record is not None:
         return [record]
     key = labels.key(id_or_label)
-    return store.records.lookup([key])[key] or targets(store, [id_or_label])[id_or_label]
+    found = store.records.lookup([key], limit=MOST_NAMESAKES)[key]
+    return found or targets(store, [id_or_label])[id_or_label]
 
 
 def _records_at(

@@ -9,6 +9,7 @@ from ..model import Resource, Row, edge_types
 from ..store.contract import Store
 from ..store.specs import EdgeOrder, EdgeSpec
 from .candidates import Path
+from .names import lookup
 
 __all__ = ["mentions", "rarity", "relations"]
 
@@ -30,7 +31,7 @@ def mentions(
     path."""
     edges = store.graph.edge_keys(EdgeSpec(keys, direction="in", limit=_MENTIONS))
     by_src = {src: (src, rel_type, dst) for src, rel_type, dst in reversed(edges)}
-    for src, records in store.records.lookup(list(by_src), edges=0).items():
+    for src, records in lookup(store, by_src).items():
         for record in records:
             if isinstance(record, Resource | Row):
                 yield record, (*before, by_src[src])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
@@ -13,10 +13,18 @@ from .. import labels
 from ..errors import LabelError
 from ..model import Entity, Record, Resource, Row, edge_types, label_of_record
 from ..store.contract import Store
-from ..store.specs import EdgeSpec, NameSpec
+from ..store.specs import MOST_NAMESAKES, EdgeSpec, NameSpec
 from ..text.analysis import STOP_WORDS, term_set
 
-__all__ = ["Named", "names_in", "relocated", "speaker_key", "subjects", "without_speakers"]
+__all__ = [
+    "Named",
+    "lookup",
+    "names_in",
+    "relocated",
+    "speaker_key",
+    "subjects",
+    "without_speakers",
+]
 
 _MOST_WORDS = 4  # of a name looked up
 _MOST_LOOKED_AT = 60  # words of a question in which names are looked for
@@ -45,19 +53,31 @@ class Named(Struct, frozen=True):
         return frozenset((self.key, *map(labels.key, names)))
 
 
+def lookup(store: Store, keys: Iterable[str]) -> dict[str, list[Record]]:
+    """Look up the records that keys name, each key once.
+
+    A key that more than `MOST_NAMESAKES` share is a word, which names nothing: it is left out.
+    """
+    wanted = list(dict.fromkeys(keys))
+    found = store.records.lookup(wanted, edges=0, limit=MOST_NAMESAKES + 1)
+    return {key: records for key, records in found.items() if len(records) <= MOST_NAMESAKES}
+
+
 def names_in(store: Store, text: str) -> list[Named]:
     """Find the entities and resources whose labels stand in the text, in order.
 
     Of labels that overlap, the longest counts. Typos in capitalised words are forgiven.
     """
     phrases = _phrases(text)
-    records_by_key = store.records.lookup(list(dict.fromkeys(phrases.values())), edges=0)
+    records_by_key = lookup(store, phrases.values())
     names: list[Named] = []
     # The longest phrases come first, so what overlaps a name already taken is shorter.
     for (start, end), key in phrases.items():
         if any(start < other.end and other.start < end for other in names):
             continue
-        records = records_by_key.get(key, [])
+        records = records_by_key.get(key)
+        if records is None:
+            continue
         if not records and _may_be_misspelt(text, start, end):
             records = _similar(store, text[start:end])
         names += [

@@ -21,6 +21,7 @@ from ..store.specs import SearchSpec
 from .candidates import Path, RankedRecord, Ranking
 from .fusion import blend
 from .links import mentions, rarity, relations
+from .names import lookup
 from .question import Question
 
 __all__ = ["SIGNALS", "Signal"]
@@ -109,7 +110,7 @@ def _by_relations(store: Store, question: Question, _count: int) -> Ranking:
     ]
     ranked: list[RankedRecord] = []
     related_keys = dict(relations(store, keys))
-    rows = store.records.lookup(list(related_keys), edges=0) if question.registered else {}
+    rows = lookup(store, related_keys) if question.registered else {}
     for related, way in related_keys.items():
         worth = rarity(store, related)
         found = [row for row in rows.get(related, ()) if isinstance(row, Row)]

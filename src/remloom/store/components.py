@@ -42,11 +42,17 @@ class RecordReads(Protocol):
         ...
 
     def lookup(
-        self, keys: Sequence[str], *, edges: int = LOOKUP_EDGES, as_of: datetime | None = None
+        self,
+        keys: Sequence[str],
+        *,
+        edges: int = LOOKUP_EDGES,
+        as_of: datetime | None = None,
+        limit: int | None = None,
     ) -> dict[str, list[Record]]:
         """Return records of every schema by key (names and aliases), in the order of `keys`, each
         with its newest `edges` outgoing edges in force at `as_of` (now when None) as `graph_paths`.
-        O(1) probes a key."""
+        Of each key `limit` records at most: of more, the same ones each time, which are the store's
+        choice. O(1) probes a key, and one for each record given; no others are read."""
         ...
 
     def children(self, id: str) -> list[str]:

@@ -16,6 +16,7 @@ from ..predicates import Predicate
 __all__ = [
     "ALL_CHUNKS",
     "LOOKUP_EDGES",
+    "MOST_NAMESAKES",
     "NEWEST",
     "ChunkRange",
     "EdgeOrder",
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 LOOKUP_EDGES = 100  # shown on a record that is looked up by key
+MOST_NAMESAKES = 1_000  # records that one name tells of: what more of them share is a word
 
 
 class EdgeOrder(Struct, frozen=True):

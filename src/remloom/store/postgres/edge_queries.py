@@ -1,4 +1,5 @@
-"""Which statement gives or counts edges: in one order, of some types, at one end or both.
+"""Which statement gives or counts edges: in one order, of some types, at one end or both; and which
+gives records with theirs.
 
 All of them take the tenant from `t.tenant` (see `Database.call`), and of the parameters:
 
@@ -21,11 +22,19 @@ from ..expiry import now
 from ..specs import EdgeOrder
 from .statements import SQL
 
-__all__ = ["SIDES", "at_time", "edge_keys", "edges", "walk"]
+__all__ = ["SIDES", "at_time", "edge_keys", "edges", "lookup", "walk"]
 
 SIDES: dict[Direction, tuple[int, ...]] = {"out": (0,), "in": (1,), "both": (0, 1)}
 
 _OF_TYPES = " AND e.rel = ANY (%(rels)s::text[])"
+_ALL_NAMES = "remloom.names n"
+# of each key at most so many
+_SOME_NAMES = """unnest(%(keys)b::text[]) k (key) CROSS JOIN LATERAL (
+  SELECT n.* FROM remloom.names n
+  JOIN remloom.records o ON o.tenant_id = n.tenant_id AND o.id = n.id
+  WHERE n.tenant_id = t.tenant AND n.key = k.key AND (o.expires IS NULL OR o.expires > %(now)s)
+  ORDER BY n.id LIMIT %(most)s
+) n"""
 
 
 class _Column(NamedTuple):
@@ -43,6 +52,16 @@ _COLUMNS = {
     "rel_type": _Column("rel", 'text[] COLLATE "C"'),
     "dst": _Column("other", 'text[] COLLATE "C"'),  # the key at the other end
 }
+
+
+@cache
+def lookup(name: str, *, some: bool) -> str:
+    """The statement of this name for the records that have keys, with their edges.
+
+    Args:
+        some: of each key `most` records at most, that have not expired `now`.
+    """
+    return SQL.fill(name, names=_SOME_NAMES if some else _ALL_NAMES)
 
 
 @cache

@@ -36,19 +36,27 @@ class PostgresGraph:
         # the edge types there were when they were last read
         self._edge_types: Sequence[str] = ()
 
-    def lookup(self, keys: Sequence[str], edges: int, as_of: datetime | None) -> list[Any]:
+    def lookup(
+        self,
+        keys: Sequence[str],
+        edges: int,
+        as_of: datetime | None,
+        most: Mapping[str, int] | None,
+    ) -> list[Any]:
         """Rows of a key, what `decode` and, for the newest edges, `paths_of` need, and whether
-        there are more keys."""
+        there are more keys. `most` limits how many have a key."""
         if not edges:
-            sql = SQL.lookup
+            name = "lookup"
         elif self._aliased:
-            sql = SQL.lookup_aliased_with_edges
+            name = "lookup_aliased_with_edges"
         else:
-            sql = SQL.lookup_with_edges
-        rows = self._call(sql, {"keys": Column("t", keys), "limit": edges} | at_time(as_of))
+            name = "lookup_with_edges"
+        values = {"keys": Column("t", keys), "limit": edges, **(most or {})}
+        sql = edge_queries.lookup(name, some=most is not None)
+        rows = self._call(sql, values | at_time(as_of))
         if edges and not self._aliased and any(row[-1] for row in rows):
             self._aliased = True
-            return self.lookup(keys, edges, as_of)
+            return self.lookup(keys, edges, as_of, most)
         return rows
 
     def edge_types(self) -> list[str]:

@@ -81,9 +81,18 @@ class _Planner:
         self.plan = Plan()
 
     def read_owners(self, items: Sequence[BatchRecord]) -> None:
-        """Read which records have the keys of these."""
-        keys = {short(key) for item in items for key in item.keys}
-        owners = self._transaction.rows(SQL.key_owners, keys=Column("t", list(keys)))
+        """Read which records have the keys of these: of resources and moments only the thin ones,
+        which they replace."""
+        keys: dict[str, bool] = {}  # whether all of its records matter
+        for item in items:
+            joins = isinstance(item.record, Entity | Row)
+            for key in map(short, item.keys):
+                keys[key] = joins or keys.get(key, False)
+        owners = self._transaction.rows(
+            SQL.key_owners,
+            keys=Column("t", list(keys)),
+            all=Column("?", list(keys.values())),
+        )
         for key, rank, has_others, id, schema, type, thin in owners:
             # A thin entity with several keys only shows its name: its own are the others.
             own = rank > 0 or not has_others

@@ -73,11 +73,17 @@ class PostgresRecords:
         return record if self._is_there(record) else None
 
     def lookup(
-        self, keys: Sequence[str], *, edges: int = LOOKUP_EDGES, as_of: datetime | None = None
+        self,
+        keys: Sequence[str],
+        *,
+        edges: int = LOOKUP_EDGES,
+        as_of: datetime | None = None,
+        limit: int | None = None,
     ) -> dict[str, list[Record]]:
         by_short_key = {short(key): key for key in keys}
         records: dict[str, list[Record]] = {key: [] for key in keys}
-        rows = self._graph.lookup(list(by_short_key), edges, as_of)
+        most = None if limit is None else {"most": limit, "now": self._now}
+        rows = self._graph.lookup(list(by_short_key), edges, as_of, most)
         given_out = self._reader()
         for key, schema, body, content, paths, _ in rows:
             record = given_out(decode(schema, body, content))

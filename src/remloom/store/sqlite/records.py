@@ -75,9 +75,20 @@ class SqliteRecords:
         return record if self._is_there(record) else None
 
     def lookup(
-        self, keys: Sequence[str], *, edges: int = LOOKUP_EDGES, as_of: datetime | None = None
+        self,
+        keys: Sequence[str],
+        *,
+        edges: int = LOOKUP_EDGES,
+        as_of: datetime | None = None,
+        limit: int | None = None,
     ) -> dict[str, list[Record]]:
         records: dict[str, list[Record]] = {key: [] for key in keys}
+        if limit is not None:
+            with self._graph.reading() as cursor:
+                values = (json.dumps(list(records)), self._now, limit)
+                rows = cursor.execute(SQL.lookup_some, values).fetchall()
+                self._add_records(records, cursor, rows, edges, as_of)
+            return records
         # The most frequent call: no transaction, and no cache to check unless the record has edges.
         if len(records) == 1:
             with self._translate:

@@ -9,7 +9,7 @@ import pytest
 
 from ... import labels
 from ...errors import EmbedderMismatchError, VectorError
-from ...model import Edge, Entity, Resource
+from ...model import Edge, Entity, Record, Resource
 from ...predicates import Eq, In
 from ...store.batch import VectorBatch
 from ...store.contract import Store
@@ -43,6 +43,27 @@ class Finding(Opened):
         found = store.records.lookup(["bob", "sc@example.com", "nobody"])
         assert list(found) == ["bob", "sc@example.com", "nobody"]
         assert [names(records) for records in found.values()] == [["Bob"], ["Sarah Chen"], []]
+
+    def test_a_lookup_with_a_limit_gives_as_many_of_each_key_the_same_ones_each_time(
+        self, store: Store
+    ) -> None:
+        put(store, *(Resource(name="note", content=f"{n}") for n in range(9)))
+        put(store, Entity(name="Ann", aliases=("Annie",)), Edge(src="Annie", rel_type="r", dst="b"))
+        expired = put(store, *(Resource(name="note", content=f"gone {n}") for n in range(9)))
+        store.set_expiry(expired.ids, T0)
+
+        def found(limit: int, edges: int) -> dict[str, list[Record]]:
+            keys = ["note", "annie", "nobody"]
+            return store.records.lookup(keys, edges=edges, limit=limit)
+
+        for edges in (0, 5):
+            few, every = found(4, edges), found(9, edges)
+            assert [len(records) for records in few.values()] == [4, 1, 0]
+            assert few == found(4, edges)
+            assert every == store.records.lookup(list(few), edges=edges)
+            assert len(every["note"]) == 9
+            assert [record for record in every["note"] if record in few["note"]] == few["note"]
+            assert len(few["annie"][0].graph_paths) == (1 if edges else 0)
 
     def test_a_looked_up_record_shows_its_outgoing_edges(
         self, store: Store, named: RecordSchema

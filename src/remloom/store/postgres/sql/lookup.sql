@@ -1,7 +1,7 @@
 -- name: lookup
 -- The records that have keys.
 SELECT n.key, r.schema, r.body, r.content, NULL AS paths, n.kin
-FROM remloom.names n JOIN remloom.records r ON r.tenant_id = t.tenant AND r.id = n.id
+FROM {names} JOIN remloom.records r ON r.tenant_id = t.tenant AND r.id = n.id
 WHERE n.tenant_id = t.tenant AND n.key = ANY (%(keys)b::text[]) ORDER BY n.rank, r.seq;
 
 -- name: lookup_with_edges
@@ -14,7 +14,7 @@ SELECT n.key, r.schema, r.body, r.content, (
     ORDER BY e.created DESC, e.dst, e.rel LIMIT %(limit)s
   ) e
 ) AS paths, n.kin
-FROM remloom.names n JOIN remloom.records r ON r.tenant_id = t.tenant AND r.id = n.id
+FROM {names} JOIN remloom.records r ON r.tenant_id = t.tenant AND r.id = n.id
 WHERE n.tenant_id = t.tenant AND n.key = ANY (%(keys)b::text[]) ORDER BY n.rank, r.seq;
 
 -- name: lookup_aliased_with_edges
@@ -46,5 +46,5 @@ SELECT n.key, r.schema, r.body, r.content, (
     )
   ) e
 ) AS paths, n.kin
-FROM remloom.names n JOIN remloom.records r ON r.tenant_id = t.tenant AND r.id = n.id
+FROM {names} JOIN remloom.records r ON r.tenant_id = t.tenant AND r.id = n.id
 WHERE n.tenant_id = t.tenant AND n.key = ANY (%(keys)b::text[]) ORDER BY n.rank, r.seq;

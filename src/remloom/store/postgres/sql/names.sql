@@ -10,12 +10,17 @@ SELECT %(tenant)s, * FROM unnest(
 DELETE FROM remloom.names WHERE tenant_id = %(tenant)s AND id = ANY (%(ids)b::text[]) RETURNING key, label;
 
 -- name: key_owners
--- The records that have some keys, in the order in which they were written.
+-- The records that have some keys, in the order in which they were written. Of a key without `all` none
+-- but the thin ones matter, and there are none where a real record has it.
 SELECT k.key, n.rank, n.kin, r.id, r.schema, r.type, r.thin
-FROM unnest(%(keys)b::text[]) k (key)
+FROM unnest(%(keys)b::text[], %(all)b::boolean[]) k (key, "all")
 -- OFFSET 0: a probe for each key, whatever the planner thinks.
 CROSS JOIN LATERAL (
-  SELECT n.id, n.rank, n.kin FROM remloom.names n WHERE n.tenant_id = %(tenant)s AND n.key = k.key OFFSET 0
+  SELECT n.id, n.rank, n.kin FROM remloom.names n
+  WHERE n.tenant_id = %(tenant)s AND n.key = k.key AND (k."all" OR NOT EXISTS (
+    SELECT FROM remloom.names o JOIN remloom.records p ON p.tenant_id = %(tenant)s AND p.id = o.id
+    WHERE o.tenant_id = %(tenant)s AND o.key = k.key AND NOT p.thin OFFSET 0
+  )) OFFSET 0
 ) n
 CROSS JOIN LATERAL (
   SELECT r.id, r.schema, r.type, r.thin, r.seq FROM remloom.records r

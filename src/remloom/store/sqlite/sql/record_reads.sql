@@ -14,6 +14,16 @@ SELECT l.key, n.rank, r.rid, r.schema, r.body, r.content, l.lid, l.linked, n.tot
 FROM json_each(:keys) k CROSS JOIN labels l ON l.key = k.value
 CROSS JOIN names n ON n.lid = l.lid CROSS JOIN records r ON r.rid = n.rid;
 
+-- name: lookup_some
+-- The records that have one of some keys, of each at most a number.
+SELECT l.key, n.rank, r.rid, r.schema, r.body, r.content, l.lid, l.linked, n.total
+FROM json_each(:keys) k CROSS JOIN labels l ON l.key = k.value
+CROSS JOIN names n ON n.lid = l.lid AND n.rid IN (
+  SELECT s.rid FROM names s CROSS JOIN records o ON o.rid = s.rid
+  WHERE s.lid = l.lid AND (o.expires IS NULL OR o.expires > :now) ORDER BY s.rid LIMIT :limit
+)
+CROSS JOIN records r ON r.rid = n.rid;
+
 -- name: complete
 -- The records whose keys are in a range, in the order of the keys.
 SELECT r.body ->> '$.name', n.rank, l.key, r.schema, r.body, r.content

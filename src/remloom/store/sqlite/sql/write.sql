@@ -108,8 +108,13 @@ SELECT dst FROM edges WHERE src = :label_no UNION SELECT src FROM edges WHERE ds
 SELECT 1 FROM edges WHERE src = :label_no UNION ALL SELECT 1 FROM edges WHERE dst = :label_no LIMIT 1;
 
 -- name: thin_owners
--- The other, thin entities whose own label this is.
-SELECT r.rid FROM names n JOIN records r USING (rid)
+-- The other, thin entities whose own label this is: none where a real record has it.
+SELECT r.rid FROM (
+  SELECT 1 WHERE NOT EXISTS (
+    SELECT 1 FROM names o CROSS JOIN records p ON p.rid = o.rid
+    WHERE o.lid = :label_no AND p.thin IS NOT 1 AND p.rid <> :record_no
+  )
+) CROSS JOIN names n CROSS JOIN records r ON r.rid = n.rid
 WHERE n.lid = :label_no AND r.thin = 1 AND r.rid <> :record_no AND (n.rank > 0 OR n.total = 1);
 
 -- name: thin_without_edges
