@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -43,6 +44,17 @@ NEVER = Deadline()
 # takes the call from here at its end, so that no id is of another object.
 _calls: dict[int, dict[threading.Thread, Deadline]] = {}
 _lock = threading.Lock()  # guards _calls
+
+
+def _begin_anew() -> None:
+    global _lock
+    _lock = threading.Lock()
+    _calls.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    # where the threads are not, and the lock may be held
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 def within(deadline: Deadline, model: object, work: Callable[[], _T]) -> _T:
@@ -110,7 +122,6 @@ def _count_left(model: object) -> int:
     """Count the calls that are past their deadline and have not come back."""
     with _lock:
         calls = list(_calls.get(id(model), {}).items())
-    # after a fork the threads of the other process are none of this one
     return sum(thread.is_alive() and deadline.left == 0 for thread, deadline in calls)
 
 

@@ -9,12 +9,14 @@ texts: the run stops with its error and nothing is parked.
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from itertools import chain
 from operator import index
+from weakref import WeakSet
 
 from ..deadline import NEVER, Deadline
 from ..embed.answers import text_vectors
@@ -58,14 +60,25 @@ class EmbeddingQueue:
     ) -> None:
         self._store = store
         self._given_embedder = embedder
-        self._calls = ModelCalls()
         self._tokens = tokens
+        self._error: RemloomError | None = None  # why the last background run stopped
+        self._stop = threading.Event()
+        self._begin()
+        _queues.add(self)
+
+    def _begin(self) -> None:
+        self._calls = ModelCalls()
         self._running = threading.Lock()
         self._starting = threading.Lock()  # of what follows
         self._is_wanted = False
-        self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self._error: RemloomError | None = None  # why the last background run stopped
+
+    def begin_anew(self) -> None:
+        """Forget, in a process that was forked, the thread, which is not there, and the locks that
+        it may hold."""
+        self._begin()
+        if self._tokens is not None:
+            self._tokens.begin_anew()
 
     @property
     def trouble(self) -> str:
@@ -359,6 +372,18 @@ class EmbeddingQueue:
                 for (start, end), text in pairs
             )
         return windows
+
+
+_queues: WeakSet[EmbeddingQueue] = WeakSet()
+
+
+def _begin_anew() -> None:
+    for queue in _queues:
+        queue.begin_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 def _digest(text: str) -> bytes:

@@ -39,8 +39,12 @@ class TokenQueue:
     def __init__(self, store: Store, encoder: TokenEncoder) -> None:
         self._store = store
         self._encoder = encoder
-        self._calls = ModelCalls()
         self._stop = threading.Event()
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Forget what was under way: after a fork it is in the other process."""
+        self._calls = ModelCalls()
         # of two who encode at once, both would do the same texts
         self._encoding = threading.Lock()
 
