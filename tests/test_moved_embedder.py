@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from remloom import Edge, Home, Memory, Resource
+from remloom import Edge, Home, Memory, Message, Resource
 from remloom.errors import EmbedderError
 from remloom.retrieve.rerankers.base import Passage
-from remloom.testing.embedder import WordEmbedder
+from remloom.testing.embedder import WordEmbedder, WordTokenEncoder
 
 NOTES = [
     Resource(name="cost", content="The flooring costs ninety euros."),
@@ -85,6 +86,55 @@ def test_a_question_that_follows_hops_is_asked_again_when_its_memory_is_moved_me
         moving = Moving(lambda: memory.admin.reembed(WordEmbedder("words-32", 32)))
         hits = memory.recall("What of the price list?", mode="iterated", rerank=moving).hits
         assert [hit.name for hit in hits] == ["talk", "shed"]
+
+
+class MovingEncoder(WordTokenEncoder):
+    """Something is done once while a question is encoded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.work: Iterator[Callable[[], object]] = iter(())
+
+    def encode_query(self, text: str) -> Any:
+        for work in self.work:
+            work()
+        return super().encode_query(text)
+
+
+@pytest.mark.parametrize("when", ["while its tokens are made", "at a second look"])
+@pytest.mark.parametrize(
+    "question", ["How much is my rent now?", "Can you plan my rent?", "What is Ann's rent?"]
+)
+def test_a_question_to_a_chat_is_asked_again_when_its_memory_is_moved_meanwhile(
+    tmp_path: Path, question: str, when: str
+) -> None:
+    turns = [
+        Message(speaker=speaker, text=text, id=f"m{n}", at=datetime(2024, 1 + n, 1, tzinfo=UTC))
+        for n, (speaker, text) in enumerate(
+            [
+                ("Ann", "Always round my rent."),
+                ("assistant", "Noted, your rent."),
+                ("Ann", "My rent is 900 euros. Ben pays it with me."),
+                ("assistant", "Noted."),
+                ("Ann", "My rent is 950 euros as of March."),
+            ]
+        )
+    ]
+    encoder = MovingEncoder()
+    with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=encoder) as memory:
+        memory.read_chat(turns, uri="rent.json")
+        memory.embed_pending()
+
+        def move() -> None:
+            memory.admin.reembed(WordEmbedder("words-32", 32))
+
+        moving = Moving(move)
+        if when == "while its tokens are made":
+            encoder.work, moving.work = moving.work, encoder.work
+        hits = memory.recall(question, rerank=moving).hits
+        assert {id for hit in hits for id in hit.message_ids} >= {"m2", "m4"}
+        assert memory.admin.embedder is not None
+        assert memory.admin.embedder.name == "words-32"
 
 
 class Choosy(WordEmbedder):

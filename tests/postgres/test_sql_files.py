@@ -93,6 +93,7 @@ WHOLE_TABLES = {
     "pending_without_record": {"pending"},
     "thin_without_edge": {"records"},
     "vectors_without_model": {"vectors"},
+    "damaged_token_vectors": {"token_vectors"},
     "entries_without_subject": {"journal"},
     "shared_text_numbers": {"records"},
     "token_vectors_without_text": {"token_vectors"},

@@ -21,6 +21,7 @@ from ..store.contract import Store
 from ..store.schemas import SCHEMAS
 from ..text.analysis import IS_CJK, term_set
 from .candidates import Candidate, Candidates
+from .cosines import cosines
 from .fusion import blend
 from .names import speaker_key
 from .question import Question
@@ -195,7 +196,7 @@ class _Sentences:
 
     def __init__(self, vector: Sequence[float]) -> None:
         self._vector = vector
-        self._data: list[bytes] = []  # of the vector of each
+        self._windows: list[Vector] = []  # of each
         # the number of the sentence, and how well its turn fits
         self._about_person: list[tuple[int, float]] = []
         self._about_others: list[tuple[int, float]] = []
@@ -207,8 +208,8 @@ class _Sentences:
             text = turn.record.content[window.start : window.end]
             about_speaker = _FIRST_PERSON.search(text) is not None
             about_listener = _SECOND_PERSON.search(text) is not None
-            sentence = len(self._data)
-            self._data.append(window.data)
+            sentence = len(self._windows)
+            self._windows.append(window)
             if about_speaker if turn.is_own else about_listener:
                 self._about_person.append((sentence, turn.fit))
             if about_listener if turn.is_own else about_speaker:
@@ -218,20 +219,12 @@ class _Sentences:
         """By how much the best about others fit better than the best about the person."""
         if not self._about_others:
             return None
-        near = blend(dict(enumerate(self._cosines())))
+        near = blend(dict(enumerate(cosines(self._windows, self._vector))))
         person, others = (
             _mean_of_best([near[name] + fit for name, fit in sentences])
             for sentences in (self._about_person, self._about_others)
         )
         return others - person
-
-    def _cosines(self) -> list[float]:
-        """How near each sentence is to the question."""
-        import numpy as np
-
-        vectors = np.frombuffer(b"".join(self._data), np.float32).reshape(len(self._data), -1)
-        cosines: list[float] = (vectors @ np.asarray(self._vector, np.float32)).tolist()
-        return cosines
 
 
 def _mean_of_best(fits: Sequence[float]) -> float:

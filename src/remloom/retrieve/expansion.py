@@ -10,13 +10,12 @@ from itertools import islice, zip_longest
 from operator import attrgetter
 
 from .. import labels
-from ..errors import VectorError
 from ..model import Record, Resource
 from ..query.duplicates import text_of
-from ..store.batch import Vector
 from ..store.contract import Store
 from ..text.analysis import term_set
 from .candidates import Candidate
+from .cosines import cosines
 from .fusion import blend
 from .links import mentions, rarity, relations
 from .names import speaker_key
@@ -89,7 +88,7 @@ def _fits(store: Store, reached: Sequence[Candidate], question: Question) -> lis
     nearness: dict[str, float] = {}
     if question.vector is not None:
         windows = store.vectors.of([candidate.record.id for candidate in reached])
-        nearness = blend({id: _nearest(some, question.vector) for id, some in windows.items()})
+        nearness = blend({id: max(cosines(some, question.vector)) for id, some in windows.items()})
     words = term_set(question.text) - {
         word for name in question.names for word in term_set(question.text[name.start : name.end])
     }
@@ -98,19 +97,6 @@ def _fits(store: Store, reached: Sequence[Candidate], question: Question) -> lis
         (shared[one.record.id] + nearness.get(one.record.id, 0.0)) / (2 if nearness else 1)
         for one in reached
     ]
-
-
-def _nearest(windows: Sequence[Vector], vector: Sequence[float]) -> float:
-    import numpy as np
-
-    matrix = np.frombuffer(b"".join(window.data for window in windows), np.float32)
-    rows = matrix.reshape(len(windows), -1)
-    if rows.shape[1] != len(vector):
-        # a second look takes seconds, in which another embedder may come to serve
-        raise VectorError(
-            f"the vectors have {rows.shape[1]} dimensions, that of the question {len(vector)}"
-        )
-    return float((rows @ np.asarray(vector, np.float32)).max())
 
 
 def _terms(record: Record) -> set[str]:

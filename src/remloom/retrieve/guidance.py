@@ -14,6 +14,7 @@ from ..model.roles import ASSISTANT, USER
 from ..store.batch import Vector
 from ..store.contract import Store
 from .candidates import Candidate, Candidates
+from .cosines import cosines
 from .names import speaker_key
 from .question import Question
 from .question_kinds import GENERAL, OVERVIEWS, REQUEST, TOLD
@@ -120,17 +121,17 @@ def raise_guidance(store: Store, candidates: Candidates, question: Question, wei
     ids = [turn.id for _, turn in said]
     windows = store.vectors.of(ids) if question.vector is not None else {}
     found: list[tuple[Candidate, float]] = []
-    cosines: dict[int, float] = {}
+    near: dict[int, float] = {}
     for candidate, turn in said:
-        for text, cosine in _sentences(turn, windows.get(turn.id, ()), question):
+        for text, cosine in _sentences(turn, windows.get(turn.id, ()), question.vector):
             worth = max(
                 of_orders if is_instruction(text) else 0.0,
                 of_preferences if is_preference(text) else 0.0,
             )
             if worth:
-                cosines[len(found)] = cosine
+                near[len(found)] = cosine
                 found.append((candidate, worth))
-    nearest = sorted(cosines, key=cosines.__getitem__, reverse=True)
+    nearest = sorted(near, key=near.__getitem__, reverse=True)
     nearness = {number: 1 - place / _NEAREST for place, number in enumerate(nearest[:_NEAREST])}
     shares: dict[str, float] = {}
     for number, (candidate, worth) in enumerate(found):
@@ -141,21 +142,17 @@ def raise_guidance(store: Store, candidates: Candidates, question: Question, wei
 
 
 def _sentences(
-    turn: Resource, windows: Sequence[Vector], question: Question
+    turn: Resource, windows: Sequence[Vector], vector: Sequence[float] | None
 ) -> Iterator[tuple[str, float]]:
     """The sentences of a turn, or the windows of one too long to have a vector of each, and how
     near each is to the question; without vectors the whole of it."""
-    if not windows:
+    if not windows or vector is None:
         yield turn.content, 0.0
         return
-    import numpy as np
-
     # The first window is the whole turn, where its sentences have some.
     is_whole = windows[0].end - windows[0].start >= len(turn.content.strip())
     some = windows[1:] if is_whole and len(windows) > 1 else windows
-    vectors = np.frombuffer(b"".join(one.data for one in some), np.float32)
-    cosines = vectors.reshape(len(some), -1) @ np.asarray(question.vector, np.float32)
-    for window, cosine in zip(some, cosines.tolist(), strict=True):
+    for window, cosine in zip(some, cosines(some, vector), strict=True):
         yield turn.content[window.start : window.end], cosine
 
 

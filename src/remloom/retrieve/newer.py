@@ -9,6 +9,7 @@ from typing import Any
 from ..store.batch import Vector
 from ..store.contract import Store
 from .candidates import Candidates
+from .cosines import cosines
 from .guidance import is_instruction, said_by_users
 from .question import Question
 
@@ -42,14 +43,19 @@ def raise_newer(store: Store, candidates: Candidates, question: Question, most: 
             is_later = after.uri == before.uri and after.starts_at > before.starts_at
             if not is_later or not 0 <= gap <= most or not {before.id, after.id} <= set(nearest):
                 continue
-            if float(nearest[before.id] @ nearest[after.id]) >= _ALIKE:
+            if _are_alike(nearest[before.id], nearest[after.id]):
                 newer.add_share("newer", gap + _LEAD, note=f"newer than {before.name}")
 
 
-def _nearest(windows: Sequence[Vector], question: Sequence[float]) -> Any:
-    """The vector of the sentence most like the question; the first window is the whole turn."""
+def _nearest(windows: Sequence[Vector], question: Sequence[float]) -> Vector:
+    """The sentence most like the question; the first window is the whole turn."""
+    sentences = windows[1:] or windows
+    near = cosines(sentences, question)
+    return sentences[near.index(max(near))]
+
+
+def _are_alike(one: Vector, other: Vector) -> bool:
     import numpy as np
 
-    asked = np.asarray(question, np.float32)
-    vectors = [np.frombuffer(window.data, np.float32) for window in windows[1:] or windows]
-    return max(vectors, key=lambda vector: float(vector @ asked))
+    vector: Any = np.frombuffer(other.data, np.float32)
+    return cosines([one], vector)[0] >= _ALIKE
