@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,9 @@ from remloom.errors import (
     StoreClosedError,
     TenantNotFoundError,
     UnknownNameError,
+    VectorError,
 )
-from remloom.federation import FederatedAnswer, Federation
+from remloom.federation import FederatedAnswer, Federation, grantors
 from remloom.federation.conditions import UNSHOWN
 from remloom.federation.granted import GrantedStore, _shown
 from remloom.memory import grants as grants_module
@@ -31,6 +33,8 @@ from remloom.model import Field, Row, SchemaDefinition
 from remloom.predicates import Eq, VectorSimilar
 from remloom.retrieve.options import MODES
 from remloom.settings import Settings
+from remloom.store.backends import backend_for
+from remloom.store.contract import Store
 from remloom.testing.embedder import WordEmbedder, WordTokenEncoder
 
 RECORDS = [
@@ -352,6 +356,41 @@ def test_vectors_of_other_dimensions_are_said_and_the_others_answer(home: Path) 
             assert answer.tenants == ("legal",)
             assert answer.hits
             assert answer.unanswered == {"hr": "its vectors were made by another embedder"}
+    with Federation.open(home, as_tenant="sales", embedder="none") as sales:
+        given = WordEmbedder().embed_query("When is payment due?")
+        answer = sales.recall("When is payment due?", vector=given)
+        assert answer.tenants == ("legal",)
+        assert answer.hits
+        assert answer.unanswered == {"hr": "its vectors have other dimensions than the question's"}
+        for wrong in ([], [0.0] * 256, [float("nan")] * 256):
+            with pytest.raises(VectorError, match="the query"):
+                sales.recall("When is payment due?", vector=wrong)
+
+
+def test_tenants_are_opened_at_the_same_time_each_once(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for tenant in ("legal", "hr"):
+        Home(home).grant(tenant, to="sales")
+    both, opened = threading.Barrier(2), []
+
+    class Slow:
+        def __init__(self, settings: Settings) -> None:
+            self.backend = backend_for(settings)
+
+        def open(self, settings: Settings, *, create: bool) -> Store:
+            opened.append(settings.tenant)
+            both.wait(10)
+            return self.backend.open(settings, create=create)
+
+    monkeypatch.setattr(grantors, "backend_for", Slow)
+    with (
+        Federation.open(home, as_tenant="sales", embedder="none") as sales,
+        ThreadPoolExecutor(4) as threads,
+    ):
+        for asked in [threads.submit(sales.search_text, "payment") for _ in range(4)]:
+            assert asked.result().tenants == ("hr", "legal")
+    assert sorted(opened) == ["hr", "legal"]
 
 
 def test_a_deleted_grantor_is_not_named(home: Path, sales: Federation) -> None:

@@ -21,6 +21,7 @@ from ..errors import (
     StoreClosedError,
     StoreError,
     TenantNotFoundError,
+    VectorError,
     WrongKeyError,
 )
 from ..memory.audit import AuditEntry, AuditLog
@@ -110,6 +111,9 @@ class Asker:
                 return str(refusal)
             except (BusyError, StoreError, EmbedderError, TenantNotFoundError) as error:
                 return _reason(error)
+            except VectorError:
+                # that of the question is one: it was looked at before anybody was asked
+                return "its vectors have other dimensions than the question's"
 
         answers: dict[str, Found] = {}
         for tenant, outcome in self._each(sorted(received), ask_one).items():

@@ -34,6 +34,7 @@ from ..store.contract import Store
 from ..store.home import tenant_name
 from ..store.results import Match
 from ..store.specs import SearchSpec
+from ..store.vector_validation import to_vector
 from .answer import FederatedAnswer, ReceivedGrant
 from .asking import Asked, Asker, Found
 from .granted import GrantedStore
@@ -365,4 +366,6 @@ def _checked(options: RecallOptions | None, changes: RecallChanges) -> RecallOpt
     for part in options.exclude:
         if part not in PARTS:
             raise UnknownNameError("part", str(part), PARTS)
+    if options.vector is not None:
+        to_vector(options.vector, what="the query")
     return options

@@ -31,8 +31,9 @@ class Grantors:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._stores: dict[str, Store] = {}
+        self._turns: dict[str, Lock] = {}  # of who opens a tenant
         self._is_closed = False
-        self._lock = Lock()
+        self._lock = Lock()  # guards all of these
 
     @contextmanager
     def opened(self, tenant: str) -> Iterator[Store]:
@@ -65,12 +66,24 @@ class Grantors:
 
     def _store(self, tenant: str) -> Store:
         with self._lock:
-            # one that is opened now, nobody would close
-            if self._is_closed:
-                raise StoreClosedError("the federation is closed", remedy="open it again")
-            store = self._stores.get(tenant)
-            if store is None:
-                settings = replace(self._settings, tenant=tenant)
-                store = backend_for(settings).open(settings, create=False)
-                self._stores[tenant] = store
+            turn = self._turns.setdefault(tenant, Lock())
+        # one that is slow to open holds up nobody who asks another
+        with turn:
+            with self._lock:
+                self._check_open()
+                if tenant in self._stores:
+                    return self._stores[tenant]
+            settings = replace(self._settings, tenant=tenant)
+            store = backend_for(settings).open(settings, create=False)
+            with ExitStack() as closing:
+                closing.callback(store.close)
+                with self._lock:
+                    # one that was opened meanwhile, nobody would close
+                    self._check_open()
+                    self._stores[tenant] = store
+                closing.pop_all()
             return store
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise StoreClosedError("the federation is closed", remedy="open it again")
