@@ -55,3 +55,48 @@ def test_a_name_of_a_few_is_named_and_that_of_thousands_is_not(tmp_path: Path) -
         assert len(memory.recall("What does the note say of otters?").hits) == 10
         assert len(memory.admin.describe("note").records) == MOST_NAMESAKES
         assert len(memory.lookup("note").records) == MOST_NAMESAKES + 1
+
+
+@pytest.mark.parametrize("leaves", [True, False], ids=["edges out", "edges in"])
+def test_a_question_costs_no_more_for_what_has_more_relations(tmp_path: Path, leaves: bool) -> None:
+    costs = []
+    with Memory.open(tmp_path, embedder="none", token_encoder="none") as memory:
+        memory.write([Entity(name="Ann"), Resource(name="memo", content="Ann's bees.")])
+        for first, last in ((0, 2_000), (2_000, 8_000)):
+            ends = [("Ann", f"friend {n}") for n in range(first, last)]
+            memory.write(
+                [
+                    Edge(src=src, rel_type="knows", dst=dst, weight=0.5)
+                    for src, dst in (ends if leaves else (end[::-1] for end in ends))
+                ]
+            )
+            memory.admin.optimize()
+            with steps(memory) as counted:
+                memory.recall("What do the friends of Ann say?")
+            costs.append(counted.all)
+    assert 0 < costs[1] < 1.5 * costs[0]
+
+
+def test_of_very_many_relations_the_newest_are_followed_of_others_the_heaviest(
+    tmp_path: Path,
+) -> None:
+    def related(memory: Memory) -> set[str]:
+        answer = memory.recall("Who are the friends of Ann?", limit=50)
+        return {dst for hit in answer.hits for src, _, dst in hit.path if src == "ann"}
+
+    with Memory.open(tmp_path, embedder="none", token_encoder="none") as memory:
+        memory.write([Entity(name="Ann")])
+        for n in range(60):
+            memory.write(
+                [
+                    Resource(name=f"memo {n}", content=f"Friend {n} keeps bees."),
+                    Edge(src="Ann", rel_type="knows", dst=f"friend {n}", weight=1 - n / 100),
+                    Edge(src=f"memo {n}", rel_type="mentions", dst=f"friend {n}"),
+                ]
+            )
+        assert related(memory) == {f"friend-{n}" for n in range(20)}
+        memory.write(
+            [Edge(src=f"other {n}", rel_type="likes", dst="Ann", weight=0.1) for n in range(1_000)]
+        )
+        memory.write([Edge(src="Ann", rel_type="owns", dst="friend 59", weight=0.1)])
+        assert related(memory) == {"friend-59"}

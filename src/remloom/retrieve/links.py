@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import log2
 
+from msgspec.structs import replace
+
 from ..model import Resource, Row, edge_types
 from ..store.contract import Store
 from ..store.specs import EdgeOrder, EdgeSpec
@@ -15,6 +17,7 @@ __all__ = ["mentions", "rarity", "relations"]
 
 _MENTIONS = 20  # records looked at that name something, newest first
 _RELATED = 20  # things looked at that are related to it
+_HUB = 1_000  # edges of a thing from which its newest are looked at, not the heaviest
 
 
 def rarity(store: Store, key: str) -> float:
@@ -38,20 +41,31 @@ def mentions(
 
 
 def relations(store: Store, keys: Sequence[str]) -> Iterator[tuple[str, Path]]:
-    """Yield the keys one edge away, whichever way, and that edge.
+    """Yield the keys one edge away, whichever way, and that edge: of each key the heaviest edges,
+    of one with very many the newest.
 
     Edges that only tell how texts hang together are not followed.
     """
     types = [name for name in store.graph.edge_types() if name not in edge_types.STRUCTURAL]
     if not types or not keys:
         return
-    order = EdgeOrder("weight")
-    edges = store.graph.edges(
-        EdgeSpec(keys, direction="both", rel_types=types, limit=_RELATED, order=order)
+    hubs = [key for key in keys if _is_hub(store, key)]
+    spec = EdgeSpec(keys, direction="both", rel_types=types, limit=_RELATED)
+    heaviest = replace(
+        spec, keys=[key for key in keys if key not in hubs], order=EdgeOrder("weight")
     )
+    edges = [edge.key for edge in store.graph.edges(heaviest)] if heaviest.keys else []
+    # an index has edges by time, not by weight
+    for hub in hubs:
+        edges += store.graph.edge_keys(replace(spec, keys=[hub]))
     seen = set(keys)
     for edge in edges:
-        for own, other in ((edge.src, edge.dst), (edge.dst, edge.src)):
+        src, _, dst = edge
+        for own, other in ((src, dst), (dst, src)):
             if own in keys and other not in seen:
                 seen.add(other)
-                yield other, (edge.key,)
+                yield other, (edge,)
+
+
+def _is_hub(store: Store, key: str) -> bool:
+    return sum(store.graph.count([key], direction=way) for way in ("out", "in")) > _HUB
