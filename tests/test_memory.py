@@ -660,3 +660,25 @@ def test_what_was_read_is_written_only_if_nobody_else_wrote_it_meanwhile(memory:
     assert not memory.lookup("Other").records
     with pytest.raises(InvalidInputError, match="time zone"):
         memory.write([note], expected={note.id: datetime(2026, 1, 1)})
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda memory, text: memory.recall(text),
+        lambda memory, text: memory.context(text),
+        lambda memory, text: memory.search_text(text),
+        lambda memory, text: memory.search(text),
+        lambda memory, text: memory.fuzzy(text),
+        lambda memory, text: memory.query(f'SEARCH "{text}" IN resources'),
+        lambda memory, text: memory.query(f'FUZZY "{text}"'),
+    ],
+    ids=["recall", "context", "search_text", "search", "fuzzy", "SEARCH", "FUZZY"],
+)
+def test_a_question_may_be_as_long_wherever_it_is_asked(
+    memory: Memory, ask: Callable[[Memory, str], Any]
+) -> None:
+    memory.write([Resource(name="notes", content="Otters swim.")])
+    ask(memory, ("otters swim " * 700)[:8_000])
+    with pytest.raises(InvalidInputError, match="may have 8,000 characters, this one has 8,001"):
+        ask(memory, ("otters swim " * 700)[:8_001])

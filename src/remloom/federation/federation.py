@@ -242,7 +242,7 @@ class Federation:
         """Find records by their words (BM25), of every schema that was granted.
 
         Raises:
-            InvalidInputError: the text is blank.
+            InvalidInputError: the text is blank, or longer than 8,000 characters.
             ForbiddenError: `where` asks for a field that is not shown.
         """
         condition = parse_condition(where)

@@ -475,7 +475,11 @@ class Memory:
     def fuzzy(
         self, text: str, *, type: str | None = None, threshold: float = 0.5, limit: int = 5
     ) -> Answer:
-        """Find records whose name or alias is like the text, best first."""
+        """Find records whose name or alias is like the text, best first.
+
+        Raises:
+            InvalidInputError: the text is blank, or longer than 8,000 characters.
+        """
         from ..query.statements import Fuzzy
 
         return self._queries.run(Fuzzy(text, type, threshold, limit))
@@ -501,6 +505,7 @@ class Memory:
         Raises:
             EmbedderError: there is no embedder, or it does not work; in mode late, no token
                 encoder.
+            InvalidInputError: the text is blank, or longer than 8,000 characters.
             VectorError: the vector has another dimension than this memory's.
         """
         from ..query.statements import Search
@@ -521,7 +526,7 @@ class Memory:
         Needs no embedder and sees what was written a moment ago.
 
         Raises:
-            InvalidInputError: the text is blank.
+            InvalidInputError: the text is blank, or longer than 8,000 characters.
         """
         from ..query.statements import TextSearch
 

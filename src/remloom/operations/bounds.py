@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from ..text.questions import LONGEST_QUESTION
+
 __all__ = [
     "LONGEST_LABEL",
     "LONGEST_QUESTION",
@@ -19,7 +21,6 @@ __all__ = [
 
 MOST_ITEMS = 1_000  # of a list
 LONGEST_LABEL = 1_000  # characters
-LONGEST_QUESTION = 8_000
 LONGEST_STATEMENT = 100_000
 LONGEST_TEXT = 2_000_000
 

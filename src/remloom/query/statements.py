@@ -18,6 +18,7 @@ from ..errors import InvalidInputError, UnknownNameError
 from ..model import Direction, Order
 from ..predicates import MOST_RESULTS, Predicate
 from ..sql.columns import SCHEMAS
+from ..text.questions import check_length
 
 __all__ = [
     "Fuzzy",
@@ -82,6 +83,7 @@ class Fuzzy(Struct, frozen=True, gc=False):
 
     def __post_init__(self) -> None:
         _check_text("the text of FUZZY", self.text)
+        check_length(self.text)
         if self.type is not None:
             _check_text("TYPE", self.type)
         force_setattr(self, "threshold", _as_number("THRESHOLD", self.threshold, 0, 1))
@@ -107,6 +109,7 @@ class Search(Struct, frozen=True, gc=False):
     def __post_init__(self) -> None:
         if self.vector is None:
             _check_text("the text of SEARCH", self.text)
+            check_length(self.text)
         _check_text("the schema of SEARCH", self.schema)
         if self.min_score is not None:
             force_setattr(self, "min_score", _as_number("MIN", self.min_score, -1, 1))
@@ -133,6 +136,7 @@ class TextSearch(Struct, frozen=True, gc=False):
             raise InvalidInputError(
                 f"there is nothing to look for in {self.text!r}", remedy="give some words"
             )
+        check_length(self.text)
         _check_whole("LIMIT", self.limit, 1, MOST_RESULTS)
 
 

@@ -11,13 +11,13 @@ from ..errors import InvalidInputError
 from ..model import Entity, Message
 from ..store.contract import Store
 from ..text.analysis import term_set
+from ..text.questions import LONGEST_QUESTION
 from .names import Named, names_in
 
-__all__ = ["LONGEST", "Conversation", "Utterance"]
+__all__ = ["Conversation", "Utterance"]
 
 Utterance: TypeAlias = Message | Mapping[str, Any] | str
 
-LONGEST = 8_000  # characters of a question
 _FADES = 0.7  # what a turn's names count, of what the next turn's do
 _TURNS = 12  # of the conversation that are looked at, latest first
 _EXCHANGE = 2  # turns that a question is about which says nothing by itself
@@ -70,7 +70,7 @@ class Conversation:
             if age < _EXCHANGE:
                 self._exchange.insert(0, text[:_EXCERPT])
             if age < _TURNS:
-                names = names_in(store, text[-LONGEST:])
+                names = names_in(store, text[-LONGEST_QUESTION:])
                 self._mentions += reversed(names)
                 for named in names:
                     self.topics.setdefault(labels.key(named.record.name), _FADES**age)
@@ -92,7 +92,7 @@ class Conversation:
                 return _replaced(question, match, referent)
         if term_set(question) - term_set(_ASKS_NOTHING):
             return question
-        return f"{question} {' '.join(self._exchange)}".strip()[:LONGEST]
+        return f"{question} {' '.join(self._exchange)}".strip()[:LONGEST_QUESTION]
 
     def _referents(self) -> Iterator[tuple[re.Pattern[str], str]]:
         """Each kind of pronoun with the latest mention that fits, or an empty string."""

@@ -12,7 +12,8 @@ from ..errors import EmbedderTimeoutError, InvalidInputError
 from ..predicates import Predicate
 from ..store.contract import Store
 from ..store.definitions import Schemas
-from .conversation import LONGEST, Conversation
+from ..text.questions import check_length
+from .conversation import Conversation
 from .names import Named, names_in, relocated, subjects, without_speakers
 from .options import RecallOptions
 from .question_kinds import ORDER, OVERVIEWS, kind_of, without_telling
@@ -43,17 +44,13 @@ def checked(question: str) -> str:
     """Trim the question.
 
     Raises:
-        InvalidInputError: it is not a text, is empty, or is longer than `LONGEST`.
+        InvalidInputError: it is not a text, is empty, or is longer than `LONGEST_QUESTION`.
     """
     if not isinstance(question, str) or not question.strip():
         raise InvalidInputError(
             "the question is empty", remedy='ask something, for example "What did we decide?"'
         )
-    if len(question) > LONGEST:
-        raise InvalidInputError(
-            f"a question may have {LONGEST:,} characters, this one has {len(question):,}",
-            remedy="read the text into the memory and ask something about it",
-        )
+    check_length(question)
     return question.strip()
 
 
