@@ -40,21 +40,14 @@ class Deadline(NamedTuple):
 
 NEVER = Deadline()
 
-# The calls that have not come back, by the id of the model: each call's thread holds its model, and
-# takes the call from here at its end, so that no id is of another object.
-_calls: dict[int, dict[threading.Thread, Deadline]] = {}
-_lock = threading.Lock()  # guards _calls
-
-
-def _begin_anew() -> None:
-    global _lock
-    _lock = threading.Lock()
-    _calls.clear()
+# The calls that have not come back: who is asked, and by when. Put and taken by single steps, they
+# need no lock.
+_calls: dict[threading.Thread, tuple[object, Deadline]] = {}
 
 
 if hasattr(os, "register_at_fork"):
-    # where the threads are not, and the lock may be held
-    os.register_at_fork(after_in_child=_begin_anew)
+    # where the threads are not
+    os.register_at_fork(after_in_child=_calls.clear)
 
 
 def within(deadline: Deadline, model: object, work: Callable[[], _T]) -> _T:
@@ -86,18 +79,17 @@ def begin(deadline: Deadline, model: object, work: Callable[[], _T]) -> Callable
         except BaseException as error:
             errors.append(error)
         finally:
-            _forget(model, thread)
+            _calls.pop(thread, None)
 
     # a thread of its own: no pool fills up with those that hang
     thread = threading.Thread(
         target=copy_context().run, args=(run,), name="remloom-deadline", daemon=True
     )
-    with _lock:
-        _calls.setdefault(id(model), {})[thread] = deadline
+    _calls[thread] = model, deadline
     try:
         thread.start()
     except RuntimeError:  # there are too many threads
-        _forget(model, thread)
+        del _calls[thread]
         raise
 
     def wait() -> _T:
@@ -120,14 +112,7 @@ def _refusing(message: str) -> Callable[[], NoReturn]:
 
 def _count_left(model: object) -> int:
     """Count the calls that are past their deadline and have not come back."""
-    with _lock:
-        calls = list(_calls.get(id(model), {}).items())
-    return sum(thread.is_alive() and deadline.left == 0 for thread, deadline in calls)
-
-
-def _forget(model: object, thread: threading.Thread) -> None:
-    with _lock:
-        calls = _calls[id(model)]
-        del calls[thread]
-        if not calls:
-            del _calls[id(model)]
+    return sum(
+        asked is model and deadline.left == 0 and thread.is_alive()
+        for thread, (asked, deadline) in _calls.copy().items()
+    )

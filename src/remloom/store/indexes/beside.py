@@ -29,7 +29,8 @@ class Helpers:
             os.register_at_fork(after_in_child=self._begin)
 
     def _begin(self) -> None:
-        self._free = threading.Semaphore(_free_cores())
+        self._count = _free_cores()
+        self._free = threading.Semaphore(self._count)
         self._lock = threading.Lock()
         self._threads: ThreadPoolExecutor | None = None
 
@@ -53,7 +54,7 @@ class Helpers:
     def _executor(self) -> ThreadPoolExecutor:
         with self._lock:
             if self._threads is None:
-                self._threads = ThreadPoolExecutor(_free_cores(), "remloom-beside")
+                self._threads = ThreadPoolExecutor(self._count, "remloom-beside")
             return self._threads
 
 
