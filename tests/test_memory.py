@@ -676,9 +676,10 @@ def test_what_was_read_is_written_only_if_nobody_else_wrote_it_meanwhile(memory:
     ids=["recall", "context", "search_text", "search", "fuzzy", "SEARCH", "FUZZY"],
 )
 def test_a_question_may_be_as_long_wherever_it_is_asked(
-    memory: Memory, ask: Callable[[Memory, str], Any]
+    tmp_path: Path, ask: Callable[[Memory, str], Any]
 ) -> None:
-    memory.write([Resource(name="notes", content="Otters swim.")])
-    ask(memory, ("otters swim " * 700)[:8_000])
-    with pytest.raises(InvalidInputError, match="may have 8,000 characters, this one has 8,001"):
-        ask(memory, ("otters swim " * 700)[:8_001])
+    with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
+        memory.write([Resource(name="notes", content="Otters swim.")])
+        ask(memory, ("otters swim " * 700)[:8_000])
+        with pytest.raises(InvalidInputError, match="8,000 characters, this one has 8,001"):
+            ask(memory, ("otters swim " * 700)[:8_001])
