@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 from told import CHAT, MAY, said
 
-from remloom import Edge, Entity, Memory, Message, Moment, Resource
+from remloom import Edge, Entity, Home, Memory, Message, Moment, Resource
 from remloom.embed.model_card import ModelCard
 from remloom.errors import InvalidInputError, UnknownNameError
 from remloom.retrieve import PARTS
@@ -350,6 +350,53 @@ def test_asked_only_about_a_time_the_answer_is_what_happened_in_order(chat: Memo
     assert found.mode == "temporal"
     assert [hit.schema for hit in found.hits][:1] == ["moments"]
     assert [id for hit in found.hits for id in hit.message_ids] == ["m6", "m7", "m8"]
+
+
+@pytest.mark.parametrize("where_kept", ["sqlite", "postgres"])
+@pytest.mark.parametrize("filtered", [False, True])
+def test_of_a_long_time_the_latest_texts_are_given_in_order_each_once(
+    request: pytest.FixtureRequest, tmp_path: Path, where_kept: str, filtered: bool
+) -> None:
+    home = str(tmp_path) if where_kept == "sqlite" else request.getfixturevalue("postgres")
+    days = [datetime(2024, 3, day, tzinfo=MAY.tzinfo) for day in range(1, 21)]
+    notes = [
+        Resource(name=f"{day:%d} {copy}", content=f"{day:%d %B}: dry.", starts_at=day, uri=copy)
+        for day in days
+        for copy in ("a", "b", "c")
+    ]
+    with Memory.open(home, tenant="march", embedder="none") as memory:
+        memory.write(notes)
+        where = {"where": "content != ''"} if filtered else {}
+        found = memory.recall("What happened in March?", now=MAY, limit=5, **where).hits
+    if where_kept == "postgres":
+        Home(home).delete("march")
+    assert [hit.name for hit in found] == ["16 a", "17 a", "18 a", "19 a", "20 a"]
+    assert {hit.copies for hit in found} == {("b", "c")}
+
+
+def test_of_one_moment_each_text_is_given_once(tmp_path: Path) -> None:
+    at = datetime(2024, 3, 5, tzinfo=MAY.tzinfo)
+    with Memory.open(tmp_path, embedder="none") as memory:
+        texts = ["The flooring was chosen at last.", "The flooring was chosen at last.", "Rain."]
+        ids = memory.write(
+            [
+                Resource(name=f"n{n}", content=text, starts_at=at, uri=f"{n}.md")
+                for n, text in enumerate(texts)
+            ]
+        )
+        memory.write(
+            [
+                Moment(
+                    name="Visit",
+                    starts_at=at,
+                    ends_at=at + timedelta(hours=1),
+                    resource_refs=tuple(ids),
+                )
+            ]
+        )
+        found = memory.recall("What happened in March?", now=MAY, limit=3).hits
+        assert [hit.name for hit in found] == ["Visit", "n0", "n2"]
+        assert found[1].copies == ("1.md",)
 
 
 def test_a_moment_is_listed_without_the_parts_it_has_as_well(chat: Memory) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from ..model import Hit, Record, Resource, cited
 from ..store.results import Match
 
-__all__ = ["search_distinct", "source_of", "text_of"]
+__all__ = ["merge_copies", "search_distinct", "source_of", "text_of"]
 
 _MAX_FETCHED = 8  # times the limit, up to which more is fetched in place of copies
 
@@ -46,13 +46,13 @@ def search_distinct(fetch: Callable[[int], Sequence[Match]], limit: int) -> list
     count = limit
     while True:
         matches = fetch(count)
-        hits = _merge_copies(matches)
+        hits = merge_copies(matches)
         if len(hits) >= limit or len(matches) < count or count >= _MAX_FETCHED * limit:
             return hits[:limit]
         count *= 2
 
 
-def _merge_copies(matches: Iterable[Match]) -> list[Hit]:
+def merge_copies(matches: Iterable[Match]) -> list[Hit]:
     """A hit for each text, by its best match; the sources of the others are its `copies`."""
     best: dict[Hashable, Match] = {}
     sources: dict[Hashable, list[str]] = {}

@@ -5,10 +5,13 @@ Source: seed 2.
 
 from __future__ import annotations
 
-from ..model import Moment, Reason, RecallHit, Resource
+from datetime import datetime
+
+from ..model import Hit, Moment, Reason, RecallHit, Record, Resource
 from ..predicates import Predicate, Query
-from ..query.duplicates import text_of
+from ..query.duplicates import merge_copies, search_distinct
 from ..store.contract import Store
+from ..store.results import Match
 from .time_expressions import Window
 
 __all__ = ["timeline"]
@@ -20,21 +23,36 @@ def timeline(store: Store, window: Window, where: Predicate | None, limit: int) 
     """Make a list of at most `limit` hits in time order.
 
     They are the latest moments of the window, and of each what says most. A moment stands for its
-    parts. With a filter, or where no moments are, they are the resources of the window.
+    parts. With a filter, or where no moments are, they are the latest resources of the window, each
+    text once.
     """
     moments = _outermost(_moments(store, window))[-limit:] if where is None else []
     if not moments:
-        query = Query().filter(window.predicate(where)).order_by("starts_at").limit(limit)
-        records = store.records.query("resources", query)
-        by_text = {text_of(record) or record.id: record for record in records}
-        return [_hit(record, window) for record in by_text.values()]
+        return _latest_resources(store, window, where, limit)
     resources_each = (limit - len(moments)) // len(moments)
     hits: list[RecallHit] = []
     for moment in moments:
         hits.append(_hit(moment, window))
-        longest = _longest_resources(store, moment, window, resources_each)
-        hits += [_hit(resource, window) for resource in longest]
+        hits += _longest_resources(store, moment, window, resources_each)
     return hits
+
+
+def _latest_resources(
+    store: Store, window: Window, where: Predicate | None, limit: int
+) -> list[RecallHit]:
+    """The latest resources of the window, each text once, in order."""
+    query = Query().filter(window.predicate(where)).order_by("starts_at", "desc")
+
+    def fetch(count: int) -> list[Match]:
+        records = store.records.query("resources", query.limit(count))
+        return [Match(record, 1.0) for record in records]
+
+    def start(hit: Hit) -> datetime:
+        return hit.record.starts_at  # type: ignore[union-attr, return-value]  # it has one
+
+    # what is of one time stays in the order in which it was written
+    latest = sorted(search_distinct(fetch, limit), key=start)
+    return [_hit(hit.record, window, hit.copies) for hit in latest]
 
 
 def _moments(store: Store, window: Window) -> list[Moment]:
@@ -51,8 +69,8 @@ def _outermost(moments: list[Moment]) -> list[Moment]:
     return [moment for moment in moments if moment.parent_moment not in ids]
 
 
-def _longest_resources(store: Store, moment: Moment, window: Window, count: int) -> list[Resource]:
-    """The longest resources of a moment that are of the window, in order."""
+def _longest_resources(store: Store, moment: Moment, window: Window, count: int) -> list[RecallHit]:
+    """The longest resources of a moment that are of the window, each text once, in order."""
     inside: list[Resource] = []
     for id in moment.resource_refs[:_REFERENCES]:
         record = store.records.get("resources", id)
@@ -60,10 +78,12 @@ def _longest_resources(store: Store, moment: Moment, window: Window, count: int)
             continue
         if record.starts_at is None or record.starts_at in window:
             inside.append(record)
-    longest = sorted(inside, key=lambda resource: -len(resource.content))[:count]
-    return [resource for resource in inside if resource in longest]
+    distinct = merge_copies(Match(resource, 1.0) for resource in inside)
+    lengths = {resource.id: len(resource.content) for resource in inside}
+    longest = {hit.id for hit in sorted(distinct, key=lambda hit: -lengths[hit.id])[:count]}
+    return [_hit(hit.record, window, hit.copies) for hit in distinct if hit.id in longest]
 
 
-def _hit(record: Moment | Resource | object, window: Window) -> RecallHit:
+def _hit(record: Record, window: Window, copies: tuple[str, ...] = ()) -> RecallHit:
     reason = Reason(part="time", share=1.0, note=f"in the time of {window.expression!r}")
-    return RecallHit(record=record, score=1.0, reasons=(reason,))  # type: ignore[arg-type]
+    return RecallHit(record=record, score=1.0, copies=copies, reasons=(reason,))
