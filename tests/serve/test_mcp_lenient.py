@@ -54,6 +54,8 @@ def test_nothing_else_is_dropped():
         take(BY_NAME["lookup"], {"labels": "a", "label_s": "b"})
     with pytest.raises(InvalidInputError, match="given twice"):
         take(BY_NAME["lookup"], {"labels": "a", "name": "b"})
+    with pytest.raises(RemloomError, match=r"unknown field of messages\[0\] 'when'"):
+        take(BY_NAME["remember"], {"messages": [{"text": "a", "when": "b"}]})
 
 
 _json = st.recursive(

@@ -48,6 +48,42 @@ def test_what_others_call_an_argument_is_told_as_ours(client, path, name, meant)
     assert remedy.startswith(f"did you mean {meant!r}?")
 
 
+@pytest.mark.parametrize(
+    ("path", "sent", "detail", "meant"),
+    [
+        ("entities", {"entity": {"name": "a", "typ": "b"}}, "field of entity 'typ'", ["type"]),
+        (
+            "write",
+            {"records": [{"schema": "entities", "name": "a"}, {"schema": "resources", "kin": "b"}]},
+            "field of records[1] 'kin'",
+            ["kind"],
+        ),
+        (
+            "chats",
+            {"messages": [{"speaker": "a", "text": "b", "when": "2026-01-01"}], "uri": "c"},
+            "field of messages[0] 'when'",
+            [],
+        ),
+        (
+            "moments",
+            {"moment": {"name": "a", "present_persons": [{"name": "b", "roll": "c"}]}},
+            "field of moment.present_persons[0] 'roll'",
+            ["role"],
+        ),
+    ],
+)
+def test_a_field_that_an_object_does_not_have_is_refused(client, path, sent, detail, meant):
+    said, nearest, remedy = nearest_of(client.post(f"/v1/{path}", json=sent))
+    assert (said, nearest) == (f"unknown {detail}", meant)
+    assert "known: " in remedy
+    assert client.post("/v1/lookup", json={"labels": ["a"]}).json()["records"] == []
+
+
+def test_what_a_user_keeps_with_a_record_may_have_any_name(client):
+    resource = {"schema": "resources", "name": "a", "content": "b", "metadata": {"any": {"x": 1}}}
+    assert client.post("/v1/write", json={"records": [resource]}).status_code == 200
+
+
 def test_a_key_of_a_write_whose_reply_is_not_kept_is_refused(client):
     headers = {"Idempotency-Key": "k1"}
     wanted = {"name": "test", "scopes": ["read"]}

@@ -19,6 +19,7 @@ from starlette.types import Receive
 from ...errors import InvalidInputError, UnknownNameError
 from ...operations import TOOLS, Operation
 from ..expected import remedy_for
+from ..unknown_fields import has_objects, refuse_unknown_fields
 from .choices import choices_at
 from .files import read_files
 
@@ -39,8 +40,8 @@ class Arguments:
     Raises (each of its methods):
         InvalidInputError: a value is not what the operation takes; names the argument and its
             bound.
-        UnknownNameError: an argument that it does not take, or a value that is none of its choices;
-            names the nearest.
+        UnknownNameError: an argument or a field that it does not take, or a value that is none of
+            its choices; names the nearest.
         HTTPException: the body is no JSON.
     """
 
@@ -54,6 +55,7 @@ class Arguments:
             operation.carries == "in"
             or (operation.route is not None and operation.route.method in ("GET", "DELETE"))
         )
+        self._has_objects = has_objects(operation.takes)
         self._takes_files = "files" in operation.takes.__struct_fields__
 
     async def read(self, request: Request) -> Struct:
@@ -101,13 +103,17 @@ class Arguments:
             if not path:
                 # JSON knows no whole numbers: 23.0 is one as well as 23
                 with suppress(msgspec.ValidationError):
-                    return self._decoder.decode(body or b"{}")
+                    taken = self._decoder.decode(body or b"{}")
+                    if self._has_objects:
+                        refuse_unknown_fields(self._takes, msgspec.json.decode(body or b"{}"))
+                    return taken
             values = msgspec.json.decode(body or b"{}")
             if not isinstance(values, dict):
                 return self._decoder.decode(body)
             for name in path:
                 if name in values:
                     raise _twice(name)
+            refuse_unknown_fields(self._takes, values)
             return msgspec.convert({**_whole(values), **path}, self._takes)
 
 

@@ -16,6 +16,7 @@ from msgspec import Struct, inspect
 from ...errors import InvalidInputError, UnknownNameError
 from ...operations import Operation
 from ..expected import remedy_for
+from ..unknown_fields import refuse_unknown_fields
 
 __all__ = ["take"]
 
@@ -35,7 +36,8 @@ def take(operation: Operation, arguments: Mapping[str, Any]) -> tuple[Struct, li
     of it, null for what is not given.
 
     Raises:
-        UnknownNameError: there is no such argument; the remedy names the nearest.
+        UnknownNameError: there is no such argument, or field of one that is an object; the remedy
+            names the nearest.
         InvalidInputError: an argument is given twice, or is not what is taken.
     """
     fields = operation.takes.__struct_fields__
@@ -55,6 +57,7 @@ def take(operation: Operation, arguments: Mapping[str, Any]) -> tuple[Struct, li
             )
         elif value is not None:
             given[field] = _renamed(operation, field, _shaped(value, shapes[field]))
+    refuse_unknown_fields(operation.takes, given)
     try:
         return msgspec.convert(given, operation.takes, strict=False), left_out
     except msgspec.ValidationError as error:
