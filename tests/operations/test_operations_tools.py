@@ -1,5 +1,6 @@
 """The tools of agents: what they take and give, and what a model reads of it."""
 
+import re
 from datetime import UTC, datetime
 
 import msgspec
@@ -172,6 +173,7 @@ def test_forgetting_a_name_tells_which_texts_still_say_it(memory):
         assert set(made.ids) < set(told.named_in)
         assert "2 records that stay say its name" in text
         assert made.ids[0] in text.partition("To forget them too, forget ")[2]
+        assert re.match(r"(Would go|Forgotten): 1 record, \d+ edges?\.", text)
 
 
 def test_results_are_fetched(memory):

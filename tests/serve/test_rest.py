@@ -92,6 +92,8 @@ def test_what_is_wrong_with_a_body_is_said(client, body, status, words):
         ("lookup", {"labels": ["a"], "as_of": "noon"}, 'as_of is a time with its zone: {"as_of": "2025-05-01T09:30:00Z"}'),
         ("recall", {"question": 5}, 'question is a string: {"question": "…"}'),
         ("recall", {"question": "a", "limit": "ten"}, 'limit is an integer from 1 up to 1000: {"limit": 10}'),
+        ("recall", {"question": "a", "half_life": 0}, 'half_life is a number above 0 up to 36500: {"half_life": 0.5}'),
+        ("recall", {"question": "a", "preferences": {"b": "c"}}, 'preferences is an object: {"preferences": {"…": 0.5}}'),
         ("tools/recall", {"question": "a", "explain": "yes"}, 'explain is true or false: {"explain": true}'),
         ("tools/remember", {"messages": [{"speaker": "a"}]}, 'messages is a list of objects with text: {"messages": [{"text": "…"}]}'),
         ("tools/remember", {"text": "a", "about": "b"}, 'about is a list of strings: {"about": ["…"]}'),

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 from msgspec.inspect import (
+    AnyType,
     BoolType,
     BytesType,
     CollectionType,
@@ -107,6 +108,8 @@ def _words(kind: Type, *, many: bool = False) -> str:
 
 def _bounds(kind: IntType | FloatType) -> str:
     least = f" from {kind.ge}" if kind.ge is not None else ""
+    if kind.gt is not None:
+        least = f" above {kind.gt:g}"
     most = f" up to {kind.le}" if kind.le is not None else ""
     return least + most
 
@@ -133,7 +136,9 @@ def _example(kind: Type) -> Any:
         needed = [field for field in plain.fields if field.required]
         tag = {plain.tag_field: plain.tag} if plain.tag_field else {}
         return {**tag, **{field.encode_name: _example(field.type) for field in needed}}
-    return {} if isinstance(plain, DictType) else "…"
+    if isinstance(plain, DictType):
+        return {} if isinstance(plain.value_type, AnyType) else {"…": _example(plain.value_type)}
+    return "…"
 
 
 def _choices(kind: LiteralType | EnumType) -> Iterable[str]:

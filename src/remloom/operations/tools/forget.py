@@ -64,15 +64,21 @@ def _forget(memory: Memory, values: ForgetTakes, progress: Progress | None) -> F
 
 
 def _text(value: Forgotten) -> str:
-    counts = f"{value.records} records ({value.derived} of them derived), {value.edges} edges"
+    derived = f" ({value.derived} of them derived)" if value.derived else ""
+    counts = f"{_counted(value.records, 'record')}{derived}, {_counted(value.edges, 'edge')}"
     names = f"\n> {', '.join(map(one_line, value.names))}" if value.names else ""
-    said = f"\n{value.namings}. To forget them too, {_ids(value)}" if value.namings else ""
+    them = "it" if len(value.named_in) == 1 else "them"
+    said = f"\n{value.namings}. To forget {them} too, {_ids(value)}" if value.namings else ""
     if value.dry_run:
         remedy = "Nothing is forgotten yet: call again with dry_run=false to forget them."
         return f"Would go: {counts}.{names}{said}\n{remedy}"
     checked = "Nothing of it remains." if value.verified else "Some of it remains:"
     remaining = f"\n> {', '.join(map(one_line, value.remaining))}" if value.remaining else ""
     return f"Forgotten: {counts}.{names}\n{checked}{remaining}{said}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _ids(value: Forgotten) -> str:

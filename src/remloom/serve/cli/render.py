@@ -128,8 +128,9 @@ def _draw_namings(receipt: Receipt) -> list[Text]:
         return []
     shown = " ".join(receipt.named_in[:SHOWN_IDS])
     more = len(receipt.named_in) - SHOWN_IDS
+    them = "it" if len(receipt.named_in) == 1 else "them"
     lines = [
-        Text(f"{receipt.namings}. To forget them too:", "yellow"),
+        Text(f"{receipt.namings}. To forget {them} too:", "yellow"),
         Text(f"  remloom forget {shown}", no_wrap=True, overflow="ignore"),
     ]
     return [*lines, Text(f"  and {more:,} more: `--json` has their ids")] if more > 0 else lines

@@ -207,7 +207,7 @@ export const Receipt = ({ of: receipt }) => html`<${Facts} of=${{
 // What stays and says a name of what is forgotten, to be looked at and forgotten too.
 const Namings = ({ ids }) => (ids.length > 0 && html`<div class="notice">
   <p>${plural(ids.length, "record")} that ${ids.length === 1 ? "stays says" : "stay say"} its name, and will be found and recalled as before.
-    To forget them too, open each and forget it:</p>
+    To forget ${ids.length === 1 ? "it too, open it:" : "them too, open each and forget it:"}</p>
   <ul>${ids.slice(0, 10).map((id) => html`<li key=${id}><${RecordLink} to=${id} /></li>`)}</ul>
   ${ids.length > 10 && html`<p>and ${count(ids.length - 10)} more</p>`}
 </div>`);

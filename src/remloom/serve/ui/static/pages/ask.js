@@ -16,7 +16,7 @@ const PARTS = {
 };
 // by what passages are found at all; the other parts weigh them
 const FOUND = {
-  text: "words", vector: "meaning", late: "tokens", entity: "names", graph: "edges", paraphrases: "other ways to ask it", hops: "hops",
+  text: "words", vector: "meaning", entity: "names", graph: "edges", paraphrases: "other ways to ask it", hops: "hops",
 };
 
 export default function Ask({ values }) {
