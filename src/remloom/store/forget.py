@@ -21,6 +21,7 @@ from .. import labels
 from ..errors import InvalidInputError, LabelError, NotFoundError
 from ..kv import KeyRange
 from ..model import Edge, EdgeKey, Entity, Moment, Receipt, Record, Resource, Row, edge_types
+from ..model.reports import MOST_NAMINGS
 from ..predicates import Eq, Query
 from . import history
 from .batch import Batch
@@ -121,10 +122,12 @@ def targets(store: Store, names: Sequence[str]) -> dict[str, list[Record]]:
 def _remedy(store: Store, name: str) -> str:
     """Say what else might be meant by a name that nothing has."""
     if named_in := namings(store, [name]):
-        number = "1 record says" if len(named_in) == 1 else f"{len(named_in):,} records say"
-        which = f"the first {_SHOWN}" if len(named_in) > _SHOWN else "what says it"
+        count = len(named_in)
+        number = "1 record says" if count == 1 else f"{count:,} records say"
+        at_least = "at least " if count == MOST_NAMINGS else ""
+        which = f"the first {_SHOWN}" if count > _SHOWN else "what says it"
         ids = " ".join(named_in[:_SHOWN])
-        return f"{number} it; forget {which}: `remloom forget {ids}`"
+        return f"{at_least}{number} it; forget {which}: `remloom forget {ids}`"
     near = dict.fromkeys(
         match.record.name for match in store.search.names(name, NameSpec(threshold=0.5, limit=3))
     )
