@@ -227,7 +227,9 @@ def _first_windows(windows: Iterable[Window]) -> dict[str, Window]:
     """The first window of each record."""
     first: dict[str, Window] = {}
     for window in windows:
-        first.setdefault(window.id, window)
+        kept = first.setdefault(window.id, window)
+        if window.content is not None:
+            first[window.id] = kept._replace(content=window.content)
     return first
 
 

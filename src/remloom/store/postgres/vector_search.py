@@ -43,7 +43,8 @@ class VectorQuery(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A window, how far away it is, and the row of its record."""
+    """A window, how far away it is, and the row of its record; the content, which may be long,
+    with one of the windows of a record only."""
 
     id: str
     first: int

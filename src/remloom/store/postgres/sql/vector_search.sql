@@ -21,7 +21,7 @@ FROM (
   FROM remloom.models m WHERE m.tenant_id = t.tenant AND m.current OFFSET 0
 ) s
 LEFT JOIN LATERAL (
-  SELECT n.*, r.schema, r.body, r.content
+  SELECT n.*, r.schema, r.body, CASE WHEN row_number() OVER (PARTITION BY n.id) = 1 THEN r.content END
   FROM (
     SELECT * FROM (
       (
@@ -54,7 +54,7 @@ FROM (
   WHERE m.tenant_id = t.tenant AND m.current OFFSET 0
 ) s
 LEFT JOIN LATERAL (
-  SELECT n.*, r.schema, r.body, r.content
+  SELECT n.*, r.schema, r.body, CASE WHEN row_number() OVER (PARTITION BY n.id) = 1 THEN r.content END
   FROM (
     SELECT v.id, v.first, v.last, v.data <=> %(query)b::halfvec AS distance
     FROM (
@@ -70,7 +70,7 @@ ORDER BY n.distance;
 
 -- name: nearest_indexed
 -- The windows nearest to a vector: from the HNSW index, and among those not in it yet.
-SELECT n.*, r.schema, r.body, r.content
+SELECT n.*, r.schema, r.body, CASE WHEN row_number() OVER (PARTITION BY n.id) = 1 THEN r.content END
 FROM (
   SELECT * FROM (
     (
@@ -95,7 +95,7 @@ ORDER BY n.distance;
 
 -- name: nearest_indexed_filtered
 -- The windows nearest to a vector whose records meet a condition: from the HNSW index, and among those not in it yet.
-SELECT n.*, r.schema, r.body, r.content
+SELECT n.*, r.schema, r.body, CASE WHEN row_number() OVER (PARTITION BY n.id) = 1 THEN r.content END
 FROM (
   SELECT * FROM (
     (
@@ -123,7 +123,7 @@ ORDER BY n.distance;
 
 -- name: nearest_exact
 -- The windows nearest to a vector, compared one by one, where none is in the HNSW index.
-SELECT n.*, r.schema, r.body, r.content
+SELECT n.*, r.schema, r.body, CASE WHEN row_number() OVER (PARTITION BY n.id) = 1 THEN r.content END
 FROM (
   SELECT v.id, v.first, v.last, v.data <=> %(query)b::halfvec AS distance
   FROM (
@@ -137,7 +137,7 @@ ORDER BY n.distance;
 
 -- name: nearest_of_all
 -- The windows nearest to a vector, all compared one by one.
-SELECT n.*, r.schema, r.body, r.content
+SELECT n.*, r.schema, r.body, CASE WHEN row_number() OVER (PARTITION BY n.id) = 1 THEN r.content END
 FROM (
   SELECT v.id, v.first, v.last, v.data <=> %(query)b::halfvec AS distance
   FROM (
@@ -151,7 +151,7 @@ ORDER BY n.distance;
 
 -- name: nearest_exact_filtered
 -- The windows nearest to a vector whose records meet a condition, compared one by one, where none is in the HNSW index.
-SELECT n.*, r.schema, r.body, r.content
+SELECT n.*, r.schema, r.body, CASE WHEN row_number() OVER (PARTITION BY n.id) = 1 THEN r.content END
 FROM (
   SELECT v.id, v.first, v.last, v.data <=> %(query)b::halfvec AS distance
   FROM (
@@ -182,7 +182,7 @@ WITH kept AS MATERIALIZED (
   WHERE (SELECT kept FROM number) <= {few}
   ORDER BY 4 LIMIT {count}
 )
-SELECT number.kept, n.*, r.schema, r.body, r.content
+SELECT number.kept, n.*, r.schema, r.body, CASE WHEN row_number() OVER (PARTITION BY n.id) = 1 THEN r.content END
 FROM number LEFT JOIN n ON true LEFT JOIN remloom.records r ON r.tenant_id = %(tenant)s AND r.id = n.id
 ORDER BY n.distance;
 
@@ -199,7 +199,7 @@ WITH kept AS MATERIALIZED (
   ) v
   ORDER BY 4 LIMIT {count}
 )
-SELECT n.*, r.schema, r.body, r.content
+SELECT n.*, r.schema, r.body, CASE WHEN row_number() OVER (PARTITION BY n.id) = 1 THEN r.content END
 FROM n JOIN remloom.records r ON r.tenant_id = %(tenant)s AND r.id = n.id
 ORDER BY n.distance;
 
