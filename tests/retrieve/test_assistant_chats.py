@@ -109,6 +109,28 @@ def test_the_order_whose_sentence_is_nearest_to_a_question_is_raised_most(tmp_pa
             assert max(shares, key=shares.__getitem__) == nearest
 
 
+def test_an_order_is_found_among_hundreds_of_turns_that_are_more_like_the_request(
+    tmp_path: Path,
+) -> None:
+    turns = [("user", "I always want the seller named whenever I ask for anything.")]
+    for number in range(150):
+        turns.append(
+            ("user", f"The kitchen shop has oven {number} with a door, a lamp and {number} trays.")
+        )
+        turns.append(("assistant", f"Noted, oven {number}."))
+    messages = [
+        Message(speaker=who, text=text, id=f"m{n}", at=BEGAN + timedelta(minutes=n))
+        for n, (who, text) in enumerate(turns)
+    ]
+    with Memory.open(tmp_path / "ovens", embedder=WordEmbedder()) as memory:
+        memory.read_chat(messages, uri="ovens.json")
+        found = _found(memory, "Could you suggest an oven for the kitchen?")
+        assert found["m0"] == {"guidance"}
+        # nothing else becomes a hit by being looked at
+        hits = memory.recall("Could you suggest an oven?", limit=1_000, abstain=False).hits
+        assert all(hit.reasons for hit in hits)
+
+
 @pytest.mark.parametrize(
     ("sentence", "orders", "prefers"),
     [

@@ -106,6 +106,9 @@ class Candidates:
     def __iter__(self) -> Iterator[Candidate]:
         return iter(self._by_id.values())
 
+    def __contains__(self, id: str) -> bool:
+        return id in self._by_id
+
     def __getitem__(self, id: str) -> Candidate:
         return self._by_id[id]
 

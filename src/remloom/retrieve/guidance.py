@@ -13,6 +13,7 @@ from ..model import Resource
 from ..model.roles import ASSISTANT, USER
 from ..store.batch import Vector
 from ..store.contract import Store
+from ..store.specs import SearchSpec
 from .candidates import Candidate, Candidates
 from .cosines import cosines
 from .names import speaker_key
@@ -21,6 +22,7 @@ from .question_kinds import GENERAL, OVERVIEWS, REQUEST, TOLD
 
 __all__ = ["is_instruction", "is_preference", "raise_guidance", "replies", "said_by_users"]
 
+_PROPOSED = 100  # turns that are near to what is to be heeded
 _NEAREST = 10  # sentences that gain by being near the question, the first most
 # of the weight: for an order where nothing is requested, for a preference where something may be,
 # and for what is least near the question
@@ -115,6 +117,7 @@ def raise_guidance(store: Store, candidates: Candidates, question: Question, wei
     """
     if question.kind in (TOLD, *OVERVIEWS):
         return
+    proposed = _propose(store, candidates, question)
     of_orders = 1.0 if question.kind == REQUEST else _UNASKED
     of_preferences = {REQUEST: 1.0, GENERAL: _MAYBE_ASKED}.get(question.kind, 0.0)
     said = [(one, turn) for one, turn in said_by_users(candidates) if _heeded_in(turn.content)]
@@ -139,6 +142,23 @@ def raise_guidance(store: Store, candidates: Candidates, question: Question, wei
         shares[candidate.record.id] = max(share, shares.get(candidate.record.id, 0.0))
     for id, share in shares.items():
         candidates[id].add_share("guidance", share, note="to be heeded")
+    for id in proposed - set(shares):
+        candidates.drop(id)
+
+
+def _propose(store: Store, candidates: Candidates, question: Question) -> set[str]:
+    """Make candidates of what may be to be heeded; returns the ids of those found by nothing else.
+
+    Among thousands of turns, an order is not among the hundred that are most like what it governs.
+    """
+    if question.guiding_vector is None or not replies(candidates):
+        return set()
+    spec = SearchSpec(schema="resources", where=question.predicate, limit=_PROPOSED)
+    found = [match.record for match in store.search.vector(question.guiding_vector, spec)]
+    new = {record.id for record in found if record.id not in candidates}
+    for record in found:
+        candidates.include(record)
+    return new
 
 
 def _sentences(

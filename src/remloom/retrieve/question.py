@@ -12,11 +12,12 @@ from ..errors import EmbedderTimeoutError, InvalidInputError
 from ..predicates import Predicate
 from ..store.contract import Store
 from ..store.definitions import Schemas
+from ..text.language import is_english
 from ..text.questions import check_length
 from .conversation import Conversation
 from .names import Named, names_in, relocated, subjects, without_speakers
 from .options import RecallOptions
-from .question_kinds import ORDER, OVERVIEWS, kind_of, without_telling
+from .question_kinds import GENERAL, ORDER, OVERVIEWS, REQUEST, kind_of, without_telling
 from .time_expressions import Window, find_window
 
 __all__ = ["Embed", "Paraphrase", "Question", "checked"]
@@ -33,6 +34,9 @@ class Embed(Protocol):
 
 # gives other ways to ask a question
 Paraphrase = Callable[[str], Sequence[str]]
+# how what is to be heeded is mostly said, and what its vector counts beside the question's
+_GUIDING = "I prefer, I always want, whenever I ask"
+_GUIDED = 0.8
 # "Ann's mentor", "the owner of", "the person who": something is asked of what is not named
 _CHAIN = re.compile(
     r"[’']s\s+\w|\bthe\s+(?:\w+\s+){1,3}of\s|\w\s+(?:who|whom|whose|that|which|where)\s",
@@ -201,6 +205,18 @@ class Question:
         return self._vector_of(self.matter)
 
     @cached_property
+    def guiding_vector(self) -> Sequence[float] | None:
+        """Near to the question, and to what tells somebody what to heed; None where nothing may be
+        requested."""
+        may_request = self.kind in (REQUEST, GENERAL) and is_english(self.text)
+        # who gives the vector asks no embedder
+        is_embedded = self.options.vector is None and self.vector is not None
+        guiding = self._vector_of(_GUIDING) if may_request and is_embedded else None
+        if guiding is None or self.vector is None or not self.uses("guidance"):
+            return None
+        return [one + _GUIDED * other for one, other in zip(self.vector, guiding, strict=True)]
+
+    @cached_property
     def reworded(self) -> Sequence[str]:
         """Other ways to ask it, if they are asked for: of the language model."""
         if self._paraphrase is None or not self.uses("paraphrases"):
@@ -216,7 +232,7 @@ class Question:
     def embed(self, deadline: Deadline) -> None:
         """Have all vectors made by a deadline; those that are not are left out."""
         self._deadline = deadline
-        _ = self.vector, self.paraphrases
+        _ = self.vector, self.guiding_vector, self.paraphrases
 
     def _vector_of(self, text: str) -> Sequence[float] | None:
         # an embedder that took too long once is asked no further
