@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Protocol
 
 from ..deadline import NEVER, Deadline
-from ..errors import EmbedderTimeoutError, InvalidInputError
+from ..errors import EmbedderTimeoutError, InvalidInputError, VectorError
 from ..predicates import Predicate
 from ..store.contract import Store
 from ..store.definitions import Schemas
@@ -214,6 +214,8 @@ class Question:
         guiding = self._vector_of(_GUIDING) if may_request and is_embedded else None
         if guiding is None or self.vector is None or not self.uses("guidance"):
             return None
+        if len(guiding) != len(self.vector):
+            raise VectorError("the embedder was replaced by another between two texts")
         return [one + _GUIDED * other for one, other in zip(self.vector, guiding, strict=True)]
 
     @cached_property
