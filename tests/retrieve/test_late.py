@@ -71,9 +71,9 @@ class Squeamish(WordTokenEncoder):
 
 
 def token_vectors_of(memory: Memory) -> dict[str, int]:
-    """How many texts have token vectors, and how many wait, by model."""
+    """How many texts have token vectors, by model."""
     made = memory.admin.stats().token_vectors
-    return {model: one.count for model, one in made.items()}
+    return {model: one.count for model, one in made.items() if one.count}
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
@@ -282,6 +282,7 @@ def test_a_memory_from_before_gets_them_when_it_is_written(tmp_path: Path) -> No
     with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=WordTokenEncoder()) as memory:
         memory.recall(QUESTION)
         assert token_vectors_of(memory) == {}
+        assert memory.admin.stats().token_vectors["word-tokens-64"].pending == 3
         memory.write([Resource(name="new", content="Something new.")])
         wait_until(lambda: token_vectors_of(memory) == {"word-tokens-64": 4})
 

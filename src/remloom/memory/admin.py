@@ -14,6 +14,7 @@ from .. import labels
 from ..errors import InvalidInputError
 from ..model import Exported, Imported, Receipt, Record
 from ..store.backends import backend_for
+from ..store.stats import TokenVectorStats
 from . import lineage
 from .arguments import Progress, check_aware, check_ids, check_limit
 from .audit import AuditEntry, AuditLog
@@ -92,6 +93,11 @@ class Admin:
         """
         counted = asdict(self.store.admin.stats())
         encoder = self._engine.token_encoder_name
+        if encoder and encoder not in counted["token_vectors"]:
+            # as after an import: it has made none of them yet
+            waiting, parked = self.store.token_vectors.queue_lengths(encoder)
+            if waiting or parked:
+                counted["token_vectors"][encoder] = TokenVectorStats(0, 0, waiting, parked)
         counted["moves"] += moves_to(encoder, counted["token_vectors"])
         # a registered schema is told before it has rows
         counted["types"] = {name: {} for name in self.store.schemas()} | counted["types"]

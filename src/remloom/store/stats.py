@@ -26,7 +26,7 @@ class TokenVectorStats(Struct, frozen=True):
     """The token vectors that one model made."""
 
     count: int  # texts that have them
-    dims: int
+    dims: int  # 0: none was made yet
     pending: int  # texts that wait for them
     parked: int  # texts for which they failed too often
 
