@@ -389,3 +389,21 @@ def until(holds: Callable[[], object]) -> bool:
     while not holds() and time.monotonic() < wait:
         time.sleep(0.005)
     return bool(holds())
+
+
+def test_a_question_is_searched_by_meaning_though_what_it_has_to_heed_takes_too_long(
+    tmp_path: Path, gate: Gate
+) -> None:
+    class HangsOnPreferences(WordEmbedder):
+        def embed_query(self, text: str) -> Any:
+            if "prefer" in text:
+                gate.wait()
+            return super().embed_query(text)
+
+    with opened(tmp_path, embedder=HangsOnPreferences()) as memory:
+        memory.write(NOTES, wait=True)
+        gate.shut()
+        recall = memory.recall("Could you suggest who pays?", abstain=False, explain=True)
+        assert recall.note.startswith("no further look for what is to be heeded: words-256 ")
+        assert recall.explained["found"]["vector"]
+        gate.open()

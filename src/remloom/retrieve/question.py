@@ -210,9 +210,12 @@ class Question:
         requested."""
         may_request = self.kind in (REQUEST, GENERAL) and is_english(self.text)
         # who gives the vector asks no embedder
-        is_embedded = self.options.vector is None and self.vector is not None
-        guiding = self._vector_of(_GUIDING) if may_request and is_embedded else None
-        if guiding is None or self.vector is None or not self.uses("guidance"):
+        if not (may_request and self.uses("guidance")) or self.options.vector is not None:
+            return None
+        if self.vector is None:
+            return None
+        guiding = self._vector_of(_GUIDING, lacking="further look for what is to be heeded")
+        if guiding is None:
             return None
         if len(guiding) != len(self.vector):
             raise VectorError("the embedder was replaced by another between two texts")
@@ -236,7 +239,9 @@ class Question:
         self._deadline = deadline
         _ = self.vector, self.guiding_vector, self.paraphrases
 
-    def _vector_of(self, text: str) -> Sequence[float] | None:
+    def _vector_of(
+        self, text: str, *, lacking: str = "search by meaning"
+    ) -> Sequence[float] | None:
         # an embedder that took too long once is asked no further
         if self._embedder_hangs:
             return None
@@ -244,5 +249,5 @@ class Question:
             return self._embed(text, self._deadline)
         except EmbedderTimeoutError as error:
             self._embedder_hangs = True
-            self.notes.append(f"no search by meaning: {error.message}")
+            self.notes.append(f"no {lacking}: {error.message}")
             return None

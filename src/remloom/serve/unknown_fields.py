@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, cast
 
@@ -10,14 +10,13 @@ from msgspec import Struct
 from msgspec.inspect import (
     CollectionType,
     DictType,
-    Metadata,
     StructType,
     Type,
-    UnionType,
     type_info,
 )
 
 from ..errors import UnknownNameError
+from .type_parts import parts_of
 
 __all__ = ["has_objects", "refuse_unknown_fields"]
 
@@ -53,13 +52,13 @@ def _has_known(kind: Type) -> bool:
         isinstance(part, StructType)
         or (isinstance(part, CollectionType) and _has_known(part.item_type))
         or (isinstance(part, DictType) and _has_known(part.value_type))
-        for part in _parts(kind)
+        for part in parts_of(kind)
     )
 
 
 def _look_through(value: Any, kind: Type, place: str) -> None:
     if isinstance(value, list):
-        for part in _parts(kind):
+        for part in parts_of(kind):
             if isinstance(part, CollectionType) and _has_known(part.item_type):
                 for number, item in enumerate(value):
                     _look_through(item, part.item_type, f"{place}[{number}]")
@@ -68,7 +67,7 @@ def _look_through(value: Any, kind: Type, place: str) -> None:
 
 
 def _look_through_object(value: dict[str, Any], kind: Type, place: str) -> None:
-    parts = list(_parts(kind))
+    parts = list(parts_of(kind))
     if any(isinstance(part, DictType) for part in parts):
         return
     shape = next(
@@ -96,14 +95,3 @@ def _fields_of(shape: type[Struct]) -> tuple[frozenset[str], dict[str, Type]]:
 def _is_tagged(value: dict[str, Any], shape: StructType) -> bool:
     """Whether an object says that it is of this shape; without a tag it need not."""
     return shape.tag_field is None or value.get(shape.tag_field, shape.tag) == shape.tag
-
-
-def _parts(kind: Type) -> Iterator[Type]:
-    """Give the types of a union, or the one type; bounds are left out."""
-    if isinstance(kind, Metadata):
-        yield from _parts(kind.type)
-    elif isinstance(kind, UnionType):
-        for one in kind.types:
-            yield from _parts(one)
-    else:
-        yield kind

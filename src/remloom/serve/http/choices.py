@@ -11,12 +11,12 @@ from msgspec.inspect import (
     EnumType,
     ListType,
     LiteralType,
-    Metadata,
     StructType,
     Type,
-    UnionType,
     type_info,
 )
+
+from ..type_parts import parts_of
 
 __all__ = ["choices_at"]
 
@@ -38,7 +38,7 @@ def choices_at(takes: type[Struct], place: str) -> list[str]:
 
 def _inside(kind: Type, step: str) -> Iterator[Type]:
     """Give the types of what stands at one step below a value."""
-    for part in _parts(kind):
+    for part in parts_of(kind):
         if isinstance(part, ListType) and step.startswith("["):
             yield part.item_type
         elif isinstance(part, DictType) and step.startswith("["):
@@ -48,23 +48,12 @@ def _inside(kind: Type, step: str) -> Iterator[Type]:
 
 
 def _choices(kind: Type, step: str) -> Iterator[str]:
-    for part in _parts(kind):
+    for part in parts_of(kind):
         if isinstance(part, StructType) and part.tag_field == step:
             yield str(part.tag)
     for inner in _inside(kind, step):
-        for part in _parts(inner):
+        for part in parts_of(inner):
             if isinstance(part, LiteralType):
                 yield from map(str, part.values)
             elif isinstance(part, EnumType):
                 yield from (str(member.value) for member in part.cls)
-
-
-def _parts(kind: Type) -> Iterator[Type]:
-    """Give the types of a union, or the one type; bounds are left out."""
-    if isinstance(kind, Metadata):
-        yield from _parts(kind.type)
-    elif isinstance(kind, UnionType):
-        for one in kind.types:
-            yield from _parts(one)
-    else:
-        yield kind
