@@ -14,7 +14,7 @@ from remloom.llm.contract import Request
 from remloom.reader.answering import WrittenAnswer, drive
 from remloom.reader.evidence import Evidence
 from remloom.reader.lines import Lines
-from remloom.reader.parts import asks_for_all, list_parts, rank_parts
+from remloom.reader.parts import list_parts, rank_parts
 from remloom.testing import ScriptedModel
 
 FIRMS = ("Orrin", "Vaskel", "Tamarind", "Helmsley")
@@ -52,7 +52,7 @@ def test_every_part_is_read_and_each_item_is_counted_once() -> None:
     model = ScriptedModel(lambda request: find_firms(request), latency=0.01)
     listed = ask(evidence, model)
     assert listed.text.startswith(
-        "4 in all:\n- Orrin [Lines 8-8] [Lines 168-168] [Lines 328-328]\n"
+        "Found in every part, 4 items:\n- Orrin [Lines 8-8] [Lines 168-168] [Lines 328-328]\n"
     )
     assert [item.text for item in listed.sentences] == list(FIRMS)
     assert listed.doubts == ()
@@ -63,7 +63,7 @@ def test_every_part_is_read_and_each_item_is_counted_once() -> None:
 def test_what_the_budget_leaves_unread_is_told_and_what_matches_is_read_first() -> None:
     evidence = ledger(4000)
     listed = ask(evidence, ScriptedModel(lambda request: find_firms(request)), tokens=9_000)
-    assert listed.text.startswith("At least ")
+    assert listed.text.startswith("Found in the parts that were read, ")
     assert listed.found
     (doubt,) = listed.doubts
     assert "were not read: there may be more" in doubt
@@ -79,7 +79,7 @@ def test_an_item_that_is_not_in_the_lines_is_marked_and_not_counted() -> None:
         "quote": "The firm Zephyrine pays",
     }
     listed = ask(ledger(20), ScriptedModel(lambda request: [*find_firms(request), wrong]))
-    assert listed.text.startswith("1 in all:")
+    assert listed.text.startswith("Found in every part, 1 item:")
     assert "- Zephyrine [unverified]" in listed.text
     assert listed.doubts[0].startswith("'Zephyrine': ")
 
@@ -102,7 +102,7 @@ def test_a_part_that_fails_is_a_doubt_and_all_that_fail_are_an_error() -> None:
 
     listed = drive(asking, LLM(ScriptedModel(fail_once), settings=Settings(llm_retries=0)))
     assert listed.found
-    assert listed.text.startswith("At least ")
+    assert listed.text.startswith("Found in the parts that were read, ")
     assert "busy" in listed.doubts[-1]
     down = LLM(
         ScriptedModel(lambda _: ModelUnavailableError("down")), settings=Settings(llm_retries=0)
@@ -118,42 +118,90 @@ def test_a_budget_that_ends_meanwhile_leaves_parts_unread() -> None:
     assert "were not read" in listed.doubts[-1]
 
 
+COMPANY = [
+    "# Annual report",
+    "The company has 2,300 employees in eleven countries.",
+    "The head office is in Lyon.",
+    "The plant in Graz opened in 1998.",
+]
+
+
+def said(text: str, line: int, *, list_all: bool = False) -> dict[str, Any]:
+    """A reply to `read_answer`."""
+    sentence = {"text": text, "first_line": line, "last_line": line, "quote": COMPANY[line - 1]}
+    return {"sentences": [sentence], "missing": "", "found": True, "list_all": list_all}
+
+
+@pytest.mark.parametrize("lines", [4, 4_000])
 @pytest.mark.parametrize(
     "question",
     [
-        "List the parties.",
-        "How many subsidiaries does it have?",
-        "Name every product that is mentioned.",
-        "Which payments are there?",
-        "What are all the dates in it?",
-        "Wie viele Verträge nennt der Bericht?",
-        "Welche Fristen gibt es?",
-        "Combien de parties y a-t-il?",
-        "¿Cuántas partes hay?",
-        "列出所有的当事人",
+        "How many employees does the company have?",
+        "How many people work there?",
+        "Give me the number of all employees.",
+        "Wie viele Mitarbeiter hat das Unternehmen?",
+        "Combien de salariés compte la société ?",
     ],
 )
-def test_questions_for_all_are_known(question: str) -> None:
-    assert asks_for_all(question)
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "How many days' notice must be given?",
-        "What happens if all parties agree?",
-        "Who pays for repairs?",
-        "When does the listing end?",
-        "Wie viele Tage hat der Käufer?",
-        "Is every party bound?",
-    ],
-)
-def test_other_questions_are_not(question: str) -> None:
-    assert not asks_for_all(question)
-
-
-def test_a_reader_that_is_asked_for_all_looks_through_every_part() -> None:
+def test_a_number_that_the_text_states_is_the_answer_and_no_lines_are_counted(
+    question: str, lines: int
+) -> None:
     def reply(request: Request) -> Any:
+        if request.task == "read_step":
+            return {"sql_query": "", "satisfied": True, "list_all": False}
+        assert request.task == "read_answer"
+        return said("The company has 2,300 employees.", 2)
+
+    filler = [f"On day {day} the presses ran for {day % 9} hours." for day in range(lines - 4)]
+    with (
+        Memory.open(embedder="none", llm=ScriptedModel(reply)) as memory,
+        memory.reader() as reader,
+    ):
+        reader.open_text("\n".join([*COMPANY, *filler]), name="report")
+        reading = reader.ask(question)
+    assert reading.answer == "The company has 2,300 employees. [Lines 2-2]"
+    assert reading.calls <= 2
+    assert reading.doubts == ()
+
+
+def test_a_list_says_how_many_items_it_has_and_not_how_many_there_are() -> None:
+    """Even of a model that has a stated number looked for in every part."""
+
+    def reply(request: Request) -> Any:
+        if request.task == "read_answer":
+            return said("The company has 2,300 employees.", 2, list_all=True)
+        item = {"item": "2,300 employees", "first_line": 2, "last_line": 2, "quote": COMPANY[1]}
+        return [item]
+
+    with (
+        Memory.open(embedder="none", llm=ScriptedModel(reply)) as memory,
+        memory.reader() as reader,
+    ):
+        reader.open_text("\n".join(COMPANY), name="report")
+        reading = reader.ask("How many employees does the company have?")
+    assert reading.answer == "Found in every part, 1 item:\n- 2,300 employees [Lines 2-2]"
+
+
+def test_a_list_that_the_budget_does_not_allow_leaves_the_answer_with_a_doubt() -> None:
+    def reply(request: Request) -> Any:
+        assert request.task == "read_answer"
+        return said("The company has 2,300 employees.", 2, list_all=True)
+
+    filler = [f"On day {day} the presses ran for {day % 9} hours." for day in range(600)]
+    with (
+        Memory.open(embedder="none", llm=ScriptedModel(reply)) as memory,
+        memory.reader() as reader,
+    ):
+        reader.open_text("\n".join([*COMPANY, *filler]), name="report")
+        reading = reader.ask("List every plant.", budget_tokens=14_000, turns=0)
+    assert reading.answer == "The company has 2,300 employees. [Lines 2-2]"
+    assert "the budget is too small: there may be more" in reading.doubts[-1]
+
+
+def test_where_the_model_says_so_every_part_is_looked_through() -> None:
+    def reply(request: Request) -> Any:
+        if request.task == "read_answer":
+            return {"sentences": [], "missing": "", "found": False, "list_all": True}
         assert request.task == "read_part"
         return find_firms(request)
 
@@ -164,6 +212,6 @@ def test_a_reader_that_is_asked_for_all_looks_through_every_part() -> None:
     ):
         reader.open_text("\n\n".join(lines.texts), name="ledger")
         reading = reader.ask("Which firms that pay fees are there?", budget_tokens=200_000)
-    assert reading.answer.startswith("4 in all:")
+    assert reading.answer.startswith("Found in every part, 4 items:")
     assert (reading.found, reading.coverage) == (True, {"ledger": 1.0})
     assert reading.calls > 2

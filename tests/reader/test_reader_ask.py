@@ -174,6 +174,10 @@ def test_a_follow_up_may_cite_what_an_earlier_answer_rests_on(tmp_path: Path) ->
 
 def test_a_question_for_all_of_something_is_asked_of_every_part(tmp_path: Path) -> None:
     def reply(request: Request) -> object:
+        if request.task == "read_step":
+            return step(list_all=True)
+        if request.task == "read_answer":
+            return {"found": False, "list_all": True}
         assert request.task == "read_part"
         lines = re.findall(r"^(\d+)\| (.*The rent is 900.*)$", request.prompt, re.MULTILINE)
         items = [
@@ -185,13 +189,14 @@ def test_a_question_for_all_of_something_is_asked_of_every_part(tmp_path: Path) 
     model = ScriptedModel(reply)
     with opened(tmp_path, model) as memory, memory.reader("book.md") as reader:
         events = list(reader.stream("List all rents.", budget_tokens=200_000))
-        partly = reader.ask("List all rents.", budget_tokens=8_000)
+        partly = reader.ask("List all rents.", budget_tokens=20_000)
     reading = events[-1].data["reading"]
-    assert reading.answer.startswith("1 in all:\n- 900 euros")
+    assert reading.answer.startswith("Found in every part, 1 item:\n- 900 euros")
     assert reading.iterations == 0
     assert reading.coverage == {"The book": 1.0}
     assert [event.data["calls"] for event in events if event.type == "llm_request"] == [
-        len(model.requests) - partly.calls
+        1,
+        len(model.requests) - partly.calls - 1,
     ]
-    assert partly.answer.startswith("At least 1:")
+    assert partly.answer.startswith("Found in the parts that were read, 1 item:")
     assert 0 < partly.coverage["The book"] < 1

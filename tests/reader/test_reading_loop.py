@@ -164,7 +164,7 @@ def test_the_budget_of_tokens_keeps_something_back_for_the_answer(memory: Memory
 
 
 def test_a_small_budget_reads_what_needs_no_model(memory: Memory) -> None:
-    _, reading, model = ask(memory, [], tokens=3_000)
+    _, reading, model = ask(memory, [], tokens=3_200)
     assert not asked(model)
     assert f"{RENT}| " in asked(model, "read_answer")[0]
     assert RENT in cited(reading)

@@ -54,6 +54,7 @@ class DraftAnswer(Struct, frozen=True, kw_only=True):
     missing: Annotated[str, Meta(extra_json_schema={"maxLength": 200})] = ""
     # last: a small model that has to say it first says no before it has looked
     found: bool
+    list_all: bool = False
 
 
 AskedAnswer = Annotated[
@@ -80,6 +81,7 @@ class WrittenAnswer(Struct, frozen=True, kw_only=True):
     sentences: tuple[Sentence, ...] = ()
     found: bool = False
     doubts: tuple[str, ...] = ()
+    list_all: bool = False  # the model says that the question is for a list from every part
 
 
 def answer(
@@ -257,6 +259,7 @@ def _finish(
         sentences=tuple(sentences),
         found=found,
         doubts=tuple(all_doubts),
+        list_all=reply.list_all,
     )
 
 

@@ -20,7 +20,7 @@ from .evidence import Evidence
 from .history import searched_words
 from .limits import ReadLimits
 from .lines import Lines
-from .parts import asks_for_all, list_parts
+from .parts import list_parts
 from .reading import ReadingLoop
 from .result import Reading
 from .session import Session, SessionStore
@@ -33,6 +33,9 @@ __all__ = ["DocumentAsker"]
 # tokens of the lines that an answer is tried with where the budget is small, and of the fewest
 _FEW_LINES, _FEWEST_LINES = 1_000, 200
 _NO_TEXT = "There is no text in what is open."
+_NOT_LISTED = (
+    "a list from every part was asked for, for which the budget is too small: there may be more"
+)
 
 
 class DocumentAsker:
@@ -65,9 +68,6 @@ class DocumentAsker:
             RemloomError: of the documents, when one was forgotten meanwhile.
         """
         question = checked(question)
-        if asks_for_all(question):
-            # every part is looked through, whatever a model would choose
-            limits = replace(limits, turns=0)
         state = self._find_session(session)
         return self._tell(question, tools, limits, state)
 
@@ -123,9 +123,7 @@ class DocumentAsker:
                 session.subjects,
             )
             loop.read_again(list(_cited_before(session, tools.documents)))
-            # all of something is not found by reading on from what fits best
-            if not asks_for_all(question):
-                yield from loop.read()
+            yield from loop.read()
             evidence = loop.evidence
             yield event(EventType.SYNTHESIS_START, stage="start", **_size(evidence))
             written = yield from self._write_answer(question, loop, calls, limits)
@@ -170,9 +168,25 @@ class DocumentAsker:
         if not any(lines.words(1, len(lines)) for lines in evidence.documents.values()):
             return WrittenAnswer(text=_NO_TEXT)
         left = limits.tokens - calls.spent
-        if asks_for_all(question):
+        if loop.list_all:
             listing = list_parts(question, evidence, tokens=left)
             return (yield from calls.make(listing, next(listing)))
+        written = yield from self._write_sentences(question, loop, calls, left)
+        if not written.list_all:
+            return written
+        # the model saw the lines that fit into one prompt, and wrote a few sentences
+        left = limits.tokens - calls.spent
+        listing = list_parts(question, evidence, tokens=left)
+        first = next(listing)
+        if sum(map(calls.most, first)) > left:
+            return replace(written, doubts=(*written.doubts, _NOT_LISTED))
+        listed = yield from calls.make(listing, first)
+        return listed if listed.found else written
+
+    def _write_sentences(
+        self, question: str, loop: ReadingLoop, calls: Calls, left: int
+    ) -> Telling[WrittenAnswer]:
+        evidence = loop.evidence
         notes = "\n".join(step.notes for step in loop.steps if step.notes)
         searched = searched_words(loop.steps)
         tokens = max(loop.evidence_tokens, _FEW_LINES)

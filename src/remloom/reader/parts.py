@@ -1,6 +1,7 @@
 """Parts: a question for all of something, asked of every part of the documents, and added up.
 
-What no single prompt holds is looked through part by part, at once, and counted in code.
+What no single prompt holds is looked through part by part, at once, and listed. How many items are
+in the list is said of the list: it answers no question for a number that the text may state.
 
 Source: Zhang, Kraska and Khattab, arXiv 2512.24601; Bertsch et al., OOLONG.
 """
@@ -29,7 +30,7 @@ from .lines import Lines
 from .result import Sentence
 from .wording import wording
 
-__all__ = ["Item", "Part", "asks_for_all", "list_parts", "rank_parts"]
+__all__ = ["Item", "Part", "list_parts", "rank_parts"]
 
 PART_TOKENS = 2_000  # of the lines of a part
 _MOST_PARTS = 200
@@ -57,17 +58,6 @@ class Part(Struct, frozen=True):
     last: int
 
 
-def asks_for_all(question: str) -> bool:
-    """Whether a question is for all of something: a list, a count.
-
-    >>> asks_for_all("List the parties."), asks_for_all("Which fees are there?")
-    (True, True)
-    >>> asks_for_all("How many days' notice is needed?"), asks_for_all("Who pays?")
-    (False, False)
-    """
-    return bool(wording().all_of.search(question))
-
-
 def rank_parts(
     question: str, documents: Mapping[str, Lines], tokens: int = PART_TOKENS
 ) -> list[Part]:
@@ -90,7 +80,7 @@ def rank_parts(
 
 
 def list_parts(question: str, evidence: Evidence, *, tokens: int) -> Asking[WrittenAnswer]:
-    """Have a model look through the documents part by part, and add up what it finds.
+    """Have a model look through the documents part by part, and list what it finds.
 
     Every item is checked, and is there once, with all the places that name it. What was not read,
     for the budget or an error, is a doubt. What is read is added to the evidence.
@@ -233,7 +223,11 @@ def _add_up(
         return WrittenAnswer(
             text="\n".join(filter(None, parts)), sentences=tuple(items), doubts=tuple(doubts)
         )
-    count = f"{holding} in all" if is_whole else f"At least {holding}"
+    items_in = "1 item" if holding == 1 else f"{holding:,} items"
+    searched = "every part" if is_whole else "the parts that were read"
     return WrittenAnswer(
-        text=f"{count}:\n{text}", sentences=tuple(items), found=True, doubts=tuple(doubts)
+        text=f"Found in {searched}, {items_in}:\n{text}",
+        sentences=tuple(items),
+        found=True,
+        doubts=tuple(doubts),
     )

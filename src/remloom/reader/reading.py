@@ -60,6 +60,7 @@ class ReadingLoop:
         evidence_tokens: how much of it the answer can rest on at once.
         steps: the turns so far.
         doubts: reasons not to trust what is made of it.
+        list_all: whether the model says that the question is for a list from every part.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class ReadingLoop:
         self.evidence_tokens = limits.evidence
         self.steps: list[ReadStep] = []
         self.doubts: list[str] = []
+        self.list_all = False
         self._question = question
         self._tools = tools
         self._calls = calls
@@ -114,6 +116,8 @@ class ReadingLoop:
             self.evidence_tokens = self._limits.whole
             return
         yield from self._take_turns()
+        if self.list_all:
+            return
         fill_evidence(self._question, self._tools, self.evidence, self.evidence_tokens)
 
     def _take_turns(self) -> Telling[None]:
@@ -216,7 +220,10 @@ class ReadingLoop:
 
     def _move(self, reply: Step, step: ReadStep) -> Telling[ReadStep]:
         """Do what a reply says; errors are for the model to mend in the next turn."""
-        self._is_done = reply.satisfied
+        self._is_done = reply.satisfied or reply.list_all
+        self.list_all = reply.list_all
+        if reply.list_all:
+            return step
         if reply.query and not self._is_repeated(reply.query):
             return (yield from self._run_query(reply.query, step))
         if reply.satisfied:

@@ -48,12 +48,13 @@ def _hint(**limits: object) -> Meta:
 # prompt. What a model leaves out is taken as empty, but it is asked for all: a small one that is
 # held to a schema writes no more than it must.
 class Step(Struct, frozen=True, kw_only=True):
-    """A turn: what to read next, or that enough was read."""
+    """A turn: what to read next, or that enough was read, or that every part has to be."""
 
     thought: Annotated[str, _hint(maxLength=300)] = ""
     notes: Annotated[str, _hint(maxLength=800)] = ""
     reading_mode: Annotated[str, _hint(enum=_MODES)] = ""
     goal: Annotated[str, _hint(maxLength=120)] = ""
+    list_all: bool = False
     sql_query: Annotated[str, _hint(maxLength=500)] | None
     satisfied: bool
     next_move: Annotated[str, _hint(maxLength=120)] = ""

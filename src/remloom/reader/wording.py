@@ -44,7 +44,6 @@ class Wording(Struct, frozen=True):
     numbers: dict[str, int]
     units: dict[str, Unit]
     months: dict[str, int]
-    all_of: re.Pattern[str]
 
 
 @cache
@@ -75,7 +74,6 @@ def wording() -> Wording:
         numbers={word: int(value) for word, value in _rows(lists["numbers"])},
         units=dict(_units(lists["units"])),
         months=dict(_months(lists["months"])),
-        all_of=re.compile("|".join(lists["all_of"].strip().splitlines()), re.IGNORECASE),
     )
 
 
