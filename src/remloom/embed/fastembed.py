@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import EmbedderError, MissingExtraError, UnknownNameError
+from ..onnx import load_onnxruntime
 from ..text.tokens import approximate_token_ends
 from .prefixes import identity, prefixes
 from .vectors import unit_rows
@@ -69,6 +70,7 @@ class FastEmbedder:
     @property
     def _description(self) -> dict[str, Any]:
         if self._described is None:
+            load_onnxruntime()
             from fastembed import TextEmbedding
 
             models = {str(one["model"]): one for one in TextEmbedding.list_supported_models()}
@@ -84,6 +86,7 @@ class FastEmbedder:
     def _embedding(self) -> Any:
         with self._lock:
             if self._loaded is None:
+                load_onnxruntime()
                 from fastembed import TextEmbedding
 
                 try:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import EmbedderError
+from ..onnx import load_onnxruntime
 from .model_files import ModelFiles
 
 if TYPE_CHECKING:
@@ -110,8 +111,7 @@ class Transformer:
         return self._loaded_session
 
     def _load(self) -> Any:
-        import onnxruntime
-
+        onnxruntime = load_onnxruntime()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self._threads
         options.inter_op_num_threads = 1

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from ..errors import MissingExtraError, SourceError
+from ..onnx import load_onnxruntime
 from ..text import dates
 from . import decode, feeds, images
 from .document import Document
@@ -114,7 +115,7 @@ def load(suffix: str) -> None:
         elif suffix in LIBRARIES:
             import_module(LIBRARIES[suffix])
         elif suffix != ".pdf":
-            from markitdown import converters  # noqa: F401
+            _markitdown()
 
 
 def check(uri: str, data: bytes, suffix: str) -> None:
@@ -153,12 +154,22 @@ def _markdown(data: bytes, suffix: str) -> tuple[str, str]:
     with warnings.catch_warnings():
         # the deprecations of others are not news to somebody who reads a file
         warnings.simplefilter("ignore")
-        from markitdown import StreamInfo, converters
-
+        markitdown = _markitdown()
+        converters = markitdown.converters
         converter = converters.DocxConverter() if suffix == ".docx" else converters.HtmlConverter()
-        info = StreamInfo(mimetype=MEDIA_TYPES[suffix], extension=suffix, charset="utf-8")
+        info = markitdown.StreamInfo(
+            mimetype=MEDIA_TYPES[suffix], extension=suffix, charset="utf-8"
+        )
         result = converter.convert(io.BytesIO(data), info)
     return str(result.markdown), str(result.title or "")
+
+
+def _markitdown() -> Any:
+    # it imports magika, and so onnxruntime
+    load_onnxruntime()
+    import markitdown
+
+    return markitdown
 
 
 def _plain(data: bytes) -> str:

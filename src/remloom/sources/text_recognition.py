@@ -7,6 +7,8 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from ..onnx import load_onnxruntime
+
 if TYPE_CHECKING:
     from PIL.Image import Image
 
@@ -41,6 +43,7 @@ def recognise(image: Image) -> str:
 
 @cache
 def _engine() -> Any:
+    load_onnxruntime()
     from rapidocr import RapidOCR
 
     return RapidOCR(params={"Global.log_level": "critical"})

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...embed.model_files import ModelFiles
 from ...errors import EmbedderError, RerankerError
+from ...onnx import load_onnxruntime
 from .base import Passage
 
 __all__ = ["CrossEncoder"]
@@ -110,9 +111,9 @@ class CrossEncoder:
             return self._loaded
 
     def _load(self) -> tuple[Any, Any]:
-        import onnxruntime
         from tokenizers import Tokenizer
 
+        onnxruntime = load_onnxruntime()
         try:
             tokenizer = Tokenizer.from_file(str(self._tokenizer_file))
             options = onnxruntime.SessionOptions()

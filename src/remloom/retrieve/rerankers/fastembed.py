@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from ...errors import MissingExtraError, RerankerError
+from ...onnx import load_onnxruntime
 from .base import Passage
 
 __all__ = ["FastReranker"]
@@ -44,6 +45,7 @@ class FastReranker:
 
     @cached_property
     def _encoder(self) -> Any:
+        load_onnxruntime()
         from fastembed.rerank.cross_encoder import TextCrossEncoder
 
         try:

@@ -74,6 +74,7 @@ class SnowflakeDatabase(SqlDatabase):
                 login_timeout=_CONNECTING,
                 # what the connector would tell its maker of each session
                 session_parameters={"CLIENT_TELEMETRY_ENABLED": False},
+                client_out_of_band_telemetry_enabled=False,
                 **parts["options"],
                 **address.secrets,
             )
