@@ -94,7 +94,7 @@ def test_a_schema_from_before_there_were_releases_is_refused(fresh: str) -> None
 def test_a_server_without_citus_says_so(fresh: str) -> None:
     with connect(fresh) as connection:
         if connection.execute(
-            "SELECT FROM pg_available_extensions WHERE name = 'citus'"
+            "SELECT 1 FROM pg_available_extensions WHERE name = 'citus'"
         ).fetchone():
             pytest.skip("this server has Citus")
     with pytest.raises(StoreError, match="lacks the extension citus") as caught:
@@ -103,6 +103,26 @@ def test_a_server_without_citus_says_so(fresh: str) -> None:
     assert Home(fresh).migrate() == Migrated(
         before=newest(), after=newest()
     )  # the schema is there nevertheless
+
+
+def test_a_server_that_offers_citus_is_asked_for_it(fresh: str) -> None:
+    with connect(fresh) as connection:
+        if connection.execute(
+            "SELECT 1 FROM pg_available_extensions WHERE name = 'citus'"
+        ).fetchone():
+            pytest.skip("this server has Citus")
+        # It says that it has what it has not: making the extension is what fails then.
+        connection.execute(
+            "CREATE SCHEMA shadow; CREATE VIEW shadow.pg_available_extensions AS"
+            " SELECT name, default_version FROM pg_catalog.pg_available_extensions"
+            " UNION ALL SELECT 'citus', '13.2'"
+        )
+        connection.execute(
+            f'ALTER DATABASE "{connection.info.dbname}" SET search_path = shadow, pg_catalog, public'
+        )
+    with pytest.raises(StoreError, match='extension "citus" is not available') as caught:
+        Home(fresh).migrate(citus=True)
+    assert "at the coordinator" in caught.value.remedy
 
 
 # -- while it runs ---------------------------------------------------------------------------------

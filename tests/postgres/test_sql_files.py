@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
+from psycopg.pq import ExecStatus
 
 from postgres_server import connect
 from remloom import Edge, Entity, Resource
@@ -167,6 +168,19 @@ def test_a_statement_goes_by_its_indexes(
             pytest.skip("PostgreSQL 16 explains what has parameters")
         whole = set(_whole_tables(_plan(cursor, _text(statement))))
     assert whole - SMALL <= WHOLE_TABLES.get(statement.name, set())
+
+
+def test_every_select_answers_with_columns(database: Database) -> None:
+    """A row without any is false, as if there were none."""
+    selects = [statement for statement in SQL if statement.sql.lstrip().startswith("SELECT")]
+    with database.connect() as connection:
+        for statement in selects:
+            if statement.name in UNEXPLAINED:
+                continue
+            server = connection.pgconn
+            assert server.prepare(b"", _text(statement).encode()).status == ExecStatus.COMMAND_OK
+            assert server.describe_prepared(b"").nfields > 0, statement.name
+    assert len(selects) > 50
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,10 @@ def distribute(server: Database) -> list[str]:
             with connection.transaction():
                 return _distribute(connection)
         except Error as error:
-            first_line = str(error).partition("\n")[0]
+            said = [error.diag.message_primary or str(error).partition("\n")[0]]
+            said += [error.diag.message_detail] if error.diag.message_detail else []
             raise StoreError(
-                f"{server.description}: {first_line}",
+                f"{server.description}: {': '.join(said)}",
                 remedy="run `remloom migrate --citus` at the coordinator, "
                 "as the owner of the tables",
             ) from error

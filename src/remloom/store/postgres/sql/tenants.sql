@@ -37,7 +37,7 @@ DELETE FROM remloom.{table} WHERE tenant_id = %(tenant)s;
 
 -- name: citus_available
 -- Whether the server can be extended by Citus.
-SELECT FROM pg_available_extensions WHERE name = 'citus';
+SELECT 1 FROM pg_available_extensions WHERE name = 'citus';
 
 -- name: distributed_tables
 -- The tables that are spread over the machines of a Citus cluster.
