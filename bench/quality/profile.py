@@ -236,11 +236,11 @@ def main() -> None:
     print("\n\n".join(sections.values()))
     scores = [score, *contexts.values()]
     print("\n".join(line for one in scores for line in one.wrong))
-    print("\n".join([*given.missed, *given.leaks, *given.odd]))
+    print("\n".join([*given.missed, *given.unsafe, *given.leaks, *given.odd]))
     if arguments.page:
         put_into_page(sections, DOCS / "profile.md")
     missed = [line for one in scores for line in one.low()]
-    missed += score.collateral + given.leaks + given.low()
+    missed += score.collateral + given.unsafe + given.leaks + given.low()
     missed += [
         f"{name} {share:.3f}"
         for name, share, bar in zip(("before", "after"), chosen, (BEFORE, AFTER), strict=True)
@@ -277,6 +277,7 @@ def _requests_table(given: Given) -> str:
         "| of the requests | share | to reach |",
         "|---|---|---|",
         f"| what is needed is given | {given.found:.3f} | {FOUND:.2f} |",
+        f"| what could hurt is given | {given.safe:.3f} | 1 |",
         f"| something private is given where it has no place | {given.leaked:.3f} | 0 |",
         f"| something else is | {given.out_of_place:.3f} | |",
     ]

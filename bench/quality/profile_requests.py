@@ -2,9 +2,7 @@
 
 One person of our own making, of whom a dozen things are known, makes requests. Of each it is
 written down what the answer needs, and what would be out of place; what may be argued about is in
-neither. An allergy ("peanuts") is out of place only where others read the answer, where it is
-about others, or where harm may be done or the user be moved: elsewhere it would be the greater harm
-not to give it.
+neither. What could hurt (an allergy, medication) has to be given with every request.
 """
 
 from __future__ import annotations
@@ -44,6 +42,9 @@ KNOWN = {
 }
 
 
+SAFETY = frozenset(("peanuts", "blood pressure"))
+
+
 class Request(TypedDict):
     """A request, by the words of `KNOWN` what it needs, and what would be out of place."""
 
@@ -59,6 +60,8 @@ class Given:
     requests: int = 0
     needed: int = 0
     missed: list[str] = field(default_factory=list)
+    # what could hurt and was not given
+    unsafe: list[str] = field(default_factory=list)
     # of who the user is
     leaks: list[str] = field(default_factory=list)
     # of what tasks need, where this one does not
@@ -68,6 +71,11 @@ class Given:
     def found(self) -> float:
         """The share of what is needed that was given."""
         return 1 - len(self.missed) / self.needed
+
+    @property
+    def safe(self) -> float:
+        """The share of requests that were given all that could hurt."""
+        return 1 - len(self.unsafe) / self.requests
 
     @property
     def leaked(self) -> float:
@@ -104,6 +112,8 @@ def judge_requests(memory: Memory, requests: Sequence[Request]) -> Given:
     for request in requests:
         context = memory.profile.context(request["query"], budget_tokens=BUDGET)
         given = {slots[line.slot] for line in context.lines}
+        if missing := sorted(SAFETY - given):
+            result.unsafe.append(f"{request['query']} ({', '.join(missing)}; {context.purpose})")
         result.needed += len(request["may"])
         for word in request["may"]:
             if word not in given:

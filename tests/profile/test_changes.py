@@ -34,7 +34,7 @@ def test_an_agent_that_asks_is_given_what_holds_with_the_turn_that_said_so(purpo
 def test_requests_are_given_what_they_need_and_nothing_that_is_out_of_place() -> None:
     with known() as memory:
         given = judge_requests(memory, load_requests())
-    assert (given.leaks, given.odd) == ([], [])
+    assert (given.unsafe, given.leaks, given.odd) == ([], [], [])
     assert given.found >= FOUND
 
 

@@ -26,13 +26,7 @@ CHAT = [
 ]
 # what is of nobody's business but where it is asked for
 SOFT = ("chess", "climbing", "jazz", "ramen", "vegetarian")
-SENSITIVE = ("peanuts", "asthma")
-AGENTS = (
-    "PlannerAgent", "CoderAgent", "DistillerAgent", "FormatterAgent", "RetrieverAgent",
-    "ThinkerAgent", "ClarificationAgent", "MyOwnAgent", "",
-)  # fmt: skip
-# what no food is in, as far as its words tell
-WORK = ("Refactor the parser", "Who invented chess?", "Suggest a film", "Surprise me on Sunday")
+SENSITIVE = ("agnostic",)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +39,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
         ]
         memory.read_chat(turns, uri="chat.json")
         memory.profile.observe()
-        memory.profile.set("identity.health", "asthma")
+        memory.profile.set("identity.religion", "agnostic")
         yield memory
 
 
@@ -62,7 +56,7 @@ def has(context: ProfileContext, words: tuple[str, ...]) -> list[str]:
 def test_without_a_query_an_agent_gets_what_is_always_given(memory: Memory) -> None:
     context = memory.profile.context()
     assert [line.value for line in context.lines if line.part == "standing"] == ["peanuts", "Jo"]
-    assert "asthma" not in str(context)
+    assert "agnostic" not in str(context)
     assert not has(context, SOFT[:4])
     changed = [line.text for line in context.lines if line.part == "changed"]
     assert any('before: "Berlin" → "Lisbon"' in line for line in changed)
@@ -87,35 +81,6 @@ def test_as_of_a_time_it_is_what_was_known_then(memory: Memory) -> None:
     context = memory.profile.context("Where do I live?", as_of=then)
     assert "Berlin" in str(context)
     assert "Lisbon" not in str(context)
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-def test_an_allergy_reaches_every_agent(memory: Memory, agent: str) -> None:
-    for query in (None, *WORK, "Plan a dinner", "Suggest a recipe", "Book us a table"):
-        assert "peanuts" in str(memory.profile.context(query, agent=agent)), query
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "Write to the caterer about Friday",
-        "Put a recipe on my blog",
-        "What can my sister eat?",
-        "Drop table recipes",
-        "Change the password of the recipe site",
-        "Talk me into buying the snack box",
-    ],
-)
-def test_an_allergy_is_withheld_where_others_read_or_harm_may_be_done(
-    memory: Memory, query: str
-) -> None:
-    assert "peanuts" not in str(memory.profile.context(query))
-
-
-@pytest.mark.parametrize("purpose", PURPOSES)
-def test_an_allergy_is_for_every_purpose_but_other_people(memory: Memory, purpose: str) -> None:
-    reaches = "peanuts" in str(memory.profile.context(purpose=purpose))
-    assert reaches == (purpose not in ("letter", "somebody_else"))
 
 
 @pytest.mark.parametrize(
@@ -145,8 +110,8 @@ def test_soft_identity_is_for_small_talk_examples_and_recommendations(memory: Me
 
 
 def test_what_is_sensitive_is_given_only_if_it_is_asked_for(memory: Memory) -> None:
-    assert "asthma" in str(memory.profile.context("What is my health like?"))
-    assert "asthma" not in str(memory.profile.context("What do you know about me?"))
+    assert "agnostic" in str(memory.profile.context("What is my religion?"))
+    assert "agnostic" not in str(memory.profile.context("What do you know about me?"))
 
 
 def test_what_is_explained_is_given_of_the_user_only_with_an_example_of_theirs(
@@ -177,10 +142,6 @@ def test_in_a_letter_only_whom_the_query_asks_to_name_is_named(empty: Memory) ->
         )
     }
     assert list(given.values()) == [["Ana"], [], ["Eva"], []]
-
-
-def test_what_the_user_takes_is_a_question_of_health(memory: Memory) -> None:
-    assert "asthma" in str(memory.profile.context("Can I have grapefruit with what I'm taking?"))
 
 
 def test_the_users_own_rules_count(empty: Memory) -> None:

@@ -80,6 +80,6 @@ def test_the_seeds_text_has_memories_and_preferences(memory: Memory) -> None:
 
 
 def test_the_seeds_text_gives_nothing_to_other_people(memory: Memory) -> None:
-    text = memory.profile.get_remme_context("Write a letter to my landlord")
+    text = memory.profile.get_remme_context("Write a letter to my landlord", purpose="letter")
     assert "- Dietary: not known\n" in text
     assert "peanuts" not in text

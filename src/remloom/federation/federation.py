@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 __all__ = ["OWN_OPTIONS", "Federation"]
 
 # options of recall that are of one's own memory alone
-OWN_OPTIONS = ("profile", "expand", "rerank", "explain")
+OWN_OPTIONS = ("profile", "purpose", "expand", "rerank", "explain")
 
 
 class Federation:
@@ -267,8 +267,8 @@ class Federation:
     ) -> FederatedAnswer:
         """Recall what answers a question, of the resources, entities and moments that were granted.
 
-        The options are those of `Memory.recall`, but for `profile`, `expand`, `rerank` and
-        `explain`, which are of one's own memory. Each tenant abstains for itself.
+        The options are those of `Memory.recall`, but for `profile`, `purpose`, `expand`, `rerank`
+        and `explain`, which are of one's own memory. Each tenant abstains for itself.
         """
         options = _checked(options, changes)
         deadline = self._one_deadline()
@@ -359,7 +359,7 @@ def _checked(options: RecallOptions | None, changes: RecallChanges) -> RecallOpt
             raise UnknownNameError("option", name, RecallOptions.__struct_fields__)
     options = RecallOptions(**changes) if options is None else replace(options, **changes)
     for name in OWN_OPTIONS:
-        if getattr(options, name) not in (None, False, "none"):
+        if getattr(options, name) not in (None, False, "", "none"):
             raise InvalidInputError(
                 f"{name} is of one's own memory, not of other tenants'", remedy="leave it out"
             )

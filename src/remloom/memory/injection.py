@@ -36,6 +36,7 @@ class Injection:
         scopes: Sequence[str] = (),
         purpose: str = "",
         budget_tokens: int | None = None,
+        safety_tokens: int = 0,
         as_of: datetime | None = None,
         count_tokens: Callable[[str], int] | None = None,
     ) -> ProfileContext:
@@ -48,24 +49,27 @@ class Injection:
         slots = self._slots()
         profile = self._profile(slots, subject, as_of)
         spec = self._spec(query, profile, slots, agent=agent, purpose=purpose, scopes=scopes)
-        spec = replace(spec, budget_tokens=budget, count_tokens=count_tokens)
+        spec = replace(
+            spec, budget_tokens=budget, safety_tokens=safety_tokens, count_tokens=count_tokens
+        )
         return build_context(profile, slots, spec)
 
-    def preferences(self, query: str) -> dict[str, float]:
+    def preferences(self, query: str, purpose: str = "") -> dict[str, float]:
         """What the user likes and dislikes, for `RecallOptions.preferences`."""
         from ..profile.context import likes_of
 
         slots = self._slots()
         profile = self._profile(slots, "", None)
-        return likes_of(profile, slots, self._spec(query, profile, slots))
+        return likes_of(profile, slots, self._spec(query, profile, slots, purpose=purpose))
 
-    def remme_text(self, query: str, memories: Sequence[str]) -> str:
+    def remme_text(self, query: str, memories: Sequence[str], purpose: str = "") -> str:
         """Write the context of seed 4; see `Profiles.get_remme_context`."""
         from ..profile.remme_text import remme_text
 
         slots = self._slots()
         profile = self._profile(slots, "", None)
-        return remme_text(profile, slots, self._spec(query, profile, slots), memories)
+        spec = self._spec(query, profile, slots, purpose=purpose)
+        return remme_text(profile, slots, spec, memories)
 
     def _spec(
         self,
@@ -95,6 +99,7 @@ class Injection:
         return ContextSpec(
             query=text,
             purpose=told,
+            is_given=bool(given),
             # a purpose that is given says whom it is for
             is_personal=bool(given) or not text.strip() or request.is_personal,
             extent=request.extent,

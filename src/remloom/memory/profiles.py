@@ -147,19 +147,20 @@ class Profiles:
         """Give what is known of a person as text for a prompt, quoted as data, each line cited.
 
         It has what every agent is given, what the query is about, what has changed in the last 30
-        days, and what is unsure, with the question to ask. What is hidden is never in it; what is
-        sensitive only if the query asks for it; what could hurt (allergies) if there is no query,
-        if it is about food or health, or a choice that leaves open what it is about; soft identity
-        only for questions about oneself, small talk, examples and recommendations. Letters to
-        others and questions about somebody else get nothing of these.
+        days, and what is unsure, with the question to ask. What could hurt (allergies, conditions,
+        medication) comes first, whatever is asked, unless you say by `purpose` that others read the
+        answer. What is hidden is never in it; what else is sensitive only if the query asks for it;
+        soft identity only for questions about oneself, small talk, examples and recommendations.
+        Letters to others and questions about somebody else get nothing of these.
 
         Args:
             query: what the agent is asked; default nothing yet.
             subject: a name; default the user.
             agent: the name of the agent, which may tell its purpose: "CoderAgent".
             scope: "domain:coding", "project:apollo", "session:42", or several of these.
-            purpose: one of `remloom.profile.purpose.PURPOSES`; default as the query and the agent
-                tell.
+            purpose: one of `remloom.profile.purpose.PURPOSES`; "letter" where others read the
+                answer, "somebody_else" where it is about them: both leave out what could hurt.
+                Default as the query and the agent tell, which never leaves that out.
             budget_tokens: of the text, at most; default 400.
             as_of: give what was believed then.
 
@@ -178,17 +179,22 @@ class Profiles:
             as_of=as_of,
         )
 
-    def get_remme_context(self, query: str) -> str:
+    def get_remme_context(self, query: str, *, purpose: str = "") -> str:
         """Give the context for a query: USER MEMORIES, and USER PREFERENCES.
 
         The five memories that answer the query best, and verbosity, diet with allergies, tech stack
         and communication, as far as they are for the query. Source: seed 4, "Agent Injection".
 
+        Args:
+            purpose: as of `context`.
+
         Raises:
+            UnknownNameError: there is no such purpose.
             InvalidInputError: an empty or overlong query.
         """
         recall = self._recalling.recall(query, None, {"limit": _MEMORIES})
-        return Injection(self._engine).remme_text(query, [hit.content for hit in recall.hits])
+        memories = [hit.content for hit in recall.hits]
+        return Injection(self._engine).remme_text(query, memories, purpose)
 
     def subjects(self) -> list[str]:
         """List the people of whom something is known, by name."""

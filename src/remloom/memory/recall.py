@@ -41,7 +41,7 @@ class Recalling:
 
     def _recall(self, question: str, options: RecallOptions, injection: Injection) -> Recall:
         if options.profile:
-            likes = injection.preferences(question)
+            likes = injection.preferences(question, options.purpose)
             options = replace(options, preferences={**likes, **options.preferences})
         reranker = self._load_reranker(options.rerank)
         paraphrase = self._paraphraser() if options.expand else None
@@ -91,7 +91,12 @@ class Recalling:
         if options.budget_tokens is not None:
             budget = max(1, min(budget, int(options.budget_tokens * _PROFILE_SHARE)))
         context = injection.context(
-            question, budget_tokens=budget, count_tokens=options.count_tokens
+            question,
+            purpose=options.purpose,
+            budget_tokens=budget,
+            # what could hurt goes before all that is recalled
+            safety_tokens=options.budget_tokens or 0,
+            count_tokens=options.count_tokens,
         )
         return context.text
 

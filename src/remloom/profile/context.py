@@ -6,7 +6,7 @@ is full. What was replaced stands only behind "before:"; what is not sure stands
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -31,7 +31,14 @@ from .request import Extent
 from .slots import Registry, Slot
 from .usage import UsageRules
 
-__all__ = ["CONTEXT_TOKENS", "ContextSpec", "ProfileContext", "build_context", "likes_of"]
+__all__ = [
+    "CONTEXT_TOKENS",
+    "ContextSpec",
+    "ProfileContext",
+    "beliefs_for",
+    "build_context",
+    "likes_of",
+]
 
 CONTEXT_TOKENS = 400  # budget of a context
 LATELY = timedelta(days=30)  # in which a change is recent
@@ -99,11 +106,13 @@ class ContextSpec(Struct, frozen=True, kw_only=True):
     Args:
         query: what the agent is asked; empty: nothing yet.
         purpose: see `Purpose`.
+        is_given: whether the caller gave the purpose; else it was guessed from the query.
         is_personal: whether the query is for the user alone.
         extent: how much of what is known the query asks for.
         to_name: who of the user's is to be called by name: "sister".
         scopes: what holds in these counts before what holds everywhere.
         budget_tokens: of the text, at most.
+        safety_tokens: of the text as long as only what could hurt is in it; default the budget.
         similar: the cosine of the query to slots, by id.
         count_tokens: of the model that will read it; default an estimate that errs towards too
             many.
@@ -111,11 +120,13 @@ class ContextSpec(Struct, frozen=True, kw_only=True):
 
     query: str = ""
     purpose: Purpose = "general"
+    is_given: bool = False
     is_personal: bool = True
     extent: Extent = "some"
     to_name: str = ""
     scopes: tuple[str, ...] = ()
     budget_tokens: int = CONTEXT_TOKENS
+    safety_tokens: int = 0
     similar: dict[str, float] = {}
     count_tokens: Callable[[str], int] | None = None
 
@@ -154,7 +165,11 @@ class _Choice:
         self._slots = slots
         self._spec = spec
         self._rules = UsageRules(
-            profile.beliefs, spec.purpose, is_personal=spec.is_personal, to_name=spec.to_name
+            profile.beliefs,
+            spec.purpose,
+            is_given=spec.is_given,
+            is_personal=spec.is_personal,
+            to_name=spec.to_name,
         )
         self._relevance = Relevance(spec.query, spec.similar)
         self._has_query = bool(spec.query.strip())
@@ -183,26 +198,20 @@ class _Choice:
 
     def _beliefs(self) -> list[Belief]:
         """What holds in these scopes; what could hurt, wherever it was said."""
-        chosen = within(self._profile, self._spec.scopes)
-        ids = {belief.id for belief in chosen}
-        return chosen + [
-            belief
-            for belief in self._profile
-            if _is_safety(self._slot(belief)) and belief.id not in ids
-        ]
+        return beliefs_for(self._profile, self._slots, self._spec.scopes)
 
     def _may_give(self, belief: Belief) -> bool:
         slot = self._slot(belief)
         named = self._relevance.by_words(slot, belief.value)
-        if self._spec.extent == "all" or (self._spec.extent == "most" and _is_safety(slot)):
+        if self._spec.extent == "all":
             named = max(named, _EVERYTHING)
-        return self._rules.allow(belief, slot, named=named, asked=self._has_query)
+        return self._rules.allow(belief, slot, named=named)
 
     def _urgency(self, belief: Belief) -> int:
         """Its place in the queue."""
         slot = self._slot(belief)
         # what could hurt is said even if it is not sure, with the doubt
-        if _is_safety(slot):
+        if slot.is_safety:
             return _SAFETY
         if belief.pinned:
             return _PINNED
@@ -276,7 +285,9 @@ class _Choice:
         ]
 
     def _unsure(self, beliefs: Iterable[Belief]) -> list[_Candidate]:
-        """What to ask: of what the query is about; without one, the most certain still."""
+        """What to ask: what is standing; and of what the query is about, without one of all, the
+        most certain few.
+        """
         found = [(self._score(belief), belief) for belief in beliefs]
         if self._has_query:
             found = [one for one in found if one[0] > 0 or self._slot(one[1]).standing]
@@ -287,7 +298,8 @@ class _Choice:
                 "unsure",
                 partial(line_of_question, belief, self._slot(belief)),
             )
-            for rank, (_, belief) in enumerate(found[:_MOST_QUESTIONS])
+            for rank, (_, belief) in enumerate(found)
+            if rank < _MOST_QUESTIONS or self._slot(belief).standing
         ]
 
     def _in_scope(self) -> Iterator[Belief]:
@@ -331,7 +343,7 @@ class _Page:
         size = self._count(line.text)
         if candidate.part not in self._parts:
             size += self._count(_TITLES[candidate.part])
-        if self._used + size > self._spec.budget_tokens:
+        if self._used + size > self._room(candidate):
             self._left_out.append(candidate)
             self._failures += 1
             return self._failures < _MOST_FAILURES
@@ -347,12 +359,14 @@ class _Page:
     def finish(self, *, withheld: int) -> ProfileContext:
         """Write the text. It is within the budget even if a counter counts parts otherwise."""
         text = self._written()
-        while self._count(text) > self._spec.budget_tokens:
-            if not self._taken:
-                text = ""
-                break
+        while self._taken and self._count(text) > self._room(self._taken[-1][0]):
             self._left_out.append(self._taken.pop()[0])
             text = self._written()
+        if not self._taken:
+            # where nothing else has room, that something is missing may have
+            text = self._foot()
+            room = self._room(self._left_out[0]) if self._left_out else 0
+            text = text if self._count(text) <= room else ""
         return ProfileContext(
             text=text,
             lines=tuple(line for _, line in self._in_order()),
@@ -364,9 +378,12 @@ class _Page:
             subject=self._subject,
         )
 
+    def _room(self, last: _Candidate) -> int:
+        """The tokens that a text may have whose last line in the queue is this."""
+        budget = self._spec.budget_tokens
+        return max(budget, self._spec.safety_tokens) if last.is_safety else budget
+
     def _written(self) -> str:
-        if not self._taken and not self._left_out:
-            return ""
         parts = [self._head]
         part = None
         for candidate, line in self._in_order():
@@ -392,24 +409,31 @@ class _Page:
         return counter(text) if counter else len(approximate_token_ends(text))
 
 
+def beliefs_for(profile: Profile, slots: Registry, scopes: Sequence[str]) -> list[Belief]:
+    """What holds in these scopes; what could hurt, wherever it was said."""
+    chosen = within(profile, scopes)
+    ids = {belief.id for belief in chosen}
+    return chosen + [
+        belief
+        for belief in profile
+        if slots.get_or_extra(belief.slot).is_safety and belief.id not in ids
+    ]
+
+
 def likes_of(profile: Profile, slots: Registry, spec: ContextSpec) -> dict[str, float]:
     """What somebody likes (1) and dislikes (-1), as far as it may be used for this purpose."""
-    rules = UsageRules(profile.beliefs, spec.purpose, is_personal=spec.is_personal)
-    asked = bool(spec.query.strip())
+    rules = UsageRules(
+        profile.beliefs, spec.purpose, is_given=spec.is_given, is_personal=spec.is_personal
+    )
     likes: dict[str, float] = {}
     for belief in within(profile, spec.scopes):
         slot = slots.get_or_extra(belief.slot)
         worth = _WORTHS.get(belief.slot.rpartition(".")[2], 0.0)
         if not worth or not isinstance(belief.value, str) or not _is_sure(belief):
             continue
-        if rules.allow(belief, slot, named=0.0, asked=asked):
+        if rules.allow(belief, slot, named=0.0):
             likes[belief.value] = worth
     return likes
-
-
-def _is_safety(slot: Slot) -> bool:
-    """Whether not to know it could hurt: an allergy."""
-    return slot.standing and slot.sensitive
 
 
 def _is_sure(belief: Belief) -> bool:

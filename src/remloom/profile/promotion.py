@@ -94,6 +94,7 @@ def slot_for(extra: Slot, fields: Mapping[str, Any]) -> Slot:
     merged["aliases"] = (*merged["aliases"], extra.id)
     # health does not become harmless because it has a slot now
     merged["sensitive"] = extra.sensitive or merged["sensitive"]
+    merged["standing"] = extra.standing or merged["standing"]
     try:
         return msgspec.convert(merged, Slot)
     except msgspec.ValidationError as error:

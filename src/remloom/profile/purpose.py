@@ -28,7 +28,8 @@ Purpose: TypeAlias = Literal[
     "risk",
     # moving the user to do something
     "persuade",
-    # what other people read, and what is about them
+    # what other people read, and what is about them: only if the caller says so, nothing of what
+    # could hurt is given
     "letter",
     "somebody_else",
 ]

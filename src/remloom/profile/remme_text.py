@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..text.secrets import mask
-from .context import ContextSpec
+from .context import ContextSpec, beliefs_for
 from .context_line import clean, shown_value
-from .profile import Profile, within
+from .profile import Profile
 from .relevance import Relevance
 from .slots import Registry
 from .usage import UsageRules
@@ -37,13 +37,13 @@ def remme_text(
 ) -> str:
     """Write memories and preferences as seed 4 has them. Source: seed 4, "Agent Injection".
 
-    What is not for the purpose of the query is not known here.
+    What is not for the purpose of the query is not known here. What could hurt is all there.
     """
     known = _Known(profile, slots, spec)
     quoted = [f'- "{mask(clean(memory))[0][:_LONGEST_MEMORY]}"' for memory in memories]
     stack = known.values(_LANGUAGES, _FRAMEWORKS)
     diet = known.values(_DIET)
-    allergies = known.values(_NEVER_EATEN)
+    never_eaten, health = known.safety(_NEVER_EATEN)
     tone, humor = known.values(_TONE), known.values(_HUMOR)
     lines = [
         "USER MEMORIES:",
@@ -51,9 +51,10 @@ def remme_text(
         "",
         "USER PREFERENCES:",
         f"- Verbosity: {known.values(_VERBOSITY)}",
-        f"- Dietary: {diet}" + (f", never: {allergies}" if allergies != _UNKNOWN else ""),
+        f"- Dietary: {diet}" + (f", never: {never_eaten}" if never_eaten else ""),
         f"- Tech Stack: {stack}",
         f"- Communication: {tone}, humor={humor}",
+        *([f"- Health: {health}"] if health else []),
     ]
     return "\n".join(lines) + "\n"
 
@@ -62,16 +63,25 @@ class _Known:
     """What may be given of a profile."""
 
     def __init__(self, profile: Profile, slots: Registry, spec: ContextSpec) -> None:
-        rules = UsageRules(profile.beliefs, spec.purpose, is_personal=spec.is_personal)
+        rules = UsageRules(
+            profile.beliefs, spec.purpose, is_given=spec.is_given, is_personal=spec.is_personal
+        )
         relevance = Relevance(spec.query)
-        asked = bool(spec.query.strip())
+        self._safety: dict[str, list[str]] = {}
         self._values: dict[str, list[str]] = {}
-        for belief in within(profile, spec.scopes):
+        for belief in beliefs_for(profile, slots, spec.scopes):
             slot = slots.get_or_extra(belief.slot)
             named = relevance.by_words(slot, belief.value)
-            if rules.allow(belief, slot, named=named, asked=asked):
+            if rules.allow(belief, slot, named=named):
                 value = shown_value(belief.label, belief.value)
-                self._values.setdefault(belief.slot, []).append(value)
+                place = self._safety if slot.is_safety else self._values
+                place.setdefault(belief.slot, []).append(value)
+
+    def safety(self, first: Iterable[str]) -> tuple[str, str]:
+        """The values of what could hurt, all of them: of these slots, and of the others."""
+        ours = [value for slot in first for value in self._safety.pop(slot, ())]
+        others = [value for values in self._safety.values() for value in values]
+        return ", ".join(dict.fromkeys(ours)), ", ".join(dict.fromkeys(others))
 
     def values(self, *groups: Iterable[str]) -> str:
         """The values of the first slot of each group that has some."""

@@ -81,6 +81,11 @@ class Slot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return max(2, len(self.values)) if self.values else _USUAL_ALTERNATIVES
 
     @property
+    def is_safety(self) -> bool:
+        """Whether not to know it could hurt: allergies, conditions, medication."""
+        return self.standing and self.sensitive
+
+    @property
     def is_extra(self) -> bool:
         """Whether it was made for a key that no slot is for."""
         return self.id.startswith(EXTRAS)

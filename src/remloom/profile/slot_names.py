@@ -106,10 +106,14 @@ class SlotNames:
         if not 0 < len(text) <= _MAX_LENGTH:
             return None
         words = _plain(text)
-        found = self._words.get(words)
+        found = self.meaning(text)
         if found is None:
             found = self._words.get(tuple(word for word in words if word not in _QUALIFIERS))
         return found or self._mend(words)
+
+    def meaning(self, name: str) -> str | None:
+        """The id of the slot that has these words for a name, in any order and form."""
+        return self._words.get(_plain(name))
 
     def within(self, group: str) -> list[str]:
         """The first ids of slots that lie under this part of a path, such as autonomy."""

@@ -81,6 +81,7 @@ class Registry:
 
     def extra(self, key: str) -> Slot:
         """Make the slot `extras.<key>` for a key that no slot is for: any text, in soft identity.
+        One that is called as a slot of what could hurt is given as that slot is.
 
         Raises:
             InvalidInputError: the key has no letter or digit, or is too long.
@@ -90,11 +91,14 @@ class Registry:
         """
         name = identifier(key.removeprefix(EXTRAS))
         words = name.split("_")
+        id = self._names.meaning(name)
+        is_safety = id is not None and self.slots[id].is_safety
         return Slot(
             id=EXTRAS + name,
             hub="soft_identity",
             label=" ".join(words).capitalize(),
-            sensitive=not self._sensitive_words.isdisjoint(words),
+            sensitive=is_safety or not self._sensitive_words.isdisjoint(words),
+            standing=is_safety,
             usage="soft",
             question=f"What should agents know of your {' '.join(words)}?",
         )

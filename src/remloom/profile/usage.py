@@ -1,8 +1,9 @@
 """Usage: what of a profile may be given, for which purpose.
 
-Behaviour and what is feasible is for every task, and so is what could hurt. Who somebody is, is for
-small talk, examples and recommendations, and never for tools, risk or security; other people are
-told nothing of it.
+Behaviour and what is feasible is for every task. What could hurt is for every request, unless the
+caller says that others read the answer: no guess about a request withholds it. Who somebody is, is
+for small talk, examples and recommendations, and never for tools, risk or security; other people
+are told nothing of it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from ..text.analysis import terms
 from .belief import Belief
 from .claim import Value
 from .purpose import PURPOSES, Purpose
-from .relevance import NAMED
 from .slots import Slot
 
 __all__ = ["UsageRules"]
@@ -50,6 +50,7 @@ class UsageRules:
 
     Args:
         beliefs: about the person, among them the rules; those that are hidden count too.
+        is_given: whether the caller gave the purpose; else it was guessed from the query.
         is_personal: whether the query is for the user alone; see `Request.is_personal`.
         to_name: who of the user's is to be called by name; see `Request.to_name`.
     """
@@ -59,6 +60,7 @@ class UsageRules:
         beliefs: Iterable[Belief],
         purpose: Purpose,
         *,
+        is_given: bool,
         is_personal: bool = True,
         to_name: str = "",
     ) -> None:
@@ -67,6 +69,7 @@ class UsageRules:
             if belief.slot.startswith("usage_rules.") and belief.holds:
                 rules.setdefault(belief.slot, []).append(belief.value)
         self._purpose = purpose
+        self._others_read = is_given and purpose in _OF_OTHERS
         self._is_personal = is_personal
         self._to_name = frozenset(terms(to_name))
         self._soft = _soft_purposes(rules)
@@ -77,15 +80,16 @@ class UsageRules:
         """Whether soft identity may be used."""
         return self._purpose in self._soft
 
-    def allow(self, belief: Belief, slot: Slot, *, named: float, asked: bool) -> bool:
+    def allow(self, belief: Belief, slot: Slot, *, named: float) -> bool:
         """Whether a belief may be given.
 
         Args:
             named: how far the words of the query name it, see `Relevance.by_words`.
-            asked: whether there is a query.
         """
         if belief.hidden or not self._may_know(belief, slot):
             return False
+        if slot.is_safety:
+            return not self._others_read
         # how to behave is for every task
         if slot.usage == "behaviour":
             return True
@@ -93,7 +97,7 @@ class UsageRules:
             # what is to be done on a machine must not be taken for theirs either
             return not slot.sensitive and (slot.standing or self._is_to_be_named(belief, slot))
         if slot.sensitive:
-            return self._allow_sensitive(slot, named=named, asked=asked)
+            return named > 0 and self._purpose not in _NEVER and self._is_personal
         if not _is_personal(slot):
             return True
         if slot.usage == "soft" and not self.allows_soft:
@@ -120,15 +124,6 @@ class UsageRules:
             relations = (relation,)
         is_whom = bool(self._to_name) and self._to_name in map(_terms_of, relations)
         return is_whom and _NAME.fullmatch(name) is not None
-
-    def _allow_sensitive(self, slot: Slot, *, named: float, asked: bool) -> bool:
-        if not slot.standing:
-            return named > 0 and self._purpose not in _NEVER and self._is_personal
-        if asked and self._purpose in _HARMFUL:
-            # "drop table recipes" is not about food
-            return self._is_personal and named >= NAMED
-        # no query has to be understood for this: an allergy that is not told could hurt
-        return True
 
 
 def _terms_of(text: str) -> frozenset[str]:

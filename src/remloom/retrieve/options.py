@@ -46,6 +46,8 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
         preferences: label -> -1..1: what names a thing the user cares for counts more, or less.
         profile: also mind what is known of the user: what they like and dislike are `preferences`
             (those given here go first), and `context` begins with `profile.context`.
+        purpose: with `profile`, what its part is for, as of `profile.context`: "letter" where
+            others read the answer; default as the question tells.
         half_life: days after which a record's recency counts half; default: 30 in mode
             "contextual", else age does not count.
         expand: also search for paraphrases of the question, for which the language model is asked
@@ -78,6 +80,7 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
     neighbours: int = 1
     preferences: Mapping[str, float] = {}
     profile: bool = False
+    purpose: str = ""
     half_life: float | None = None
     expand: bool = False
     rerank: Reranker | str | None = None
@@ -91,6 +94,11 @@ class RecallOptions(Struct, frozen=True, kw_only=True):
             raise UnknownNameError("mode", str(self.mode), MODES)
         if self.fusion not in FUSIONS:
             raise UnknownNameError("fusion", str(self.fusion), FUSIONS)
+        if self.purpose and not self.profile:
+            raise InvalidInputError(
+                f"the purpose {self.purpose!r} is of a profile, and none is asked for",
+                remedy="give profile=True with it",
+            )
         self._check_counts()
         if self.half_life is not None and not self.half_life > 0:
             raise InvalidInputError(
@@ -157,6 +165,7 @@ class RecallChanges(TypedDict, total=False):
     neighbours: int
     preferences: Mapping[str, float]
     profile: bool
+    purpose: str
     half_life: float | None
     expand: bool
     rerank: Reranker | str | None
