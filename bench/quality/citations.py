@@ -421,12 +421,19 @@ def _negated(document: Contract, source: _Source, rng: random.Random) -> Case | 
     return _changed(document, source, rng, "negated", change)
 
 
+_CONTRARIES = {
+    "before": ["after"], "after": ["before"], "accept": ["reject"], "end": ["start", "beginning"],
+    "excludes": ["includes"], "exclusive": ["limited"], "prior": ["later"], "written": ["oral"],
+    "prohibited": ["permitted"], "against": ["for"], "least": ["most"],
+}  # fmt: skip
+
+
 def _contrary(document: Contract, source: _Source, rng: random.Random) -> Case | None:
     def change(text: str) -> str | None:
         for word in re.findall(r"\b[a-z]+\b", text):
-            others = wording().opposites.get(word)
+            others = _CONTRARIES.get(word)
             if others and word in source.text:
-                new = rng.choice(sorted(others))
+                new = rng.choice(others)
                 if new not in source.text:
                     return re.sub(rf"\b{word}\b", new, text)
         return None

@@ -61,13 +61,13 @@ def test_what_does_not_hold_is_mended_once() -> None:
     written = answer("What of horses?", lease(), LLM(model))
     assert written.doubts == ()
     assert written.text.endswith("The Tenant may not keep horses. [Lines 5-5]")
-    assert "says 'not', it does not" in model.requests[1].prompt
+    assert "but for a 'not'" in model.requests[1].prompt
 
 
 def test_what_still_does_not_hold_stays_and_is_marked() -> None:
     model = ScriptedModel([said(ENDS, HORSES), {"sentences": [HORSES | {"number": 2}]}])
     written = answer("What of horses?", lease(), LLM(model))
-    assert written.text.endswith("The Tenant may keep horses. [Lines 5-5] [unverified]")
+    assert written.text.endswith("The Tenant may keep horses. [Lines 5-5] [doubtful]")
     assert len(written.doubts) == 1
     assert "The Tenant may keep horses." in written.doubts[0]
 
@@ -86,7 +86,7 @@ def test_lines_that_do_not_exist_are_never_cited() -> None:
     assert written.sentences[0].citations == ()
     assert "there are no lines 9000-9010 in 'lease', which has 6" in written.doubts[0]
     assert written.text.startswith("What was read does not answer this.")
-    assert written.text.endswith("The moon is cheese. [unverified]")
+    assert written.text.endswith("The moon is cheese. [doubtful]")
 
 
 def test_the_lines_of_a_quote_are_cited_when_others_were_named() -> None:
@@ -201,7 +201,7 @@ def test_a_sentence_without_words_is_none() -> None:
     assert (written.found, written.sentences) == (False, ())
 
 
-@pytest.mark.parametrize("mark", ["[Lines 3, 6]", "[lease: Lines 1-2; 4]", "[unverified]"])
+@pytest.mark.parametrize("mark", ["[Lines 3, 6]", "[lease: Lines 1-2; 4]", "[doubtful]"])
 def test_marks_of_ours_that_a_model_writes_are_taken_out(mark: str) -> None:
     model = ScriptedModel([said(ENDS | {"text": f"{ENDS['text']} {mark}"})])
     written = answer("When does the lease end?", lease(), LLM(model))

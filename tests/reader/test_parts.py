@@ -80,7 +80,7 @@ def test_an_item_that_is_not_in_the_lines_is_marked_and_not_counted() -> None:
     }
     listed = ask(ledger(20), ScriptedModel(lambda request: [*find_firms(request), wrong]))
     assert listed.text.startswith("Found in every part, 1 item:")
-    assert "- Zephyrine [unverified]" in listed.text
+    assert "- Zephyrine [doubtful]" in listed.text
     assert listed.doubts[0].startswith("'Zephyrine': ")
 
 

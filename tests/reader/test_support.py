@@ -1,25 +1,21 @@
-"""Whether lines say what a sentence says: what is turned around is doubted, what is reworded not."""
+"""What is told of a sentence and the lines that it cites: what is checked, and what is not."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from bench.quality.everyday_lies import describe
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from remloom.reader.support import Basis, doubts
 
-LIABLE = "In no event shall either party be liable for consequential damages."
-CANCEL = "This Agreement is noncancellable by either party except under Paragraph 7."
-ASSIGN = (
-    "The Agent may not assign its rights to any person without the written consent of the Fund."
-)
-AUDIT = "The Adviser shall make available to the Trust all records it keeps."
-NOTICE = "Either party may terminate upon sixty (60) days' written notice to the other party."
-RENEWAL = "It shall automatically renew for one-year periods, unless the Company gives notice."
-LATEST = "Notice is served at least 65 days prior to the end of the Initial Term."
-REFUND = "Acme's liability is limited to refunding that portion of the fee that was paid by Zeta."
-FEE = "The Principal shall pay the Company a fee of $1.00 per tonne, inclusive of VAT."
-ANNIVERSARY = "The term ends with the month of the fifth anniversary."
-VOID = "Any assignment to which nobody consented shall be void."
 TERM = "The term shall commence on July 19, 1999, and in no event run beyond the season."
+FEE = "The Principal shall pay the Company a fee of $1.00 per tonne, inclusive of VAT."
+NOTICE = "Notice is served at least 65 days prior to the end of the Initial Term."
+FERRY = "The ferry to Vis leaves at 06:40, the last one back at 9 p.m."
+SAMPLES = "None of the twelve samples contained lead; the missing ones were sent on Tuesday."
 
 
 def _doubts(sentence: str, scope: str) -> list[str]:
@@ -29,18 +25,20 @@ def _doubts(sentence: str, scope: str) -> list[str]:
 @pytest.mark.parametrize(
     ("sentence", "scope"),
     [
-        ("Neither party is liable for consequential damages.", LIABLE),
-        ("No party can be liable for consequential damages.", LIABLE),
-        ("The Agreement can't be cancelled by either party, except under Paragraph 7.", CANCEL),
-        ("The Agent needs the Fund's written consent to assign its rights.", ASSIGN),
-        ("Assignment by the Agent requires written consent of the Fund.", ASSIGN),
-        ("The Trust may see all records the Adviser keeps.", AUDIT),
-        ("It does not renew automatically if the Company gives notice.", RENEWAL),
-        ("Notice must be served 65 days before the end of the Initial Term.", LATEST),
+        ("Notice must be served 65 days before the end of the Initial Term.", NOTICE),
         ("The fee is one US dollar per tonne, VAT included.", FEE),
         ("The Company gets a fee of USD 1.00 per tonne.", FEE),
-        ("The term starts on 19 July 1999.", TERM),
-        ("The term ends with the 5th anniversary.", ANNIVERSARY),
+        ("The term begins on 19 July 1999.", TERM),
+        ("The term ends with the 5th anniversary.", "It ends with the fifth anniversary."),
+        ("The Vis ferry departs at 6:40 a.m.", FERRY),
+        ("One can return from Vis until 21:00.", FERRY),
+        ("All twelve samples were free of lead.", SAMPLES),
+        (
+            "Neither party is liable for damages.",
+            "In no event shall either party be liable for damages.",
+        ),
+        ("The deposit is not refundable at all.", "The deposit is non-refundable."),
+        ("The samples that were missing followed on Tuesday.", SAMPLES),
     ],
 )
 def test_what_is_said_in_other_words_is_not_doubted(sentence: str, scope: str) -> None:
@@ -48,33 +46,55 @@ def test_what_is_said_in_other_words_is_not_doubted(sentence: str, scope: str) -
 
 
 @pytest.mark.parametrize(
-    ("sentence", "scope"),
+    ("sentence", "scope", "doubt"),
     [
-        ("Both parties are liable for consequential damages.", LIABLE),
-        ("Either party may cancel this Agreement.", CANCEL),
-        ("The Agent may assign its rights with oral consent of the Fund.", ASSIGN),
-        ("The Adviser may make records available to the Trust.", AUDIT),
-        ("Only the Fund may terminate upon 60 days' notice.", NOTICE),
-        ("This Agreement must be terminated upon 60 days' notice by either party.", NOTICE),
-        ("It does not renew automatically.", RENEWAL),
-        ("Notice is served at least 65 days after the end of the Initial Term.", LATEST),
-        ("Zeta's liability is limited to refunding the fee paid.", REFUND),
-        ("Acme's liability is limited to refunding twice the portion of the fee paid.", REFUND),
-        ("Acme refunds all fees that were paid by Zeta.", REFUND),
-        ("The fee is $1.00 per tonne, exclusive of VAT.", FEE),
-        ("The term ends with the fourth anniversary.", ANNIVERSARY),
-        ("An assignment without consent is valid.", VOID),
+        ("Notice is served at least 65 weeks before the end.", NOTICE, "'65 weeks' is not in"),
+        ("The fee is two dollars per tonne.", FEE, "'two dollars' is not in"),
+        ("The term begins on 19 June 1999.", TERM, "'19 June 1999' is not in"),
+        ("The ferry to Vis leaves at 18:40.", FERRY, "'18:40' is not in"),
+        ("The last one leaves at 9 a.m.", FERRY, "'9 a.m.' is not in"),
+        ("The ferry to Hvar leaves at 06:40.", FERRY, "'Hvar' is not in"),
+        ("The Company shall pay the Company a fee.", FEE, "says 'company' where they say 'princi"),
+        ("Many of the twelve samples contained lead.", SAMPLES, "but for a 'not'"),
+        (
+            "None of the twelve samples contained zinc.",
+            SAMPLES,
+            "says 'zinc' where they say 'lead'",
+        ),
+        ("The ferry to Vis arrives at 06:40.", FERRY, "says 'arrives' where they say 'leaves'"),
     ],
 )
-def test_what_is_turned_around_is_doubted(sentence: str, scope: str) -> None:
-    assert _doubts(sentence, scope)
+def test_another_number_date_time_name_or_word_is_doubted(
+    sentence: str, scope: str, doubt: str
+) -> None:
+    assert doubt in "; ".join(_doubts(sentence, scope))
 
 
 def test_what_only_says_the_question_again_has_to_stand_in_the_lines() -> None:
-    lines = (
-        "4.2 The delivery of any notice to a party hereunder will be deemed to constitute the"
-        " warranty of the party who has delivered it to the other party."
-    )
+    lines = "4.2 The delivery of any notice hereunder will be deemed to constitute a warranty."
     basis = Basis(scope=lines, cited=lines, question="Who audits the books of the parties?")
     assert doubts("The parties may audit the books of the parties.", basis)
-    assert not doubts("The delivery of a notice is a warranty of the party.", basis)
+    assert not doubts("The delivery of a notice is a warranty.", basis)
+
+
+def test_the_page_says_how_many_everyday_lies_pass() -> None:
+    page = Path(__file__).parents[2] / "docs" / "reader.md"
+    assert "\n".join(describe()) in page.read_text(encoding="utf-8")
+
+
+_WORDS = ["harbour", "captain", "lantern", "orchard", "silver", "winter", "garden", "letter"]
+
+
+@settings(max_examples=80, deadline=None)
+@given(words=st.lists(st.sampled_from(_WORDS), min_size=5, max_size=8, unique=True), data=st.data())
+def test_one_word_replaced_in_a_copy_is_doubted_and_the_copy_is_not(
+    words: list[str], data: st.DataObject
+) -> None:
+    line = " ".join(words)
+    at = data.draw(st.integers(0, len(words) - 1))
+    new = data.draw(st.sampled_from(["kettle", "bridge", "Brücke", "märchen"]))
+    changed = " ".join([*words[:at], new, *words[at + 1 :]])
+    assert _doubts(line, line) == []
+    assert f"says {new.casefold()!r} where they say {words[at]!r}" in "; ".join(
+        _doubts(changed, line)
+    )

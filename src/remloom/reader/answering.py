@@ -16,7 +16,7 @@ from ..errors import BudgetError, CutOffError, ModelError, ReplyError
 from ..llm import Call, Quote
 from ..llm.prompts import Slot
 from .absence import describe_absence, matching_lines
-from .citations import UNVERIFIED, CitationChecker, Draft, cite, describe_lines, without_citations
+from .citations import DOUBTFUL, CitationChecker, Draft, cite, describe_lines, without_citations
 from .coverage import Coverage
 from .evidence import Evidence, PackedEvidence
 from .result import Sentence
@@ -175,7 +175,7 @@ def render(sentences: Iterable[Sentence], *, named: bool) -> str:
     for sentence in sentences:
         marks = [cite(one, named=named) for one in sentence.citations if one.found != "unfounded"]
         if sentence.doubt:
-            marks = [*marks, UNVERIFIED]
+            marks = [*marks, DOUBTFUL]
         parts.append(" ".join([sentence.text, *marks]))
     return "\n".join(parts) if any(part.startswith(_BULLETS) for part in parts) else " ".join(parts)
 

@@ -1,7 +1,8 @@
-"""Citations: whether the lines that a sentence cites exist, were shown, and say so.
+"""Citations: whether the lines that a sentence cites exist, were shown, and have its quote.
 
-No model is asked: quotes are looked for, sentences compared with what is quoted. Whatever does not
-hold gets a doubt that says why.
+No model is asked: quotes are looked for, and figures, names and single words of the sentence are
+compared with what is quoted (see `support`). What is not found gets a doubt that says why; what has
+no doubt is quoted, and may still be false.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from .result import Cited, Sentence
 from .scope import Scope, read_scope
 from .support import Basis, doubts
 
-__all__ = ["UNVERIFIED", "CitationChecker", "Draft", "cite", "describe_lines", "without_citations"]
+__all__ = ["DOUBTFUL", "CitationChecker", "Draft", "cite", "describe_lines", "without_citations"]
 
-UNVERIFIED = "[unverified]"  # behind a sentence of an answer that has a doubt
+DOUBTFUL = "[doubtful]"  # behind a sentence of an answer that has a doubt
 _MOST_LINES = 12  # of a citation; of a longer one the lines of the quote are cited
 _FEWEST_WORDS = 3  # of a quote that is not a whole line
 _FEWEST_CHARACTERS = 6  # of one in a script without blanks
@@ -32,7 +33,7 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 _RANGE = r"\d+(?: ?[-–] ?\d+)?"
 _MARK = re.compile(
     rf" ?\[(?:(?:[^\[\]]{{0,120}}: ?)?Lines? {_RANGE}(?:(?: ?[,;&] ?| and )(?:Lines? )?{_RANGE})*"
-    r"|unverified)\]",
+    r"|doubtful)\]",
     re.IGNORECASE,
 )
 

@@ -11,13 +11,17 @@ from msgspec import Struct
 
 from .wording import wording
 
-__all__ = ["Date", "Figures", "Number", "read_figures"]
+__all__ = ["Date", "Figures", "Number", "Time", "read_figures", "without_dates"]
 
 _TOKEN = re.compile(
     r"(?P<number>\d+(?:[.,]\d+)*)|(?P<sign>[$€£¥%§])|(?P<word>[^\W\d_]+)|(?P<mark>\S)"
 )
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3})+(?:,\d+)?")
 _MAGNITUDES = {"k": 1_000, "m": 1_000_000, "mn": 1_000_000, "bn": 1_000_000_000}
+_TIME = re.compile(
+    r"(?<![\d.,:])(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?(?![\d:])(?:\s?(?P<half>[ap])\.?m\b\.?)?",
+    re.IGNORECASE,
+)
 _ORDINALS = frozenset(("st", "nd", "rd", "th"))
 # lower-case words that are months only with a capital
 _NOT_MONTHS = frozenset(("may", "march", "mar", "mars", "dec", "sep", "jan"))
@@ -48,11 +52,25 @@ class Number(Struct, frozen=True):
     before: str = ""  # the word before it
 
 
+class Time(Struct, frozen=True):
+    """A time of day."""
+
+    minutes: int  # since midnight
+    text: str
+
+    @property
+    def hours(self) -> frozenset[str]:
+        """The hour, as it is on a clock of 24 and of 12."""
+        hour = self.minutes // 60
+        return frozenset((str(hour), str((hour - 1) % 12 + 1)))
+
+
 class Figures(Struct, frozen=True):
-    """The numbers and dates of a text."""
+    """The numbers, dates and times of day of a text."""
 
     numbers: tuple[Number, ...]
     dates: tuple[Date, ...]
+    times: tuple[Time, ...] = ()
 
 
 class _Token(Struct, frozen=True, gc=False):
@@ -72,16 +90,38 @@ def read_figures(text: str) -> Figures:
     [(2006, 5, 3)]
     """
     dates: list[Date] = []
+    times: list[Time] = []
+    rest = _cut_times(_cut_dates(text, dates), times)
+    return Figures(tuple(_numbers(rest)), tuple(dates), tuple(times))
 
+
+def without_dates(text: str) -> str:
+    """A text with blanks in place of its dates."""
+    return _cut_dates(text, [])
+
+
+def _cut_dates(text: str, dates: list[Date]) -> str:
     def note(match: re.Match[str]) -> str:
         found = list(_dates(match))
         dates.extend(found)
         return " " * len(match[0]) if found else match[0]
 
-    rest = text
     for pattern in _date_patterns():
-        rest = pattern.sub(note, rest)
-    return Figures(tuple(_numbers(rest)), tuple(dates))
+        text = pattern.sub(note, text)
+    return text
+
+
+def _cut_times(text: str, times: list[Time]) -> str:
+    def note(match: re.Match[str]) -> str:
+        hour, minute, half = int(match["hour"]), int(match["minute"] or 0), match["half"]
+        if hour > (12 if half else 24) or minute > 59 or not (match["minute"] or half):
+            return match[0]
+        if half:
+            hour = hour % 12 + 12 * (half in "pP")
+        times.append(Time(hour * 60 + minute, match[0].strip()))
+        return " " * len(match[0])
+
+    return _TIME.sub(note, text)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Kept answers: what was answered and holds, as a record that is recalled like any other.
+"""Kept answers: what was answered without a doubt, as a record that is recalled like any other.
 
 It is derived from the chunks that it cites: forgetting them, or their document, takes it along.
 """
@@ -63,7 +63,7 @@ class AnswerKeeper:
         rolled back.
 
         Raises:
-            InvalidInputError: nothing in it holds.
+            InvalidInputError: no sentence in it is without a doubt.
             GoneError: what it cites is forgotten while it is written.
             ConflictError: other answers were being kept for seconds.
         """

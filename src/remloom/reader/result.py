@@ -45,7 +45,8 @@ class Sentence(Struct, frozen=True, kw_only=True):
 
     text: str
     citations: tuple[Cited, ...] = ()
-    doubt: str = ""  # why it should not be trusted; empty: it was checked and holds
+    # why it should not be trusted; empty: it is quoted, and nothing that is checked differs
+    doubt: str = ""
 
 
 class Reading(Struct, frozen=True, kw_only=True):

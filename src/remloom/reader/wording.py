@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -25,18 +24,6 @@ class Wording(Struct, frozen=True):
 
     ignorable: frozenset[str]
     negators: frozenset[str]
-    negative: frozenset[str]
-    exceptions: frozenset[str]
-    conditions: frozenset[str]
-    requirements: frozenset[str]
-    sole: frozenset[str]
-    several: frozenset[str]
-    adjective_negators: frozenset[str]
-    neutral: tuple[tuple[re.Pattern[str], str], ...]
-    opposites: dict[str, frozenset[str]]
-    duties: frozenset[str]
-    permissions: frozenset[str]
-    modals: frozenset[str]
     generic: frozenset[str]
     sections: frozenset[str]
     between: frozenset[str]
@@ -55,18 +42,6 @@ def wording() -> Wording:
     return Wording(
         ignorable=words["ignorable"],
         negators=words["negators"],
-        negative=words["negative"],
-        exceptions=words["exceptions"],
-        conditions=words["conditions"],
-        requirements=words["requirements"],
-        sole=words["sole"],
-        several=words["several"],
-        adjective_negators=words["adjective_negators"],
-        neutral=tuple(_neutral(lists["neutral"])),
-        opposites=_opposites(lists["opposites"]),
-        duties=words["duties"] - {"has", "have", "to"},
-        permissions=words["permissions"],
-        modals=words["modals"],
         generic=words["generic"],
         sections=words["sections"],
         between=words["between"],
@@ -79,21 +54,6 @@ def wording() -> Wording:
 
 def _rows(listed: str) -> Iterator[list[str]]:
     return (line.split() for line in listed.strip().splitlines())
-
-
-def _neutral(listed: str) -> Iterator[tuple[re.Pattern[str], str]]:
-    for line in listed.strip().splitlines():
-        phrase, _, instead = line.partition("=")
-        blanks = r"\s+".join(map(re.escape, phrase.split()))
-        yield re.compile(rf"\b{blanks}\b"), instead.strip()
-
-
-def _opposites(listed: str) -> dict[str, frozenset[str]]:
-    pairs: dict[str, set[str]] = {}
-    for one, other in _rows(listed):
-        pairs.setdefault(one, set()).add(other)
-        pairs.setdefault(other, set()).add(one)
-    return {word: frozenset(others) for word, others in pairs.items()}
 
 
 def _units(listed: str) -> Iterator[tuple[str, Unit]]:
