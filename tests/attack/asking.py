@@ -10,6 +10,7 @@ each to stdout.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle
 import select
@@ -157,6 +158,22 @@ def resident(pid: int | str = "self") -> float:
     return _status(pid, "RssAnon:")
 
 
+def resident_total(pid: int | str = "self") -> float:
+    """Megabytes that a process has in memory, shared ones too."""
+    return _status(pid, "VmRSS:")
+
+
+def resident_peak(pid: int | str = "self") -> float:
+    """The most of them since `peak_begins`."""
+    return _status(pid, "VmHWM:")
+
+
+def peak_begins(pid: int | str = "self") -> None:
+    """Let the peak begin anew."""
+    with suppress(OSError):
+        Path(f"/proc/{pid}/clear_refs").write_text("5")
+
+
 def _status(pid: int | str, line: str) -> float:
     try:
         status = Path(f"/proc/{pid}/status").read_text()
@@ -207,9 +224,11 @@ def _outcome(memory: Any, call: Call) -> Outcome:
 
     from remloom import RemloomError
 
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
-    before = _status("self", "VmRSS:")
+    # what is free but kept would hide what this call takes
+    with suppress(AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+    peak_begins()
+    before = resident_total()
     began = time.monotonic()
     error = ""
     try:
@@ -230,4 +249,4 @@ def _outcome(memory: Any, call: Call) -> Outcome:
         text = f"{error}: {raw}"
     seconds = time.monotonic() - began
     text = text[:2_000_000].encode("utf-8", "backslashreplace").decode()
-    return Outcome(kind, text, seconds, _status("self", "VmHWM:") - before, error)
+    return Outcome(kind, text, seconds, resident_peak() - before, error)

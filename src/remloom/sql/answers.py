@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from sys import getsizeof
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,15 +15,18 @@ from .values import Type
 
 __all__ = [
     "MAX_FETCHED",
+    "MAX_HELD",
     "FetchBudget",
     "ResultSet",
     "decode_scalar",
     "display_value",
     "number_out_of_range",
     "rows_too_large",
+    "too_much_held",
 ]
 
-MAX_FETCHED = 64_000_000  # bytes of the rows of one SELECT
+MAX_FETCHED = 32_000_000  # bytes of the rows of one SELECT
+MAX_HELD = 32_000_000  # bytes of text by which the rows of one SELECT are ordered, grouped, joined
 _MAX_EXACT = 2**53  # whole numbers below it are exact as a float
 _encode = msgspec.json.Encoder().encode
 
@@ -40,9 +45,10 @@ class FetchBudget:
     def __init__(self) -> None:
         self._left = MAX_FETCHED
 
-    def spend(self, size: int) -> None:
-        """Count these bytes. Raises InvalidInputError once they are too many."""
-        self._left -= size
+    def spend(self, row: Iterable[Any]) -> None:
+        """Count the texts of a row. Raises InvalidInputError once they are too long."""
+        # as they are held: one character beyond the Latin ones makes all of a text wider
+        self._left -= sum(getsizeof(cell) for cell in row if isinstance(cell, str))
         if self._left < 0:
             raise rows_too_large()
 
@@ -53,6 +59,15 @@ def rows_too_large() -> InvalidInputError:
         f"the rows are longer than {MAX_FETCHED // 1_000_000} million bytes",
         remedy="select fewer columns, a part of the text (left(content, 200)),"
         " or fewer rows (LIMIT)",
+    )
+
+
+def too_much_held() -> InvalidInputError:
+    """Make the error for texts beyond `MAX_HELD`."""
+    return InvalidInputError(
+        "rows are ordered, grouped or joined by more than"
+        f" {MAX_HELD // 1_000_000} million bytes of text",
+        remedy="take a part of the text, left(content, 200), or fewer rows (WHERE)",
     )
 
 

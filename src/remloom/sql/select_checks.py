@@ -12,6 +12,7 @@ from .values import (
     Expression,
     Json,
     Select,
+    Value,
     children,
     walk,
 )
@@ -19,8 +20,11 @@ from .values import (
 __all__ = ["check_groups", "check_lengths"]
 
 MAX_COPIES = 8  # times that a long text may be repeated in a row
+MAX_WRITTEN = 100_000  # characters of a row that come out of the statement, not of the record
 MAX_SCANS = 200  # times that long texts may be looked through for a row
 _SHORT = 0.05  # the length of a short column, in lengths of a long one
+_NUMBER = 30.0  # characters of a number, time or boolean as a text
+_WRITTEN = ""  # stands for the statement among the columns
 _DESCRIBED = 60  # characters of a value in an error
 
 
@@ -89,12 +93,15 @@ def check_lengths(select: Select, sql: str) -> None:
             statement=sql,
         )
     for part in parts:
-        if max(_count_copies(part).values(), default=0) > MAX_COPIES:
+        copies = _count_copies(part)
+        written = copies.pop(_WRITTEN, 0)
+        if max(copies.values(), default=0) > MAX_COPIES:
             raise SqlGuardError(
                 f"{_describe(part)} may become many times as long as what is stored",
                 remedy=f"repeat a long text at most {MAX_COPIES} times",
                 statement=sql,
             )
+        _check_written(written, _describe(part), sql)
 
 
 def _check_row_length(select: Select, sql: str) -> None:
@@ -105,6 +112,8 @@ def _check_row_length(select: Select, sql: str) -> None:
             copies[value.name] = 1
         else:
             _add_copies(copies, _count_copies(value))
+    written = copies.pop(_WRITTEN, 0)
+    _check_written(written, "a row of this", sql)
     most = max(copies.values(), default=0)
     if most > MAX_COPIES:
         raise SqlGuardError(
@@ -115,21 +124,38 @@ def _check_row_length(select: Select, sql: str) -> None:
         )
 
 
+def _check_written(length: float, what: str, sql: str) -> None:
+    if length > MAX_WRITTEN:
+        raise SqlGuardError(
+            f"{what} may have {length:,.0f} characters of the statement's own, and may have"
+            f" {MAX_WRITTEN:,}",
+            remedy="put in shorter texts, or put them in fewer times",
+            statement=sql,
+        )
+
+
 def _count_copies(value: Expression) -> dict[str, float]:
-    """How many times the length of each column a value may have."""
+    """How many times the length of each column a value may have, and how many characters of the
+    statement's own."""
+    if isinstance(value, Value):
+        return {_WRITTEN: float(_literal_length(value))}
     if isinstance(value, Column | Json):
         name = _column_name(value)
         return {name: 1.0 if name in LONG or isinstance(value, Json) else _SHORT}
     if value.type not in ("text", "json", "any"):
-        return {}
+        return {_WRITTEN: _NUMBER}
+    if isinstance(value, Call) and value.name == "replace":
+        text, *literals = value.arguments
+        old, new = map(_literal_length, literals)
+        # every character of the text may be the old one
+        factor = max(1.0, new / max(1, old))
+        return {name: times * factor for name, times in _count_copies(text).items()}
     copies: dict[str, float] = {}
     for part in children(value):
         _add_copies(copies, _count_copies(part))
-    if isinstance(value, Call) and value.name == "replace":
-        old, new = (_literal_length(argument) for argument in value.arguments[1:])
-        # every character of the text may be of the old one
-        factor = max(1.0, new / max(1, old))
-        copies = {name: times * factor for name, times in copies.items()}
+    if isinstance(value, Call) and value.name == "concat_ws":
+        separator, *texts = value.arguments
+        _add_copies(copies, {_WRITTEN: float(_literal_length(separator) * len(texts))})
     return copies
 
 

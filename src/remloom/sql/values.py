@@ -5,17 +5,20 @@ All are frozen, and each knows its type. A literal is bound, never written into 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..model import Kind
 
 __all__ = [
     "Aggregate", "And", "AnyOf", "Arithmetic", "Call", "Case", "Cast", "Column", "Compare",
-    "Contains", "EndsWith", "Expression", "FieldColumn", "InPath", "IsNull", "IsSet", "IsTrue",
-    "Json", "Like", "Matches", "Not", "NotDistinct", "Now", "Operator", "Or", "OrderTerm",
-    "Output", "Select", "Shift", "StartsWith", "Type", "Value", "children", "has_aggregate", "walk",
+    "Computed", "Contains", "EndsWith", "Expression", "FieldColumn", "InPath", "IsNull", "IsSet",
+    "IsTrue", "Json", "Like", "Matches", "Not", "NotDistinct", "Now", "Operator", "Or", "OrderTerm",
+    "Output", "Select", "Shift", "StartsWith", "Type", "Value", "children", "has_aggregate",
+    "substitute", "walk",
 ]  # fmt: skip
 
 # A time is microseconds since 1970 UTC wherever it is computed with; a date is the time of its
@@ -83,6 +86,13 @@ class Call(Struct, frozen=True):
 
     name: str
     arguments: tuple[Expression, ...]
+    type: Type
+
+
+class Computed(Struct, frozen=True):
+    """A value that a store has computed already, for a part of a statement around it."""
+
+    sql: str
     type: Type
 
 
@@ -259,9 +269,9 @@ class Aggregate(Struct, frozen=True):
 
 
 Expression: TypeAlias = (
-    Column | Json | Value | Now | Call | Arithmetic | Shift | Compare | NotDistinct | And | Or | Not
-    | IsTrue | IsNull | IsSet | AnyOf | Contains | StartsWith | EndsWith | Like | Matches | InPath
-    | Case | Cast | Aggregate
+    Column | Json | Value | Now | Computed | Call | Arithmetic | Shift | Compare | NotDistinct | And
+    | Or | Not | IsTrue | IsNull | IsSet | AnyOf | Contains | StartsWith | EndsWith | Like | Matches
+    | InPath | Case | Cast | Aggregate
 )  # fmt: skip
 
 
@@ -320,7 +330,7 @@ def children(value: Expression) -> tuple[Expression, ...]:
             return pairs if otherwise is None else (*pairs, otherwise)
         case Aggregate(part=part, where=where):
             return tuple(child for child in (part, where) if child is not None)
-        case Column() | Json() | Value() | Now() | InPath():
+        case Column() | Json() | Value() | Now() | Computed() | InPath():
             return ()
         case _:
             return (value.part,)
@@ -335,6 +345,24 @@ def walk(value: Expression) -> list[Expression]:
         seen.append(part)
         waiting += children(part)
     return seen
+
+
+def substitute(value: Expression, known: Mapping[Expression, Expression]) -> Expression:
+    """The value with some of its parts replaced, but in what an aggregate function takes."""
+    if value in known:
+        return known[value]
+    if isinstance(value, Aggregate) or not children(value):
+        return value
+    fields = {name: _substitute(getattr(value, name), known) for name in value.__struct_fields__}
+    return replace(value, **fields)
+
+
+def _substitute(part: Any, known: Mapping[Expression, Expression]) -> Any:
+    if isinstance(part, tuple):
+        return tuple(_substitute(each, known) for each in part)
+    if part is None or isinstance(part, str | int):
+        return part
+    return substitute(part, known)
 
 
 def has_aggregate(value: Expression) -> bool:

@@ -25,6 +25,7 @@ from .values import (
     Cast,
     Column,
     Compare,
+    Computed,
     Contains,
     EndsWith,
     Expression,
@@ -143,7 +144,7 @@ class Writer(ABC):
 
     @abstractmethod
     def aggregate(self, call: Aggregate) -> str:
-        """An aggregate function of a value, over all rows."""
+        """An aggregate function of a value, over the rows that `self.filtered` leaves."""
 
     @abstractmethod
     def format_time(self, pattern: str, at: str) -> str:
@@ -185,6 +186,9 @@ class Writer(ABC):
         if value.type == "boolean":
             return self.true if value.value else self.false
         return self.bind(value.value, value.type)
+
+    def _computed(self, value: Computed) -> str:
+        return value.sql
 
     def _now(self, _: Now) -> str:
         # bound, so that all of a statement has one time
@@ -288,12 +292,11 @@ class Writer(ABC):
         return convert(self, self.write(part))
 
     def _aggregate(self, value: Aggregate) -> str:
-        call = "count(*)" if value.part is None else self.aggregate(value)
-        return call if value.where is None else self.filter_rows(call, value.where)
+        return f"count(*){self.filtered(value)}" if value.part is None else self.aggregate(value)
 
-    def filter_rows(self, call: str, where: Expression) -> str:
-        """A call of an aggregate function, over the rows for which a condition holds."""
-        return f"{call} FILTER (WHERE {self.write(where)})"
+    def filtered(self, call: Aggregate) -> str:
+        """What follows the call of an aggregate function, to leave some rows out."""
+        return "" if call.where is None else f" FILTER (WHERE {self.write(call.where)})"
 
 
 def _keep(_: Writer, written: str) -> str:
@@ -357,6 +360,7 @@ _METHODS: dict[type[Any], str] = {
     Cast: "_cast",
     Column: "_column",
     Compare: "_compare",
+    Computed: "_computed",
     Contains: "contains",
     EndsWith: "ends_with",
     InPath: "in_path",

@@ -19,10 +19,12 @@ from ...errors import InvalidInputError, SqlGuardError, StoreBusyError
 from ...kv import Entry
 from ...sql.answers import (
     MAX_FETCHED,
+    FetchBudget,
     ResultSet,
     display_value,
     number_out_of_range,
     rows_too_large,
+    too_much_held,
 )
 from ...sql.values import Select
 from ...sql.writer import is_plain_step
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["PostgresSql"]
 
 _TOO_LONG = "RL001"  # SQLSTATE that `remloom.fetch` raises
+_TOO_MUCH_HELD = "RL002"  # that `remloom.held` raises
 _EXPLAIN_TIMEOUT = 5.0  # seconds
 # fields that have a column of their own, which is indexed
 _OWN_COLUMNS = ("id", "schema", "uri", "created_at", "updated_at", "starts_at", "ends_at")
@@ -62,7 +65,12 @@ class PostgresSql:
             sql, kinds = writer.select(select, limit + 1, self._not_expired())
             values = {"sql": sql, "values": _texts(writer), "bytes": MAX_FETCHED}
             lines = self.run(SQL.answer, values, timeout)
-        rows = [tuple(map(display_value, msgspec.json.decode(line), kinds)) for (line,) in lines]
+        rows: list[tuple[Any, ...]] = []
+        budget = FetchBudget()
+        for (line,) in lines:
+            cells = msgspec.json.decode(line)
+            budget.spend(cells)
+            rows.append(tuple(map(display_value, cells, kinds)))
         names = [output.name for output in select.outputs]
         return ResultSet(names, rows[:limit], len(rows) > limit)
 
@@ -145,6 +153,8 @@ def _error(error: psycopg.Error, timeout: float) -> Exception:
         )
     if state == _TOO_LONG:
         return rows_too_large()
+    if state == _TOO_MUCH_HELD:
+        return too_much_held()
     if state.startswith("22003") or isinstance(error, psycopg.errors.NumericValueOutOfRange):
         return number_out_of_range()
     if isinstance(error, psycopg.errors.InsufficientPrivilege):

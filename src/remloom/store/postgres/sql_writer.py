@@ -322,6 +322,8 @@ class PostgresWriter(Writer):
 
     def _path(self, value: Expression) -> str:
         """A value within JSON, as an index of it has it."""
+        if not isinstance(value, Json | Column):
+            return self.write(value)
         column, steps = _column_and_steps(value)
         if column in _JOINED:
             return _step_into(_JOINED[column], self._bind_steps(steps))
@@ -535,32 +537,27 @@ class PostgresWriter(Writer):
     def aggregate(self, call: Aggregate) -> str:
         part, name = call.part, call.name
         assert part is not None  # noqa: S101 - `count(*)` is written by all stores alike
-        written = self.write(part)
+        written, rows = self.write(part), self.filtered(call)
         argument = f"DISTINCT {written}" if call.distinct else written
         if name == "total":
-            return f"coalesce(sum({argument}), 0)"
+            return f"coalesce(sum({argument}){rows}, 0)"
         if name == "sum" and call.type == "integer":
-            return f"sum({argument})::bigint"
+            return f"sum({argument}){rows}::bigint"
         if name in ("min", "max") and part.type == "json":
             way = "ASC" if name == "min" else "DESC"
             key = f"remloom.sortable({self._path(part)}){_C} {way} NULLS LAST"
-            return f"(array_agg({written} ORDER BY {key}))[1]"
+            return f"remloom.first_of({written} ORDER BY {key}){rows}"
         if name in ("min", "max") and part.type == "boolean":
-            return f"{'bool_and' if name == 'min' else 'bool_or'}({written})"
+            return f"{'bool_and' if name == 'min' else 'bool_or'}({written}){rows}"
         if name == "group_concat":
             separator, key = "','", written
             if not call.distinct:
                 separator, key = self.bind(call.separator, "text"), "r.seq"
-            return f"string_agg({argument}, {separator} ORDER BY {key}){_C}"
-        return f"{name}({argument})"
-
-    def filter_rows(self, call: str, where: Expression) -> str:
-        rows = f" FILTER (WHERE {self.write(where)})"
-        # directly behind the call, before what is done with its result
-        for end in ("::bigint", _C, ")[1]", ", 0)"):
-            if call.endswith(end):
-                return f"{call[: -len(end)]}{rows}{end}"
-        return call + rows
+            # counted while rows are read, before any are joined
+            counted = f"remloom.held({written}, {separator}){rows}"
+            joined = f"string_agg({argument}, {separator} ORDER BY {key}){rows}"
+            return f"(CASE WHEN {counted} >= 0 THEN {joined} END){_C}"
+        return f"{name}({argument}){rows}"
 
     def format_time(self, pattern: str, at: str) -> str:
         pieces = [self._format_piece(piece, at) for piece in times.split_format(pattern)]

@@ -11,7 +11,7 @@ from ..definitions import Definitions
 from ..predicate_sql import Compiler
 from .database import Database
 from .error_translation import translate
-from .sql_writer import SqliteWriter, stored_value
+from .select_writer import SqliteWriter, stored_value
 
 __all__ = ["Compilers"]
 

@@ -26,8 +26,8 @@ from .error_translation import translate
 from .expiry import not_expired
 from .graph import SqliteGraph
 from .rows import COLUMNS, decode
+from .select_writer import schema_condition, stored_value
 from .sql_functions import bounded
-from .sql_writer import schema_condition, stored_value
 from .statements import SQL
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from .compilers import Compilers
 from .database import Database
 from .error_translation import translated
 from .expiry import not_expired
+from .select_writer import SqliteWriter, stored_value
 from .sql_functions import bounded
-from .sql_writer import SqliteWriter, stored_value
 
 __all__ = ["SqliteSql"]
 
@@ -48,7 +48,7 @@ _FORBIDDEN_FUNCTIONS = {
 }
 _LOOK = 500  # virtual machine steps between looks at the clock
 _CACHE_MB = 16
-_LONGEST = 64_000_000  # bytes of one value
+_LONGEST = 32_000_000  # bytes of one value
 _AT_ONCE = 4  # statements
 
 
@@ -69,7 +69,7 @@ class SqliteSql:
         with self._connection(timeout) as cursor:
             sql, kinds = writer.select(select, limit + 1, not_expired(cursor))
             for row in self._run(cursor, sql, writer.values, timeout):
-                budget.spend(sum(len(cell) for cell in row if isinstance(cell, str)))
+                budget.spend(row)
                 rows.append(tuple(map(_shown, row, kinds)))
         names = [output.name for output in select.outputs]
         return ResultSet(names, rows[:limit], len(rows) > limit)

@@ -18,6 +18,7 @@ import msgspec
 
 from ...errors import InvalidInputError, StoreBusyError
 from ...sql import times
+from ...sql.answers import MAX_HELD, too_much_held
 from ..encoding import micros, moment_of
 from .rows import decompress
 
@@ -25,7 +26,6 @@ __all__ = ["bounded", "prepare"]
 
 _PATIENCE = 1.0  # seconds for a regular expression on one text
 _PATIENCE_IN_ALL = 4.0  # seconds for the regular expressions of one statement
-_HELD = 64_000_000  # characters by which rows are grouped or told apart in one statement
 # A bracket that begins no repetition is a bracket to `re`; to `regex` it may say how far a text may
 # be off.
 _PIECES = re.compile(
@@ -41,7 +41,7 @@ class _Spent(threading.local):
     """What the statement that this thread runs has used."""
 
     matching = 0.0  # seconds
-    held = 0  # characters
+    held = 0  # bytes
     deadline = math.inf  # monotonic seconds
 
 
@@ -75,7 +75,8 @@ def prepare(connection: apsw.Connection) -> None:
         ("decompress", _decompress, 1),
         ("casefold", casefold, 1),
         ("matches", matches, 2),
-        ("held", held, 1),
+        ("held", held, 2),
+        ("counted", counted, 1),
         ("one_number", one_number, 1),
         ("lowered", _lowered, 1),
         ("uppered", _uppered, 1),
@@ -151,19 +152,25 @@ def _compiled(pattern: str):  # type: ignore[no-untyped-def]
     return regex.compile(_PIECES.sub(lambda found: "\\{" if found[0] == "{" else found[0], pattern))
 
 
-def held(value: Any) -> Any:
-    """The value, counted against what a statement may hold in memory.
+def held(value: Any, more: int) -> Any:
+    """The value, counted with so many bytes more against what a statement may hold in memory.
 
     Raises:
         InvalidInputError: it is too much.
     """
-    _spent.held += len(value) if isinstance(value, str) else 8
-    if _spent.held > _HELD:
-        raise InvalidInputError(
-            f"rows are grouped by more than {_HELD // 1_000_000} million characters",
-            remedy="group by a part of the text: left(content, 200)",
-        )
+    if isinstance(value, str):
+        counted(more + (len(value) if value.isascii() else len(value.encode())))
+    elif value is not None:
+        counted(more + 8)
     return value
+
+
+def counted(size: int | None) -> bool:
+    """Count these bytes of a value that is held. Raises what `held` raises."""
+    _spent.held += size or 0
+    if _spent.held > MAX_HELD:
+        raise too_much_held()
+    return True
 
 
 # -- numbers ---------------------------------------------------------------------------------------

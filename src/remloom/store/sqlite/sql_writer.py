@@ -1,4 +1,4 @@
-"""Expressions and SELECTs as SQLite's SQL, over the row `r` of a record.
+"""Expressions as SQLite's SQL, over the row `r` of a record.
 
 Booleans are numbers here.
 """
@@ -12,10 +12,9 @@ from typing import Any
 
 from ... import labels
 from ...errors import LabelError
-from ...sql.columns import DEFAULTS, LISTS, LONG, OBJECTS, TIMES
+from ...sql.columns import DEFAULTS, LISTS, OBJECTS, TIMES
 from ...sql.functions import Function
 from ...sql.values import (
-    Aggregate,
     AnyOf,
     Arithmetic,
     Cast,
@@ -30,16 +29,19 @@ from ...sql.values import (
     Json,
     Like,
     Matches,
-    OrderTerm,
-    Select,
     StartsWith,
     Type,
     Value,
-    walk,
 )
-from ...sql.writer import Writer, is_plain_step, requires_value
+from ...sql.writer import Writer, is_plain_step
 
-__all__ = ["SqliteWriter", "json_path", "schema_condition", "stored_value"]
+__all__ = [
+    "JOINED",
+    "SqliteExpressions",
+    "column_and_steps",
+    "json_path",
+    "mixed_json",
+]
 
 _TIMES = {
     "created_at": "r.created",
@@ -49,7 +51,7 @@ _TIMES = {
     "ends_at": "CASE WHEN r.body ->> '$.ends_at' IS NOT NULL THEN r.ends END",
 }
 # Columns that are put together from other tables.
-_JOINED = {
+JOINED = {
     "key": (
         "(SELECT l.key FROM names n JOIN labels l USING (lid) WHERE n.rid = r.rid AND n.rank = 0)"
     ),
@@ -64,10 +66,13 @@ _JOINED = {
         " JOIN labels l ON l.lid = e.dst WHERE n.rid = r.rid)"
     ),
 }
+_TEXTS = ("text", "json", "any")  # types of values that may be long
 _NUMBERS = "('integer', 'real')"
 _BOOLEANS = "('true', 'false')"
 _MAX_NATIVE_LIKE = 50  # characters of a pattern that SQLite's own LIKE is given
 _MAX_KEY = 1_000  # characters of a long text by which rows are ordered
+_MAX_BODY = 4_000  # bytes of a record of which a key is not counted, if few are held
+_MAX_TYPE = 64  # bytes of a type or category that is not counted
 
 
 def json_path(steps: Sequence[str | int]) -> str:
@@ -83,29 +88,7 @@ def _json_step(step: str | int) -> str:
     return f".{json.dumps(step, ensure_ascii=False)}"
 
 
-def stored_value(schema: str, value: Column | Json) -> str:
-    """A column or a value within JSON, as `create_index` indexes it and `ORDER BY` has it."""
-    if value.type == "json":
-        # no field's name has a quote (see `Conditions.field`)
-        column, steps = _column_and_steps(value)
-        if isinstance(value, Json) and value.is_mixed:
-            return f"{_mixed_json(value)} ->> '{json_path(steps[1:])}'"
-        return f"r.body ->> '{json_path([column, *steps])}'"
-    assert isinstance(value, Column)  # noqa: S101 - what is not JSON is a column
-    return SqliteWriter(schema).column(value)
-
-
-def schema_condition(schema: str) -> str:
-    """The condition that a row `r` is of this schema.
-
-    SQLite expects few rows of one schema, and would use the index of schemas where another is
-    better. It is told of so many that any other index is better, and of so few that this one is
-    better than none.
-    """
-    return f"likelihood(r.schema = '{schema}', 0.05)"
-
-
-class SqliteWriter(Writer):
+class SqliteExpressions(Writer):
     """See `Writer`. A mark is a number, so that what is written twice is the same text."""
 
     true = "1"
@@ -127,8 +110,8 @@ class SqliteWriter(Writer):
             return _field(value.field)
         if name in TIMES:
             return _TIMES[name]
-        if name in _JOINED:
-            return _JOINED[name]
+        if name in JOINED:
+            return JOINED[name]
         if name in ("id", "schema"):
             return f"r.{name}"
         if name == ("category" if self.schema == "resources" else "type"):
@@ -149,12 +132,14 @@ class SqliteWriter(Writer):
 
     def _source(self, value: Expression) -> tuple[str, str]:
         """The JSON that a value is in, and the path to it, as SQL."""
-        column, steps = _column_and_steps(value)
+        if not isinstance(value, Json | Column):
+            return self.write(value), "'$'"
+        column, steps = column_and_steps(value)
         if isinstance(value, Json) and value.is_mixed:
-            return _mixed_json(value), self._path(steps[1:])
-        is_joined = column in _JOINED
+            return mixed_json(value), self._path(steps[1:])
+        is_joined = column in JOINED
         path = steps if is_joined else (column, *steps)
-        return (_JOINED[column] if is_joined else "r.body"), self._path(path)
+        return (JOINED[column] if is_joined else "r.body"), self._path(path)
 
     def _path(self, path: Sequence[str | int]) -> str:
         """A path as SQL: an index knows it only as it is written."""
@@ -165,16 +150,16 @@ class SqliteWriter(Writer):
     def json(self, value: Expression) -> str:
         if not isinstance(value, Json | Column):
             return self.write(value)
-        name, steps = _column_and_steps(value)
-        if name in _JOINED and not steps:
-            return _JOINED[name]
+        name, steps = column_and_steps(value)
+        if name in JOINED and not steps:
+            return JOINED[name]
         source, path = self._source(value)
         part = f"{source} -> {path}"
         if isinstance(value, Column) and (name in LISTS or name in OBJECTS):
             return f"coalesce({part}, '{'[]' if name in LISTS else '{}'}')"
         return f"nullif({part}, 'null')"
 
-    def _scalar(self, value: Expression) -> str:
+    def scalar(self, value: Expression) -> str:
         """JSON as the SQL value that it is."""
         if not isinstance(value, Json | Column):
             return f"({self.write(value)} ->> '$')"
@@ -209,7 +194,7 @@ class SqliteWriter(Writer):
     def compare_json(self, comparison: Compare) -> str:
         value, operator = comparison.left, comparison.operator
         literal = _literal(comparison.right)
-        scalar = self._scalar(value)
+        scalar = self.scalar(value)
         if literal.type == "boolean":
             return self._compare_boolean(comparison, literal, scalar)
         compared = f"{scalar} {operator} {self.bind(literal.value, literal.type)}"
@@ -270,7 +255,7 @@ class SqliteWriter(Writer):
             single = f"({' OR '.join(compared)})"
         else:
             marks = ", ".join(self.bind(literal.value, literal.type) for literal in literals)
-            single = self._equals(value, literals, f"{self._scalar(value)} IN ({marks})")
+            single = self._equals(value, literals, f"{self.scalar(value)} IN ({marks})")
         if not condition.lists:
             return single
         source, path = self._source(value)
@@ -384,11 +369,11 @@ class SqliteWriter(Writer):
 
     def is_set(self, condition: IsSet) -> str:
         value = condition.part
-        write = self._scalar if value.type == "json" else self.write
+        write = self.scalar if value.type == "json" else self.write
         return f"({write(value)} IS NOT NULL AND {write(value)} NOT IN ('', '[]', '{{}}'))"
 
     def null_test(self, value: Expression) -> str:
-        return self._scalar(value) if isinstance(value, Json) else self.write(value)
+        return self.scalar(value) if isinstance(value, Json) else self.write(value)
 
     # -- the others --------------------------------------------------------------------------------
 
@@ -409,7 +394,7 @@ class SqliteWriter(Writer):
         by_type = f"CASE {self._type_of(part)} WHEN 'true' THEN"
         if kind == "boolean":
             return f"({by_type} 1 WHEN 'false' THEN 0 END)"
-        scalar = self._scalar(part)
+        scalar = self.scalar(part)
         if kind == "text":
             return f"({by_type} 'true' WHEN 'false' THEN 'false' ELSE CAST({scalar} AS TEXT) END)"
         return f"({by_type} NULL WHEN 'false' THEN NULL ELSE number_of({scalar}) END)"
@@ -417,103 +402,11 @@ class SqliteWriter(Writer):
     def arithmetic(self, value: Arithmetic) -> str:
         return f"({self.write(value.left)} {value.operator} {self.write(value.right)})"
 
-    def aggregate(self, call: Aggregate) -> str:
-        part, name = call.part, call.name
-        assert part is not None  # noqa: S101 - `count(*)` is written by all stores alike
-        if call.distinct:
-            written = self._grouped(part)
-        elif part.type == "json" and name in ("min", "max"):
-            written = self._scalar(part)
-        else:
-            written = self.write(part)
-        distinct = "DISTINCT " if call.distinct else ""
-        if name != "group_concat":
-            return f"{name}({distinct}{written})"
-        if call.distinct:
-            return f"group_concat(DISTINCT {written} ORDER BY {written})"
-        return f"group_concat({written}, {self.bind(call.separator, 'text')} ORDER BY r.rid)"
-
     def format_time(self, pattern: str, at: str) -> str:
         return f"time_format({self.bind(pattern, 'text')}, {at})"
 
-    # -- a SELECT ----------------------------------------------------------------------------------
 
-    def select(self, select: Select, limit: int, filter: str = "") -> tuple[str, list[Type]]:
-        """The SQL of a SELECT of at most `limit` rows, and the type of each of its columns.
-
-        `filter` is another condition on its rows.
-        What is ordered is not the rows but their numbers, with what they are ordered by: rows may
-        be long, and what is sorted is held in memory.
-        """
-        grouped = select.aggregated or select.distinct
-        columns, kinds = self._select_columns(select, grouped=grouped)
-        where = self._select_where(select)
-        if filter:
-            where += f" AND {filter}"
-        rows = limit if select.limit is None else min(limit, select.limit)
-        window = f"LIMIT {rows} OFFSET {select.offset}"
-        if not grouped and select.order:
-            way = " DESC" if select.order[-1].descending else ""
-            numbers = (
-                f"SELECT r.rid AS k FROM main.records r WHERE {where}"
-                f" ORDER BY {self._order_by(select)}, r.rid{way} {window}"
-            )
-            sql = f"SELECT {columns} FROM ({numbers}) o CROSS JOIN main.records r ON r.rid = o.k"
-            return sql, kinds
-        distinct = "DISTINCT " if select.distinct else ""
-        clauses = [f"SELECT {distinct}{columns} FROM main.records r WHERE {where}"]
-        if select.groups:
-            clauses.append(f"GROUP BY {', '.join(map(self._grouped, select.groups))}")
-        if select.having is not None:
-            clauses.append(f"HAVING {self.write(select.having)}")
-        if select.order:
-            clauses.append(f"ORDER BY {self._order_by(select)}")
-        return " ".join([*clauses, window]), kinds
-
-    def _select_columns(self, select: Select, *, grouped: bool) -> tuple[str, list[Type]]:
-        columns: list[str] = []
-        kinds: list[Type] = []
-        for index, output in enumerate(select.outputs):
-            value, kind = output.value, output.value.type
-            # A time that is not computed with is shown as it is stored.
-            if isinstance(value, Column) and kind in ("time", "date") and not grouped:
-                sql, kind = self.time_column(value), "text"
-            elif select.distinct or value in select.groups:
-                sql = self._grouped(value)
-            else:
-                sql = self.write(value)
-            columns.append(f"{sql} AS c{index}")
-            kinds.append(kind)
-        return ", ".join(columns), kinds
-
-    def _select_where(self, select: Select) -> str:
-        where = schema_condition(self.schema)
-        # A name is found by its key: the plus keeps the index of schemas, which has half of all
-        # rows, out of it.
-        if requires_value(select.where, "name"):
-            where = f"+r.schema = '{self.schema}'"
-        if select.where is not None:
-            where += f" AND {self.write(select.where)}"
-        return where
-
-    def _order_by(self, select: Select) -> str:
-        return ", ".join(f"{self._sort_key(term.value)} {_way(term)}" for term in select.order)
-
-    def _grouped(self, value: Expression) -> str:
-        """A value by which rows are grouped: held in memory, so a long one is counted."""
-        written = f"one_number({self.write(value)})" if value.type == "json" else self.write(value)
-        return f"held({written})" if _is_long(value) else written
-
-    def _sort_key(self, value: Expression) -> str:
-        if value.type == "json":
-            return self._scalar(value)
-        written = self.write(value)
-        if value.type == "text" and _is_long(value) and not _is_field(value):
-            return f"substr({written}, 1, {_MAX_KEY})"
-        return written
-
-
-def _mixed_json(value: Json) -> str:
+def mixed_json(value: Json) -> str:
     """The JSON of a field that some rows have by another name, or not at all."""
     names = (value.steps[0], *value.earlier)
     places = [f"r.body -> '{json_path([value.column, name])}'" for name in names]
@@ -575,7 +468,7 @@ def _any_text(path: str) -> str:
     )
 
 
-def _column_and_steps(value: Expression) -> tuple[str, tuple[str | int, ...]]:
+def column_and_steps(value: Expression) -> tuple[str, tuple[str | int, ...]]:
     if isinstance(value, Column):
         return value.name, ()
     assert isinstance(value, Json)  # noqa: S101 - only a column and a path have the type `json`
@@ -606,24 +499,3 @@ def _like_to_regex(pattern: str) -> str:
     *between, last = others
     middle = "".join(f"(?>.*?{piece})" for piece in between)
     return f"(?{flags})\\A{first}{middle}.*{last}\\Z"
-
-
-def _way(term: OrderTerm) -> str:
-    way = "DESC" if term.descending else "ASC"
-    return f"{way} NULLS {'FIRST' if term.nulls_first else 'LAST'}"
-
-
-def _is_field(value: Expression) -> bool:
-    """Whether a value is a field of a row: an index has it whole."""
-    return isinstance(value, Column) and value.field is not None
-
-
-def _is_long(value: Expression) -> bool:
-    """Whether a value may be of any length."""
-    if value.type not in ("text", "json", "any"):
-        return False
-    return any(
-        isinstance(part, Json)
-        or (isinstance(part, Column) and (part.name in LONG or _is_field(part)))
-        for part in walk(value)
-    )
