@@ -202,7 +202,7 @@ class AsyncClient(Over[AsyncConnection]):
         super().__init__(AsyncConnection(url, key, tenant, timeout, http))
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self._connection.target.url}>"
+        return f"<{type(self).__name__} of {self._connection.target.shown}>"
 
     async def __aenter__(self) -> Self:
         return self

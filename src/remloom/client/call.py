@@ -1,4 +1,4 @@
-"""A method of `Memory` as a request, and its reply as the value."""
+"""A method of `Memory` as a request."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ from msgspec import Struct
 
 from ..errors import NotFoundError, ServerError, unencodable
 from ..operations import Operation, Route
-from .failures import raise_problem
 from .values import Arguments
 
 __all__ = ["Call", "Request", "as_query"]
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-_NO_CONTENT = 204
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -104,24 +102,6 @@ class Call:
             is_long=self.operation.is_long,
             callback=callback,
         )
-
-    def value(self, status: int, body: bytes) -> Any:
-        """Read the value out of a reply.
-
-        Raises:
-            RemloomError: what was raised in the server.
-        """
-        if status >= 400:
-            raise_problem(status, body)
-        if status == _NO_CONTENT or not body:
-            return None
-        try:
-            return msgspec.json.decode(body, type=self.operation.gives or Any)
-        except msgspec.DecodeError as error:
-            raise ServerError(
-                f"the reply to {self.operation.name} cannot be read: {error}",
-                remedy="is the server's version the client's?",
-            ) from error
 
 
 def _encoded(fields: dict[str, Any]) -> bytes:

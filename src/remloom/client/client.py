@@ -220,7 +220,7 @@ class Client(Over[Connection]):
         super().__init__(Connection(url, key, tenant, timeout, http))
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self._connection.target.url}>"
+        return f"<{type(self).__name__} of {self._connection.target.shown}>"
 
     def __enter__(self) -> Self:
         return self

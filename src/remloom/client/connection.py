@@ -22,9 +22,11 @@ from tenacity import (
 )
 
 from ..errors import AuthenticationError, InvalidInputError, ServerError
+from .addresses import shown
 from .call import Call, Request, as_query
-from .failures import is_without_tls, raise_problem, unreachable
+from .failures import UNREADABLE, is_without_tls, raise_problem, unreachable
 from .plans import Plan
+from .replies import EVENTS, check_stream, read_json, read_reply
 
 R = TypeVar("R")
 
@@ -36,7 +38,6 @@ PATIENCE = 45.0  # seconds in which all of them begin
 # replies after which the same request may succeed
 _BUSY = (429, 502, 503, 504)
 _GROWING = wait_exponential(multiplier=0.1, max=8) + wait_random(0, 0.5)
-_STREAM = "text/event-stream"
 
 
 class _Target:
@@ -46,20 +47,22 @@ class _Target:
         self, url: str, key: str | None, tenant: str | None, timeout: float | None
     ) -> None:
         self.url = url.rstrip("/")
+        self.shown = shown(self.url)
         key = key or os.environ.get("REMLOOM_API_KEY", "")
         if not key:
             raise AuthenticationError(
                 "a server wants a key",
                 remedy="give key=…, or set REMLOOM_API_KEY; `remloom keys create` makes one",
             )
-        if not self.url.startswith(("http://", "https://")):
+        if not _is_address(self.url):
             raise InvalidInputError(
-                f"{url!r} is not the address of a server", remedy='give "http://127.0.0.1:8765"'
+                f"{self.shown!r} is not the address of a server",
+                remedy='give "http://127.0.0.1:8765"',
             )
         if self.url.endswith("/v1"):
             raise InvalidInputError(
-                f"{url!r} is a path of a server, not its address",
-                remedy=f"give {self.url.removesuffix('/v1')!r}",
+                f"{self.shown!r} is a path of a server, not its address",
+                remedy=f"give {self.shown.removesuffix('/v1')!r}",
             )
         self.headers = {"authorization": f"Bearer {key}"}
         if tenant is not None:
@@ -83,6 +86,8 @@ class _Target:
             "params": request.query or None,
             "content": request.body,
             "headers": headers,
+            # a redirect would take the key to another place, and make a GET of what writes
+            "follow_redirects": False,
         }
         if self.timeout is not None:
             wanted["timeout"] = None if request.is_long else self.timeout
@@ -101,10 +106,17 @@ class _Target:
         return wanted
 
 
+def _is_address(url: str) -> bool:
+    try:
+        return httpx.URL(url).scheme in ("http", "https")
+    except httpx.InvalidURL:
+        return False
+
+
 class _Unanswered(Exception):
     """No reply, or one that says to try again."""
 
-    def __init__(self, cause: httpx.TransportError | httpx.Response) -> None:
+    def __init__(self, cause: httpx.RequestError | httpx.Response) -> None:
         self.cause = cause
 
     def give_up(self, url: str) -> httpx.Response:
@@ -183,7 +195,7 @@ class Connection:
         if request.callback is not None:
             return self._follow(call, request)
         response = self.exchange(self.target.arguments(request))
-        return call.value(response.status_code, response.content)
+        return read_reply(call.operation, response)
 
     def exchange(self, arguments: dict[str, Any]) -> httpx.Response:
         """Send one request until there is a reply."""
@@ -192,7 +204,7 @@ class Connection:
                 with attempt:
                     try:
                         return _checked(self._http.request(**arguments))
-                    except httpx.TransportError as error:
+                    except httpx.RequestError as error:
                         raise _Unanswered(error) from error
         except _Unanswered as error:
             return error.give_up(self.target.url)
@@ -201,13 +213,14 @@ class Connection:
     def _follow(self, call: Call, request: Request) -> Any:
         """Call what is long, and report its progress as it comes."""
         arguments = self.target.arguments(request)
-        arguments["headers"]["accept"] = _STREAM
+        arguments["headers"]["accept"] = EVENTS
         try:
             with connect_sse(self._http, **arguments) as source:
                 if source.response.status_code >= 400:
-                    raise_problem(source.response.status_code, source.response.read())
+                    source.response.read()
+                check_stream(call.operation, source.response, EVENTS)
                 return _result(call, request, source.iter_sse())
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise unreachable(self.target.url, error) from error
 
     def download(self, call: Call, fields: dict[str, Any], write: Callable[[bytes], None]) -> None:
@@ -216,10 +229,11 @@ class Connection:
         try:
             with self._http.stream(**arguments) as response:
                 if response.status_code >= 400:
-                    raise_problem(response.status_code, response.read())
+                    response.read()
+                check_stream(call.operation, response, call.operation.media_type)
                 for piece in response.iter_bytes():
                     write(piece)
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise unreachable(self.target.url, error) from error
 
     def upload(self, call: Call, fields: dict[str, Any], pieces: Iterator[bytes]) -> Any:
@@ -227,9 +241,9 @@ class Connection:
         arguments = self.target.upload(call.request_of(fields), fields)
         try:
             response = self._http.request(**arguments, content=pieces)
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise unreachable(self.target.url, error) from error
-        return call.value(response.status_code, response.content)
+        return read_reply(call.operation, response)
 
     def close(self) -> None:
         self._http.close()
@@ -269,7 +283,7 @@ class AsyncConnection:
         if request.callback is not None:
             return await self._follow(call, request)
         response = await self.exchange(self.target.arguments(request))
-        return call.value(response.status_code, response.content)
+        return read_reply(call.operation, response)
 
     async def exchange(self, arguments: dict[str, Any]) -> httpx.Response:
         """Send one request until there is a reply."""
@@ -278,7 +292,7 @@ class AsyncConnection:
                 with attempt:
                     try:
                         return _checked(await self._http.request(**arguments))
-                    except httpx.TransportError as error:
+                    except httpx.RequestError as error:
                         raise _Unanswered(error) from error
         except _Unanswered as error:
             return error.give_up(self.target.url)
@@ -286,15 +300,16 @@ class AsyncConnection:
 
     async def _follow(self, call: Call, request: Request) -> Any:
         arguments = self.target.arguments(request)
-        arguments["headers"]["accept"] = _STREAM
+        arguments["headers"]["accept"] = EVENTS
         try:
             async with aconnect_sse(self._http, **arguments) as source:
                 if source.response.status_code >= 400:
-                    raise_problem(source.response.status_code, await source.response.aread())
+                    await source.response.aread()
+                check_stream(call.operation, source.response, EVENTS)
                 async for event in source.aiter_sse():
                     if _is_last(request, event):
-                        return call.value(200, event.data.encode())
-        except httpx.TransportError as error:
+                        return read_json(call.operation, event.data.encode())
+        except httpx.RequestError as error:
             raise unreachable(self.target.url, error) from error
         raise _cut_off(call)
 
@@ -306,10 +321,11 @@ class AsyncConnection:
         try:
             async with self._http.stream(**arguments) as response:
                 if response.status_code >= 400:
-                    raise_problem(response.status_code, await response.aread())
+                    await response.aread()
+                check_stream(call.operation, response, call.operation.media_type)
                 async for piece in response.aiter_bytes():
                     write(piece)
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise unreachable(self.target.url, error) from error
 
     async def upload(self, call: Call, fields: dict[str, Any], pieces: Iterator[bytes]) -> Any:
@@ -322,9 +338,9 @@ class AsyncConnection:
         arguments = self.target.upload(call.request_of(fields), fields)
         try:
             response = await self._http.request(**arguments, content=content())
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise unreachable(self.target.url, error) from error
-        return call.value(response.status_code, response.content)
+        return read_reply(call.operation, response)
 
     async def close(self) -> None:
         await self._http.aclose()
@@ -333,7 +349,7 @@ class AsyncConnection:
 def _result(call: Call, request: Request, events: Iterator[ServerSentEvent]) -> Any:
     for event in events:
         if _is_last(request, event):
-            return call.value(200, event.data.encode())
+            return read_json(call.operation, event.data.encode())
     raise _cut_off(call)
 
 
@@ -342,12 +358,20 @@ def _is_last(request: Request, event: ServerSentEvent) -> bool:
 
     Raises:
         RemloomError: the event is the error that ended the call.
+        ServerError: it reports nothing that can be read.
     """
     if event.event == "progress" and request.callback is not None:
-        request.callback(*msgspec.json.decode(event.data))
+        request.callback(*_reported(event.data))
     if event.event == "error":
         raise_problem(500, event.data.encode())
     return event.event == "result"
+
+
+def _reported(data: str) -> list[Any]:
+    try:
+        return msgspec.json.decode(data, type=list[Any])
+    except UNREADABLE as error:
+        raise ServerError(f"the progress that came cannot be read: {error}") from error
 
 
 def _cut_off(call: Call) -> ServerError:

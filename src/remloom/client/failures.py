@@ -9,8 +9,12 @@ import msgspec
 
 from .. import errors
 from ..errors import RemloomError, ServerError
+from .addresses import shown
 
-__all__ = ["is_without_tls", "raise_problem", "unreachable"]
+__all__ = ["UNREADABLE", "is_without_tls", "raise_problem", "unreachable"]
+
+# what decoding JSON raises of bytes that are none
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 # what OpenSSL says of an answer in plain HTTP, by its version
 _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
@@ -35,25 +39,27 @@ def raise_problem(status: int, body: bytes) -> None:
     """
     try:
         problem = msgspec.json.decode(body, type=_Problem)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         problem = _Problem()
     kind = getattr(errors, problem.error, None)
     if not (isinstance(kind, type) and issubclass(kind, RemloomError)):
-        shown = problem.detail or problem.title or body[:200].decode(errors="replace")
-        raise ServerError(f"the server answered {status}: {shown}", status=status)
+        said = problem.detail or problem.title or body[:200].decode(errors="replace")
+        raise ServerError(f"the server answered {status}: {said}", status=status)
     # constructors of subclasses take other arguments than what is known here
     error = kind.__new__(kind)
-    RemloomError.__init__(error, problem.detail, remedy=problem.remedy, **problem.fields)
+    RemloomError.__init__(error, problem.detail, remedy=problem.remedy)
+    error.fields = problem.fields
     raise error
 
 
-def is_without_tls(error: httpx.TransportError) -> bool:
+def is_without_tls(error: httpx.RequestError) -> bool:
     """Whether TLS was spoken to a server of plain HTTP."""
     return any(sign in str(error) for sign in _NO_TLS)
 
 
-def unreachable(url: str, error: httpx.TransportError) -> ServerError:
-    """Make our error of a request that had no reply."""
+def unreachable(url: str, error: httpx.RequestError) -> ServerError:
+    """Make our error of a request that had no reply, or one that cannot be read."""
+    url = shown(url)
     reason = str(error) or type(error).__name__
     remedy = "see that `remloom serve` runs there, and that the address is right"
     if is_without_tls(error):

@@ -15,11 +15,13 @@ import msgspec
 from ..errors import ConflictError, ServerError
 from ..memory.private_files import create_private
 from ..model import Exported
+from .failures import UNREADABLE
 
 __all__ = ["BackupFolder", "ExportFile", "pieces_of"]
 
 _PIECE = 1 << 16  # bytes
 _TAIL = 4_096  # bytes in which the last line of an export stands
+_END_OF_ARCHIVE = bytes(2 * tarfile.BLOCKSIZE)
 
 
 class ExportFile:
@@ -53,8 +55,8 @@ class ExportFile:
         """
         try:
             return msgspec.json.decode(self._tail.rstrip().rpartition(b"\n")[2], type=Exported)
-        except msgspec.DecodeError as error:
-            raise ServerError("the export was cut off", remedy="export again") from error
+        except UNREADABLE as error:
+            raise _cut_off("export") from error
 
 
 class BackupFolder:
@@ -76,16 +78,32 @@ class BackupFolder:
         self._archive.write(piece)
 
     def unpack(self) -> None:
-        """Put the folder in its place, whole or not at all."""
+        """Put the folder in its place, whole or not at all.
+
+        Raises:
+            ServerError: what came is no backup, or not all of one.
+        """
+        size = self._archive.seek(0, os.SEEK_END)
+        self._archive.seek(max(0, size - len(_END_OF_ARCHIVE)))
+        # a reader of archives takes one that was cut off between two files for whole
+        if self._archive.read() != _END_OF_ARCHIVE:
+            raise _cut_off("backup")
         self._archive.seek(0)
         with tempfile.TemporaryDirectory(dir=self._path.absolute().parent) as folder:
-            with tarfile.open(fileobj=self._archive) as archive:
-                _check_members(archive)
-                # Python before 3.11.4 has no filters
-                options = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
-                archive.extractall(folder, **options)  # type: ignore[arg-type]  # noqa: S202
-            (inner,) = Path(folder).iterdir()
-            inner.rename(self._path)
+            try:
+                with tarfile.open(fileobj=self._archive, mode="r:") as archive:
+                    _check_members(archive)
+                    # Python before 3.11.4 has no filters
+                    options = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+                    archive.extractall(folder, **options)  # type: ignore[arg-type]  # noqa: S202
+            except tarfile.TarError as error:
+                raise ServerError(
+                    f"the backup cannot be read: {error}", remedy="take it again"
+                ) from error
+            found = list(Path(folder).iterdir())
+            if len(found) != 1:
+                raise ServerError(f"the backup has {len(found)} folders, and not one")
+            found[0].rename(self._path)
 
 
 @contextmanager
@@ -97,6 +115,10 @@ def pieces_of(path: str | os.PathLike[str] | IO[bytes]) -> Iterator[Iterator[byt
         else:
             stream = path
         yield iter(lambda: stream.read(_PIECE), b"")
+
+
+def _cut_off(what: str) -> ServerError:
+    return ServerError(f"the {what} was cut off", remedy=f"{what} again")
 
 
 def _check_members(archive: tarfile.TarFile) -> None:

@@ -123,7 +123,7 @@ class OpenAIEmbedder:
             if isinstance(error, httpx.HTTPStatusError):
                 status = error.response.status_code
                 return status in (408, 409, 429) or status >= 500
-            return isinstance(error, httpx.TransportError)
+            return isinstance(error, httpx.RequestError)
 
         def post() -> Any:
             response = self._connection().post(self._url, json=body)
@@ -146,7 +146,7 @@ class OpenAIEmbedder:
         except httpx.TimeoutException:
             problem = f"did not answer within {TIMEOUT:.0f} seconds"
             raise self._error(problem, "is it overloaded?") from None
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise self._error(
                 f"cannot be reached ({type(error).__name__})",
                 "is it running, and is REMLOOM_EMBEDDER_BASE_URL right?",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
@@ -65,6 +65,7 @@ class Operation(Struct, frozen=True, kw_only=True):
         description: a line or a paragraph for those who call it: a constant.
         carries: what goes with it beside values: a stream of bytes "out" or "in", which `does` is
             given in the place of `progress`.
+        media_type: of the stream that it sends out.
         documented: the function whose docstring tells of each argument.
         text: writes its value as a language model reads it; without, that is JSON.
     """
@@ -84,6 +85,12 @@ class Operation(Struct, frozen=True, kw_only=True):
     is_short: Callable[[Any], bool] | None = None
     aliases: Mapping[str, str] = {}
     carries: Literal["", "in", "out"] = ""
+    media_type: str = ""
     documented: Callable[..., Any] | None = None
     text: Callable[[Any], str] | None = None
     also_needs: Callable[[Any], Collection[Scope]] | None = None
+
+    @property
+    def may_give_nothing(self) -> bool:
+        """Whether there may be no value: over HTTP, that is answered with status 204."""
+        return self.gives is None or type(None) in get_args(self.gives)

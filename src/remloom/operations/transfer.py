@@ -69,11 +69,19 @@ class Transfer(OfMemory):
 
 
 TRANSFER: tuple[Operation, ...] = (
-    replace(derive("export", "GET /v1/export", "read", of=Transfer), carries="out"),
+    replace(
+        derive("export", "GET /v1/export", "read", of=Transfer),
+        carries="out",
+        media_type="application/x-ndjson",
+    ),
     replace(
         derive("import", "POST /v1/import", "write", of=Transfer, method="import_"), carries="in"
     ),
-    replace(derive("backup", "GET /v1/backup", "admin", of=Transfer), carries="out"),
+    replace(
+        derive("backup", "GET /v1/backup", "admin", of=Transfer),
+        carries="out",
+        media_type="application/x-tar",
+    ),
     replace(
         derive("profile_import", "POST /v1/profile/import", "write", of=Transfer), carries="in"
     ),

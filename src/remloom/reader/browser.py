@@ -17,7 +17,7 @@ from .events import EventType, Told
 from .loader import DocumentLoader
 from .outline import Outline
 from .passage import Passage
-from .queries import TABLE, LineQueries, checked_table, describe_tables
+from .queries import TABLE, LineQueries, TableSchema, checked_table, describe_tables
 from .rows import Rows
 from .telling import Listener, event
 from .transcript import line_ranges
@@ -264,7 +264,7 @@ class DocumentBrowser:
                 self._coverage.setdefault(documents[name].uri, Coverage()).add(first, last)
         return rows
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> TableSchema:
         """Describe the tables that `sql` reads: columns, lines and words. Source: seed 3.
 
         Returns:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from ..errors import InvalidInputError
 from .line_columns import LINE_COLUMNS, SECTION_COLUMNS, Column, Source, Span, further_columns
@@ -19,9 +19,29 @@ if TYPE_CHECKING:
     from .sql.prepare import Prepared
     from .tables import LineTables, Ranked
 
-__all__ = ["TABLE", "LineQueries", "checked_table", "describe_tables"]
+__all__ = ["TABLE", "LineQueries", "TableSchema", "checked_table", "describe_tables"]
 
 TABLE = "documents"  # what the table of lines is called, unless another name is given
+
+
+class DocumentSchema(TypedDict):
+    """What SQL can read of one document, in the words of seed 3."""
+
+    doc_name: str
+    total_lines: int
+    total_words: int
+    strategic_lines: int
+    line_range: tuple[int, int]
+
+
+class TableSchema(DocumentSchema):
+    """What SQL can read of the documents that are open, in the words of seed 3."""
+
+    loaded: bool
+    table_name: str
+    columns: list[dict[str, str]]  # name, type and description
+    sections: list[dict[str, str]]
+    documents: list[DocumentSchema]
 
 
 # words, documents and how many -> the lines that have them, best first
@@ -106,7 +126,7 @@ def checked_table(name: str) -> str:
     return name
 
 
-def describe_tables(documents: Sequence[Lines], table: str = TABLE) -> dict[str, Any]:
+def describe_tables(documents: Sequence[Lines], table: str = TABLE) -> TableSchema:
     """Describe what SQL can read, in the words of seed 3, and each document in `documents`."""
     described = [_describe(lines) for lines in documents]
     further = further_columns(lines.columns for lines in documents)
@@ -125,7 +145,7 @@ def describe_tables(documents: Sequence[Lines], table: str = TABLE) -> dict[str,
     }
 
 
-def _describe(lines: Lines) -> dict[str, Any]:
+def _describe(lines: Lines) -> DocumentSchema:
     return {
         "doc_name": lines.name,
         "total_lines": len(lines),

@@ -17,7 +17,6 @@ from ...operations import OPERATIONS, TOOLS, Operation
 from ...operations.signatures import head_of
 from ..idempotency import LONGEST_KEY, may_be_kept
 from .jobs import job_kind
-from .streams import MEDIA_TYPES
 
 __all__ = ["Problem", "describe", "write"]
 
@@ -249,11 +248,10 @@ def _responses(one: Operation, result: dict[str, Any] | None) -> dict[str, Any]:
         "default": {"$ref": "#/components/responses/Problem"},
     }
     if one.carries == "out":
-        form = MEDIA_TYPES.get(one.name, "application/octet-stream")
-        responses["200"] = {"description": "The stream", "content": {form: {}}}
-    elif result is None:
-        responses["204"] = {"description": "Done"}
-    else:
+        responses["200"] = {"description": "The stream", "content": {one.media_type: {}}}
+    elif one.may_give_nothing:
+        responses["204"] = {"description": "Done" if result is None else "There is none"}
+    if result is not None and one.carries != "out":
         content: dict[str, Any] = {_JSON: {"schema": result}}
         if one.is_long:
             content["text/event-stream"] = {}

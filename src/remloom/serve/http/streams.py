@@ -18,10 +18,9 @@ from ..caller import Caller
 from ..service import Service
 from .channel import Outlet
 
-__all__ = ["MEDIA_TYPES", "receive_stream", "send_stream"]
+__all__ = ["receive_stream", "send_stream"]
 
 IN_MEMORY = 8 * 1024 * 1024  # bytes of a body that is taken in without a file
-MEDIA_TYPES = {"export": "application/x-ndjson", "backup": "application/x-tar"}
 _FILE_NAMES = {"export": "export.jsonl", "backup": "backup.tar"}
 
 
@@ -57,7 +56,7 @@ async def send_stream(
     name = _FILE_NAMES.get(operation.name, operation.name)
     return StreamingResponse(
         chunks(),
-        media_type=MEDIA_TYPES.get(operation.name, "application/octet-stream"),
+        media_type=operation.media_type,
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
         background=BackgroundTask(outlet.leave),
     )

@@ -75,8 +75,12 @@ async function send(method, path, { json, body, headers = {} } = {}) {
 
 async function valueOf(response) {
   if (response.status === 204) return null;
-  const type = response.headers.get("content-type") || "";
-  return type.includes("json") ? response.json() : response.text();
+  // a page of a proxy, to sign in or to wait, is no value
+  const isJson = (response.headers.get("content-type") || "").includes("json");
+  if (response.status !== 200 || response.redirected || !isJson) {
+    throw new Problem(response.status, { detail: "Something else than Remloom answered." });
+  }
+  return response.json();
 }
 
 function queryOf(values = {}) {
