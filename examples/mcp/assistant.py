@@ -67,7 +67,7 @@ def rules(call: ModelCall) -> ModelStep:
         return say(f"You live in {known[0]}." if known else "You have not told me.")
     if called == "recall" and known:
         # what is no longer so goes, with all that was made of it
-        names = re.findall(r"\(note\) (I live in .+?) · ", str(last["output"]))
+        names = re.findall(r'\("note"\) "(I live in .+?)" · ', str(last["output"]))
         return use("forget", what=names, dry_run=False)
     if said.startswith("Forget"):
         return say("Forgotten." if "Nothing of it remains" in str(last["output"]) else "Not so.")

@@ -22,15 +22,16 @@ from ..query.json_form import to_parameters
 from ..query.parser import parse
 from ..query.render import render
 from ..query.statements import Statement, Traverse
+from ..text.quoting import one_line, quoted
 from .conversation import Conversation
 from .result import AskResult, AskTurn
-from .transcript import one_line
 
 __all__ = ["Asker", "Step"]
 
 MAX_EDGE_TYPES = 60  # that the model is told of
 MAX_SCHEMAS = 20  # registered ones that it is told the fields of
 MAX_FIELDS = 40  # of each
+MAX_DESCRIPTION = 300  # characters
 _REPEATED = (
     "this was asked before, and what it brought back is above:"
     " answer from that, or ask something else"
@@ -162,8 +163,7 @@ class Asker:
         hidden = len(types) - MAX_EDGE_TYPES
         more = f" and {hidden} more" if hidden > 0 else ""
         distinct = dict.fromkeys(self._find_names(question))
-        quoted = [f'"{one_line(name)}"' for name in distinct]
-        names = ", ".join(quoted)
+        names = ", ".join(map(quoted, distinct))
         return (
             f"edge types: {listed}{more}\n{self._describe_tables()}"
             f"names that the question may mean: {names or _NO_NAMES}"
@@ -182,16 +182,21 @@ class Asker:
 def _described(definition: SchemaDefinition) -> str:
     """A registered schema as the model is told of it: its fields and edges."""
     fields = [
-        f"{name} {field}{f' ({one_line(field.description)})' if field.description else ''}"
+        f"{name} {field}{f' ({_about(field.description)})' if field.description else ''}"
         for name, field in list(definition.base_fields.items())[:MAX_FIELDS]
     ]
-    about = f": {one_line(definition.description)}" if definition.description else ""
+    about = f": {_about(definition.description)}" if definition.description else ""
     edges = ", ".join(f"{edge.name} -> {edge.target}" for edge in definition.edges)
     types = "/".join(definition.entity_types)
-    return (
+    return one_line(
         f"table {definition.schema_name}{f' of {types}' if types else ''}{about}; "
-        f"fields: {', '.join(fields) or 'none'}{f'; edges: {edges}' if edges else ''}"
+        f"fields: {', '.join(fields) or 'none'}{f'; edges: {edges}' if edges else ''}",
+        0,
     )
+
+
+def _about(description: str) -> str:
+    return one_line(description, MAX_DESCRIPTION)
 
 
 def _with_memo(statement: Statement, memo: str) -> Statement:

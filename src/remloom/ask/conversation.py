@@ -12,8 +12,9 @@ from ..llm import Quote
 from ..llm.prompts import prompt
 from ..query.render import render
 from ..query.statements import Statement, Traverse
+from ..text.quoting import cleaned, one_line
 from .result import AskResult, AskTurn
-from .transcript import MAX_TURN, Transcript, one_line
+from .transcript import MAX_TURN, Transcript
 
 __all__ = ["Conversation"]
 
@@ -65,16 +66,16 @@ class Conversation:
     def add_turn(self, turn: AskTurn) -> None:
         """Add a turn, with its answer or its error."""
         if turn.answer is None:
-            outcome = f"error: {turn.error}"
+            outcome = f"error: {cleaned(turn.error)}"
         else:
             outcome = self._transcript.quote_answer(turn.answer)
         self.turns.append(turn)
         # a model that goes in circles gets nowhere by another turn
         is_circling = self._repeats == MAX_REPEATS
         self.statements_left = 0 if is_circling else self.statements_left - 1
-        lines = [f"turn {len(self.turns)}: {one_line(turn.statement)}"]
+        lines = [f"turn {len(self.turns)}: {one_line(turn.statement, 0)}"]
         if turn.memo:
-            lines.append(f"memo: {one_line(turn.memo)}")
+            lines.append(f"memo: {one_line(turn.memo, 0)}")
         lines.append(outcome)
         self._turn_texts.append("\n".join(filter(None, lines)))
 

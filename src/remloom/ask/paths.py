@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from .. import labels
 from ..model import Answer, Node, TraverseReport
+from ..text.quoting import one_line
 
 __all__ = ["MAX_EDGES", "Connections"]
 
@@ -89,5 +90,5 @@ class Connections:
 
 def _plain(name: str) -> str:
     """A name in one line, in which nothing can pass for a citation."""
-    line = " ".join(name.split())
+    line = one_line(name)
     return line.replace("[", "(").replace("]", ")")

@@ -20,10 +20,11 @@ from ..model import (
     record_dict,
     trust_of,
 )
+from ..text.quoting import one_line, quoted, quoted_lines
 from .paths import MAX_EDGES, Connections
 from .result import Citation
 
-__all__ = ["MAX_TURN", "Transcript", "one_line"]
+__all__ = ["MAX_TURN", "Transcript"]
 
 MAX_TURN = 6_000  # bytes of all the records that one turn brought back
 _MAX_PASSAGE = 600  # characters of a record's text
@@ -118,7 +119,7 @@ class Transcript:
         ]
         if fields.get("uri"):
             lines.append(f"> from {one_line(citation.source)}")
-        lines += [f"> {line}" for line in excerpt.splitlines() if line.strip()]
+        lines += quoted_lines(excerpt)
         shown = {name: fields.get(name) for name in _SHOWN_FIELDS}
         shown |= fields.get("properties", {}) | fields.get("fields", {})
         for name, value in shown.items():
@@ -207,7 +208,7 @@ def _hint_lines(answer: Answer) -> Iterator[str]:
 
 
 def _empty_hint(answer: Answer) -> str:
-    names = ", ".join(f'"{one_line(hit.name)}"' for hit in answer.suggestions)
+    names = ", ".join(quoted(hit.name) for hit in answer.suggestions)
     if names:
         return f"names like it, not the same:\n> {names}"
     if answer.query_type == "fuzzy":
@@ -244,10 +245,4 @@ def _short(value: object) -> str:
             text = ", ".join(f"{name}: {_short(inner)}" for name, inner in value.items())
         case _:
             text = str(value)
-    text = one_line(text)
-    return text if len(text) <= _MAX_CELL else text[: _MAX_CELL - 1] + "…"
-
-
-def one_line(text: str) -> str:
-    """A text in one line: nothing in it can pass for a line of its own."""
-    return " ".join(str(text).split())
+    return one_line(text, _MAX_CELL)

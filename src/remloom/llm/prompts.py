@@ -23,6 +23,7 @@ import msgspec
 from msgspec import Struct
 
 from ..errors import InvalidInputError, UnknownNameError
+from ..text.quoting import cleaned, one_line
 
 __all__ = ["Prompt", "Quote", "Slot", "Slots", "prompt", "tasks"]
 
@@ -160,12 +161,9 @@ def _blocks(quotes: Sequence[Quote], tag: str) -> str:
 def _block(quote: Quote, tag: str, number: str = "") -> str:
     facts = {"source": quote.source, "note": quote.note, "trust": quote.trust}
     attributes = "".join(f" {name}={_line(value)}" for name, value in facts.items() if value)
-    return f"\n<{tag}{number}{attributes}>\n{quote.text}\n</{tag}>"
+    return f"\n<{tag}{number}{attributes}>\n{cleaned(quote.text)}\n</{tag}>"
 
 
 def _line(text: str) -> str:
     """Write a text as a JSON string of one line, so that it cannot leave its quotes."""
-    line = " ".join(text.split())
-    if len(line) > _LINE:
-        line = line[: _LINE - 1] + "…"
-    return msgspec.json.encode(line).decode()
+    return msgspec.json.encode(one_line(text, _LINE)).decode()

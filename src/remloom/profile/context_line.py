@@ -5,13 +5,13 @@ Whatever a value, a scope or a name of a file is, it stays within its line and w
 
 from __future__ import annotations
 
-import unicodedata
 from datetime import datetime
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..text.quoting import one_line, unquoted
 from ..text.secrets import mask
 from .belief import Belief
 from .claim import Value
@@ -36,11 +36,7 @@ Part: TypeAlias = Literal["standing", "relevant", "changed", "unsure"]
 
 _LONGEST_VALUE = 200  # characters
 _LONGEST_CITATION = 120
-# Delimiters of lines. A value is in straight double quotes, and has none itself.
-_QUOTES = str.maketrans({'"': "'", "“": "'", "”": "'", "„": "'", "«": "'", "»": "'", "＂": "'"})
 _BRACKETS = str.maketrans({"[": "(", "]": ")"})
-# what no one sees, or changes how what is around it is seen
-_UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 _CERTAINTIES = ((0.9, "sure"), (0.7, "likely"), (0.5, "perhaps"))
 
 
@@ -141,11 +137,7 @@ def shown_value(label: str, value: Value) -> str:
 def clean(text: str) -> str:
     """A text on one line, without quotes, signs that control, or such as nobody sees."""
     # what is far beyond what is shown needs no cleaning; secrets may reach over the end
-    text = text[: 8 * _LONGEST_VALUE]
-    if not text.isascii():
-        text = unicodedata.normalize("NFC", text)
-    seen = (" " if unicodedata.category(char) in _UNSEEN else char for char in text)
-    return " ".join("".join(seen).split()).translate(_QUOTES)
+    return unquoted(one_line(text[: 8 * _LONGEST_VALUE], 0))
 
 
 def _line(belief: Belief, part: Part, said: str, notes: list[str], *, end: str = "") -> ContextLine:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from ..llm import Quote
+from ..text.quoting import one_line
 from .calls import count_tokens
 from .evidence import fit_lines, number_lines
 from .lines import Lines
@@ -50,7 +51,7 @@ def show_lines(documents: Mapping[str, Lines], ranges: Iterable[Range], tokens: 
         if fitting < first:
             break
         tokens -= used
-        prefix = f"{' '.join(name.split())}: " if len(documents) > 1 else ""
+        prefix = f"{one_line(name)}: " if len(documents) > 1 else ""
         shown.append((name, first, fitting))
         blocks.append(f"[{prefix}Lines {first}-{fitting}]\n{number_lines(lines, first, fitting)}")
         if fitting < last:

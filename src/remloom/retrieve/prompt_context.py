@@ -8,6 +8,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from ..model import Recall, RecallHit, Record, Resource, Row, trust_of
+from ..text.quoting import one_line, quoted, quoted_lines
 from ..text.tokens import approximate_token_ends
 from .question_kinds import OVERVIEWS, kind_of
 
@@ -60,7 +61,7 @@ def text_of(recall: Recall) -> str:
     The passages are best first; for a question about order or for a summary in order of time.
     """
     if not recall.hits:
-        return f"Nothing remembered answers this ({recall.reason}).\n"
+        return f"Nothing remembered answers this ({one_line(recall.reason, 0)}).\n"
     shown: set[str] = set()
     passages = []
     hits = recall.hits
@@ -83,18 +84,16 @@ def _passage(number: int, hit: RecallHit, shown: set[str]) -> str:
     record = hit.record
     at = getattr(record, "starts_at", None)
     about = [
-        hit.source,
-        f"also in {', '.join(hit.copies[:_COPIES])}" if hit.copies else "",
-        *hit.message_ids,
+        quoted(hit.source),
+        f"also in {', '.join(map(quoted, hit.copies[:_COPIES]))}" if hit.copies else "",
+        *map(quoted, hit.message_ids),
         at.date().isoformat() if at else "",
         f"trust: {trust_of(record)}",
     ]
-    # On one line whatever a file is named: only what is quoted below may be anybody's words.
-    heading = " · ".join(" ".join(part.split()) for part in about if part)
-    lines = [f"[{number}] {heading}"]
+    lines = [f"[{number}] {' · '.join(part for part in about if part)}"]
     for one in _records_of(hit):
         if one.id not in shown or one is record:
-            lines += [f"> {line}" for line in _content(one).splitlines() if line.strip()]
+            lines += quoted_lines(_content(one))
     return "\n".join(lines) + "\n"
 
 
@@ -105,7 +104,9 @@ def _records_of(hit: RecallHit) -> list[Record]:
 
 def _content(record: Record) -> str:
     if isinstance(record, Resource):
-        return f"{record.speaker}: {record.content}" if record.speaker else record.content
+        speaker = one_line(record.speaker)
+        return f"{speaker}: {record.content}" if speaker else record.content
+    name = one_line(record.name)
     if isinstance(record, Row):
-        return f"{record.name} ({record.type or record.schema})\n{record.text}"
-    return f"{record.name}: {record.summary}"
+        return f"{name} ({one_line(record.type or record.schema)})\n{record.text}"
+    return f"{name}: {record.summary}"

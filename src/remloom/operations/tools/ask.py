@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from ...memory.memory import Memory
+from ...text.quoting import cleaned, one_line, quoted
 from ..bounds import LONGEST_QUESTION, NO_NUL
 from ..operation import Hints, Operation, Progress, Route
 
@@ -53,10 +54,10 @@ def _ask(memory: Memory, values: AskTakes, progress: Progress | None) -> Asked:
 
 
 def _text(value: Asked) -> str:
-    lines = [value.answer or "There is no answer."]
-    lines += [f"> {sentence}" for sentence in value.connections]
-    lines += [f"[{one['number']}] {one['source']}" for one in value.citations]
-    lines += [f"doubt: {doubt}" for doubt in value.doubts]
+    lines = [cleaned(value.answer) or "There is no answer."]
+    lines += [f"> {one_line(sentence, 0)}" for sentence in value.connections]
+    lines += [f"[{one['number']}] {quoted(one['source'])}" for one in value.citations]
+    lines += [f"doubt: {one_line(doubt, 0)}" for doubt in value.doubts]
     return "\n".join(lines)
 
 

@@ -7,9 +7,9 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from ...memory.memory import Memory
+from ...text.quoting import one_line, quoted
 from ..operation import Hints, Operation, Progress, Route
 from .arguments import Labels
-from .passage import one_line
 
 __all__ = ["FORGET"]
 
@@ -68,7 +68,11 @@ def _text(value: Forgotten) -> str:
     counts = f"{_counted(value.records, 'record')}{derived}, {_counted(value.edges, 'edge')}"
     names = f"\n> {', '.join(map(one_line, value.names))}" if value.names else ""
     them = "it" if len(value.named_in) == 1 else "them"
-    said = f"\n{value.namings}. To forget {them} too, {_ids(value)}" if value.namings else ""
+    said = (
+        f"\n{one_line(value.namings, 0)}. To forget {them} too, {_ids(value)}"
+        if value.namings
+        else ""
+    )
     if value.dry_run:
         remedy = "Nothing is forgotten yet: call again with dry_run=false to forget them."
         return f"Would go: {counts}.{names}{said}\n{remedy}"
@@ -82,7 +86,7 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _ids(value: Forgotten) -> str:
-    shown = ", ".join(value.named_in[:_MOST_IDS])
+    shown = ", ".join(map(quoted, value.named_in[:_MOST_IDS]))
     more = len(value.named_in) - _MOST_IDS
     return f"forget {shown}" + (f" and {more:,} more (named_in has them)" if more > 0 else "")
 

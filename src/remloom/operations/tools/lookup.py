@@ -5,10 +5,11 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ...memory.memory import Memory
+from ...text.quoting import one_line, quoted
 from ..operation import Hints, Operation, Progress, Route
 from ..short_calls import names_few
 from .arguments import Labels
-from .passage import Passage, one_line, quote_all
+from .passage import Passage, quote_all
 
 __all__ = ["LOOKUP"]
 
@@ -39,7 +40,7 @@ def _lookup(memory: Memory, values: LookupTakes, progress: Progress | None) -> F
 def _text(value: Found) -> str:
     lines = [quote_all(value.records)]
     if value.missing:
-        lines.append(f"Not known: {', '.join(map(one_line, value.missing))}")
+        lines.append(f"Not known: {', '.join(map(quoted, value.missing))}")
     if value.suggestions:
         lines.append(f"Names like it:\n> {', '.join(map(one_line, value.suggestions))}")
     return "\n".join(line for line in lines if line) or "Nothing has this name."

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ...memory.memory import Memory
+from ...text.quoting import one_line
 from ..bounds import LONGEST_STATEMENT, NO_NUL
 from ..operation import Hints, Operation, Progress, Route
-from .passage import QUOTED, Passage, one_line, quote_all
+from .passage import QUOTED, Passage, quote_all
 
 __all__ = ["QUERY"]
 
@@ -62,7 +63,7 @@ def _text(value: Queried) -> str:
     if len(edges) > _MOST_EDGES:
         parts.append(f"and {len(edges) - _MOST_EDGES} more edges")
     metadata = value.metadata or {}
-    parts += [f"{name}: {_line(metadata[name])}" for name in _TOLD if metadata.get(name)]
+    parts += [f"{name}:\n> {_line(metadata[name])}" for name in _TOLD if metadata.get(name)]
     if suggestions := _given(value.suggestions):
         parts.append(f"Names like it:\n> {_line(hit['name'] for hit in suggestions)}")
     return "\n".join(part for part in parts if part) or "Nothing found."
@@ -81,8 +82,8 @@ def _rows_text(value: Queried) -> str:
 
 def _line(values: Any, between: str = ", ") -> str:
     if isinstance(values, str | int) or not isinstance(values, Iterable):
-        return one_line(values)
-    return between.join(map(one_line, values))
+        return one_line(values, 0)
+    return between.join(one_line(value, 0) for value in values)
 
 
 def _given(value: Any) -> list[Any]:

@@ -8,10 +8,11 @@ from msgspec import Meta, Struct
 
 from ...memory.memory import Memory
 from ...model import Reason, Recall, Resource
+from ...text.quoting import one_line
 from ..bounds import LONGEST_QUESTION, LONGEST_STATEMENT, LONGEST_TEXT, NO_NUL
 from ..operation import Hints, Operation, Progress, Route
 from .arguments import Limit, Text, Time, parse_time
-from .passage import Passage, one_line, quote_all
+from .passage import Passage, quote_all
 
 __all__ = ["RECALL"]
 
@@ -97,7 +98,7 @@ def _why(reason: Reason) -> str:
 
 def _text(value: Recalled) -> str:
     if not value.hits:
-        return f"Nothing remembered answers this ({value.reason})."
+        return f"Nothing remembered answers this ({one_line(value.reason, 0)})."
     return quote_all(value.hits)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from ...model import Edge
-from .passage import one_line
+from ...text.quoting import one_line
 
 __all__ = ["Relation"]
 
@@ -45,7 +45,7 @@ class Relation(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """
         times = [f"from {self.valid_from}"] if self.valid_from else []
         times += [f"until {self.valid_to}"] if self.valid_to else []
-        line = one_line(f"{self.src} {self.relation} {self.dst}")
+        line = " ".join(map(one_line, (self.src, self.relation, self.dst)))
         return f"{line} ({', '.join(times)})" if times else line
 
 

@@ -15,6 +15,7 @@ from ...errors import InvalidInputError
 from ...memory.memory import Memory
 from ...model import Edge, Message, ReadReport, Resource, edge_types
 from ...predicates import Contains, Eq, Query
+from ...text.quoting import one_line
 from ..bounds import LONGEST_LABEL, NO_NUL
 from ..operation import Hints, Operation, Progress, Route
 from .arguments import Label, Text, Time, parse_time
@@ -176,8 +177,8 @@ def _text(value: Remembered) -> str:
     if value.vectors_waiting:
         lines.append(f"Not found by meaning yet: {value.vectors_waiting} texts wait for a vector.")
     if value.problem:
-        lines.append(f"They wait because: {value.problem}")
-    lines.append(f"ids: {', '.join(value.ids)}")
+        lines.append(f"They wait because: {one_line(value.problem, 0)}")
+    lines.append(f"ids: {', '.join(map(one_line, value.ids))}")
     return "\n".join(lines)
 
 

@@ -7,9 +7,10 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from ...memory.memory import Memory
+from ...text.quoting import one_line
 from ..operation import Hints, Operation, Progress, Route
 from .arguments import Label
-from .passage import Passage, one_line, quote_all
+from .passage import Passage, quote_all
 from .relation import Relation
 
 __all__ = ["SHOW"]

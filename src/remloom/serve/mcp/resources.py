@@ -19,6 +19,7 @@ from mcp_types import (
 from ...errors import RemloomError
 from ...operations import Operation
 from ...operations.tools.show import SHOW
+from ...text.quoting import escaped
 from ..caller import Caller
 from ..service import Service
 from .tools import error_text
@@ -80,7 +81,7 @@ async def _read(service: Service, caller: Caller, uri: str) -> tuple[str, str]:
     if uri in (_STATS, _SCHEMAS):
         asked = _operation("stats" if uri == _STATS else "list_schemas")
         value = await service.call(caller, asked, asked.takes())
-        return msgspec.json.encode(value).decode(), "application/json"
+        return escaped(msgspec.json.encode(value).decode()), "application/json"
     if uri.startswith(_RECORD) and len(uri) > len(_RECORD):
         values = SHOW.takes(what=unquote(uri.removeprefix(_RECORD)))
         value = await service.call(caller, SHOW, values)

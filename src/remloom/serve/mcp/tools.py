@@ -13,6 +13,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 
 from ...errors import RemloomError
 from ...operations import TOOLS, Operation, Progress
+from ...text.quoting import cleaned, escaped
 from ..caller import Caller
 from ..http.problems import hide_paths, without_paths
 from ..service import Service
@@ -114,7 +115,8 @@ async def call_tool(
         # the traceback is for the log; it may have paths of the server in it
         _log.exception("the tool %s failed", operation.name)
         return _failed(f"{operation.name} failed: {type(error).__name__}", {})
-    text = operation.text(value) if operation.text else msgspec.json.encode(value).decode()
+    # what has no text of its own is told as JSON, which quotes all of it
+    text = operation.text(value) if operation.text else _json(value)
     nothing: dict[str, Any] = {}
     return ToolOutcome(
         content=[Text(text or "Done.")],
@@ -127,7 +129,11 @@ async def call_tool(
 def error_text(error: RemloomError) -> str:
     """Write an error as a model reads it, without what is the server's own business."""
     # some write more than their message, such as where in a query they are
-    return hide_paths(error, str(error))
+    return cleaned(hide_paths(error, str(error)))
+
+
+def _json(value: Any) -> str:
+    return escaped(msgspec.json.encode(value).decode())
 
 
 def _failed(text: str, fields: dict[str, Any]) -> ToolOutcome:
