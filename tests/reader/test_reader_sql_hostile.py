@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
 import pytest
 from test_reader_sql import make_source, make_tables
 
-from remloom.errors import InvalidInputError
+from remloom.errors import InvalidInputError, StoreClosedError
 from remloom.reader.line_columns import MAX_WIDTH
 from remloom.reader.sql.allowed import read_allowed
-from remloom.reader.tables import LineTables
+from remloom.reader.tables import MAX_WORK, LineTables
 
 SAMPLES = json.loads(Path(__file__).with_name("sql_samples.json").read_text())
 
@@ -117,6 +119,77 @@ def test_texts_that_grow_too_long_are_refused_before_they_are_made(sql: str) -> 
     with pytest.raises(InvalidInputError, match="could make texts of") as refused:
         tables.run(sql)
     assert "left(text, 500)" in refused.value.remedy
+    tables.close()
+
+
+WIDE = ["a" * MAX_WIDTH] * 2_100
+# matched anew from each character to the end, and no step of the engine ends before
+ENDLESS = "SELECT max(regexp_replace(text, '((a|b)*?c)?', 'x', 'g')) FROM documents"
+
+
+def test_a_query_that_hears_no_interrupt_is_ended_all_the_same() -> None:
+    tables = LineTables([make_source(texts=WIDE)], seconds=0.1)
+    own = time.process_time()
+    with pytest.raises(InvalidInputError, match=r"longer than 0\.1 seconds"):
+        tables.run(ENDLESS)
+    # its minutes are not spent in this process
+    assert time.process_time() - own < 20
+    assert tables.run("SELECT count(*) FROM documents").rows == ((2_100,),)
+    tables.close()
+
+
+def test_closing_ends_a_query_in_a_process_of_its_own() -> None:
+    tables = LineTables([make_source(texts=WIDE)], seconds=600)
+    with ThreadPoolExecutor() as pool:
+        running = pool.submit(tables.run, ENDLESS)
+        while not tables._running and not running.done():
+            time.sleep(0.01)
+        tables.close()
+        with pytest.raises(StoreClosedError):
+            running.result()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT line_num, text FROM documents WHERE regexp_matches(text, 'fo+')",
+        "SELECT s.line_num, s.rank FROM search('mole', 5) s WHERE s.text LIKE '%o%'",
+        "SELECT line_num, regexp_replace(text, 'x', 'y', 'g') AS t FROM documents",
+        "SELECT CAST(text AS INT) AS n FROM documents WHERE text LIKE '%e%'",
+    ],
+)
+def test_a_process_of_its_own_answers_as_this_one_does(
+    monkeypatch: pytest.MonkeyPatch, sql: str
+) -> None:
+    def answer(most: float) -> object:
+        monkeypatch.setattr("remloom.reader.tables.MAX_WORK", most)
+        tables = make_tables()
+        try:
+            return tables.run(sql)
+        except InvalidInputError as error:
+            return str(error)
+        finally:
+            tables.close()
+
+    assert answer(-1) == answer(float("inf"))
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_alone"),
+    [
+        ("SELECT text FROM documents WHERE text ILIKE '%queue%' OR text LIKE '_he%'", False),
+        ("SELECT text FROM documents WHERE regexp_matches(text, '[0-9]{4}-[0-9]{2}')", False),
+        ("SELECT replace(lower(text), 'queue', 'row') AS t FROM documents", False),
+        ("SELECT regexp_replace(text, ' +', ' ', 'g') AS t FROM documents", True),
+        ("SELECT text FROM documents WHERE regexp_matches(text, '((a{90}b?){90}c?){9}')", True),
+        (f"SELECT text FROM documents WHERE text LIKE '%{'a' * 9_000}%'", True),
+        ("SELECT a.text FROM documents a, documents b WHERE a.text LIKE b.text", True),
+    ],
+)
+def test_only_patterns_that_may_take_long_need_a_process(sql: str, is_alone: bool) -> None:
+    texts = ["The queue woke up. " * 100, *["A line of the usual length."] * 20_000]
+    tables = LineTables([make_source(texts=texts)])
+    assert (tables.prepare(sql).work > MAX_WORK) == is_alone
     tables.close()
 
 

@@ -26,6 +26,7 @@ from .line_columns import (
 )
 from .rows import Rows
 from .sql.readable import Readable
+from .table_process import TableProcess, Task
 
 if TYPE_CHECKING:
     import duckdb
@@ -38,6 +39,9 @@ SECONDS = 10.0  # that a query may take
 MAX_ROWS = 10_000  # of an answer
 MAX_CHARACTERS = 10_000_000  # in the texts of an answer
 _MEMORY = 512  # MB that a query may take, besides the lines
+# operations of patterns in one step of the engine, which takes no notice of an interrupt: half a
+# second, at worst
+MAX_WORK = 2e8
 _INSISTENCE = 0.1  # seconds between the interrupts of a query that goes on
 
 
@@ -61,6 +65,7 @@ class LineTables:
         table: what the table of lines is called; queries may call it `documents` as well.
         rank: what ranks lines for `FROM search('words')`.
         seconds: how long a query may take.
+        is_alone: every query runs in this process, however long it may take in one step.
 
     Raises:
         MissingExtraError: DuckDB is not installed.
@@ -73,6 +78,7 @@ class LineTables:
         table: str = "documents",
         rank: Rank | None = None,
         seconds: float = SECONDS,
+        is_alone: bool = False,
     ) -> None:
         if importlib.util.find_spec("duckdb") is None:
             raise MissingExtraError("SQL over lines", "reader")
@@ -80,8 +86,10 @@ class LineTables:
         self._several = len(sources) > 1
         self._rank = rank
         self._seconds = seconds
+        self._is_alone = is_alone
+        self._sources = tuple(sources)
         self._is_closed = False
-        # the cursors of the queries that run now
+        # the cursors and processes of the queries that run now
         self._running: set[Any] = set()
         self._ended = threading.Condition()
         extras = further_columns(source.extras for source in sources)
@@ -110,8 +118,8 @@ class LineTables:
             self._is_closed = True
             while self._running:
                 # an interrupt before the query has begun is lost
-                for cursor in self._running:
-                    cursor.interrupt()
+                for running in self._running:
+                    running.interrupt()
                 self._ended.wait(_INSISTENCE)
         self._database.close()
 
@@ -137,7 +145,9 @@ class LineTables:
         from .sql.prepare import write_query
 
         prepared = self.prepare(text, fix=fix)
-        with self._cursor() as cursor:
+        if prepared.work > MAX_WORK and not self._is_alone:
+            return self._run_alone(prepared, text, fix=fix, most=most)
+        with self._begun(self._database.cursor) as cursor:
             ranked = [self._ranked(cursor, search) for search in prepared.searches]
             sql = write_query(prepared.tree, ranked, most=most + 1)
             with self._translated_errors(prepared.sql), self._limited(cursor):
@@ -152,6 +162,18 @@ class LineTables:
             fixes=prepared.fixes,
             truncated=truncated,
         )
+
+    def _run_alone(self, prepared: Prepared, text: str, *, fix: bool, most: int) -> Rows:
+        """Answer a query in a process that can be ended."""
+        ranked = [self._best_lines(search) for search in prepared.searches]
+        task = Task(self._sources, self.table, text, fix, most, ranked, self._seconds)
+        with self._begun(TableProcess) as process:
+            answer = process.run(task)
+        if isinstance(answer, Rows):
+            return answer
+        if self._is_closed:
+            raise _closed()
+        raise answer or self._late()
 
     # -- loading -----------------------------------------------------------------------------------
 
@@ -168,9 +190,7 @@ class LineTables:
         """The SELECT of the lines that a search finds, best first."""
         import numpy as np
 
-        if self._rank is None:
-            raise InvalidInputError("there is no search here", remedy="WHERE text ILIKE '%word%'")
-        found = list(self._rank(search.words, search.limit))[: search.limit]
+        found = self._best_lines(search)
         name = f"ranked_{next(_NUMBERS)}"
         cursor.register(
             name,
@@ -187,6 +207,11 @@ class LineTables:
             "ON lines.doc = ranked.doc AND lines.line_num = ranked.line_num"
         )
 
+    def _best_lines(self, search: Search) -> list[Ranked]:
+        if self._rank is None:
+            raise InvalidInputError("there is no search here", remedy="WHERE text ILIKE '%word%'")
+        return list(self._rank(search.words, search.limit))[: search.limit]
+
     # -- running -----------------------------------------------------------------------------------
 
     def _check_statement(self, cursor: Any, sql: str) -> None:
@@ -196,18 +221,19 @@ class LineTables:
             raise SqlGuardError("this is not one SELECT", statement=sql)
 
     @contextmanager
-    def _cursor(self) -> Iterator[Any]:
+    def _begun(self, begin: Callable[[], Any]) -> Iterator[Any]:
+        """The cursor or process of a query, which `close` ends."""
         with self._ended:
             if self._is_closed:
                 raise _closed()
-            cursor = self._database.cursor()
-            self._running.add(cursor)
+            running = begin()
+            self._running.add(running)
         try:
-            yield cursor
+            yield running
         finally:
             with self._ended:
-                self._running.remove(cursor)
-                cursor.close()
+                self._running.remove(running)
+                running.close()
                 self._ended.notify_all()
 
     @contextmanager
@@ -229,6 +255,12 @@ class LineTables:
             done.set()
             clock.join()
 
+    def _late(self) -> InvalidInputError:
+        return InvalidInputError(
+            f"the query took longer than {self._seconds:g} seconds",
+            remedy="read fewer lines: line_num BETWEEN 1 AND 1000, or FROM search('words')",
+        )
+
     @contextmanager
     def _translated_errors(self, sql: str) -> Iterator[None]:
         import duckdb
@@ -238,10 +270,7 @@ class LineTables:
         except duckdb.InterruptException:
             if self._is_closed:
                 raise _closed() from None
-            raise InvalidInputError(
-                f"the query took longer than {self._seconds:g} seconds",
-                remedy="read fewer lines: line_num BETWEEN 1 AND 1000, or FROM search('words')",
-            ) from None
+            raise self._late() from None
         except duckdb.OutOfMemoryException:
             raise InvalidInputError(
                 "the query takes too much memory",

@@ -34,6 +34,7 @@ class Prepared(Struct, frozen=True):
     sql: str  # the query, as it is shown
     fixes: tuple[str, ...]  # what was changed, in words
     searches: tuple[Search, ...]
+    work: float = 0.0  # that its patterns may take in one step, see `work.pattern_work`
 
 
 def prepare_query(
@@ -56,11 +57,11 @@ def prepare_query(
     try:
         check_tree(query, sql)
         names = check_names(query, sql, readable)
-        check_sizes(query, sql, readable)
+        work = check_sizes(query, sql, readable)
         if fix:
             query, fixes = fix_query(query, names, readable, several=several)
         searches = tuple(_read_search(node) for node in _searches(query))
-        return Prepared(query, write_query(query), fixes, searches)
+        return Prepared(query, write_query(query), fixes, searches, work)
     except RemloomError:
         raise
     except RecursionError:

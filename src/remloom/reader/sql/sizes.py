@@ -15,6 +15,7 @@ from .allowed import read_allowed
 from .guard import function_name, is_query, own_nodes, position
 from .parse import refuse
 from .readable import Readable
+from .work import pattern_work
 
 __all__ = ["check_sizes"]
 
@@ -31,13 +32,17 @@ _NUMBERS = frozenset({
 })  # fmt: skip
 
 
-def check_sizes(query: Any, sql: str, readable: Readable) -> None:
+def check_sizes(query: Any, sql: str, readable: Readable) -> float:
     """See that a query makes no texts that are too long.
+
+    Returns: what its patterns may take in one step, see `pattern_work`.
 
     Raises:
         SqlGuardError: it could; says where, and what would be right.
     """
-    _Sizes(query, sql, readable).check()
+    sizes = _Sizes(query, sql, readable)
+    sizes.check()
+    return pattern_work(query, readable, sizes.bound)
 
 
 class _Sizes:
@@ -68,6 +73,10 @@ class _Sizes:
                 if is_made and function_name(node) not in _GROUPED:
                     self._add(node)
             self._widest = widest
+
+    def bound(self, node: Any) -> int:
+        """The most characters that a node can give, wherever it stands."""
+        return max(self._bound(node), self._count(node))
 
     def _add(self, node: Any) -> int:
         bound = self._bound(node)
