@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from remloom import labels
+from remloom import Memory, labels
 from remloom.errors import InvalidInputError, StoreFullError
 from remloom.ingest import documents, ingest, pipeline
 from remloom.model import Edge, Entity, Hit, Message, Moment, ReadReport, Record, Resource
@@ -497,3 +497,29 @@ def test_documents_of_one_title_read_one_after_the_other_are_told_apart(read: Re
     assert [resource.name for resource in resources(store)] == ["Minutes", "Minutes (tuesday.md)"]
     assert edges(store, "Minutes", "mentions") == ["sarah-chen"]
     assert [item.status for item in read([first]).items] == ["unchanged"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I met the Chevalier de Saint George in Paris.",
+        "She wrote to the Comte de la Saint and to Lord of the May.",
+        "---\nauthor: \"''\"\nyear: 99999999999999999999\n---\nA note without an author.",
+        "Half of a pair: \ud800, and a word of base64: " + "Ab9_" * 20_000,
+        "[a link](''.md) to a file without a name",
+    ],
+)
+def test_a_name_that_cannot_be_a_label_is_no_name_and_costs_nothing_else(
+    text: str, tmp_path: Path
+) -> None:
+    with Memory.open(tmp_path / "memory", embedder="none") as memory:
+        report = memory.read_text(f"{text}\n\nThe pelican sleeps.", uri="''.md")
+        assert report.items[0].status == "read", report.items
+        assert memory.search_text("pelican").records
+
+
+def test_of_several_paths_read_says_what_would_be_right(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "memory", embedder="none") as memory:
+        for odd in (["a.md"], None, b"a.md", 7):
+            with pytest.raises(InvalidInputError, match="no path of a file or folder"):
+                memory.read(odd)  # type: ignore[arg-type]

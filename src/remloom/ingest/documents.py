@@ -15,7 +15,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import labels
-from ..errors import LabelError
 from ..model import EXTRACTED, Edge, Entity, Moment, Resource
 from ..sources import Document
 from ..store.record_ids import resource_id
@@ -146,11 +145,7 @@ def identity(*parts: str) -> str:
 def label(title: str) -> str:
     """A title as a label; "untitled" for what cannot be one."""
     text = " ".join(title.split())[:_LONGEST_LABEL]
-    try:
-        labels.key(text)
-    except LabelError:
-        return "untitled"
-    return text
+    return text if labels.is_label(text) else "untitled"
 
 
 def to_entity(name: Name) -> Entity:
@@ -371,7 +366,7 @@ def _file_names(uri: str) -> list[str]:
     stem = name.rpartition(".")[0] or name
     if stem.lower() in _GENERIC or not stem.strip("-_. "):
         return []
-    return [stem] if stem == name else [stem, name]
+    return [each for each in dict.fromkeys((stem, name)) if labels.is_label(each)]
 
 
 def _unnamed_authors(document: Document, names: Sequence[Name]) -> list[Entity]:
@@ -391,7 +386,11 @@ def _references(document: Document, title: str) -> list[Edge]:
     )
     own = _file_names(document.uri)
     stems = [name.rpartition(".")[0] for name in linked if name not in own]
-    return [references(title, stem) for stem in stems if stem.lower() not in _GENERIC]
+    return [
+        references(title, stem)
+        for stem in stems
+        if stem.lower() not in _GENERIC and labels.is_label(stem)
+    ]
 
 
 def _moment(outline: Outline, title: str, at: datetime, names: Sequence[Name]) -> Moment:

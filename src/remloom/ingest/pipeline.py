@@ -34,6 +34,7 @@ from ..store.specs import EdgeSpec
 from . import chats, documents
 from .chat_append import join_stored, prepare_new_turns
 from .chunker import CUT
+from .cleaning import cleaned
 from .exported_chats import ExportedChats, is_known
 from .names.known import KnownNames
 from .names.name import Extractor
@@ -157,6 +158,7 @@ class _Reading:
 
     def take(self, document: Document) -> None:
         """Prepare a document, unless it is known, and write it with the next batch."""
+        document, left_out = cleaned(document)
         try:
             if document.turns or document.follows:
                 self._take_chat(document)
@@ -167,6 +169,9 @@ class _Reading:
         except (RemloomError, ValueError, RecursionError) as error:
             reason = _describe(error)
             self.items.append(ReadItem(uri=document.uri, status="failed", reason=reason))
+        if left_out:
+            reason = f"left out: {left_out}"
+            self.items.append(ReadItem(uri=document.uri, status="skipped", reason=reason))
 
     def flush(self) -> None:
         """Write what waits, together; if that fails, one by one.

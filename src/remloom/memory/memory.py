@@ -691,6 +691,7 @@ class Memory:
                 replaces it.
 
         Raises:
+            InvalidInputError: it is no path: of several each is read by a call of its own.
             SourceError: there is no such file or folder.
         """
         return self._ingesting.read(

@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Struct
 
 from .. import labels
-from ..errors import LabelError
 from ..model import Edge, Row
 from ..store.handles import handle_of, with_digest
 from .databases.contract import Key
@@ -182,7 +181,7 @@ class RowReader:
         """Give what people call a row; its handle if nothing."""
         parts = [values[column] for column in self.table.name]
         name = " ".join(str(part).strip() for part in parts if part is not None).strip()
-        return name if name and _is_label(name) else handle
+        return name if labels.is_label(name) else handle
 
     def row_of(
         self, row: SourceRow, values: Mapping[str, Any], targets: Targets, names: Mapping[str, str]
@@ -207,7 +206,7 @@ class RowReader:
             if value is None:
                 continue
             fields[planned.name] = value
-            if planned.field.is_key and _is_label(str(value)):
+            if planned.field.is_key and labels.is_label(str(value)):
                 aliases.append(str(value))
         return Row(
             schema=self.table.schema_name,
@@ -244,11 +243,3 @@ def _inverse_of(edge: RowEdge, target: str, handle: str, entity_type: str, name:
 
 def _is_scalar(value: Any) -> bool:
     return value is not None and not isinstance(value, dict | list)
-
-
-def _is_label(text: str) -> bool:
-    try:
-        labels.key(text)
-    except LabelError:
-        return False
-    return True

@@ -117,11 +117,17 @@ def from_json_lines(values: list[tuple[int, Any]]) -> list[Chat]:
             else:
                 turns.append(replace(turn, lines=(line, line)))
         return [Chat(turns=tuple(turns), odd=tuple(odd))]
-    chats = []
+    chats: list[Chat] = []
+    odd = []
     for line, value in values:
-        for chat in _chats(value):
+        found = list(_chats(value))
+        for chat in found:
             of_line = tuple(replace(turn, lines=(line, line)) for turn in chat.turns)
             chats.append(replace(chat, turns=of_line))
+        if not found:
+            odd.append(line)
+    if chats and odd:
+        chats[-1] = replace(chats[-1], odd=(*chats[-1].odd, *odd))
     return chats
 
 

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from ..errors import RemloomError, SourceError
+from ..errors import InvalidInputError, RemloomError, SourceError
 from ..text import dates
 from . import (
     chats,
@@ -125,8 +125,14 @@ def open_source(
         limits: what the conversion of one PDF, DOCX or HTML may take.
 
     Raises:
+        InvalidInputError: it is no path, but a list of them, say.
         SourceError: nothing is at the path.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidInputError(
+            f"a {type(path).__name__} is no path of a file or folder",
+            remedy="give one path, and read several one after the other",
+        )
     if os.fspath(path) == "-":
         return Source([partial(_read_stdin, max_bytes, limits)])
     root = Path(path).expanduser().absolute()
@@ -418,12 +424,7 @@ def _json_chats(uri: str, text: str, suffix: str) -> list[chats.Chat]:
     try:
         if suffix == ".json":
             return chats.from_json(json.loads(text), text)
-        values = [
-            (number, _json_line(uri, suffix, number, line))
-            for number, line in enumerate(text.split("\n"), 1)
-            if line.strip()
-        ]
-        return chats.from_json_lines(values)
+        return _chats_of_lines(uri, text, suffix)
     except json.JSONDecodeError as error:
         raise SourceError(f"named {suffix} but it is not JSON: {error}", uri=uri) from error
     except RecursionError as error:
@@ -435,14 +436,23 @@ def _json_chats(uri: str, text: str, suffix: str) -> list[chats.Chat]:
         return []
 
 
-def _json_line(uri: str, suffix: str, number: int, line: str) -> Any:
-    try:
-        return json.loads(line)
-    except json.JSONDecodeError as error:
-        problem = f"{error.msg}, column {error.colno}"
-        raise SourceError(
-            f"named {suffix} but line {number} of it is not JSON: {problem}", uri=uri
-        ) from error
+def _chats_of_lines(uri: str, text: str, suffix: str) -> list[chats.Chat]:
+    """Find the chats in JSON lines; a broken line among them costs only itself."""
+    values: list[tuple[int, Any]] = []
+    broken: list[SourceError] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            values.append((number, json.loads(line)))
+        except json.JSONDecodeError as error:
+            problem = f"named {suffix} but line {number} of it is not JSON: {error.msg}"
+            broken.append(SourceError(f"{problem}, column {error.colno}", uri=uri))
+            values.append((number, None))
+    found = chats.from_json_lines(values)
+    if broken and not found:
+        raise broken[0]
+    return found
 
 
 def _chats(

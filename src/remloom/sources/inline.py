@@ -65,6 +65,11 @@ def from_messages(
                 f"message {number} is a {type(message).__name__}",
                 remedy="give Message(speaker=…, text=…) values",
             )
+        if not isinstance(message.text, str) or not isinstance(message.speaker, str):
+            raise InvalidInputError(
+                f"message {number} has a speaker or a text that is no text",
+                remedy='give Message(speaker="Ann", text="Hi")',
+            )
         check_uri(uri, message.at)
         if message.text.strip():
             turns.append(Turn(message=message))

@@ -19,7 +19,7 @@ __all__ = ["NOT_STORABLE_REMEDY", "check_json", "encode_free", "encode_strict", 
 NOT_STORABLE_REMEDY = "use text, finite numbers, booleans, lists and objects as the model says"
 
 DEEPEST = 64  # lists and objects inside each other
-_LEAST, _MOST = -(2**63), 2**63 - 1  # whole numbers that every store can compare
+LARGEST = 2**63 - 1  # whole number that every store can compare; the least is one further
 _INSTEAD: tuple[tuple[type | tuple[type, ...], str], ...] = (
     ((set, frozenset), "a list: sorted(…)"),
     ((bytes, bytearray, memoryview), "text: .decode(), or base64"),
@@ -74,7 +74,7 @@ def _check_scalar(value: Any, path: str) -> None:
             found = f"{value!r}, which is not a number in JSON"
             raise _refused(path, found, "leave it out, or write None")
     elif isinstance(value, int):
-        if not _LEAST <= value <= _MOST:
+        if not -LARGEST - 1 <= value <= LARGEST:
             raise _refused(path, "a whole number of more than 64 bits", "write it as text")
     elif value is not None:
         instead = (words for kinds, words in _INSTEAD if isinstance(value, kinds))

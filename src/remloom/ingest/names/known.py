@@ -19,13 +19,14 @@ from msgspec.structs import replace
 from ... import labels
 from ...model import EXTRACTED, Entity
 from ...store.contract import Store
-from .name import Extractor, Name
+from .name import Extractor, Name, with_labels
 from .phrases import mask
 from .word_lists import ENGLISH
 
 __all__ = ["KnownNames"]
 
 _MOST_WORDS = 4  # of a name that is looked for
+_LONGEST_WORD = 1_000  # characters of a word that a name may have
 _AT_ONCE = 10_000  # keys looked up in one call
 # entities that stand for a source, whose titles are not names in others
 _SOURCE_TYPES = frozenset(("document", "chat"))
@@ -63,7 +64,7 @@ class KnownNames:
         self._store = store
 
     def extract(self, text: str, known: Mapping[str, str] = {}) -> list[Name]:
-        names = self._extractor.extract(text, known)
+        names = with_labels(self._extractor.extract(text, known))
         entities = self._entities(text)
         if not entities:
             return names
@@ -79,11 +80,8 @@ class KnownNames:
         lowered = text.lower() if plain else text
         parts = [_WORD.findall(part) for part in _MARKS.split(lowered)]
         # most words are their own key, which saves the time to make it
-        keys_of = {
-            word: word if plain and "-" not in word and "_" not in word else labels.key(word)
-            for word in set(chain.from_iterable(parts))
-        }
-        first_words = self._store.records.first_words(list(set(keys_of.values())))
+        keys_of = {word: _key_of(word, plain) for word in set(chain.from_iterable(parts))}
+        first_words = self._store.records.first_words(list({*keys_of.values()} - {""}))
         keyed_parts = ([keys_of[word] for word in part] for part in parts)
         keys = _keys_of_runs(keyed_parts, first_words)
         while batch := list(islice(keys, _AT_ONCE)):
@@ -117,6 +115,13 @@ def _find_known(masked: str, entities: Mapping[str, Entity], names: Iterable[Nam
     return found
 
 
+def _key_of(word: str, plain: bool) -> str:
+    """The key of a word; empty where it has none, as a line of base64 is too long for one."""
+    if len(word) > _LONGEST_WORD:
+        return ""
+    return word if plain and "-" not in word and "_" not in word else labels.try_key(word)
+
+
 def _keys_of_runs(parts: Iterable[Sequence[str]], first_words: Collection[str]) -> Iterator[str]:
     """The keys of the runs of words that begin with one of these first words, each once.
 
@@ -141,7 +146,7 @@ def _find_keys(text: str, keys: Collection[str]) -> Iterator[_Mention]:
     for key in keys:
         beginnings.update(key[: hyphen.start()] for hyphen in re.finditer("-", key))
     spans = [match.span() for match in _WORD.finditer(text)]
-    word_keys = [labels.key(text[start:end]) for start, end in spans]
+    word_keys = [_key_of(text[start:end], False) for start, end in spans]
     for first, key in enumerate(word_keys):
         if key not in beginnings:
             continue

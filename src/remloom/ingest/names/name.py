@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ... import labels
 
-__all__ = ["Extractor", "Name"]
+__all__ = ["Extractor", "Name", "with_labels"]
 
 
 class Name(Struct, frozen=True, kw_only=True):
@@ -24,6 +25,15 @@ class Name(Struct, frozen=True, kw_only=True):
     def keys(self) -> set[str]:
         """The keys of the name and its aliases."""
         return {labels.key(name) for name in (self.name, *self.aliases)}
+
+
+def with_labels(names: Iterable[Name]) -> list[Name]:
+    """Leave out what cannot be a label: it is no name, whoever found it."""
+    return [
+        replace(name, aliases=tuple(filter(labels.is_label, name.aliases)))
+        for name in names
+        if labels.is_label(name.name)
+    ]
 
 
 class Extractor(Protocol):

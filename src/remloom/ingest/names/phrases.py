@@ -471,7 +471,9 @@ def _to_phrase(titled: _Titled) -> Phrase | None:
     if noble.lower() in ENGLISH.noble_titles:
         if len(run) == 1 or run[0].text in ENGLISH.connectors:
             # "Lord Grey", "Count von Moltke": the title is part of the name
-            aliases = (_text([word for word in run if word.text not in ENGLISH.connectors]),)
+            # nothing is left of "Chevalier de Saint" where all words behind the title connect
+            alias = _text([word for word in run if word.text not in ENGLISH.connectors])
+            aliases = (alias,) if alias else ()
             text = f"{noble} {text}"
             start -= len(noble) + 1
         else:

@@ -48,7 +48,7 @@ class _Document:
         self._text = text
         self._lower = Counter(_SMALL_WORD.findall(text))
         self._acronyms: dict[str, str] = {}  # short form: key of the long one
-        names = {name.strip(): kind for name, kind in known.items() if name.strip()}
+        names = {name.strip(): kind for name, kind in known.items() if labels.is_label(name)}
         self._known = {labels.key(name): kind for name, kind in names.items()}
         self._candidates: dict[str, Candidate] = {}
         for name, kind in names.items():
@@ -56,7 +56,7 @@ class _Document:
 
     def add(self, phrase: Phrase) -> None:
         """Count a phrase as a mention of its name."""
-        if len(phrase.name) > _LONGEST:
+        if len(phrase.name) > _LONGEST or not labels.is_label(phrase.name):
             return
         candidate = self._candidate(phrase.name)
         candidate.spans.append((phrase.start, phrase.end))
@@ -117,7 +117,7 @@ class _Document:
             stands_alone = candidate.inside or candidate.titled or candidate.headed
             if not rest or stands_alone or candidate.is_known:
                 continue
-            rest_is_known = labels.key(rest) in self._known
+            rest_is_known = labels.try_key(rest) in self._known
             if not rest_is_known and rest not in inside:
                 continue
             is_clear = rest_is_known or kind_of(rest) in ("place", "technology", "project")
@@ -196,8 +196,10 @@ class _Document:
             plain = [part for part in parts if not ROMAN.fullmatch(part)]
             last = plain[-1] if plain else parts[-1]
             for part in dict.fromkeys((parts[0], last)):
-                if part.lower().rstrip(".") not in ENGLISH.noble_titles:
-                    people.setdefault(labels.key(part), set()).add(key)
+                # a part of an author's name may be no label: "Anna ''"
+                part_key = labels.try_key(part)
+                if part_key and part.lower().rstrip(".") not in ENGLISH.noble_titles:
+                    people.setdefault(part_key, set()).add(key)
         return people
 
 
