@@ -23,6 +23,7 @@ __all__ = [
     "EmbedderMismatchError",
     "EmbedderTimeoutError",
     "ForbiddenError",
+    "FullReplyError",
     "GoneError",
     "InvalidInputError",
     "LabelError",
@@ -455,6 +456,21 @@ class ReplyError(ModelError):
 
 class CutOffError(ReplyError):
     """A reply was cut off at the limit of tokens. Fields: `raw`, `max_tokens`."""
+
+
+class FullReplyError(ReplyError):
+    """A reply that was to list all there is has as many items as it may have: some may be missing.
+
+    Its `items` are those that it has.
+    """
+
+    def __init__(self, task: str, items: Sequence[Any]) -> None:
+        super().__init__(
+            f"the reply for {task} has as many items as it may have ({len(items)}): there may be "
+            "others",
+            remedy=f"give {task} more max_tokens (setting llm_tasks)",
+        )
+        self.items = tuple(items)
 
 
 class BudgetError(ModelError):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from msgspec import Struct, ValidationError
 from msgspec.structs import replace
 
-from ..errors import CutOffError, InvalidInputError, ModelError, ReplyError
+from ..errors import CutOffError, FullReplyError, InvalidInputError, ModelError, ReplyError
 from ..settings import Settings, TaskSettings
 from . import event_loop, reply_cache, schemas
 from .contract import Bounded, Image, Model, Reply, Request, Turn
@@ -39,7 +39,13 @@ _SHORTER = (
 
 
 class Call(Struct, frozen=True):
-    """A task to be done. See `LLM.ask`."""
+    """A task to be done. See `LLM.ask`.
+
+    Args:
+        lists_all: the reply is a list of all there is: one that has as many items as it may have is
+            a `FullReplyError`, and one that was cut off is not asked for again, shorter. Whoever
+            asks gives less at once then.
+    """
 
     task: str
     slots: Slots
@@ -47,6 +53,7 @@ class Call(Struct, frozen=True):
     subjects: tuple[str, ...] = ()
     seed: int | None = None
     images: tuple[Image, ...] = ()
+    lists_all: bool = False
 
 
 class LLM:
@@ -178,8 +185,11 @@ class LLM:
                     continue
                 try:
                     results[position] = _value(reply, calls[position], request)
+                except FullReplyError as error:
+                    results[position] = error
                 except (CutOffError, ValidationError) as error:
-                    if not final:
+                    is_lost = isinstance(error, CutOffError) and calls[position].lists_all
+                    if not final and not is_lost:
                         turn = Turn(reply.text, _remark(request, error))
                         corrections[position] = replace(request, turns=(turn,))
                     elif isinstance(error, CutOffError):
@@ -328,6 +338,7 @@ def _value(reply: Reply, call: Call, request: Request) -> Any:
 
     Raises:
         CutOffError: there is more that it did not say.
+        FullReplyError: there may be more.
         ValidationError: it is not of that type.
     """
     cut = CutOffError(
@@ -340,8 +351,11 @@ def _value(reply: Reply, call: Call, request: Request) -> Any:
     if reply.finish == "length" and call.returns is str:
         raise cut
     try:
-        return schemas.read(reply.text, call.returns)
+        value = schemas.read(reply.text, call.returns)
     except ValidationError:
         if reply.finish == "length":
             raise cut from None
         raise
+    if call.lists_all and schemas.is_full(value, request.schema):
+        raise FullReplyError(request.task, value)
+    return value

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 from msgspec import ValidationError
 
-__all__ = ["bounded", "instruction", "read", "schema"]
+__all__ = ["bounded", "instruction", "is_full", "read", "schema"]
 
 _T = TypeVar("_T")
 _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
@@ -114,6 +114,14 @@ def _is_wrapped(shape: Any) -> bool:
     """Whether a value of this type is not an object, so that it goes into one."""
     (whole,), parts = msgspec.json.schema_components([shape], ref_template="{name}")
     return bool(parts.get(whole.get("$ref", ""), whole).get("type") != "object")
+
+
+def is_full(value: Any, schema: dict[str, Any] | None) -> bool:
+    """Whether a list has as many items as the schema that it was asked for by allows."""
+    if not isinstance(value, list) or schema is None:
+        return False
+    most: int = schema["properties"][_ITEMS]["maxItems"]
+    return len(value) >= most
 
 
 def instruction(schema: dict[str, Any]) -> str:

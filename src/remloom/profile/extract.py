@@ -7,20 +7,22 @@ they are normalised. A claim whose quote is not in the turn that it names is not
 from __future__ import annotations
 
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
-from ..errors import BudgetError, InvalidInputError, ModelError
+from ..errors import BudgetError, CutOffError, FullReplyError, InvalidInputError, ModelError
 from ..llm import Call, Quote
 from ..model import Resource
 from ..predicates import Eq, Gte, Lte, Query
 from ..runs.writer import Writer
 from ..store.contract import Store
 from ..text.secrets import mask
-from ..text.sentences import count_words
+from ..text.sentences import count_words, middle
 from .claim import Claim, Polarity
 from .passages import Passage
 from .scan import Extracted, Found
@@ -37,6 +39,7 @@ _CONTEXT = 600  # characters of a turn that is only context
 _BEFORE = 2  # turns before the first that are context
 _MOST_CONTEXT = 100  # turns
 _SHORTEST_QUOTE = 3  # letters and digits
+_TOO_MUCH = (FullReplyError, CutOffError)  # for one reply
 _APOSTROPHES = "['’‘`´]"
 _QUOTES = '["“”„«»]'
 
@@ -67,13 +70,22 @@ ClaimDrafts: TypeAlias = Annotated[list[ClaimDraft], Meta(extra_json_schema={"ma
 
 
 class _Piece(Struct, frozen=True):
-    """The turns of one call, in order; those to be looked at are passages."""
+    """The turns of one call, in order; those to be looked at are passages.
+
+    Args:
+        within: the part of the only passage that is looked at, by offsets; default all of it.
+    """
 
     turns: tuple[Passage | Resource, ...]
+    within: tuple[int, int] = (0, sys.maxsize)
 
     @property
     def passages(self) -> list[Passage]:
         return [turn for turn in self.turns if isinstance(turn, Passage)]
+
+    def text(self, passage: Passage) -> str:
+        """What is looked at of a passage."""
+        return passage.record.content[slice(*self.within)]
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -91,23 +103,31 @@ class ModelExtractor:
     def __call__(self, passages: Sequence[Passage]) -> Extracted:
         """Ask the model about passages.
 
-        A piece whose call fails has failed, all of it; what the budget does not allow is left over.
+        A piece that has more claims than a reply may have is asked about in halves, down to a
+        sentence. A piece whose call fails has failed, all of it; what the budget does not allow is
+        left over.
         """
         pieces = list(self._pieces(passages))
-        replies = self._llm.ask_all([_call(piece) for piece in pieces])
-        self._writer.count_calls(replies)
         found: list[Found] = []
         failed: list[tuple[Passage, Exception]] = []
         left: list[Passage] = []
         spent: BudgetError | None = None
-        for piece, reply in zip(pieces, replies, strict=True):
-            if isinstance(reply, BudgetError):
-                spent = reply
-                left += piece.passages
-            elif isinstance(reply, ModelError):
-                failed += [(passage, reply) for passage in piece.passages]
-            else:
-                found += self._checked(piece, reply)
+        while pieces:
+            replies = self._llm.ask_all([_call(piece) for piece in pieces])
+            self._writer.count_calls(replies)
+            again: list[_Piece] = []
+            for piece, reply in zip(pieces, replies, strict=True):
+                halves = self._halves(piece) if isinstance(reply, _TOO_MUCH) else []
+                again += halves
+                if isinstance(reply, BudgetError):
+                    spent = reply
+                    left += piece.passages
+                elif isinstance(reply, ModelError) and not halves:
+                    failed += [(passage, reply) for passage in piece.passages]
+                    found += self._checked(piece, getattr(reply, "items", ()))
+                elif not halves:
+                    found += self._checked(piece, reply)
+            pieces = again
         return Extracted(tuple(found), tuple(failed), tuple(left), spent)
 
     def _pieces(self, passages: Sequence[Passage]) -> Iterator[_Piece]:
@@ -121,6 +141,22 @@ class ModelExtractor:
             some.sort(key=lambda passage: (passage.record.ordinal, passage.record.id))
             for group in _sized(some):
                 yield self._with_context(group)
+
+    def _halves(self, piece: _Piece) -> list[_Piece]:
+        """A piece in smaller ones: two, or itself without context; nothing where it is one
+        sentence."""
+        passages = piece.passages
+        if len(passages) > 1:
+            half = len(passages) // 2
+            return [self._with_context(some) for some in (passages[:half], passages[half:])]
+        if len(piece.turns) > 1:
+            # what is only context may be what fills the reply
+            return [_Piece((passages[0],))]
+        start, end = piece.within
+        if not (size := middle(piece.text(passages[0]))):
+            return []
+        cut = start + size
+        return [replace(piece, within=part) for part in ((start, cut), (cut, end))]
 
     def _with_context(self, passages: Sequence[Passage]) -> _Piece:
         """Passages with what was said before them and between them."""
@@ -147,7 +183,7 @@ class ModelExtractor:
         """The claims that hold against the turns; the others are counted."""
         for draft in drafts:
             turn = piece.turns[draft.message - 1] if 0 < draft.message <= len(piece.turns) else None
-            span = _place(draft.quote, turn.record.content) if isinstance(turn, Passage) else None
+            span = _place(draft.quote, turn, piece) if isinstance(turn, Passage) else None
             if not isinstance(turn, Passage) or span is None:
                 self._writer.count(fabricated=1)
             elif not _is_sound(draft):
@@ -175,28 +211,31 @@ def _sized(passages: Sequence[Passage]) -> Iterator[list[Passage]]:
 
 
 def _call(piece: _Piece) -> Call:
-    turns = [_quote(turn) for turn in piece.turns]
-    return Call("profile_extract", {"turns": turns}, returns=ClaimDrafts, subjects=piece.ids)
+    turns = [_quote(turn, piece) for turn in piece.turns]
+    slots = {"turns": turns}
+    return Call("profile_extract", slots, returns=ClaimDrafts, subjects=piece.ids, lists_all=True)
 
 
-def _quote(turn: Passage | Resource) -> Quote:
+def _quote(turn: Passage | Resource, piece: _Piece) -> Quote:
     record = _record(turn)
     speaker = record.metadata.get("speaker", "") or "the user's notes"
     when = f"{record.starts_at:%Y-%m-%d}" if record.starts_at else ""
     if isinstance(turn, Passage):
-        return Quote(record.content, source=str(speaker), trust=record.trust, note=when)
+        return Quote(piece.text(turn), source=str(speaker), trust=record.trust, note=when)
     # masked here, as nobody has looked at it before
     text = mask(record.content)[0][:_CONTEXT]
     return Quote(text, source=f"context: {speaker}", trust=record.trust, note=when)
 
 
-def _place(quote: str, content: str) -> tuple[int, int] | None:
+def _place(quote: str, passage: Passage, piece: _Piece) -> tuple[int, int] | None:
     """Where a quote stands in a text, whatever the case, blanks and kinds of quotation marks."""
     words = quote.split()
     if sum(char.isalnum() for char in quote) < _SHORTEST_QUOTE:
         return None
-    found = re.search(r"\s+".join(map(_pattern, words)), content, re.IGNORECASE)
-    return found.span() if found else None
+    pattern = r"\s+".join(map(_pattern, words))
+    found = re.search(pattern, piece.text(passage), re.IGNORECASE)
+    start = piece.within[0]
+    return (start + found.start(), start + found.end()) if found else None
 
 
 def _pattern(word: str) -> str:

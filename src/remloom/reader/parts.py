@@ -14,9 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from .. import labels
-from ..errors import BudgetError, LabelError, ModelError
+from ..errors import BudgetError, CutOffError, FullReplyError, LabelError, ModelError
 from ..llm import Call
 from ..llm.prompts import Slot
 from ..text.analysis import term_set, terms
@@ -95,20 +96,31 @@ def list_parts(question: str, evidence: Evidence, *, tokens: int) -> Asking[Writ
     # the budget itself refuses those that do not fit any more
     most = max(1, tokens // PART_TOKENS)
     chosen = parts[: min(most, _MOST_PARTS)]
-    calls = [_call(question, part, evidence) for part in chosen]
-    results = yield calls
     unread = [part for part in parts if part not in chosen]
     problems: list[tuple[Part, ModelError]] = []
     drafts: list[Draft] = []
-    for part, result in zip(chosen, results, strict=True):
-        if isinstance(result, ModelError):
-            unread.append(part)
-            problems.append((part, result))
-            continue
-        evidence.add(part.document, part.first, part.last)
-        drafts += [_draft(item, part) for item in result if item.item.strip()]
+    asked = 0
+    while chosen:
+        results = yield [_call(question, part, evidence) for part in chosen]
+        again: list[Part] = []
+        for part, result in zip(chosen, results, strict=True):
+            halves = _halves(part) if isinstance(result, FullReplyError | CutOffError) else ()
+            again += halves
+            if halves:
+                continue
+            asked += 1
+            items = result
+            if isinstance(result, ModelError):
+                unread.append(part)
+                problems.append((part, result))
+                items = getattr(result, "items", ())
+                if not items:
+                    continue
+            evidence.add(part.document, part.first, part.last)
+            drafts += [_draft(item, part) for item in items if item.item.strip()]
+        chosen = again
     others = [error for _, error in problems if not isinstance(error, BudgetError)]
-    if others and len(problems) == len(chosen):
+    if others and len(problems) == asked and not drafts:
         raise others[0]
     checker = CitationChecker(evidence, question)
     order = {name: number for number, name in enumerate(evidence.documents)}
@@ -128,7 +140,15 @@ def _call(question: str, part: Part, evidence: Evidence) -> Call:
         "lines": own.pack(2 * PART_TOKENS).quotes,
     }
     subjects = chunk_ids(evidence.documents, [(part.document, part.first, part.last)])
-    return Call("read_part", slots, list[Item], subjects)
+    return Call("read_part", slots, list[Item], subjects, lists_all=True)
+
+
+def _halves(part: Part) -> tuple[Part, ...]:
+    """A part in two, of which more was found than a reply may list; nothing where it is a line."""
+    if part.first == part.last:
+        return ()
+    half = (part.first + part.last) // 2
+    return replace(part, last=half), replace(part, first=half + 1)
 
 
 def _draft(item: Item, part: Part) -> Draft:

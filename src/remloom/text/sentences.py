@@ -64,6 +64,17 @@ def sentence_ends(text: str) -> list[int]:
     return ends
 
 
+def middle(text: str) -> int:
+    """The offset of the end of a sentence that is nearest to the middle; 0 where there is only one.
+
+    >>> middle("One. Two. Three.")
+    10
+    """
+    ends = sentence_ends(text)[:-1]
+    inner = [end for end in ends if text[:end].strip() and text[end:].strip()]
+    return min(inner, key=lambda end: abs(2 * end - len(text)), default=0)
+
+
 def _spaced_ends(text: str) -> list[int]:
     """Sentence ends in a text with blanks; pysbd sees only pieces where an end is in doubt."""
     sure: list[int] = []

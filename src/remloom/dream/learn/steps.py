@@ -15,11 +15,12 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ... import labels
-from ...errors import LabelError, ModelError
+from ...errors import CutOffError, FullReplyError, LabelError, ModelError
 from ...llm import Call, Quote
 from ...model import Entity, Record, Resource
 from ...runs.failures import describe_failure
 from ...store.specs import EdgeSpec
+from ...text.sentences import middle
 from ..context import DreamContext, quote_resource
 from ..empty_reply import is_nothing
 from ..synthesis import Idea, parse_insight, synthesis_call
@@ -60,13 +61,14 @@ def implant_passages(
     to_list = [passage for passage in passages if passage.pending.entities]
     ideas = [_idea(context, passage, at) for passage in to_implant]
     implant_calls = [synthesis_call(idea) for idea in ideas if idea.neighbours]
-    list_calls = [_entities_call(passage) for passage in to_list]
+    list_calls = [_entities_call(passage, passage.text) for passage in to_list]
 
     # all of them in flight at once
     replies = context.ask_all([*implant_calls, *list_calls])
 
     outcomes = _passage_outcomes(to_implant, ideas, replies[: len(implant_calls)])
-    listed, failed = _parse_learnings(to_list, replies[len(implant_calls) :])
+    answered = _answered(context, to_list, replies[len(implant_calls) :])
+    listed, failed = _parse_learnings(answered)
     # those that an earlier run listed, but failed to implant, come first
     waiting = [
         (labels.key(learning.entity), learning)
@@ -157,23 +159,43 @@ def _outcome(passages: Sequence[str], idea: Idea, reply: Any, step: Step) -> Ste
 # -- listing what passages teach of entities -----------------------------------------------------
 
 
-def _entities_call(passage: Passage) -> Call:
-    quoted: Quote = replace(quote_resource(passage.resources[0]), text=passage.text)
-    return Call("entities", {"passage": quoted}, returns=Learnings, subjects=passage.ids)
+def _entities_call(passage: Passage, text: str) -> Call:
+    quoted: Quote = replace(quote_resource(passage.resources[0]), text=text)
+    slots = {"passage": quoted}
+    return Call("entities", slots, returns=Learnings, subjects=passage.ids, lists_all=True)
+
+
+def _answered(
+    context: DreamContext, passages: Sequence[Passage], replies: Sequence[Any]
+) -> list[tuple[Passage, Any]]:
+    """The replies about passages. A text that teaches more than a reply may list is asked about in
+    halves, down to a sentence."""
+    answered: list[tuple[Passage, Any]] = []
+    waiting = [(passage, passage.text) for passage in passages]
+    while waiting:
+        again: list[tuple[Passage, str]] = []
+        for (passage, text), reply in zip(waiting, replies, strict=True):
+            cut = middle(text) if isinstance(reply, FullReplyError | CutOffError) else 0
+            if cut:
+                again += [(passage, text[:cut]), (passage, text[cut:])]
+            else:
+                answered.append((passage, reply))
+        waiting = again
+        replies = context.ask_all([_entities_call(*one) for one in waiting])
+    return answered
 
 
 def _parse_learnings(
-    passages: Sequence[Passage],
-    replies: Sequence[Any],
+    answered: Iterable[tuple[Passage, Any]],
 ) -> tuple[list[tuple[str, EntityLearning]], list[StepOutcome]]:
     """The learnings in the replies, by the keys of their entities; and the calls that failed."""
     learnings, failed = [], []
-    for passage, reply in zip(passages, replies, strict=True):
+    for passage, reply in answered:
         if isinstance(reply, ModelError):
             reason = describe_failure(reply)
             failed.append(StepOutcome(passage.ids[:1], "failed", reason=reason, step="entities"))
-            continue
-        for key, learning in _usable(reply).items():
+        listed = getattr(reply, "items", ()) if isinstance(reply, ModelError) else reply
+        for key, learning in _usable(listed).items():
             of_entity = EntityLearning(learning.entity, learning.learning, (passage.id,))
             learnings.append((key, of_entity))
     return learnings, failed
