@@ -203,7 +203,7 @@ class WritePlan(Struct, frozen=True):
 
     def _prerequisites(self) -> tuple[str, ...]:
         """Ids of the records that must exist, or nothing of the batch may be written."""
-        ids = {id for item in self.changed for id in item.parents}
+        ids = {id for item in self.changed for id in item.parents or ()}
         ids.update(id for entry in self.entries for id in entry.refs)
         for item in self.changed:
             if item.record.id not in self.existing:
@@ -301,11 +301,13 @@ def _is_stored(store: Store, stored: Record | None, item: BatchRecord) -> bool:
         return False
     if _without_origin(stored) != _without_origin(item.record):
         return False
-    return set(store.records.parents(stored.id)) == set(item.parents)
+    return item.parents is None or set(store.records.parents(stored.id)) == set(item.parents)
 
 
 def _without_origin(record: Any) -> Any:
     if isinstance(record, Resource | Moment):
         metadata = {name: value for name, value in record.metadata.items() if name != "run"}
         record = replace(record, metadata=metadata)
+    if isinstance(record, Resource):
+        record = replace(record, parents=())
     return replace(record, created_at=None, updated_at=None)

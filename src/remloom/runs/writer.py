@@ -266,5 +266,5 @@ def _sum(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
 
 def _with_parents(item: BatchRecord) -> Record:
     if isinstance(item.record, Resource):
-        return replace(item.record, parents=item.parents)
+        return replace(item.record, parents=item.parents or ())
     return item.record

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from msgspec import Struct
+from msgspec.structs import force_setattr, replace
 
 from ..kv import Entry
-from ..model import Edge, EdgeKey, Record
+from ..model import Edge, EdgeKey, Record, Resource
 
 __all__ = ["Batch", "BatchRecord", "Preconditions", "TokenVectorBatch", "Vector", "VectorBatch"]
 
@@ -57,12 +58,18 @@ class BatchRecord(Struct, frozen=True, gc=False):
     # embedded
     text: str
     vectors: tuple[Vector, ...] = ()
-    parents: tuple[str, ...] = ()
+    # ids of the records that it was derived from; None: those that are stored of it stay
+    parents: tuple[str, ...] | None = None
     embed: bool = False  # its text is to be embedded later: queue it
     fresh: bool = False  # its id was made just now: no record can have it
     # it was given no id: an entity is found by name, and what is stored of it is kept (see
     # `merge.merge_entity`); a row is found by its handle, whose id may be that of another tenant
     merge: bool = False
+
+    def __post_init__(self) -> None:
+        # a record that was read shows its parents, which are kept beside it
+        if isinstance(self.record, Resource) and self.record.parents:
+            force_setattr(self, "record", replace(self.record, parents=()))
 
 
 class Preconditions(Struct, frozen=True):

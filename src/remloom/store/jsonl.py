@@ -496,4 +496,4 @@ def _batch_record(
     parents = record.parents if isinstance(record, Resource) else ()
     if parents:
         record = replace(record, parents=())
-    return BatchRecord(record, keys_of(record), text, windows, parents, embed)
+    return BatchRecord(record, keys_of(record), text, windows, parents or None, embed)

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..errors import ConflictError, LabelError
-from ..model import EXTRACTED, Edge, Entity, Record, Row
+from ..model import EXTRACTED, Edge, Entity, Record, Resource, Row
 from .batch import BatchRecord
 from .indexed_text import searchable_text
 from .record_ids import new_id
@@ -133,6 +133,8 @@ def merge_record(item: BatchRecord, stored: Record) -> BatchRecord | None:
         keys = keys_of(record)
     elif stored.created_at and record.created_at and stored.created_at < record.created_at:
         record = replace(record, created_at=stored.created_at)
+    if item.parents is None:
+        record = _still_derived(record, stored)
     if not item.vectors and is_unchanged(record, stored):
         return None
     return replace(item, record=record, keys=keys, text=searchable_text(record))
@@ -148,6 +150,9 @@ def merge_namesakes(first: BatchRecord, second: BatchRecord) -> BatchRecord:
     _check_schema(second.record, first.record.schema)
     both_entities = isinstance(first.record, Entity) and isinstance(second.record, Entity)
     if not both_entities or not second.merge:
+        if second.parents is None and first.parents is not None:
+            record = _still_derived(second.record, first.record)
+            return replace(second, parents=first.parents, record=record)
         return second
     merged = merge_entity(first.record, second.record)  # type: ignore[arg-type]
     return replace(
@@ -157,6 +162,15 @@ def merge_namesakes(first: BatchRecord, second: BatchRecord) -> BatchRecord:
         text=searchable_text(merged),
         vectors=second.vectors or first.vectors,
     )
+
+
+def _still_derived(record: Record, stored: Record) -> Record:
+    """Return a record that is written without parents over one that was derived: it still is."""
+    if not isinstance(record, Resource) or not isinstance(stored, Resource):
+        return record
+    if record.generation >= stored.generation:
+        return record
+    return replace(record, generation=stored.generation)
 
 
 def merge_entity(stored: Entity, new: Entity) -> Entity:

@@ -178,6 +178,8 @@ class _BatchBuilder:
                 item,
                 name=item.name or _name_of(item),
                 content_hash=content_hash(item.content),
+                # what has parents was derived
+                generation=item.generation or int(bool(item.parents)),
                 parents=(),
             )
         if isinstance(item, Row):
@@ -228,7 +230,7 @@ class _BatchBuilder:
             keys=keys_of(record),
             text=searchable_text(record),
             vectors=vectors,
-            parents=item.parents if isinstance(item, Resource) else (),
+            parents=(item.parents or None) if isinstance(item, Resource) else None,
             embed=bool(self._model and not vectors and embedded.strip()),
             merge=isinstance(record, Entity | Row) and not item.id,
             # A resource is given the same id again for the same text, a row for the same handle.

@@ -186,7 +186,8 @@ class BatchWriter(EdgeWriter):
         if not updated:
             return {}
         released = self.delete_names(list(updated))
-        self.run(SQL.delete_parents, ids=Column("t", list(updated)))
+        anew = [id for id, change in updated.items() if change.item.parents is not None]
+        self.run(SQL.delete_parents, ids=Column("t", list(updated)), anew=Column("t", anew))
         reworded = [id for id, change in updated.items() if change.reworded]
         if reworded:
             self.delete_token_vectors(reworded)
@@ -274,10 +275,10 @@ class BatchWriter(EdgeWriter):
 
     def _store_parents(self, items: Sequence[BatchRecord], plan: Plan) -> None:
         """Store provenance, and what moments refer to, as far as it is there."""
-        rows = []
+        rows: list[tuple[str, str, int]] = []
         for item, id, outcome in zip(items, plan.ids, plan.outcomes, strict=True):
-            if outcome != "unchanged" and (item.parents or isinstance(item.record, Moment)):
-                rows += [(id, parent, _DERIVED) for parent in item.parents]
+            rows += [(id, parent, _DERIVED) for parent in item.parents or ()]
+            if outcome != "unchanged" and isinstance(item.record, Moment):
                 rows += [(id, parent, _REFERRED) for parent in referred_ids(item.record)]
         if rows:
             kinds = {"child": "t", "parent": "t", "kind": "i"}

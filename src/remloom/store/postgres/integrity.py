@@ -25,6 +25,8 @@ _VIOLATIONS = {
     "miscounted_types": "the edges of type {0!r} are counted wrongly",
     "miscounted_keys": "the edges at {0!r} are counted wrongly",
     "expiry_not_indexed": "record {0!r} would not expire when it is to",
+    "derived_without_parents": "the derived record {0!r} does not say what it was derived from:"
+    " forgetting that would leave it",
     "records_without_name": "record {0} has no name",
     "names_without_record": "the key {0!r} is of a record that is gone",
     "vectors_without_record": "a vector is of record {0}, which is gone",

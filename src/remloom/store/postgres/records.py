@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from hashlib import md5
+from itertools import chain
 from typing import Any
 
 from msgspec.structs import force_setattr
@@ -20,6 +21,7 @@ from ..schemas import SCHEMAS
 from ..specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange
 from .compilers import Compilers
 from .database import Database
+from .derived import show_parents
 from .graph import PostgresGraph
 from .rows import decode, paths_of
 from .short_keys import short
@@ -70,6 +72,7 @@ class PostgresRecords:
         if not rows or (schema is not None and rows[0][0] != schema):
             return None
         record = self._reader()(decode(*rows[0]))
+        show_parents(self._server, self._tenant, [record])
         return record if self._is_there(record) else None
 
     def lookup(
@@ -92,6 +95,7 @@ class PostgresRecords:
             if paths is not None:
                 force_setattr(record, "graph_paths", paths_of(paths))
             records[by_short_key[key]].append(record)
+        show_parents(self._server, self._tenant, chain.from_iterable(records.values()))
         return records
 
     def complete(self, prefix: str, limit: int) -> list[str]:
@@ -230,6 +234,7 @@ class PostgresRecords:
 
     def _decode_all(self, rows: Iterable[Any]) -> list[Any]:
         records = list(map(self._reader(), [decode(*row) for row in rows]))
+        show_parents(self._server, self._tenant, records)
         return [record for record in records if self._is_there(record)]
 
     # -- what has expired --------------------------------------------------------------------------

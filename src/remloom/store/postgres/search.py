@@ -19,6 +19,7 @@ from ..vector_validation import to_vector
 from . import bm25_index
 from .compilers import Compilers
 from .database import Database
+from .derived import show_parents
 from .halfvec import Half
 from .rows import decode
 from .short_keys import short
@@ -105,7 +106,7 @@ class PostgresSearch:
             for matched, id, schema, body, content in by_key.get(short(name), ()):
                 if id not in matches:
                     matches[id] = Match(given_out(decode(schema, body, content)), score, matched)
-        return list(matches.values())[: spec.limit]
+        return self._shown(list(matches.values())[: spec.limit])
 
     # -- texts -------------------------------------------------------------------------------------
 
@@ -133,7 +134,7 @@ class PostgresSearch:
                         matches.append(Match(record, float(score)))
                 start += count
                 count *= _OVERFETCH
-        return matches[: spec.limit]
+        return self._shown(matches[: spec.limit])
 
     # -- vectors -----------------------------------------------------------------------------------
 
@@ -203,6 +204,10 @@ class PostgresSearch:
             if min_score is None or score >= min_score:
                 record = given_out(decode(window.schema, window.body, window.content))
                 matches.append(Match(record, score, f"{window.first}:{window.last}"))
+        return self._shown(matches)
+
+    def _shown(self, matches: list[Match]) -> list[Match]:
+        show_parents(self._server, self._tenant, (match.record for match in matches))
         return matches
 
     def _condition(

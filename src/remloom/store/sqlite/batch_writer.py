@@ -94,7 +94,7 @@ class _BatchWriter:
             id, record_no, outcome = self._write_record(item)
             ids.append(id)
             counts[outcome] += 1
-            if outcome != "unchanged":
+            if outcome != "unchanged" or item.parents:
                 changed.append((record_no, item))
         self._session.flush()
         # From here on all records of the batch are stored, under all of their labels.
@@ -104,7 +104,7 @@ class _BatchWriter:
         for label_no in labels.released:
             labels.release(label_no)
         for record_no, item in changed:
-            self._add_parents(record_no, item.parents, _DERIVED)
+            self._add_parents(record_no, item.parents or (), _DERIVED)
             self._add_parents(record_no, referred_ids(item.record), _REFERRING)
         edges = self._edges.write(batch.edges)
         for label_no in unlinked:
@@ -212,7 +212,8 @@ class _BatchWriter:
             delete_vectors(session, record_no)
         elif cursor.execute("SELECT 1 FROM vectors WHERE rid = ? LIMIT 1", (record_no,)).get:
             item = replace(item, embed=False)
-        cursor.execute("DELETE FROM parents WHERE child = ?", (record_no,))
+        kept = _DERIVED if item.parents is None else None
+        cursor.execute(SQL.delete_parents, (record_no, kept))
         self._insert(item, record_no, text_no if same_text else None)
         session.flush()
         self._labels.released.update(dict.fromkeys(released))

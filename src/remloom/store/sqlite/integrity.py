@@ -36,6 +36,8 @@ _VIOLATIONS = {
     "children_without_record": "the derived record {0} is gone",
     "parents_without_record": "the parent {0} is gone",
     "expiry_not_indexed": "record {0!r} would not expire when it is to",
+    "derived_without_parents": "the derived record {0!r} does not say what it was derived from:"
+    " forgetting that would leave it",
     "refs_without_entry": "the entry that refers to {0} is gone",
     "entries_without_refs": "the entry {0} {1!r} would not be found by its refs",
     "record_number_not_given": "record {0} was never given out",

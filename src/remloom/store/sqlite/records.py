@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import datetime
+from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from ..schemas import SCHEMAS
 from ..specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange
 from .compilers import Compilers
 from .database import Database
+from .derived import show_parents
 from .error_translation import translate
 from .expiry import not_expired
 from .graph import SqliteGraph
@@ -72,6 +74,7 @@ class SqliteRecords:
         if row is None or (schema is not None and row[1] != schema):
             return None
         record = self._reader()(decode(row[1], row[2], row[3]))
+        self._show_parents([record])
         return record if self._is_there(record) else None
 
     def lookup(
@@ -126,6 +129,7 @@ class SqliteRecords:
                 if paths := self._graph.outgoing(cursor, label_nos, edges, as_of):
                     force_setattr(record, "graph_paths", paths)
             records[key].append(record)
+        show_parents(cursor, chain.from_iterable(records.values()))
 
     def complete(self, prefix: str, limit: int) -> list[str]:
         with self._translate:
@@ -250,7 +254,12 @@ class SqliteRecords:
         records = [
             given_out(decode(schema, body, content)) for _, schema, body, content, *_ in rows
         ]
+        self._show_parents(records)
         return [record for record in records if self._is_there(record)]
+
+    def _show_parents(self, records: Sequence[Record]) -> None:
+        with self._translate:
+            show_parents(self._database.reader, records)
 
     def _ids(self, sql: str, id: str) -> list[str]:
         with self._translate:

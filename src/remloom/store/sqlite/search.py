@@ -20,6 +20,7 @@ from ..specs import NameSpec, SearchSpec
 from ..vector_validation import to_vector
 from .compilers import Compilers
 from .database import Database
+from .derived import show_parents
 from .index_manager import IndexManager
 from .label_numbers import LabelNumbers
 from .rows import add_content, decode
@@ -131,10 +132,12 @@ class SqliteSearch:
         if len(rows) > 1:
             rows.sort(key=_HIT_ORDER)
         given_out = self._reader()
-        return [
+        found = [
             (position, rank, number, given_out(decode(*row)))
             for position, rank, number, *row in rows
         ]
+        show_parents(cursor, (record for *_, record in found))
+        return found
 
     # -- texts -------------------------------------------------------------------------------------
 
@@ -283,4 +286,5 @@ class SqliteSearch:
         matches = [
             Match(given_out(record), score, window) for record, score, window in best.values()
         ]
+        show_parents(cursor, (match.record for match in matches))
         return matches, len(best) == limit or len(hits) < requested

@@ -40,6 +40,14 @@ WHERE d.edges IS DISTINCT FROM c.edges LIMIT %(limit)s;
 SELECT r.id FROM remloom.records r
 WHERE r.tenant_id = %(tenant)s AND (r.expires IS NULL) <> (r.body ->> 'expires_at' IS NULL) LIMIT %(limit)s;
 
+-- name: derived_without_parents
+-- Derived records of which nothing tells what they were derived from.
+SELECT r.id FROM remloom.records r
+WHERE r.tenant_id = %(tenant)s AND r.schema = 'resources' AND coalesce((r.body ->> 'generation')::bigint, 0) > 0
+  AND NOT EXISTS (
+    SELECT FROM remloom.parents p WHERE p.tenant_id = r.tenant_id AND p.child = r.id AND p.kind = 0
+  ) LIMIT %(limit)s;
+
 -- name: records_without_name
 -- Records that have no name. As a value it is a probe for each record, where NOT EXISTS may become
 -- a join that looks at every pair.

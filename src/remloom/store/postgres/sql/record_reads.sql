@@ -84,6 +84,11 @@ ORDER BY r.seq;
 SELECT r.id FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id = p.child
 WHERE p.tenant_id = %(tenant)s AND p.parent = %(id)s AND p.kind = 0 ORDER BY r.seq;
 
+-- name: parents_of_all
+-- What some records derive from, in the order of writing.
+SELECT p.child, r.id FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id = p.parent
+WHERE p.tenant_id = %(tenant)s AND p.child = ANY (%(ids)s) AND p.kind = 0 ORDER BY r.seq;
+
 -- name: parents
 -- The records that one derives from, in the order of writing.
 SELECT r.id FROM remloom.parents p JOIN remloom.records r ON r.tenant_id = p.tenant_id AND r.id = p.parent

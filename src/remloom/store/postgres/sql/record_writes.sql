@@ -73,8 +73,9 @@ WHERE EXISTS (SELECT FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r
 ON CONFLICT DO NOTHING;
 
 -- name: delete_parents
--- Delete what records derive from and refer to.
-DELETE FROM remloom.parents WHERE tenant_id = %(tenant)s AND child = ANY (%(ids)b::text[]);
+-- Delete what records refer to, and what those derive from that name their parents anew.
+DELETE FROM remloom.parents
+WHERE tenant_id = %(tenant)s AND child = ANY (%(ids)b::text[]) AND (kind = 1 OR child = ANY (%(anew)b::text[]));
 
 -- name: derived_ids
 -- The records that derive from some.

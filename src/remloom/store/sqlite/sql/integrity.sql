@@ -63,6 +63,12 @@ SELECT child FROM parents WHERE child NOT IN (SELECT rid FROM records) LIMIT :li
 -- Derivations whose parent is gone. Full scan.
 SELECT parent FROM parents WHERE parent NOT IN (SELECT rid FROM records) LIMIT :limit;
 
+-- name: derived_without_parents
+-- Derived records of which nothing tells what they were derived from.
+SELECT r.id FROM records r
+WHERE r.schema = 'resources' AND r.body ->> '$.generation' > 0
+  AND NOT EXISTS (SELECT 1 FROM parents p WHERE p.child = r.rid AND p.kind = 0) LIMIT :limit;
+
 -- name: refs_without_entry
 -- Refs of entries that are gone.
 SELECT subject FROM journal_subjects WHERE entry NOT IN (SELECT entry FROM journal) LIMIT :limit;

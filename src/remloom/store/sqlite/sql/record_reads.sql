@@ -93,6 +93,12 @@ WHERE r.id = :id AND p.kind = 0 ORDER BY o.rid;
 SELECT o.id FROM records r CROSS JOIN parents p ON p.child = r.rid CROSS JOIN records o ON o.rid = p.parent
 WHERE r.id = :id AND p.kind = 0 ORDER BY o.rid;
 
+-- name: parents_of_all
+-- What some records were derived from.
+SELECT c.id, o.id FROM json_each(:ids) i CROSS JOIN records c ON c.id = i.value
+CROSS JOIN parents p ON p.child = c.rid CROSS JOIN records o ON o.rid = p.parent
+WHERE p.kind = 0 ORDER BY o.rid;
+
 -- name: parents_of
 -- The same, by the number of the record.
 SELECT r.id FROM parents p JOIN records r ON r.rid = p.parent

@@ -71,6 +71,10 @@ INSERT OR REPLACE INTO pending (rid, attempts, error, parked) VALUES (?, 0, NULL
 -- Says that a record was derived from another (kind 0) or refers to it (1), if that is stored.
 INSERT OR IGNORE INTO parents (child, parent, kind) SELECT ?, rid, ? FROM records WHERE id = ?;
 
+-- name: delete_parents
+-- Forget what a record refers to, and what it was derived from, but for the kind that is kept.
+DELETE FROM parents WHERE child = :record_no AND kind IS NOT :kept;
+
 -- name: add_edge
 -- Stores an edge, or merges it into the one of its ends and type as `merge_edge` does.
 INSERT INTO edges (src, rel, dst, weight, created, valid_from, valid_to, properties) VALUES (?, ?, ?, ?, ?, ?, ?, ?)

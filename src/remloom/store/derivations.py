@@ -1,0 +1,31 @@
+"""What derived records that are read show of what they were derived from.
+
+It is kept beside them. What was only read (generation 0) has none, and costs no statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import force_setattr
+
+from ..model import Record, Resource
+
+__all__ = ["attach_parents", "derived_ids"]
+
+
+def derived_ids(records: Iterable[Record]) -> list[str]:
+    """List the ids of the derived ones of some records, each once."""
+    return list(
+        {record.id: 0 for record in records if isinstance(record, Resource) and record.generation}
+    )
+
+
+def attach_parents(records: Sequence[Record], rows: Iterable[tuple[str, str]]) -> None:
+    """Set `parents` of records, by rows of a record and of one that it was derived from."""
+    parents: dict[str, tuple[str, ...]] = {}
+    for child, parent in rows:
+        parents[child] = (*parents.get(child, ()), parent)
+    for record in records:
+        if record.id in parents:
+            force_setattr(record, "parents", parents[record.id])
