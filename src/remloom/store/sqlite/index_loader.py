@@ -48,6 +48,11 @@ class LoadedIndex(Struct):
     save_after: float = 0.0  # monotonic time, for the background
     newest: tuple[Any, ...] = ()  # numbers with which it was found to be current
 
+    def size_to_save(self, kind: str) -> int:
+        """How many a snapshot of it would have: of vectors, those that the graph has."""
+        size = 0 if self.index is None else len(self.index)
+        return size - self.index.tail_size if size and kind == "vectors" else size
+
     def is_current(self, kind: str, newest: NewestNumbers) -> bool:
         """Whether there is nothing in the database that it has not seen."""
         return (
@@ -96,7 +101,7 @@ def _load_vectors(cursor: apsw.Cursor, tombstone_no: int, hnsw: dict[str, int]) 
         except ValueError:
             pass
         else:
-            loaded.saved_size = len(loaded.index)
+            loaded.saved_size = loaded.size_to_save(kind="vectors")
     return loaded
 
 

@@ -38,6 +38,8 @@ _GROWTH = 1.3  # a snapshot is stored again when the index outgrew it by this fa
 _INTERVAL = 0.5  # seconds between looks of the background thread
 # seconds after something was erased before a snapshot is stored again: more may follow
 _SAVE_DELAY = 60.0
+# of a graph: to store all of it costs less than to add this share of its vectors once more
+_FEW_VECTORS = 0.005
 _STEP = 64  # vectors moved into the graph between two looks at whether to stop
 
 
@@ -121,12 +123,15 @@ class IndexManager:
             loaded = self._loaded[kind]
             index = loaded.index
             data = index.dump_graph() if kind == "vectors" else index.dump()
-            size = len(index)
+            size = loaded.size_to_save(kind)
             last_number = loaded.last_number
+            known_size = loaded.saved_size
             snapshot = IndexSnapshot(data, loaded.last_tombstone, loaded.model)
 
         def write(cursor: apsw.Cursor) -> None:
-            write_snapshot(cursor, kind, snapshot, last_number=last_number, size=size)
+            write_snapshot(
+                cursor, kind, snapshot, last_number=last_number, size=size, known_size=known_size
+            )
 
         self._database.write(write)
         loaded.saved_size = size
@@ -172,7 +177,7 @@ class IndexManager:
             return
         if (
             not stop()
-            and len(index) > max(_TAIL, loaded.saved_size * _GROWTH)
+            and loaded.size_to_save(kind) > max(_TAIL, loaded.saved_size * _GROWTH)
             and time.monotonic() > loaded.save_after
         ):
             self.save(kind)
@@ -203,9 +208,11 @@ class IndexManager:
         self._stop.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
-        for kind in ("names", "terms"):
-            loaded = self._loaded.get(kind)
-            if loaded is not None and len(loaded.index) - loaded.saved_size > _TAIL:
-                loaded.index.compact()
+        for kind, loaded in self._loaded.items():
+            size = loaded.size_to_save(kind)
+            few = size * _FEW_VECTORS if kind == "vectors" else _TAIL
+            if size - loaded.saved_size > few:
+                if kind != "vectors":
+                    loaded.index.compact()
                 with suppress(StoreBusyError, StoreFullError):  # the next process makes it again
                     self.save(kind)

@@ -50,20 +50,34 @@ def read_snapshot(cursor: apsw.Cursor, kind: str) -> IndexSnapshot | None:
 
 
 def write_snapshot(
-    cursor: apsw.Cursor, kind: str, snapshot: IndexSnapshot, *, last_number: int, size: int
+    cursor: apsw.Cursor,
+    kind: str,
+    snapshot: IndexSnapshot,
+    *,
+    last_number: int,
+    size: int,
+    known_size: int = 0,
 ) -> None:
     """Store the snapshot of an index in place of the one before.
 
-    Nothing is stored if something in it was erased meanwhile: it must not come back to disk.
+    Nothing is stored if something in it was erased meanwhile: it must not come back to disk. Nor if
+    another process stored more of it.
 
     Args:
         last_number: the highest that the index has.
         size: how many it has.
+        known_size: how many the one before had, when it was loaded or stored here; 0: it was none,
+            or of no use.
     """
     last_tombstone = snapshot.last_tombstone
     erased = cursor.execute(SQL.has_tombstone_after, (last_tombstone, kind)).get
     if erased or last_pruned(cursor) > last_tombstone:
         return
+    stored = cursor.execute(SQL.snapshot_header, (kind,)).get
+    if stored is not None and known_size and stored[0] >= last_tombstone:
+        before = msgspec.json.decode(stored[1])
+        if before.get("model") == snapshot.model and before.get("size", 0) > size:
+            return
     description = msgspec.json.encode({"model": snapshot.model, "size": size}).decode()
     cursor.execute(SQL.delete_snapshot, (kind,))
     for part, start in enumerate(range(0, len(snapshot.data), _PART)):
