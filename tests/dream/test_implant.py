@@ -38,6 +38,7 @@ DEEP = Resource(
         "*Nothing to add.*", "NOTHING\n\nIt repeats what we know.", "NOTHING - this is a repetition.", "`NOTHING`",
         "«Nothing»", " \n", "> NOTHING", "Nothing here.", "This adds nothing new to what was known before.",
         "I see no new information in this passage.", "No new facts in this text.",
+        "There is nothing new here. We already knew this. It adds nothing. Already known.",
     ],
 )  # fmt: skip
 def test_nothing_is_understood_leniently(reply: str) -> None:

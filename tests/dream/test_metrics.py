@@ -97,6 +97,18 @@ def test_depth_is_the_last_generation_before_quality_falls(memory: Memory) -> No
     assert found.depth == 2
 
 
+@pytest.mark.parametrize(("angle", "share", "depth"), [(70, 0.61, 2), (76, 0.97, 3)])
+def test_a_generation_with_six_tenths_of_the_first_ones_quality_ends_the_depth(
+    memory: Memory, angle: float, share: float, depth: int
+) -> None:
+    (dream,) = memory.admin.store.records.lookup(["dream"])["dream"]
+    memory.write([derived("Late", (dream.id,), at(45, angle), generation=3)])
+    found = memory.dreams.metrics()
+    first, _, third = found.generations
+    assert third.quality / first.quality == pytest.approx(share, abs=0.01)
+    assert found.depth == depth
+
+
 def test_a_generation_that_repeats_what_it_came_from_ends_the_depth(memory: Memory) -> None:
     (dream,) = memory.admin.store.records.lookup(["dream"])["dream"]
     memory.write([derived("Echo", (dream.id,), at(45, 60), generation=3)])

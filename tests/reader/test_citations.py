@@ -116,6 +116,22 @@ def test_a_sentence_that_does_not_hold_is_doubted(text: str, quote: str, doubt: 
     assert doubt in checked.doubt
 
 
+def test_a_quote_may_have_a_few_words_written_wrongly_and_not_all_of_them() -> None:
+    """Whoever looks for a quote in the lines must find it there."""
+    line = "The harbour authority granted the northern fishermen permission to repair their vessels"
+    few = "The harbor autority granted the northern fishermen permision to repair their vessels"
+    many = "The haorbur autorty grnted the nrthern fishrmen permissn to repir thir vssels"
+    evidence = Evidence({"log": Lines("log.md", "log", [line], ())})
+    evidence.add("log", 1, 1)
+
+    def found(quote: str) -> str:
+        draft = Draft(text=line, quote=quote, first_line=1, last_line=1)
+        (citation,) = CitationChecker(evidence).check(draft).citations
+        return citation.found
+
+    assert [found(quote) for quote in (line, few, many)] == ["verbatim", "close", "unfounded"]
+
+
 def test_a_long_range_is_narrowed_to_the_lines_of_the_quote() -> None:
     evidence = Evidence(
         {"book": Lines("book.md", "book", [f"Day {n} was wet." for n in range(99)], ())}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,12 @@ from remloom.errors import (
     InvalidInputError,
     ModelNotConfiguredError,
     NotFoundError,
+    RemloomError,
     StoreClosedError,
 )
 from remloom.llm import Request
 from remloom.reader import ReadEvent
+from remloom.testing.disk import on_disk
 from remloom.testing.models import ScriptedModel
 
 QUESTION = "What is the rent?"
@@ -200,3 +203,33 @@ def test_a_question_for_all_of_something_is_asked_of_every_part(tmp_path: Path) 
     ]
     assert partly.answer.startswith("Found in the parts that were read, 1 item:")
     assert 0 < partly.coverage["The book"] < 1
+
+
+def test_what_a_query_counts_or_lists_is_forgotten_with_the_chunk_that_it_is_of(
+    tmp_path: Path,
+) -> None:
+    """A value without the number of its line may be of any line."""
+    secret = "Zebra stripes are what the vault opens to."
+    steps = iter(["SELECT max(text) AS last FROM documents", "", ""])
+
+    def reply(request: Request) -> object:
+        if request.task == "read_answer":
+            return {"found": False}
+        notes = f"It says {secret}" if secret in request.prompt else ""
+        query = next(steps)
+        return step(query, satisfied=not query, notes=notes)
+
+    def forget(event: ReadEvent) -> None:
+        if event.type == "iteration_end" and "Zebra" in str(event.data["notes"]):
+            (row,) = memory.sql("SELECT id FROM resources WHERE content LIKE '%vault%'").rows
+            memory.forget(str(row[0]))
+            remains.append(secret.encode() in on_disk(tmp_path))
+
+    remains: list[bool] = []
+    with opened(tmp_path, ScriptedModel(reply)) as memory:
+        lines = ["The water stood low, and nothing was sold."] * 800
+        memory.read_text("\n\n".join([*lines, secret, *lines]), uri="vault.md")
+        with memory.reader("vault.md", told=forget) as reader, suppress(RemloomError):
+            reader.ask("What is the rent?", session="lease")
+    assert remains == [False]
+    assert secret.encode() not in on_disk(tmp_path)

@@ -63,7 +63,6 @@ _SAYS_NOTHING = re.compile(
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _NON_WORD = re.compile(r"[^\w]+|_+")
 _LONGEST = 400  # characters of a reply all of whose sentences say that nothing is new
-_MAX_SENTENCES = 3  # of such a reply
 
 
 def is_nothing(reply: str) -> bool:
@@ -87,10 +86,7 @@ def is_nothing(reply: str) -> bool:
     if len(reply) > _LONGEST:
         return False
     sentences = [_plain(part) for part in _SENTENCE.split(reply)]
-    sentences = [sentence for sentence in sentences if sentence]
-    if len(sentences) > _MAX_SENTENCES:
-        return False
-    return all(map(_says_nothing, sentences))
+    return all(_says_nothing(sentence) for sentence in sentences if sentence)
 
 
 def _says_nothing(sentence: str) -> bool:

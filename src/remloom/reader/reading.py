@@ -243,7 +243,12 @@ class ReadingLoop:
                 original_sql=query,
                 fixes=list(prepared.fixes),
             )
-            rows = queries.run(query, documents)
+            try:
+                rows = queries.run(query, documents)
+            except InvalidInputError:
+                # such an error may quote a text, as one that is no number
+                self._rest_on_all()
+                raise
         except InvalidInputError as error:
             return (yield from self._refuse(step, str(error), error))
         yield event(
@@ -253,6 +258,8 @@ class ReadingLoop:
             truncated=rows.truncated,
         )
         self._shown = show_rows(self._tools.documents, rows, _SHOWN_TOKENS)
+        if rows.rows and not self._shown.ranges:
+            self._rest_on_all()
         self._outcome = _describe_outcome(rows)
         is_close = step.reading_mode in ("read", "deep_read")
         for range in self._shown.ranges:
@@ -269,6 +276,12 @@ class ReadingLoop:
             sample_lines=tuple(self._sample_lines()),
             lines=self._shown.ranges,
         )
+
+    def _rest_on_all(self) -> None:
+        """Note that what the model is shown may be of any line: a table of values, an error."""
+        documents = self._tools.documents
+        every = [(name, 1, len(lines)) for name, lines in documents.items()]
+        self._about = tuple(dict.fromkeys((*self._about, *chunk_ids(documents, every))))
 
     def _refuse(
         self, step: ReadStep, problem: str, error: RemloomError | None = None
