@@ -87,8 +87,9 @@ def backend_for(settings: Settings) -> Backend:
 
 
 class _Folder:
-    def __init__(self, folder: str) -> None:
-        self._home = HomeFolder(folder)
+    def __init__(self, folder: str, *below: str) -> None:
+        self._folder = folder
+        self._home = HomeFolder(folder, *below)
 
     def open(self, settings: Settings, *, create: bool) -> Store:
         from .sqlite import SqliteStore
@@ -130,8 +131,7 @@ class _Folder:
 
     def open_own(self, settings: Settings, *, create: bool) -> Store:
         # in a folder of its own, where no tenant can be
-        folder = str(self._home.folder / OWN)
-        return _Folder(folder).open(
+        return _Folder(self._folder, OWN).open(
             replace(settings, tenant=OWN, cache_mb=_OWN_CACHE), create=create
         )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 import stat
 import time
 from collections.abc import Iterable, Iterator
@@ -15,8 +14,8 @@ from pathlib import Path
 from ..errors import ReadOnlyStoreError, StoreBusyError, StoreError, StoreFullError
 
 __all__ = [
+    "NO_LINKS",
     "alone_in",
-    "destroy",
     "file_error",
     "make_private",
     "read_whole",
@@ -26,7 +25,8 @@ __all__ = [
     "write_new",
 ]
 
-_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+# flags of a file that is opened, and may be no link
+NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 _POLL_INTERVAL = 0.01  # seconds between attempts to take a lock
 
@@ -68,7 +68,7 @@ def write_new(path: Path | str, data: bytes, *, within: int | None = None) -> No
         FileExistsError: something has this name.
     """
     descriptor = os.open(
-        path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, 0o600, dir_fd=within
+        path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINKS, 0o600, dir_fd=within
     )
     try:
         remaining = memoryview(data)
@@ -101,7 +101,7 @@ def alone_in(folder: Path, patience: float) -> Iterator[None]:
         yield
         return
     deadline = time.monotonic() + patience
-    descriptor = os.open(folder, os.O_RDONLY | _NO_LINKS)
+    descriptor = os.open(folder, os.O_RDONLY | NO_LINKS)
     try:
         while True:
             try:
@@ -121,7 +121,7 @@ def alone_in(folder: Path, patience: float) -> Iterator[None]:
 
 def read_whole(path: Path | str, *, within: int | None = None) -> bytes:
     """Read a file that is not a link."""
-    with open(os.open(path, os.O_RDONLY | _NO_LINKS, dir_fd=within), "rb") as stream:
+    with open(os.open(path, os.O_RDONLY | NO_LINKS, dir_fd=within), "rb") as stream:
         return stream.read()
 
 
@@ -155,47 +155,13 @@ def refuse_links(paths: Iterable[Path]) -> None:
             # Missing, or not accessible: opening it says so.
             continue
         if linked:
+            target = "what it points to"
+            with suppress(OSError):  # it was taken away just now
+                target = os.path.realpath(path)
             raise StoreError(
                 f"{path} is a link, and a tenant's folder and files are its own",
-                remedy=f"put what it points to in its place: {os.path.realpath(path)}",
+                remedy=f"put in its place: {target}",
             )
-
-
-def destroy(folder: Path, *, secret: str) -> None:
-    """Remove a folder so that a stop at any moment leaves nothing readable that was not so before.
-
-    The files whose name begins with `secret` (they hold keys) are overwritten first and go last.
-    Any number of threads and processes may destroy one folder at once, or go on with it.
-    """
-    with suppress(FileNotFoundError, NotADirectoryError):
-        # False sorts first: the files with keys go last.
-        entries = sorted(folder.iterdir(), key=lambda path: path.name.startswith(secret))
-        for path in entries:
-            if path.name.startswith(secret):
-                _overwrite(path)
-        for path in entries:
-            with suppress(FileNotFoundError, IsADirectoryError):
-                path.unlink()
-    shutil.rmtree(folder, ignore_errors=True)
-    if folder.exists():
-        raise OSError(0, "not all of it could be removed", str(folder))
-
-
-def _overwrite(path: Path) -> None:
-    with suppress(FileNotFoundError):
-        if _only_name(path):
-            descriptor = os.open(path, os.O_WRONLY | _NO_LINKS)
-            try:
-                os.write(descriptor, secrets.token_bytes(os.fstat(descriptor).st_size))
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-
-
-def _only_name(path: Path) -> bool:
-    """Whether a file has no other name: one that has may belong to somebody else."""
-    status = os.lstat(path)
-    return stat.S_ISREG(status.st_mode) and status.st_nlink == 1
 
 
 def file_error(error: OSError, what: str, remedy: str) -> StoreError:

@@ -5,6 +5,9 @@ A tenant is created and deleted as a whole, by renaming its folder. It is made i
 own and then given its name, which only the first of several can do; it is deleted by taking its
 name away, and then destroyed. Whatever a killed process leaves of either lies in `tenants/.staging`
 until the next start clears it.
+
+The home itself may be reached through links. Nothing below it is: a link there is refused, or
+removed where it stands for what is to be deleted, and nothing behind it is touched.
 """
 
 from __future__ import annotations
@@ -13,10 +16,10 @@ import os
 import re
 import secrets
 import shutil
-import tempfile
 import time
 import warnings
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from ..errors import (
@@ -31,6 +34,7 @@ from ..errors import (
 from ..model import TenantInfo
 from . import encryption, folders, tenant_file
 from .contract import Store
+from .open_folder import OpenFolder
 
 __all__ = ["HIDDEN", "OWN", "HomeFolder", "backup", "tenant_name"]
 
@@ -41,6 +45,8 @@ HIDDEN = f".{OWN}"
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._@+-]{0,126}[A-Za-z0-9_@+-])?")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+_TENANTS = "tenants"
+_STAGING = ".staging"
 _DATABASE = "memory.db"
 _FILES = (
     tenant_file.NAME,
@@ -59,12 +65,16 @@ class HomeFolder:
 
     Args:
         folder: where the tenants are; made when the first one is.
+        below: the names of the folders in it, one in the other, where they are instead.
     """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(folder).expanduser()
-        self._tenants = self.folder / "tenants"
-        self._staging = self._tenants / ".staging"
+    def __init__(self, folder: str | os.PathLike[str], *below: str) -> None:
+        self._given = Path(folder).expanduser()
+        self._root = Path(os.path.realpath(self._given))
+        self._below = below
+        self.folder = self._root.joinpath(*below)
+        self._tenants = self.folder / _TENANTS
+        self._staging = self._tenants / _STAGING
 
     def path(self, tenant: str) -> Path:
         """Return the database file of a tenant.
@@ -76,11 +86,10 @@ class HomeFolder:
 
     def tenants(self) -> list[TenantInfo]:
         """List every tenant, by name, damaged ones included."""
+        folders.refuse_links(self._above)
         self.finish()
-        if not self._tenants.is_dir():
-            return []
         tenants = []
-        for folder in sorted(self._tenants.iterdir()):
+        for folder in sorted(self._tenants / name for name in self._names()):
             if not _NAME.fullmatch(folder.name) or not (folder.is_symlink() or folder.is_dir()):
                 continue
             try:
@@ -131,17 +140,24 @@ class HomeFolder:
         encryption.refuse_weak(master)
         file, data_key = encryption.wrap(master, tenant)
         try:
-            folders.make_private(self._staging)
-            unnamed = Path(tempfile.mkdtemp(prefix=_NEW, dir=self._staging))
-            try:
-                # Made first, and private: SQLite gives its log and shared memory the same mode.
-                folders.write_new(unnamed / _DATABASE, b"")
-                _fill(unnamed / _DATABASE, data_key)
-                folders.write_new(unnamed / tenant_file.NAME, tenant_file.encode(file))
-                folders.sync(unnamed)
-                self._give_name(unnamed, folder, tenant)
-            finally:
-                shutil.rmtree(unnamed, ignore_errors=True)
+            with (
+                self._opened(_TENANTS, create=True) as tenants,
+                tenants.inside(_STAGING, create=True) as staging,
+            ):
+                unnamed = f"{_NEW}{secrets.token_hex(8)}"
+                staging.make(unnamed)
+                try:
+                    with staging.inside(unnamed) as new:
+                        # Made first, and private: SQLite gives its log and shared memory the same
+                        # mode.
+                        new.write_new(_DATABASE, b"")
+                        _fill(new.path / _DATABASE, data_key)
+                        new.write_new(tenant_file.NAME, tenant_file.encode(file))
+                        new.sync()
+                    self._give_name(staging, unnamed, tenants, tenant)
+                finally:
+                    with suppress(OSError):
+                        staging.destroy(unnamed, secret=tenant_file.NAME)
         except OSError as error:
             raise folders.file_error(
                 error,
@@ -149,19 +165,21 @@ class HomeFolder:
                 "choose a folder you may write, with REMLOOM_HOME or --home",
             ) from error
 
-    def _give_name(self, unnamed: Path, folder: Path, tenant: str) -> None:
+    def _give_name(
+        self, staging: OpenFolder, unnamed: str, tenants: OpenFolder, tenant: str
+    ) -> None:
         """Rename a folder that was made to that of a tenant."""
         for attempt in range(_TRIES + 1):
-            _clear_stale(folder)
+            _clear_stale(tenants, tenant)
             try:
-                os.rename(unnamed, folder)
+                staging.move(unnamed, tenants, tenant)
                 break
             except OSError:
                 # If nothing is there now, another tenant of this name was deleted just now.
-                self._refuse_taken(tenant, folder)
-                if attempt == _TRIES or not folder.parent.is_dir():
+                self._refuse_taken(tenant, tenants.path / tenant)
+                if attempt == _TRIES or not tenants.path.is_dir():
                     raise
-        folders.sync(self._tenants)
+        tenants.sync()
 
     def open(self, tenant: str, master: str, *, create: bool) -> str:
         """Decrypt the data key (hex, or empty) of a tenant, made first if it is missing.
@@ -248,11 +266,21 @@ class HomeFolder:
         self._refuse_links(folder)
         if tenant not in self._names() or not any((folder / name).exists() for name in _FILES):
             raise self._missing(tenant)
-        unnamed = self._staging / f"{_DELETED}{secrets.token_hex(8)}"
+        unnamed = f"{_DELETED}{secrets.token_hex(8)}"
         try:
-            folders.make_private(self._staging)
-            os.rename(folder, unnamed)
-            folders.sync(self._tenants)
+            with (
+                self._opened(_TENANTS) as tenants,
+                tenants.inside(_STAGING, create=True) as staging,
+            ):
+                tenants.move(tenant, staging, unnamed)
+                # Looked at once it is where nobody else goes: what has its name by then may be
+                # another thing than what had it before.
+                if not staging.is_folder(unnamed):
+                    staging.move(unnamed, tenants, tenant)
+                    self._refuse_links(folder)
+                    raise self._missing(tenant)
+                tenants.sync()
+                self._destroy(staging, unnamed, tenant)
         except FileNotFoundError:
             raise self._missing(tenant) from None  # another process deleted it
         except OSError as error:
@@ -261,35 +289,58 @@ class HomeFolder:
                 f"cannot delete tenant {tenant!r} in {self.folder}",
                 "close it, and check its permissions",
             ) from error
+
+    def _destroy(self, staging: OpenFolder, unnamed: str, tenant: str) -> None:
         try:
-            folders.destroy(unnamed, secret=tenant_file.NAME)
+            staging.destroy(unnamed, secret=tenant_file.NAME)
         except OSError as error:
+            left = staging.path / unnamed
             raise folders.file_error(
                 error,
-                f"tenant {tenant!r} is deleted, and what it held is still in {unnamed}",
-                f"remove {unnamed}",
+                f"tenant {tenant!r} is deleted, and what it held is still in {left}",
+                f"remove {left}",
             ) from error
 
     def finish(self) -> None:
         """Finish deletions that were killed, and clear away tenants that were never whole."""
-        try:
-            entries = list(os.scandir(self._staging))
-        except OSError:
-            return
-        for entry in entries:
-            with suppress(OSError):
-                abandoned = time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED
-                if entry.name.startswith(_DELETED) or (entry.name.startswith(_NEW) and abandoned):
-                    folders.destroy(Path(entry.path), secret=tenant_file.NAME)
+        # It may be missing, or a link, which is not looked behind.
+        with suppress(OSError, StoreError), self._opened(_TENANTS, _STAGING) as staging:
+            for name in staging.names():
+                with suppress(OSError, StoreError):
+                    abandoned = time.time() - staging.status(name).st_mtime > _ABANDONED
+                    if name.startswith(_DELETED) or (name.startswith(_NEW) and abandoned):
+                        staging.destroy(name, secret=tenant_file.NAME)
 
     def unfinished(self) -> list[str]:
         """List the folders that a killed deletion left and `finish` could not remove."""
         self.finish()
-        with suppress(OSError):
+        with suppress(OSError, StoreError), self._opened(_TENANTS, _STAGING) as staging:
             return [
-                entry.path for entry in os.scandir(self._staging) if entry.name.startswith(_DELETED)
+                str(staging.path / name) for name in staging.names() if name.startswith(_DELETED)
             ]
         return []
+
+    @contextmanager
+    def _opened(self, *names: str, create: bool = False) -> Iterator[OpenFolder]:
+        """Open a folder of the home, each in the one above it.
+
+        Raises:
+            StoreError: one is a link.
+            OSError: one cannot be opened.
+        """
+        if create:
+            folders.make_private(self._given)
+        with ExitStack() as stack:
+            folder = stack.enter_context(OpenFolder.at(self._root))
+            for name in (*self._below, *names):
+                folder = stack.enter_context(folder.inside(name, create=create))
+            yield folder
+
+    @property
+    def _above(self) -> list[Path]:
+        """The folders of the home that are above those of the tenants."""
+        own = [self._root.joinpath(*self._below[: n + 1]) for n in range(len(self._below))]
+        return [*own, self._tenants]
 
     def _read(self, tenant: str, folder: Path) -> tenant_file.TenantFile | None:
         """Read the tenant file, if it is this tenant's; None when there is nothing of a tenant."""
@@ -316,6 +367,7 @@ class HomeFolder:
 
     def _refuse_taken(self, tenant: str, folder: Path) -> None:
         """Refuse to make a tenant where one, or anything else, is already."""
+        self._refuse_links(folder)
         before = self.identity(tenant)
         is_file = folder.exists() and not folder.is_dir()
         occupied = is_file or any(_other_files(folder))
@@ -331,16 +383,21 @@ class HomeFolder:
             )
 
     def _refuse_links(self, folder: Path) -> None:
-        folders.refuse_links((folder, *(folder / name for name in _FILES)))
+        folders.refuse_links((*self._above, folder, *(folder / name for name in _FILES)))
 
     def _has_database(self, folder: Path) -> bool:
         return (folder / _DATABASE).exists()
 
     def _names(self) -> list[str]:
         """List the folders by their exact names: a disk may open `Acme` as `acme`."""
-        with suppress(FileNotFoundError, NotADirectoryError):
+        try:
             return os.listdir(self._tenants)
-        return []
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise folders.file_error(
+                error, f"{self._tenants} cannot be listed", "check its permissions"
+            ) from error
 
     def _missing(self, tenant: str) -> TenantNotFoundError:
         import difflib
@@ -360,7 +417,7 @@ class HomeFolder:
 
 def _folder_size(folder: Path) -> int:
     """Sum the bytes of the files in a folder; 0 when it is gone."""
-    with suppress(FileNotFoundError):
+    with suppress(OSError):
         return sum(map(_size, folder.iterdir()))
     return 0
 
@@ -368,7 +425,7 @@ def _folder_size(folder: Path) -> int:
 def _size(path: Path) -> int:
     """Return the bytes of a file; 0 when it is gone."""
     try:
-        return path.stat().st_size
+        return path.lstat().st_size
     except FileNotFoundError:
         return 0
 
@@ -382,24 +439,24 @@ def _fill(database: Path, data_key: str) -> None:
 def _other_files(folder: Path) -> list[Path]:
     """List the files of a folder but those that a killed process may have left of a tenant
     file."""
-    with suppress(FileNotFoundError, NotADirectoryError):
-        return [path for path in folder.iterdir() if not _is_stale(path)]
+    with suppress(OSError):
+        return [path for path in folder.iterdir() if not _is_stale(path.name)]
     return []
 
 
-def _is_stale(path: Path) -> bool:
-    return path.name.startswith(f"{tenant_file.NAME}.") and path.name.endswith(".tmp")
+def _is_stale(name: str) -> bool:
+    return name.startswith(f"{tenant_file.NAME}.") and name.endswith(".tmp")
 
 
-def _clear_stale(folder: Path) -> None:
+def _clear_stale(tenants: OpenFolder, tenant: str) -> None:
     """Remove a folder that has nothing but unfinished tenant files."""
-    with suppress(FileNotFoundError, NotADirectoryError):
-        for path in folder.iterdir():
-            if _is_stale(path):
-                path.unlink(missing_ok=True)
     # Where there is anything else in it, renaming to it fails and says so.
     with suppress(OSError):
-        folder.rmdir()
+        with tenants.inside(tenant) as folder:
+            for name in folder.names():
+                if _is_stale(name):
+                    folder.unlink(name)
+        tenants.remove_empty(tenant)
 
 
 def tenant_name(tenant: str) -> str:
@@ -438,7 +495,7 @@ def backup(store: Store, folder: Path, target: Path) -> None:
     try:
         wrapped_key = None
         with suppress(FileNotFoundError):  # the store says why: its tenant was deleted
-            wrapped_key = (folder / tenant_file.NAME).read_bytes()
+            wrapped_key = folders.read_whole(folder / tenant_file.NAME)
         store.admin.backup(str(target / _DATABASE))
         os.chmod(target / _DATABASE, 0o600)
         # Last, as nothing opens a folder without it.

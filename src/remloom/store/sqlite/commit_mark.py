@@ -14,6 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from ..folders import NO_LINKS, read_whole
+
 __all__ = ["Commit", "Mark"]
 
 _FORM = struct.Struct(">8sQQQQ")
@@ -40,7 +42,7 @@ class Mark:
     def read(self) -> Commit | None:
         """What it says; None when it is missing or damaged."""
         try:
-            data = self.path.read_bytes()
+            data = read_whole(self.path)
         except OSError:
             return None
         if len(data) != _FORM.size + _CHECK.size:
@@ -57,7 +59,7 @@ class Mark:
         data = _FORM.pack(_MAGIC, *commit)
         with suppress(OSError):
             if self._descriptor is None:
-                self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+                self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | NO_LINKS, 0o600)
             _write(self._descriptor, data + _CHECK.pack(zlib.crc32(data)), 0)
 
     def close(self) -> None:

@@ -90,7 +90,8 @@ class Connector(Struct, frozen=True):
         """Return the name and the flags to open the file with."""
         if self.read_only:
             return self._location_to_look()
-        flags = apsw.SQLITE_OPEN_READWRITE
+        # Neither the file nor a folder above it may be a link: see `HomeFolder`.
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
         if self.create:
             flags |= apsw.SQLITE_OPEN_CREATE
         return str(self.path), flags
@@ -109,7 +110,8 @@ class Connector(Struct, frozen=True):
             )
         immutable = "" if shared.exists() else "&immutable=1"
         name = f"{self.path.absolute().as_uri()}?mode=ro{immutable}"
-        return name, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW
+        return name, flags
 
 
 def file_size(path: Path) -> int:

@@ -3,6 +3,8 @@ how that is found."""
 
 from __future__ import annotations
 
+import os
+import secrets
 import shutil
 import time
 from contextlib import closing
@@ -50,6 +52,12 @@ def _set_aside(path: Path) -> Path | None:
     log = log_of(path)
     if not log.exists() or not log.stat().st_size:
         return None
-    kept = log.with_name(f"{log.name}.damaged-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}")
-    shutil.copy2(log, kept)
+    when = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+    kept = log.with_name(f"{log.name}.damaged-{when}-{secrets.token_hex(2)}")
+    with log.open("rb") as source, open(kept, "xb", opener=_private) as target:
+        shutil.copyfileobj(source, target)
     return kept
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

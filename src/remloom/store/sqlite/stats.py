@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..expiry import now
 from ..stats import MoveStats, Stats, TokenVectorStats, VectorStats, by_schema
+from .connector import file_size
 from .statements import SQL
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def collect(
             for name, _ in cursor.execute(SQL.token_models).fetchall()
         },
         moves=_moves(cursor),
-        bytes=sum(file.stat().st_size for file in path.parent.glob("memory.db*")),
+        bytes=sum(map(file_size, path.parent.glob("memory.db*"))),
     )
 
 
