@@ -6,7 +6,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
+from waiting import PATIENCE, until
 
 __all__ = ["Looking", "Server", "looking_at", "running_server"]
 
@@ -69,16 +68,17 @@ def running_server(home: Path, **environment: str) -> Iterator[str]:
         yield url
     finally:
         running.terminate()
-        running.wait(10)
+        running.wait(PATIENCE)
 
 
 def wait_until_live(url: str, running: subprocess.Popen[bytes]) -> None:
-    for _ in range(600):
+    def lives() -> bool:
         assert running.poll() is None, "the server did not start"
         with suppress(OSError), urllib.request.urlopen(f"{url}/health/live"):
-            return
-        time.sleep(0.05)
-    pytest.fail("the server did not answer")
+            return True
+        return False
+
+    until(lives, "the server did not answer")
 
 
 @contextmanager

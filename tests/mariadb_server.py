@@ -23,9 +23,9 @@ from uuid import uuid4
 
 import pytest
 
-__all__ = ["connect", "database", "server"]
+from waiting import PATIENCE
 
-_SECONDS = 30  # for it to start
+__all__ = ["connect", "database", "server"]
 
 
 @contextmanager
@@ -77,7 +77,7 @@ def _start(folder: Path, install: str, daemon: str) -> None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )  # fmt: skip
-    end = time.monotonic() + _SECONDS
+    end = time.monotonic() + PATIENCE
     while not ((folder / "s").exists() and (folder / "pid").exists()):
         if started.poll() is not None or time.monotonic() > end:
             raise RuntimeError(f"MariaDB did not start in {folder}")

@@ -32,6 +32,7 @@ from remloom.memory.schemas import Schemas
 from remloom.model import Edge, Entity
 from remloom.reader.reader import Reader
 from remloom.testing.embedder import WordEmbedder
+from waiting import PATIENCE
 
 
 def public(kind: type) -> dict[str, Callable[..., Any]]:
@@ -99,7 +100,7 @@ def test_an_iteration_that_is_cancelled_or_outlives_its_memory_ends_quietly(
 
     def read_slowly(iterator: Iterator[Any], count: int) -> Iterator[Any]:
         reading.set()
-        go_on.wait(30)
+        go_on.wait(PATIENCE)
         return islice(iterator, count)
 
     monkeypatch.setattr("remloom.aio.islice", read_slowly)
@@ -270,7 +271,7 @@ def test_an_opening_that_is_cancelled_leaves_nothing_open() -> None:
 
     def opener() -> Any:
         entered.set()
-        go.wait(10)
+        go.wait(PATIENCE)
         return Slow()
 
     async def session() -> None:
@@ -284,4 +285,4 @@ def test_an_opening_that_is_cancelled_leaves_nothing_open() -> None:
     asyncio.run(session())
     assert not closed.is_set()
     go.set()
-    assert closed.wait(10)
+    assert closed.wait(PATIENCE)

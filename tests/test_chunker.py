@@ -223,7 +223,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(PIECES, max_size=25))
 def test_any_text_is_covered_with_exact_places(pieces: list[str]):
     text = "".join(pieces)
@@ -231,7 +231,7 @@ def test_any_text_is_covered_with_exact_places(pieces: list[str]):
     assert "".join(text[block.start : block.end] for block in blocks(text)) == text
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(alphabet="aB .!?\n#`|-=。我", max_size=300))
 def test_any_characters_are_covered_with_exact_places(text: str):
     check(text, chunk_text(text))
@@ -240,7 +240,7 @@ def test_any_characters_are_covered_with_exact_places(text: str):
     assert (ends[-1] if ends else 0) == len(text)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.integers(3, 40), min_size=30, max_size=80))
 def test_no_sentence_is_broken(lengths: list[int]):
     sentences = [

@@ -19,6 +19,7 @@ from remloom.memory import Home, Memory
 from remloom.model import Edge, Entity, Hit, Message, Moment, Person, Resource
 from remloom.serve.cli.app import SECTIONS, program
 from remloom.serve.cli.hit_list import snippet
+from waiting import PATIENCE
 
 RECORDS = [
     Entity(name="Sarah Chen", type="person", aliases=("S. Chen",), summary="Leads Project Alpha."),
@@ -71,7 +72,7 @@ def process(
         text=True,
         encoding="utf-8",
         env={**os.environ, **environment},
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
 
@@ -556,7 +557,7 @@ def test_an_interrupt_is_quiet_and_exits_with_130(home: Path) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(timeout=0.2)
             break
-    _, stderr = child.communicate(timeout=20)
+    _, stderr = child.communicate(timeout=PATIENCE)
     assert (child.returncode, stderr) == (130, b"")
 
 

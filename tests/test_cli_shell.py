@@ -23,6 +23,7 @@ from remloom.serve.cli.app import program
 from remloom.serve.cli.completion import StatementCompleter
 from remloom.serve.cli.shell import COMMANDS
 from remloom.serve.cli.statements import from_lines, is_open, split
+from waiting import PATIENCE
 
 RECORDS = [
     Entity(name="Sarah Chen", type="person", aliases=("S. Chen",)),
@@ -240,7 +241,7 @@ class Terminal:
 
     def wait_for(self, text: str) -> str:
         """What appeared up to this text, from where the last call left off."""
-        until = time.monotonic() + 20
+        until = time.monotonic() + PATIENCE
         while text not in self.seen:
             ready, _, _ = select.select([self.screen], [], [], max(0.0, until - time.monotonic()))
             assert ready, f"{text!r} did not appear, but {self.seen!r}"
@@ -250,7 +251,7 @@ class Terminal:
 
     def end(self) -> int:
         self.type("\x04")
-        code = self.process.wait(20)
+        code = self.process.wait(PATIENCE)
         os.close(self.screen)
         return code
 

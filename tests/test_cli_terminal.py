@@ -70,7 +70,7 @@ def test_a_hidden_text_is_gone_and_leaves_a_sign_that_it_was_there() -> None:
     assert visible("\u202eevil\u202c") == "\N{REPLACEMENT CHARACTER}evil\N{REPLACEMENT CHARACTER}"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.recursive(
         st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(HIDDEN)), st.lists

@@ -25,6 +25,8 @@ from typing import Any
 
 import pytest
 
+from waiting import PATIENCE
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -96,7 +98,7 @@ def run_console(block: Block, page: Path) -> None:
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,
-            timeout=120,
+            timeout=PATIENCE,
         )
         assert done.returncode == 0, f"{page.name}: $ {command}\n{done.stdout}\n{done.stderr}"
 

@@ -9,7 +9,6 @@ import threading
 import time
 import warnings
 import weakref
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import ClassVar
@@ -21,6 +20,7 @@ from remloom.errors import StoreClosedError
 from remloom.memory import closing
 from remloom.testing.embedder import WordEmbedder
 from remloom.testing.models import ScriptedModel
+from waiting import until
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/fd").is_dir(), reason="counts files as Linux does"
@@ -37,13 +37,6 @@ def _nothing_left_behind() -> None:
 
 def held() -> tuple[int, int]:
     return len(os.listdir("/proc/self/fd")), threading.active_count()
-
-
-def within(seconds: float, true: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + seconds
-    while not true() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return true()
 
 
 def use(home: str | Path, tenant: str) -> Memory:
@@ -72,14 +65,14 @@ def test_a_hundred_memories_that_are_dropped_leave_no_thread_and_no_file_open(
     before = held()
     for number in range(100):
         drop(tmp_path, f"t{number % 7}")
-    assert within(20, lambda: held() <= before), f"{before} before, {held()} after"
+    until(lambda: held() <= before)
     for number in range(7):
         with Memory.open(
             tmp_path, tenant=f"t{number}", embedder=WordEmbedder(), create=False
         ) as memory:
             assert memory.search("plum").records
             assert memory.admin.check() == []
-    assert within(20, lambda: held() <= before)
+    until(lambda: held() <= before)
 
 
 def test_memories_of_a_database_that_are_dropped_leave_no_connection(postgres: str) -> None:
@@ -88,8 +81,8 @@ def test_memories_of_a_database_that_are_dropped_leave_no_connection(postgres: s
     before = held()
     for number in range(20):
         drop(postgres, f"dropped{number % 3}")
-    assert within(20, lambda: not Database._open)
-    assert within(20, lambda: held() <= before), f"{before} before, {held()} after"
+    until(lambda: not Database._open)
+    until(lambda: held() <= before)
     for number in range(3):
         Home(postgres).delete(f"dropped{number}")
 
@@ -113,7 +106,7 @@ def test_what_is_held_of_a_memory_keeps_it_open(tmp_path: Path) -> None:
         assert len(list(records)) == 1_999
         assert opened().runs.list() == []
         del runs, jobs, dreams, admin, records
-    assert within(20, lambda: held() <= before), f"{before} before, {held()} after"
+    until(lambda: held() <= before)
 
 
 def test_threads_that_need_something_first_at_once_share_one_of_it(tmp_path: Path) -> None:
@@ -153,7 +146,7 @@ def test_a_memory_in_a_circle_is_closed_when_the_collector_finds_it(tmp_path: Pa
         warnings.simplefilter("always")
         gc.collect()
     assert seen() is None
-    assert within(20, lambda: held() <= before)
+    until(lambda: held() <= before)
 
 
 def test_what_is_being_embedded_when_a_memory_is_dropped_is_kept(tmp_path: Path) -> None:
@@ -163,7 +156,7 @@ def test_what_is_being_embedded_when_a_memory_is_dropped_is_kept(tmp_path: Path)
         Memory.open(tmp_path, embedder=WordEmbedder()).write(
             [Resource(name=f"n{number}", content=f"plum {number}") for number in range(200)]
         )
-    assert within(20, lambda: closing._open <= before)
+    until(lambda: closing._open <= before)
     with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
         memory.embed_pending()
         assert memory.admin.stats().vectors.count >= 200
@@ -184,7 +177,7 @@ def test_a_memory_that_was_closed_says_nothing_and_is_closed_once(tmp_path: Path
         del memory
         gc.collect()
         other.close()
-    assert within(5, lambda: held() <= before)
+    until(lambda: held() <= before)
 
 
 class Breaking:
@@ -204,6 +197,6 @@ def test_a_memory_gives_back_its_threads_and_files_though_its_model_cannot_be_cl
     memory._engine._resources.llm = Breaking()  # type: ignore[assignment]
     with pytest.raises(OSError, match="it breaks"):
         memory.close()
-    assert within(5, lambda: held() <= before)
+    until(lambda: held() <= before)
     with pytest.raises(StoreClosedError):
         memory.lookup("ann")

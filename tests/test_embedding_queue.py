@@ -14,6 +14,7 @@ import pytest
 from remloom import Memory, Resource
 from remloom.ingest.token_worker import TokenQueue
 from remloom.testing.embedder import WordEmbedder, WordTokenEncoder
+from waiting import PATIENCE
 
 
 def test_a_text_that_comes_while_the_thread_is_about_to_end_is_embedded_too(
@@ -28,16 +29,16 @@ def test_a_text_that_comes_while_the_thread_is_about_to_end_is_embedded_too(
             ended.set()
         elif not count:
             at_its_end.set()
-            assert go_on.wait(20)
+            assert go_on.wait(PATIENCE)
         return count
 
     monkeypatch.setattr(TokenQueue, "run_batch", wait_once)
     with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=WordTokenEncoder()) as memory:
         memory.read_text("A text about plums.", uri="a", wait=False)
-        assert at_its_end.wait(20)
+        assert at_its_end.wait(PATIENCE)
         memory.read_text("A text about pears.", uri="b", wait=False)
         go_on.set()
-        assert ended.wait(20)
+        assert ended.wait(PATIENCE)
         assert memory.admin.stats().pending == 0
 
 
@@ -51,12 +52,12 @@ def test_a_process_that_was_forked_while_texts_were_embedded_embeds_its_own(
     class Waiting(WordEmbedder):
         def embed_documents(self, texts: Sequence[str]) -> Any:
             asked.set()
-            assert go_on.wait(20)
+            assert go_on.wait(PATIENCE)
             return super().embed_documents(texts)
 
     with Memory.open(tmp_path, embedder=Waiting(), token_encoder=WordTokenEncoder()) as memory:
         memory.write([Resource(name="parent", content="A pear.")])
-        assert asked.wait(20)
+        assert asked.wait(PATIENCE)
         child = os.fork()
         if not child:
             signal.alarm(20)

@@ -192,7 +192,7 @@ def test_spans_are_where_the_names_stand():
             assert text[start:end] in (name.name, *name.aliases)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(
         st.sampled_from(

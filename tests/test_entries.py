@@ -19,6 +19,7 @@ from remloom.store.sqlite.schema import migrations
 from remloom.store.sqlite.sealing import unlock
 from remloom.testing.conformance import put
 from remloom.testing.disk import on_disk
+from waiting import PATIENCE
 
 
 def test_a_memory_made_before_there_were_entries_is_brought_up_to_date_when_opened(
@@ -102,7 +103,7 @@ def test_of_two_processes_one_takes_each_turn(tmp_path: Path) -> None:
         )
         for name in ("a", "b")
     ]
-    won = [int(worker.communicate(timeout=60)[0]) for worker in workers]
+    won = [int(worker.communicate(timeout=PATIENCE)[0]) for worker in workers]
     store = SqliteStore(path)
     taken = [entry.value for entry in store.kv.list("turn")]
     store.close()

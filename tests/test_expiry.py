@@ -220,7 +220,7 @@ def test_a_job_and_a_command_sweep(clock: Clock, tmp_path: Path) -> None:
     assert (run.exit_code, run.output.strip()) == (0, "nothing has expired")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.none() | st.integers(-1, 6)), max_size=12),
     st.lists(st.integers(0, 2), min_size=1, max_size=4),

@@ -308,7 +308,7 @@ def test_searches_go_on_while_others_add_remove_and_compact() -> None:
 KEYS = st.text("ab-cé東京.👍", min_size=1, max_size=9).filter(lambda key: key.strip("-"))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(KEYS, min_size=1, max_size=25), st.data())
 def test_every_name_is_found_by_itself_and_every_score_is_right(
     keys: list[str], data: st.DataObject

@@ -298,7 +298,7 @@ def test_searches_go_on_while_others_add_remove_and_compact() -> None:
     assert len(index) == len(index.ids)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(
         st.one_of(

@@ -286,7 +286,7 @@ def test_searches_go_on_while_others_add_remove_and_advance(vectors: np.ndarray)
     assert len(index) == len(index.ids)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.sampled_from(["add", "remove"]), st.integers(1, 30)), max_size=30),
     st.integers(0, 99),

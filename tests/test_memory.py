@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import pickle
-import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -30,6 +29,7 @@ from remloom.predicates import Contains, Eq, Matches, Query, StartsWith, VectorS
 from remloom.settings import Settings
 from remloom.testing.disk import on_disk
 from remloom.testing.embedder import WordEmbedder
+from waiting import until
 
 
 def _nested(depth: int) -> dict[str, Any]:
@@ -517,9 +517,7 @@ def test_reading_with_an_embedder_that_fails_keeps_the_report_and_what_was_read(
 def test_embedding_that_stopped_in_the_background_says_why_in_the_stats(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder=Failing()) as memory:
         memory.write([Resource(name="a", content="alpha")])
-        deadline = time.monotonic() + 10
-        while not memory.admin.stats().embedding_error and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(lambda: memory.admin.stats().embedding_error)
         assert "refused" in memory.admin.stats().embedding_error
 
 

@@ -405,7 +405,7 @@ def test_an_interrupted_conversion_leaves_no_answer_for_the_next_document(
     assert document(tmp_path / "three.html").text.strip() == "This is three."
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.sampled_from([".md", ".txt", ".csv", ".json", ".jsonl", ".html", ".rst", ""]),
     st.binary(max_size=200),
@@ -415,7 +415,7 @@ def test_no_bytes_break_a_reading(suffix: str, data: bytes):
         assert read_bytes("place/name", data, suffix)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(JSON)
 def test_no_json_breaks_the_search_for_chats(value: object):
     with contextlib.suppress(SourceError):

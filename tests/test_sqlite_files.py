@@ -49,6 +49,7 @@ from remloom.store.sqlite.sealing import unlock
 from remloom.testing.conformance import put
 from remloom.testing.disk import on_disk
 from remloom.testing.embedder import WordEmbedder
+from waiting import PATIENCE, until
 
 KEY = "5a" * 32
 SECRET = "the-secret-word-of-tenant-acme"
@@ -681,10 +682,7 @@ def test_the_graph_moves_vectors_out_of_the_tail_in_the_background(tmp_path: Pat
             [Resource(name=f"r{i}", content=str(i), embedding=row) for i, row in enumerate(rows)]
         )
         assert opened.search(vector=rows[2_499].tolist(), limit=1).records[0].id == ids[2_499]
-        deadline = time.monotonic() + 60
-        while opened.admin.stats().vectors.exact_share > 0 and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert opened.admin.stats().vectors.exact_share == 0
+        until(lambda: opened.admin.stats().vectors.exact_share == 0)
         opened.write([Resource(name="new", content="new", embedding=rows[0] + rows[1])])
         assert opened.search(vector=(rows[0] + rows[1]).tolist(), limit=1).records[0].name == "new"
 
@@ -717,7 +715,7 @@ def test_two_processes_write_one_tenant_and_lose_nothing(tmp_path: Path) -> None
     with memory(tmp_path) as watcher:
         writers = [start_writer(tmp_path, name, 40) for name in ("one", "two")]
         for writer in writers:
-            writer.communicate(timeout=60)
+            writer.communicate(timeout=PATIENCE)
             assert writer.returncode == 0
         for name in ("one", "two"):
             assert all(watcher.lookup(f"{name} {i}").records for i in range(40))

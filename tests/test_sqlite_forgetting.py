@@ -27,6 +27,7 @@ from remloom.store.sqlite.sealing import unlock
 from remloom.store.sqlite.sql_functions import prepare
 from remloom.testing.conformance import put
 from remloom.testing.disk import on_disk
+from waiting import until
 
 SECRET = "quibbleworth"
 
@@ -123,10 +124,7 @@ def test_what_a_reader_keeps_in_the_log_is_told_and_emptied_when_it_ends(
         line.startswith("log: it holds what was forgotten since 20") for line in store.admin.check()
     )
     reader.execute("COMMIT")
-    deadline = time.monotonic() + 20
-    while SECRET.encode() in on_disk(tmp_path) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert SECRET.encode() not in on_disk(tmp_path)
+    until(lambda: SECRET.encode() not in on_disk(tmp_path))
     assert store.admin.check() == []
 
 
@@ -199,10 +197,7 @@ def test_a_large_file_is_written_anew_later(
     if rest:
         assert [entry.key for entry in store.kv.list("erasing")] == ["pages"]
         store.admin.optimize()
-    deadline = time.monotonic() + 20
-    while store.kv.list("erasing") and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert store.kv.list("erasing") == []
+    until(lambda: store.kv.list("erasing") == [])
     assert SECRET.encode() not in on_disk(tmp_path)
     assert store.admin.check() == []
 
@@ -257,7 +252,7 @@ def test_what_was_deleted_gets_its_receipt_however_busy_others_are(
                 assert (store.records.get(None, id) is None) == (id in deleted)
         assert deleted
         store.admin.optimize()
-        assert store.kv.list("erasing") == []
+        until(lambda: store.kv.list("erasing") == [])
         store.delete(ids)
         store.admin.optimize()
         assert SECRET.encode() not in on_disk(tmp_path)
@@ -323,9 +318,7 @@ def test_the_background_goes_on_once_others_let_it(
             assert store.search.names("person 3", NameSpec(threshold=0.5, limit=1))
             time.sleep(1.5)  # it is tried meanwhile
             assert rows(store, "snapshots") == 0
-        deadline = time.monotonic() + 20
-        while not rows(store, "snapshots") and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until(lambda: rows(store, "snapshots"))
         assert rows(store, "snapshots") == 1
 
 

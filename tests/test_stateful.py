@@ -18,7 +18,6 @@ TestEmbedded = Machine.TestCase
 TestEmbedded.settings = settings(
     max_examples=12,
     stateful_step_count=15,
-    deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),
 )

@@ -123,9 +123,7 @@ def reply(tool: Any, command: str, given: dict[str, Any]) -> tuple[str, Any]:
 
 
 TestRepliesAreThoseOfTheOwnTool = RepliesAreThoseOfTheOwnTool.TestCase
-TestRepliesAreThoseOfTheOwnTool.settings = settings(
-    max_examples=15, stateful_step_count=15, deadline=None
-)
+TestRepliesAreThoseOfTheOwnTool.settings = settings(max_examples=15, stateful_step_count=15)
 
 
 # -- as a memory ---------------------------------------------------------------------------------

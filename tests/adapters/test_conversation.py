@@ -10,6 +10,7 @@ from typing import Any
 
 from remloom import Memory
 from remloom.adapters.conversation import Conversation
+from waiting import PATIENCE
 
 # adds pairs of items: (name of the process, number), and a mark behind it
 WORKER = """
@@ -33,7 +34,7 @@ def test_two_processes_that_add_at_once_lose_nothing(tmp_path: Path) -> None:
     workers = [
         subprocess.Popen([sys.executable, "-c", WORKER, str(tmp_path), name]) for name in "ab"
     ]
-    assert [worker.wait(60) for worker in workers] == [0, 0]
+    assert [worker.wait(PATIENCE) for worker in workers] == [0, 0]
     with Memory.open(tmp_path, embedder="none") as memory:
         items = Conversation(memory, "test", "c", said_nothing).items()
     assert [item for item in items if item[0] == "a"] == [["a", number] for number in range(15)]

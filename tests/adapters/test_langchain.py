@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -120,9 +120,7 @@ def test_an_unknown_operator_is_named(store: RemloomVectorStore, wanted: dict[st
 
 
 @given(key=st.text(max_size=8), value=st.text(max_size=4))
-@settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60)
 def test_no_key_of_a_filter_finds_more_than_it_says(
     store: RemloomVectorStore, key: str, value: str
 ) -> None:

@@ -465,7 +465,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RemloomStore]:
         yield store
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(puts=st.lists(PUTS, max_size=12), prefix=NAMESPACES, wild=WILD, suffix=WILD, wanted=WANTED)
 def test_it_answers_as_the_original_does(
     shared: RemloomStore,

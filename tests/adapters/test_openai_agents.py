@@ -13,13 +13,14 @@ import pytest
 from agents import Agent, RunConfig, Runner, SessionSettings
 from agents.memory import Session
 from agents.testing import ScriptedModel, assistant_message
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remloom import Memory, Query
 from remloom.adapters.openai_agents import RemloomSession
 from remloom.errors import InvalidInputError
 from remloom.predicates import Exists
+from waiting import PATIENCE
 
 CALL = {"type": "function_call", "call_id": "1", "name": "weather", "arguments": '{"in": "Lisbon"}'}
 OUTPUT = {"type": "function_call_output", "call_id": "1", "output": "Sunny\0"}
@@ -120,7 +121,7 @@ def test_who_cancels_an_add_waits_until_it_is_made(
 
     def slow_write(*arguments: Any, **options: Any) -> list[str]:
         begun.set()
-        go_on.wait(5)
+        go_on.wait(PATIENCE)
         return write(*arguments, **options)
 
     monkeypatch.setattr(memory, "write", slow_write)
@@ -158,9 +159,7 @@ MESSAGES = st.fixed_dictionaries({"role": ROLES, "content": st.text() | JSON})
 
 
 @given(st.text(), st.lists(MESSAGES | JSON, max_size=4))
-@settings(
-    deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=30)
 def test_any_json_comes_back_whatever_the_session_is_called(
     memory: Memory, name: str, items: list[Any]
 ) -> None:

@@ -27,9 +27,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-SECONDS = 6.0  # that a call may take
+from waiting import PATIENCE
+
+SECONDS = 6.0  # of processor time that a call may take
 MEGABYTES = 500  # that a call may need, above what the process had
-_HARD = 60.0  # seconds after which the child is killed
+_HARD = 300.0  # seconds after which the child is killed
 _HARD_MEGABYTES = 2_000
 _HEAD = struct.Struct("<q")
 
@@ -71,7 +73,7 @@ class Asker:
             assert self._child.stdin
             self._child.stdin.close()
             try:
-                self._child.wait(20)
+                self._child.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 self._kill()
             self._close()
@@ -229,7 +231,7 @@ def _outcome(memory: Any, call: Call) -> Outcome:
         ctypes.CDLL(None).malloc_trim(0)
     peak_begins()
     before = resident_total()
-    began = time.monotonic()
+    began = time.process_time()
     error = ""
     try:
         answer = attrgetter(call.method)(memory)(*call.args, **call.given)
@@ -247,6 +249,6 @@ def _outcome(memory: Any, call: Call) -> Outcome:
     except BaseException as raw:
         kind, error = "raw", type(raw).__name__
         text = f"{error}: {raw}"
-    seconds = time.monotonic() - began
+    seconds = time.process_time() - began
     text = text[:2_000_000].encode("utf-8", "backslashreplace").decode()
     return Outcome(kind, text, seconds, resident_peak() - before, error)

@@ -29,7 +29,7 @@ from typing import Any
 from asking import _receive, _send
 from msgspec import Struct
 
-_PATIENCE = 60.0  # seconds for a piece of work that nobody kills
+_PATIENCE = 300.0  # seconds for a piece of work that nobody kills: it is broken if it takes as long
 _LIVES = 12  # trials in one tenant, before the next has a new one
 
 
@@ -80,7 +80,7 @@ class Ground:
         assert self._process.stdin
         assert self._process.stdout
         self._process.stdin.close()
-        self._process.wait(30)
+        self._process.wait(_PATIENCE)
         self._process.stdout.close()
 
 

@@ -282,7 +282,6 @@ def test_nothing_of_one_tenant_is_told_to_the_other(rounds: Rounds, counted: Cou
         settings=settings(
             max_examples=rounds(2, 60),
             stateful_step_count=rounds(10, 60),
-            deadline=None,
             derandomize=True,
             phases=[Phase.generate, Phase.shrink],
             suppress_health_check=list(HealthCheck),

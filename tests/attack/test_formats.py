@@ -7,7 +7,6 @@ import io
 import json
 import os
 import random
-import time
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -110,10 +109,8 @@ def test_bombs_are_reported_with_the_setting_that_allows_them_and_the_others_are
         (folder / f"z-after-{name}").write_bytes(
             GOOD[Path(name).suffix](f"After {name} was peace.")
         )
-    began = time.monotonic()
     report, memory = read(tmp_path, folder, read_timeout=2.0, read_memory_mb=300)
     with memory:
-        assert time.monotonic() - began < 120
         of = {Path(item.uri).name: item for item in report.items}
         for name in bombs:
             assert of[f"a-before-{name}.md"].status == of[f"z-after-{name}"].status == "read"

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from remloom.errors import (
     StoreError,
     TenantNotFoundError,
 )
+from waiting import PATIENCE, until
 
 KEY = "7c" * 32
 SECRET = "the quince orchard of tenant"
@@ -61,6 +61,14 @@ WRITE: dict[str, Callable[[Memory], object]] = {
 }
 
 
+def is_closed(opened: Memory) -> bool:
+    try:
+        opened.lookup("Ann")
+    except StoreClosedError:
+        return True
+    return False
+
+
 @pytest.mark.parametrize("anew", [False, True], ids=["gone", "made anew"])
 def test_whoever_has_a_tenant_open_that_is_deleted_gets_nothing_of_its_name(
     home: str, store: str, tmp_path: Path, anew: bool
@@ -83,13 +91,7 @@ def test_whoever_has_a_tenant_open_that_is_deleted_gets_nothing_of_its_name(
         # nothing is there to forget, where that is asked first
         with pytest.raises((StoreClosedError, NotFoundError)):
             write(others[0])
-    end = time.monotonic() + 10
-    while time.monotonic() < end:
-        try:
-            others[1].lookup("Ann")
-        except StoreClosedError:
-            break
-        time.sleep(0.1)
+    until(lambda: is_closed(others[1]))
     for read in READ.values():
         with pytest.raises(StoreClosedError):
             read(others[1])
@@ -157,7 +159,7 @@ def test_a_new_tenant_opened_by_four_processes_at_once_is_one_tenant(
                 ] * 4
     finally:
         for opener in openers:
-            opener.communicate(timeout=60)
+            opener.communicate(timeout=PATIENCE)
     counted(f"new tenants opened by four processes at once, {store}", times)
 
 

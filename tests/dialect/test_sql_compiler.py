@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import LITTLE, effort
 from remloom.errors import (
     InvalidInputError,
     QuerySyntaxError,
@@ -279,10 +279,11 @@ def _many(one: str, count: int, between: str = ", ") -> str:
     ids=range(26),
 )  # fmt: skip
 def test_what_is_too_much_is_refused_at_once(sql: str) -> None:
-    begun = time.process_time()
-    with pytest.raises(RemloomError):
-        compile_select(sql)
-    assert time.process_time() - begun < 3.0  # seconds; it takes some tenths
+    def refused() -> None:
+        with pytest.raises(RemloomError):
+            compile_select(sql)
+
+    assert effort(refused) < LITTLE
 
 
 def test_a_long_expression_is_compiled_at_once() -> None:
@@ -290,9 +291,8 @@ def test_a_long_expression_is_compiled_at_once() -> None:
         " AND ".join(["id = '1'"] * 2000),
         " OR ".join(["id = '1' AND name = 'x'"] * 1000),
     ):
-        begun = time.process_time()
-        written(f"SELECT * FROM resources WHERE {where}")
-        assert time.process_time() - begun < 5.0  # seconds; it takes some tenths
+        sql = f"SELECT * FROM resources WHERE {where}"
+        assert effort(lambda sql=sql: written(sql)) < LITTLE
 
 
 @pytest.mark.parametrize(
@@ -337,7 +337,7 @@ WORDS = (
 @given(
     st.lists(st.sampled_from(WORDS.split(" ")), max_size=14).map(" ".join) | st.text(max_size=30)
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_whatever_passes_is_of_our_own_words(tail: str) -> None:
     for sql in (
         tail,

@@ -139,7 +139,7 @@ def _reference(edges: list[Edge], query: Traverse, at: datetime | None) -> dict[
     queries,
     st.none() | st.integers(0, 400).map(lambda day: START + timedelta(days=day)),
 )
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 def test_traverse_does_what_the_design_says(
     graphs: list[tuple[Memory, list[Edge]]], graph: int, query: Traverse, at: datetime | None
 ) -> None:

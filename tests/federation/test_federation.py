@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -36,6 +35,7 @@ from remloom.settings import Settings
 from remloom.store.backends import backend_for
 from remloom.store.contract import Store
 from remloom.testing.embedder import WordEmbedder, WordTokenEncoder
+from waiting import PATIENCE, until
 
 RECORDS = [
     Resource(uri="terms.md", category="public", content="Payment is due within thirty days."),
@@ -380,7 +380,7 @@ def test_tenants_are_opened_at_the_same_time_each_once(
 
         def open(self, settings: Settings, *, create: bool) -> Store:
             opened.append(settings.tenant)
-            both.wait(10)
+            both.wait(PATIENCE)
             return self.backend.open(settings, create=create)
 
     monkeypatch.setattr(grantors, "backend_for", Slow)
@@ -472,7 +472,7 @@ class HangingTokenEncoder(WordTokenEncoder):
         self.released = threading.Event()
 
     def encode_query(self, text: str) -> Any:
-        self.released.wait(30)
+        self.released.wait(PATIENCE)
         return super().encode_query(text)
 
 
@@ -533,14 +533,14 @@ def test_a_token_encoder_that_hangs_is_left_out_and_that_is_said(home: Path) -> 
         memory.embed_pending()
     Home(home).grant("legal", to="sales")
     hanging = HangingTokenEncoder()
-    settings = Settings.load(home=str(home), embedder_timeout=0.05)
+    settings = Settings.load(home=str(home), embedder_timeout=1)
     with Federation.open(
         as_tenant="sales", embedder=WordEmbedder(), token_encoder=hanging, settings=settings
     ) as sales:
         answer = sales.recall("When is payment due?")
     hanging.released.set()
     assert answer.hits
-    assert answer.note == "no late interaction: word-tokens-64 took longer than 0.05 seconds"
+    assert "no late interaction: word-tokens-64 took longer than 1 seconds" in answer.note
 
 
 def remember_in(home: Path, *tenants: str, encoder: WordTokenEncoder) -> None:
@@ -565,10 +565,11 @@ def test_a_model_that_hangs_is_waited_for_once_however_many_are_asked(
     def hang(text: str) -> Any:
         nonlocal calls
         calls += 1
-        released.wait(60)
+        released.wait(PATIENCE)
         raise ConnectionError("refused")
 
     models: dict[str, Any] = {"embedder": WordEmbedder(), "token_encoder": WordTokenEncoder()}
+    name = models[hanging].name
     setattr(models[hanging], "embed_query" if hanging == "embedder" else "encode_query", hang)
     settings = Settings.load(home=str(home), embedder_timeout=1)
     with Federation.open(as_tenant="sales", settings=settings, **models) as sales:
@@ -576,7 +577,8 @@ def test_a_model_that_hangs_is_waited_for_once_however_many_are_asked(
             answer = sales.recall("When is payment due?")
             assert set(answer.tenants) == set(tenants)
             assert {hit.tenant for hit in answer.hits} <= set(tenants)
-            assert answer.note.count("took longer than 1 seconds") == 1
+            # what works has an end of its patience too, on a machine that is busy enough
+            assert answer.note.count(f"{name} took longer than 1 seconds") == 1
             assert calls == times
         released.set()
 
@@ -608,11 +610,11 @@ def test_what_a_tenant_forgets_leaves_the_disk_while_who_asks_it_waits_for_a_mod
 
     def hang(text: str) -> Any:
         called.set()
-        assert released.wait(30)
+        assert released.wait(PATIENCE)
         return answer(text)
 
     setattr(models[hanging], method, hang)
-    settings = Settings.load(home=str(home), embedder_timeout=60)
+    settings = Settings.load(home=str(home), embedder_timeout=10 * PATIENCE)
     answers: list[FederatedAnswer] = []
     with (
         Memory.open(home, tenant="branch", embedder="none") as memory,
@@ -620,8 +622,13 @@ def test_what_a_tenant_forgets_leaves_the_disk_while_who_asks_it_waits_for_a_mod
     ):
         asking = threading.Thread(target=lambda: answers.append(sales.recall("payment bonuses")))
         asking.start()
-        assert called.wait(30)
-        time.sleep(1)  # longer than a model that works takes
+        assert called.wait(PATIENCE)
+
+        def nobody_reads_an_older_state() -> bool:
+            (probe,) = memory.write([Resource(content="A probe.")])
+            return not memory.forget(probe).pending
+
+        until(nobody_reads_an_older_state)
         receipt = memory.forget("cuts.md")
         released.set()
         asking.join()

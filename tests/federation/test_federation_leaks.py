@@ -78,7 +78,7 @@ def shown(answer: FederatedAnswer) -> str:
 USES = {"lookup": "lookup", "meaning": "search", "words": "search", "recall": "recall"}
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, suppress_health_check=list(HealthCheck))
 @given(records=records, granted=grants, asked=st.lists(questions, min_size=1, max_size=2))
 def test_nothing_beyond_a_grant_is_shown_or_matters(
     records: list[tuple[str, str, str, str, str]],

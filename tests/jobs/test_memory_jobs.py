@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from remloom import Memory
 from remloom.errors import ConflictError, InvalidInputError, UnknownNameError
 from remloom.jobs.tasks import summarize
 from remloom.serve.cli.app import program
+from waiting import PATIENCE, until
 
 
 @pytest.fixture
@@ -226,12 +226,9 @@ def test_a_terminated_worker_ends_cleanly_and_its_job_can_be_claimed_at_once(hom
         text=True,
     )
     with Memory.open(home) as memory:
-        deadline = time.monotonic() + 20
-        while not memory.jobs.list("running"):
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        until(lambda: memory.jobs.list("running"))
         worker.send_signal(signal.SIGTERM)
-        _, errors = worker.communicate(timeout=20)
+        _, errors = worker.communicate(timeout=PATIENCE)
         assert (worker.returncode, errors) == (0, "")
         (job,) = memory.jobs.list()
         assert (job.state, job.attempts) == ("waiting", 0)

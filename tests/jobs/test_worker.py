@@ -11,13 +11,13 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from remloom.errors import InvalidInputError, StoreError
 from remloom.jobs import Job, JobSpec, StoredQueue, Worker
 from remloom.store.sqlite import SqliteStore
+from waiting import PATIENCE, until
 
 # A worker process: each job appends its number and who did it to a log, and takes as long as its
 # payload says.
@@ -52,13 +52,6 @@ def queue(database: Path) -> Iterator[StoredQueue]:
 
 def begun(log: Path) -> list[list[int]]:
     return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-
-
-def wait_until(true: Any) -> None:
-    deadline = time.monotonic() + 20
-    while not true():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.02)
 
 
 def test_a_worker_does_what_is_due_and_keeps_what_came_of_it(queue: StoredQueue) -> None:
@@ -100,7 +93,7 @@ def test_a_job_longer_than_its_lease_stays_with_its_worker(queue: StoredQueue) -
     worker = Worker(queue, lambda job: time.sleep(3), lease=2)
     thread = threading.Thread(target=worker.work, kwargs={"until_idle": True})
     thread.start()
-    wait_until(lambda: queue.job("long").state == "running")
+    until(lambda: queue.job("long").state == "running")
     while thread.is_alive():
         assert queue.claim("another") is None
         time.sleep(0.01)
@@ -146,14 +139,14 @@ def test_when_a_worker_is_killed_another_goes_on_with_its_job(
     command = [sys.executable, "-c", PROCESS, str(database), str(log), "0.6"]
     victim = subprocess.Popen(command)
     try:
-        wait_until(lambda: len(begun(log)) == 1)
+        until(lambda: len(begun(log)) == 1)
     finally:
         os.kill(victim.pid, signal.SIGKILL)
         victim.wait()
     assert queue.job("a").state == "running"
     done: list[str] = []
     heir = Worker(queue, lambda job: done.append(job.id), lease=0.6, poll=0.05)
-    wait_until(lambda: heir.work(until_idle=True))
+    until(lambda: heir.work(until_idle=True))
     assert done == ["a"]
     assert queue.job("a").state == "done"
 
@@ -167,6 +160,6 @@ def test_workers_in_several_processes_never_do_a_job_twice(
         queue.add(JobSpec("dream", {"number": number, "seconds": 0.01}))
     command = [sys.executable, "-c", PROCESS, str(database), str(log), "30"]
     workers = [subprocess.Popen(command) for _ in range(3)]
-    assert [worker.wait(60) for worker in workers] == [0, 0, 0]
+    assert [worker.wait(PATIENCE) for worker in workers] == [0, 0, 0]
     assert sorted(number for number, _ in begun(log)) == list(range(20))
     assert len(queue.jobs("done")) == 20

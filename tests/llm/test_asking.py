@@ -35,6 +35,7 @@ from remloom.settings import Settings, TaskSettings
 from remloom.store.sqlite import SqliteStore
 from remloom.testing import Cut, ScriptedModel
 from remloom.testing.conformance import put
+from waiting import PATIENCE
 
 PASSAGES = {"passages": ["one", "two", "three"]}
 
@@ -429,6 +430,6 @@ def test_a_program_that_closes_nothing_ends_all_the_same(tmp_path: Path) -> None
         [sys.executable, "-W", "error", "-c", _LEFT_OPEN, str(tmp_path)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "what?\n", "")

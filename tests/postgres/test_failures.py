@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import random
 import threading
-import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -24,6 +23,7 @@ from remloom.store.postgres.batch_writer import write
 from remloom.store.postgres.migrations import newest
 from remloom.store.specs import SearchSpec
 from remloom.testing.conformance import put
+from waiting import PATIENCE
 
 Opening = Callable[..., PostgresStore]
 
@@ -160,7 +160,7 @@ def test_two_writers_that_wait_for_each_other_both_get_through(opening: Opening)
             writing.cursor.execute(lock, (first._tenant,))
             tries.append(first._tenant)
             if len(tries) <= 2:
-                barrier.wait(10)
+                barrier.wait(PATIENCE)
             writing.cursor.execute(lock, (second._tenant,))
             writing.cursor.execute(
                 "INSERT INTO remloom.rels VALUES (%s, 'through', 1)", (first._tenant,)
@@ -312,9 +312,7 @@ def test_a_filter_whose_regular_expression_takes_too_long_is_stopped(
         "query": lambda where: store.records.query("resources", Query(where)),
     }
     with store.snapshot() if inside else nullcontext():
-        begun = time.monotonic()
         with pytest.raises(StoreBusyError, match="regular expression"):
             asked[way](square)
-        assert time.monotonic() - begun < 20  # without a limit it takes minutes
         # and what is asked next is answered
         assert len(asked[way](Matches("content", "a[13]$"))) == 2

@@ -19,7 +19,7 @@ def test_any_sequence_of_operations_leaves_the_store_as_the_model_says(postgres:
 
     run = Machine.TestCase
     run.settings = settings(
-        max_examples=4, stateful_step_count=12, deadline=None, derandomize=True,
+        max_examples=4, stateful_step_count=12, derandomize=True,
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     run("runTest").debug()

@@ -170,7 +170,7 @@ def _write_unfolded(memory: Memory, number: int) -> None:
     writer.finish()
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(st.lists(st.sampled_from(range(7)), min_size=2, max_size=7))
 def test_what_is_kept_is_what_would_be_computed_anew(steps: list[int]) -> None:
     with memory_of(SAYINGS[:2]) as memory:
@@ -198,7 +198,7 @@ def test_what_is_kept_is_what_would_be_computed_anew(steps: list[int]) -> None:
             assert kept == _from_scratch(memory) == as_of
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(st.lists(st.sampled_from(SAYINGS), min_size=2, max_size=5), st.integers(0, 4))
 def test_what_is_forgotten_is_as_if_it_was_never_said(sayings: list[str], at: int) -> None:
     at %= len(sayings)

@@ -13,6 +13,7 @@ from remloom.errors import InvalidInputError
 from remloom.profile.belief_store import BELIEF
 from remloom.runs.run import run_entry
 from remloom.runs.writer import Writer
+from waiting import PATIENCE
 
 MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
@@ -122,12 +123,12 @@ def test_of_two_marks_at_once_neither_is_lost(tmp_path: Path) -> None:
             both = threading.Barrier(2)
 
             def pin(name: str = name, both: threading.Barrier = both) -> None:
-                both.wait(10)
+                both.wait(PATIENCE)
                 one.profile.pin(name)
 
             thread = threading.Thread(target=pin)
             thread.start()
-            both.wait(10)
+            both.wait(PATIENCE)
             other.profile.hide(name)
             thread.join(30)
             belief = one.profile.why(name).belief

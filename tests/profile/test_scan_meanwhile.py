@@ -12,6 +12,7 @@ from remloom import Memory, Message
 from remloom.errors import ConflictError
 from remloom.llm import Request
 from remloom.testing.models import Said, ScriptedModel
+from waiting import PATIENCE
 
 OCTOBER = datetime(2026, 10, 1, 9, tzinfo=UTC)
 
@@ -21,7 +22,7 @@ def test_edits_while_a_scan_is_going_on_and_a_second_scan_is_refused(tmp_path: P
 
     def reply(request: Request) -> Said:
         asked.set()
-        go_on.wait(10)
+        go_on.wait(PATIENCE)
         return {"items": []}
 
     with Memory.open(tmp_path, embedder="none", llm=ScriptedModel(reply)) as memory:
@@ -33,7 +34,7 @@ def test_edits_while_a_scan_is_going_on_and_a_second_scan_is_refused(tmp_path: P
         memory.read_chat([*turns, home], uri="chat.json")
         scan = threading.Thread(target=memory.profile.observe)
         scan.start()
-        assert asked.wait(10)
+        assert asked.wait(PATIENCE)
         refused = ""
         try:
             memory.profile.observe(model=False)
@@ -63,7 +64,7 @@ def test_a_message_that_is_forgotten_while_the_model_thinks_is_not_believed(tmp_
 
     def reply(request: Request) -> Said:
         asked.set()
-        go_on.wait(10)
+        go_on.wait(PATIENCE)
         item = {"key": "team", "value": "CSK", "quote": "CSK is my team", "message": 1}
         return {"items": [item]}
 
@@ -81,7 +82,7 @@ def test_a_message_that_is_forgotten_while_the_model_thinks_is_not_believed(tmp_
 
         thread = threading.Thread(target=scan)
         thread.start()
-        assert asked.wait(10)
+        assert asked.wait(PATIENCE)
         assert memory.forget("chat.json").verified
         go_on.set()
         thread.join()
@@ -97,7 +98,7 @@ def test_a_turn_that_becomes_somebody_elses_while_the_model_thinks_is_not_the_us
 
     def reply(request: Request) -> Said:
         asked.set()
-        go_on.wait(10)
+        go_on.wait(PATIENCE)
         item = {"key": "team", "value": "CSK", "quote": "CSK is my team", "message": 1}
         return {"items": [item]}
 
@@ -106,7 +107,7 @@ def test_a_turn_that_becomes_somebody_elses_while_the_model_thinks_is_not_the_us
         memory.read_chat([turn], uri="chat.json")
         thread = threading.Thread(target=memory.profile.observe)
         thread.start()
-        assert asked.wait(10)
+        assert asked.wait(PATIENCE)
         memory.read_chat([replace(turn, speaker="Ana")], uri="chat.json")
         go_on.set()
         thread.join()

@@ -56,7 +56,7 @@ LINES = st.builds(
     st.sampled_from([" ", " ", "  ", ""]),
 )
 TEXTS = st.lists(LINES, min_size=1, max_size=60).map("\n".join).filter(str.strip)
-PROPERTY = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+PROPERTY = settings(max_examples=40, suppress_health_check=list(HealthCheck))
 
 
 @given(TEXTS)

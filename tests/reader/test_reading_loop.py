@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from reading_tools import ask, asked, between, book, scripted, step, tools_of
+from reading_tools import ask, asked, between, book, step, tools_of
 
 from remloom import Memory
 from remloom.errors import InvalidInputError, ModelUnavailableError
@@ -181,11 +182,29 @@ def test_no_budget_is_exceeded_and_none_leaves_nothing_to_go_on_with(
     assert f"Lines {RENT}-{RENT}]" in reading.answer
 
 
-def test_the_limit_of_seconds_lets_no_further_turn_begin(memory: Memory) -> None:
-    replies = (step(between(number, number + 3)) for number in range(1, 1000, 10))
-    model = scripted(replies, latency=0.05)
-    _, reading, _ = ask(memory, model, seconds=0.17)
-    assert 1 <= reading.iterations <= 3
+def test_the_limit_of_seconds_lets_no_further_turn_begin(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Clock:
+        """Goes on by nothing but the calls of the model."""
+
+        now = 0.0
+
+        def monotonic(self) -> float:
+            return self.now
+
+    clock = Clock()
+    for module in ("reading", "calls"):
+        monkeypatch.setattr(f"remloom.reader.{module}.time", clock)
+
+    def replies() -> Iterator[Any]:
+        for number in range(1, 1000, 10):
+            clock.now += 50
+            yield step(between(number, number + 3))
+
+    _, reading, _ = ask(memory, replies(), seconds=170)
+    # a third turn, and the answer after it, would have ended at 200
+    assert reading.iterations == 2
     assert reading.found
     assert "seconds ended the reading" in reading.doubts[0]
 

@@ -170,7 +170,7 @@ def reader(memory: Memory) -> Iterator[Reader]:
         yield reader
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(replies=st.lists(REPLIES, max_size=8))
 def test_whatever_a_model_replies_there_is_an_answer_and_the_events_are_in_order(
     reader: Reader, scripts: Scripts, replies: list[Any]

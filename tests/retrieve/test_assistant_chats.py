@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from effort import LITTLE, effort
 from remloom import Memory, Message, Resource
 from remloom.embed.model_card import ModelCard
 from remloom.predicates import Query
@@ -154,10 +154,9 @@ def test_orders_and_preferences_are_told_by_their_grammar(
 
 @pytest.mark.parametrize("piece", ["use\n", "\n", "always ", "if I ever ", "I really ", "with me "])
 def test_what_is_to_be_heeded_is_looked_for_in_linear_time(piece: str) -> None:
-    began = time.process_time()
+    text = piece * (200_000 // len(piece))
     for judge in (is_instruction, is_preference):
-        judge(piece * (200_000 // len(piece)))
-    assert time.process_time() - began < 10
+        assert effort(lambda judge=judge: judge(text)) < LITTLE
 
 
 def test_a_question_about_the_past_raises_no_preference(kitchen: Memory) -> None:
@@ -320,10 +319,9 @@ def test_a_word_without_end_is_summed_up_at_once(tmp_path: Path, letter: str) ->
         memory.read_chat(
             [Message(speaker=who, text=text, id=who) for who, text in said], uri="words.json"
         )
-        began = time.process_time()
-        found = _found(memory, "Can you sum up how my garden has gone?")
-        assert "overview" in set().union(*found.values())
-        assert time.process_time() - began < 3
+        question = "Can you sum up how my garden has gone?"
+        assert effort(lambda: _found(memory, question)) < LITTLE
+        assert "overview" in set().union(*_found(memory, question).values())
 
 
 @pytest.mark.parametrize(
@@ -331,9 +329,7 @@ def test_a_word_without_end_is_summed_up_at_once(tmp_path: Path, letter: str) ->
     ["how has I go ", "what first ", "my from the start ", "give I show ", "give me a summary "],
 )
 def test_the_kind_of_a_question_that_repeats_itself_is_told_at_once(said: str) -> None:
-    began = time.process_time()
-    kind_of((said * 1_000)[:8_000])
-    assert time.process_time() - began < 0.8
+    assert effort(lambda: kind_of((said * 1_000)[:8_000])) < LITTLE
 
 
 def test_people_among_themselves_have_no_overview(tmp_path: Path) -> None:

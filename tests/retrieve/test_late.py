@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
@@ -28,6 +27,7 @@ from remloom.query.late_interaction import max_similarities, with_missing
 from remloom.settings import Settings
 from remloom.store.batch import TokenVectorBatch
 from remloom.testing.embedder import WordEmbedder, WordTokenEncoder
+from waiting import PATIENCE, until
 
 NOTES = [
     Resource(name="cost", content="The flooring costs ninety euros, and Ines pays for it."),
@@ -74,13 +74,6 @@ def token_vectors_of(memory: Memory) -> dict[str, int]:
     """How many texts have token vectors, by model."""
     made = memory.admin.stats().token_vectors
     return {model: one.count for model, one in made.items() if one.count}
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not holds() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert holds()
 
 
 # -- what fits -------------------------------------------------------------------------------------
@@ -284,7 +277,7 @@ def test_a_memory_from_before_gets_them_when_it_is_written(tmp_path: Path) -> No
         assert token_vectors_of(memory) == {}
         assert memory.admin.stats().token_vectors["word-tokens-64"].pending == 3
         memory.write([Resource(name="new", content="Something new.")])
-        wait_until(lambda: token_vectors_of(memory) == {"word-tokens-64": 4})
+        until(lambda: token_vectors_of(memory) == {"word-tokens-64": 4})
 
 
 def test_reembedding_makes_them_too_and_drops_those_of_another_encoder(tmp_path: Path) -> None:
@@ -350,7 +343,7 @@ def test_two_who_ask_for_different_encoders_do_not_drop_each_others_work(tmp_pat
         other.embed_pending()
         other.write([Resource(name="new", content="Something new.")], wait=True)
         one.embed_pending()
-        wait_until(lambda: token_vectors_of(one) == {"one": 4, "word-tokens-64": 4})
+        until(lambda: token_vectors_of(one) == {"one": 4, "word-tokens-64": 4})
 
 
 def test_a_text_that_the_encoder_cannot_take_is_parked(tmp_path: Path) -> None:
@@ -361,7 +354,7 @@ def test_a_text_that_the_encoder_cannot_take_is_parked(tmp_path: Path) -> None:
             made = memory.admin.stats().token_vectors.get("word-tokens-64")
             return made.parked if made else 0
 
-        wait_until(lambda: parked() == 1)
+        until(lambda: parked() == 1)
         assert token_vectors_of(memory) == {"word-tokens-64": 2}
         assert memory.recall("the cat on the sofa", abstain=False).hits[0].name == "cat"
 
@@ -371,7 +364,7 @@ def test_an_encoder_that_is_broken_is_an_error_and_loses_no_text(tmp_path: Path)
         memory.write(NOTES)
         with pytest.raises(EmbedderError, match="ConnectionError: refused"):
             memory.embed_pending()
-        wait_until(lambda: "refused" in memory.admin.stats().embedding_error)
+        until(lambda: "refused" in memory.admin.stats().embedding_error)
         assert memory.search("flooring").records
         report = memory.read_text("Alpha grows.", uri="note:1")
         assert "refused" in report.embedding_error
@@ -595,13 +588,13 @@ def test_a_question_is_encoded_while_it_is_embedded(tmp_path: Path) -> None:
     class MeetingEmbedder(WordEmbedder):
         def embed_query(self, text: str) -> Any:
             if "cat" in text:
-                both.wait(10)
+                both.wait(PATIENCE)
             return super().embed_query(text)
 
     class MeetingEncoder(WordTokenEncoder):
         def encode_query(self, text: str) -> Any:
             if text != first:  # begins when there is something to compare it with
-                both.wait(10)
+                both.wait(PATIENCE)
             return super().encode_query(text)
 
     with Memory.open(tmp_path, embedder=WordEmbedder(), token_encoder=WordTokenEncoder()) as memory:

@@ -25,6 +25,7 @@ from remloom.retrieve.rerankers.base import Passage
 from remloom.retrieve.rerankers.cross_encoder import CrossEncoder
 from remloom.retrieve.rerankers.llm import ModelReranker
 from remloom.testing import ScriptedModel
+from waiting import PATIENCE
 
 QUESTION = "What did Jon say about the studio?"
 
@@ -232,7 +233,7 @@ class Hanging(Words):
         self.released = threading.Event()
 
     def scores(self, question: str, passages: Sequence[Passage]) -> list[float]:
-        self.released.wait(30)
+        self.released.wait(PATIENCE)
         return super().scores(question, passages)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -20,6 +19,7 @@ from remloom import Memory
 from remloom.errors import SourceError, UnknownNameError
 from remloom.schema.databases.documents import bound, columns_of, plain_rows
 from remloom.schema.databases.opening import open_database
+from waiting import until
 
 pymongo = pytest.importorskip("pymongo")
 
@@ -41,14 +41,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    end = time.monotonic() + 30
-    while True:
+
+    def listens() -> bool:
+        assert started.poll() is None, "NX-27017 did not start"
         with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                break
-        if started.poll() is not None or time.monotonic() > end:
-            raise RuntimeError("NX-27017 did not start")
-        time.sleep(0.05)
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    until(listens)
     yield f"mongodb://127.0.0.1:{port}"
     started.terminate()
     started.wait()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import LITTLE, effort
 from remloom.errors import RowError
 from remloom.model import Edge, Field, Row, SchemaDefinition
 from remloom.schema.changes import _WIDER
@@ -204,15 +204,17 @@ def test_a_row_of_an_earlier_version_is_read_as_the_schema_is_today() -> None:
     }  # fmt: skip
 
 
-def test_checking_keeps_up_with_reading_a_database() -> None:
+def test_checking_a_row_is_little_work() -> None:
     fields: dict[str, Any] = {
         "a": "text", "b": 1, "c": 2.5, "d": True, "e": "another text", "f": 7, "g": "x" * 40, "h": 0.5,
     }  # fmt: skip
     kinds = {"a": "string", "b": "integer", "c": "float", "d": "boolean", "e": "string", "f": "integer", "g": "string", "h": "float"}  # fmt: skip
     checker = checker_of(SchemaDefinition(schema_name="wide", base_fields=kinds))  # type: ignore[arg-type]
     rows = [Row(schema="wide", fields=fields) for _ in range(2_000)]
-    started = time.process_time()
-    for row in rows:
-        checker.check(row)
-    # an order of magnitude below what it does, as the machine is shared
-    assert len(rows) / (time.process_time() - started) > 30_000
+
+    def check() -> None:
+        for row in rows:
+            checker.check(row)
+
+    # an order of magnitude above what it is: reading a database is to wait for other things
+    assert effort(check) < LITTLE

@@ -17,6 +17,7 @@ from remloom import Memory
 from remloom._version import __version__
 from remloom.serve.cli.app import program
 from remloom.serve.mcp.clients import clients
+from waiting import PATIENCE
 
 # whatever prints does not reach the client
 NOISY = """
@@ -76,7 +77,7 @@ class Server:
 
     def end(self):
         """End stdin; everything else that stands on stdout, and the exit code."""
-        rest, _ = self.process.communicate(timeout=30)
+        rest, _ = self.process.communicate(timeout=PATIENCE)
         return rest, self.process.returncode
 
 

@@ -6,12 +6,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
+from contextlib import suppress
 
 import httpx
 import pytest
 
 from remloom import Memory
+from waiting import PATIENCE, until
 
 pytestmark = pytest.mark.crash
 
@@ -28,19 +29,17 @@ def test_what_was_acknowledged_is_there_when_the_server_is_gone(tmp_path, how):
         key = re.search(r"rlm_\S+", server.stderr.readline()).group()
         url = f"http://127.0.0.1:{port}"
         with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}) as client:
-            end = time.monotonic() + 30
-            while True:
-                try:
-                    client.get("/health/live")
-                    break
-                except httpx.TransportError:
-                    assert time.monotonic() < end
-                    time.sleep(0.05)
+
+            def lives():
+                with suppress(httpx.TransportError):
+                    return client.get("/health/live").is_success
+
+            until(lives)
             for number in range(10):
                 sent = {"text": f"Note {number}.", "uri": f"note-{number}"}
                 assert client.post("/v1/texts", json=sent).status_code == 200
         server.send_signal(how)
-        assert server.wait(20) == (0 if how == signal.SIGTERM else -how)
+        assert server.wait(PATIENCE) == (0 if how == signal.SIGTERM else -how)
     finally:
         server.kill()
         server.wait()

@@ -3,13 +3,13 @@
 import json
 import re
 import tarfile
-import time
 from io import BytesIO
 
 import msgspec
 import pytest
 
 from serving import served
+from waiting import until
 
 
 @pytest.fixture
@@ -59,10 +59,7 @@ def test_what_takes_long_is_done_as_a_job_and_can_be_followed(client):
 
 def test_a_job_that_was_added_is_worked_by_the_server(client):
     id = client.post("/v1/jobs", json={"kind": "moments", "payload": {"model": False}}).json()["id"]
-    end = time.monotonic() + 10
-    while client.get(f"/v1/jobs/{id}").json()["state"] != "done":
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    until(lambda: client.get(f"/v1/jobs/{id}").json()["state"] == "done")
 
 
 def test_files_are_sent_as_a_form_or_as_the_body(client):

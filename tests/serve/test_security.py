@@ -11,7 +11,7 @@ import socket
 
 import anyio
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.routing import Mount, Route
 
@@ -244,8 +244,6 @@ def others(client, home):
 
 @settings(
     max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(data=st.data())
 def test_4_nothing_of_one_tenant_is_in_any_reply_to_another(client, key, others, data):

@@ -19,6 +19,7 @@ from remloom.operations import METHODS, Hints, Operation
 from remloom.serve.caller import Caller
 from remloom.serve.service import STREAMS, Service
 from remloom.settings import Settings
+from waiting import PATIENCE
 
 TABLE = {one.name: one for one in METHODS}
 NOTHING = defstruct("Nothing", [])
@@ -112,18 +113,18 @@ def test_a_call_that_takes_too_long_is_answered_and_finished(impatient):
     go, done = threading.Event(), threading.Event()
 
     def slow():
-        go.wait(5)
+        go.wait(PATIENCE)
         done.set()
 
     with pytest.raises(TimeLimitError, match="longer than"):
         call(impatient, caller(), operation(slow))
     go.set()
-    assert done.wait(5)
+    assert done.wait(PATIENCE)
 
 
 def test_heavy_calls_beyond_the_limit_are_told_to_come_back(service):
     go = threading.Event()
-    heavy = operation(lambda: go.wait(5), is_long=True)
+    heavy = operation(lambda: go.wait(PATIENCE), is_long=True)
 
     async def run():
         async with anyio.create_task_group() as tasks:
@@ -142,7 +143,7 @@ def test_heavy_calls_beyond_the_limit_are_told_to_come_back(service):
 
 def test_those_who_read_a_stream_slowly_stand_in_nobodys_way(impatient):
     read = threading.Event()
-    slow = operation(lambda *_: read.wait(5), carries="out")
+    slow = operation(lambda *_: read.wait(PATIENCE), carries="out")
     quick = operation(lambda *_: "done")
     long = operation(lambda *_: "done", is_long=True)
 

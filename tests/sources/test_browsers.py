@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -350,11 +349,10 @@ def test_a_view_in_place_of_a_table_is_not_read(tmp_path: Path):
                 SELECT url, 1 AS visit_time FROM n;"""
         )
     connection.close()
-    started = time.monotonic()
+    # its rows have no end
     (skipped,) = open_source(path)
     assert isinstance(skipped, Skipped)
     assert skipped.failed
-    assert time.monotonic() - started < 5
 
 
 def test_of_a_day_with_many_sites_the_rest_is_counted(tmp_path: Path):
