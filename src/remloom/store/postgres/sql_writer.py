@@ -78,6 +78,7 @@ _SQL_TYPES = {
     "real": "float8",
     "boolean": "boolean",
     "null": "text",
+    "json": "jsonb",
 }
 _POSITION = re.compile(r"\s*[-+]?\d+\s*")  # what PostgreSQL takes for a position in a list
 _INDEXED_LENGTH = 200  # characters of a text that an index of a JSON value has
@@ -563,7 +564,8 @@ class PostgresWriter(Writer):
         pieces = [self._format_piece(piece, at) for piece in times.split_format(pattern)]
         if not pieces:
             return f"left(remloom.time_format('YYYY', {at}), 0){_C}"
-        return f"({' || '.join(pieces)}){_C}"
+        # a pattern without a unit is no text either where there is no time
+        return f"(CASE WHEN {at} IS NOT NULL THEN {' || '.join(pieces)} END){_C}"
 
     def _format_piece(self, piece: str, at: str) -> str:
         if piece == "%%":

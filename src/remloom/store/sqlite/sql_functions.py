@@ -6,7 +6,7 @@ import math
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
@@ -114,11 +114,20 @@ def casefold(text: object) -> str | None:
 
 
 def _lowered(text: str | None) -> str | None:
-    return None if text is None else text.lower()
+    return None if text is None else _by_letter(text, str.lower)
 
 
 def _uppered(text: str | None) -> str | None:
-    return None if text is None else text.upper()
+    return None if text is None else _by_letter(text, str.upper)
+
+
+def _by_letter(text: str, change: Callable[[str], str]) -> str:
+    """Change each letter to one other, as PostgreSQL does: ß stays what it is."""
+    changed = change(text)
+    if text.isascii():
+        return changed
+    pairs = zip(text, map(change, text), strict=True)
+    return "".join(other if len(other) == 1 else letter for letter, other in pairs)
 
 
 def matches(pattern: str, text: str | None) -> bool | None:
