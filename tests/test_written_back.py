@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import itertools
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from remloom import Home, Memory, Query, Resource
+from remloom.errors import ChangedError
 
 SOURCE, OTHER = "The heron nests at the weir.", "Reeds grow by the weir."
 DERIVED = "Herons like weirs."
@@ -172,3 +175,31 @@ def test_check_names_a_derived_record_that_does_not_say_of_what(memory: Memory) 
     (line,) = memory.admin.check()
     assert id in line
     assert "derived" in line
+
+
+@pytest.mark.parametrize("step", [0, -3_600])
+def test_no_acknowledged_update_is_lost_where_the_clock_stands_still_or_is_set_back(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    reading = datetime(2026, 5, 1, tzinfo=UTC)
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return reading
+
+    monkeypatch.setattr("remloom.store.validation.datetime", Clock)
+    (id,) = memory.write([Resource(id="note", name="note", content="0")])
+    seen = []
+    for turn in range(1, 6):
+        reading += timedelta(seconds=step if turn % 2 else -step)  # back, and where it was
+        read = memory.get_resource(id)
+        assert read is not None
+        seen.append(read.updated_at)
+        memory.write([replace(read, content=f"{turn}")], expected={id: read.updated_at})
+        with pytest.raises(ChangedError):
+            memory.write([replace(read, content="late")], expected={id: read.updated_at})
+    assert seen == sorted(set(seen))
+    left = memory.get_resource(id)
+    assert left is not None
+    assert left.content == "5"

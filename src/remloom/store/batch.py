@@ -103,5 +103,8 @@ class Batch(Struct, frozen=True):
     deleted_entries: tuple[tuple[str, str], ...] = ()  # (namespace, key) of entries to delete
     entries: tuple[Entry, ...] = ()  # to write, after `deleted` and `deleted_entries`
     expected: Preconditions | None = None  # else nothing is written
+    # when it is written, by the clock: what is updated gets a later time than it had; None: records
+    # are put back, with the times that they had
+    at: datetime | None = None
     # a copy: no edge follows a record whose name is another, and no history is kept of what it was
     exact: bool = False

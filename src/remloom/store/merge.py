@@ -8,7 +8,7 @@ one merges edges in a statement, a test holds it to `merge_edge`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -37,6 +37,7 @@ __all__ = [
     "thin_entity",
 ]
 
+_TICK = timedelta(microseconds=1)  # as times are stored
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -119,9 +120,14 @@ def thin_entity(
 # -- records ---------------------------------------------------------------------------------------
 
 
-def merge_record(item: BatchRecord, stored: Record) -> BatchRecord | None:
+def merge_record(
+    item: BatchRecord, stored: Record, at: datetime | None = None
+) -> BatchRecord | None:
     """Return the record as it will be, written over the stored one of its id; None when nothing
     changes.
+
+    Args:
+        at: see `Batch.at`.
 
     Raises:
         ConflictError: the stored one is of another schema.
@@ -137,6 +143,10 @@ def merge_record(item: BatchRecord, stored: Record) -> BatchRecord | None:
         record = _still_derived(record, stored)
     if not item.vectors and is_unchanged(record, stored):
         return None
+    before = stored.updated_at
+    # clocks stand still and are set back, and by this time a writer sees that it comes too late
+    if at is not None and before is not None and (record.updated_at or at) <= before:
+        record = replace(record, updated_at=before + _TICK)
     return replace(item, record=record, keys=keys, text=searchable_text(record))
 
 

@@ -164,6 +164,7 @@ class _BatchBuilder:
             records=tuple(self._records.values()),
             edges=tuple(self._edges.edges),
             names=self._edges.names,
+            at=self._now,
             dims=self._dims,
             model=self._model,
             positions=positions,

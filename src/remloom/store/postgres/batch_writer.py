@@ -64,7 +64,7 @@ class BatchWriter(EdgeWriter):
             model = register_model(self, batch.model, batch.dims)
         self.thin_names = batch.names
         unlinked = self.delete_edges(batch.deleted_edges)
-        plan = plan_records(self, batch.records) if batch.records else Plan()
+        plan = plan_records(self, batch.records, batch.at) if batch.records else Plan()
         if plan.changes:
             self._store(plan, batch, model)
         edges = self.put_edges(batch.edges)

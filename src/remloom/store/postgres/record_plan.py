@@ -4,6 +4,7 @@ become."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -61,10 +62,12 @@ class _StoredRecord(Struct, gc=False):
         return decode(self.schema, self.body, self.content)
 
 
-def plan_records(transaction: Transaction, items: Sequence[BatchRecord]) -> Plan:
+def plan_records(
+    transaction: Transaction, items: Sequence[BatchRecord], at: datetime | None = None
+) -> Plan:
     """Plan what has to be written of these records, one after the other: a later item changes what
     an earlier one makes."""
-    planner = _Planner(transaction)
+    planner = _Planner(transaction, at)
     planner.read_owners(items)
     planner.read_stored(items)
     for item in items:
@@ -73,8 +76,9 @@ def plan_records(transaction: Transaction, items: Sequence[BatchRecord]) -> Plan
 
 
 class _Planner:
-    def __init__(self, transaction: Transaction) -> None:
+    def __init__(self, transaction: Transaction, at: datetime | None) -> None:
         self._transaction = transaction
+        self._at = at
         self._namesakes: dict[str, list[Namesake]] = {}  # by key
         self._handles: dict[tuple[str, str], str] = {}  # schema and key of a row -> its id
         self._stored: dict[str, _StoredRecord] = {}  # by id
@@ -172,7 +176,7 @@ class _Planner:
         planned = self.plan.changes.get(item.record.id)
         if planned is None:
             # There is no change yet, so what was before is what is stored.
-            return None if before.old is None else merge_record(item, before.old)
+            return None if before.old is None else merge_record(item, before.old, self._at)
         updated = merge_record(item, planned.item.record)
         if updated is None or updated.vectors:
             return updated

@@ -133,7 +133,7 @@ class _BatchWriter:
             return id, self._session.record_no, "created"
         record_no, schema, body, content, text_no = row
         stored = decode(schema, body, content)
-        changed = merge_record(item, stored)
+        changed = merge_record(item, stored, self._batch.at)
         if changed is None:
             return id, record_no, "unchanged"
         self._update(changed, record_no, stored, text_no)
