@@ -144,3 +144,38 @@ def test_a_password_may_be_a_reference(tmp_path: Path, monkeypatch: pytest.Monke
         open_database("mysql://me@127.0.0.1:1/crm", password=f"file:{tmp_path}/none")
     value: Any = source_password("other")
     assert value is None
+
+
+def test_a_view_of_a_database_brings_no_file_of_this_machine_in(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("the secret of the weir")
+    with duckdb.connect(str(tmp_path / "stranger.duckdb")) as connection:
+        connection.execute(f"CREATE VIEW a AS SELECT * FROM read_text('{tmp_path}/secret.txt')")
+        connection.execute("CREATE TABLE b AS SELECT 1 AS id, 'Heron' AS name")
+    database = open_database(f"duckdb:///{tmp_path / 'stranger.duckdb'}")
+    try:
+        view, table = database.tables()
+        assert database.rows(table, ["name"], after=None, limit=9) == [("Heron",)]
+        with pytest.raises(SourceError, match="disabled"):
+            database.rows(view, ["content"], after=None, limit=9)
+    finally:
+        database.close()
+
+
+def test_a_folder_of_files_follows_no_link(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "secrets.csv").write_text("id,name\n1,Secret\n")
+    folder = tmp_path / "folder"
+    (folder / "parts").mkdir(parents=True)
+    (folder / "birds.csv").write_text("id,name\n1,Heron\n")
+    (folder / "parts" / "one.csv").write_text("id,name\n1,Stork\n")
+    (folder / "link.csv").symlink_to(tmp_path / "elsewhere" / "secrets.csv")
+    (folder / "parts" / "link.csv").symlink_to(tmp_path / "elsewhere" / "secrets.csv")
+    (folder / "linked").symlink_to(tmp_path / "elsewhere")
+    database = open_database(f"csv:///{folder}")
+    try:
+        assert [(table.name, table.rows) for table in database.tables()] == [
+            ("birds", 1),
+            ("parts", 1),
+        ]
+    finally:
+        database.close()

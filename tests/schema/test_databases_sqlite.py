@@ -151,7 +151,7 @@ def test_values_are_plain(opening: Opening) -> None:
     names = [one.name for one in table.columns]
     first, second = database.rows(table, names, after=None, limit=9)
     at = datetime(2024, 2, 29, 10, 30, tzinfo=UTC)
-    assert first == (1, Decimal("9.99"), at, None, True, {"a": [1, None]}, "a\ufffdb", None)
+    assert first == (1, Decimal("9.99"), at, "0000-00-00", True, {"a": [1, None]}, "a\ufffdb", None)
     assert second == (2, Decimal(12), "soon", date(2024, 2, 29), False, "not json", "7", None)
 
 

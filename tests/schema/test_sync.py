@@ -226,16 +226,17 @@ def test_a_page_that_could_never_be_written_is_no_success(
     assert follower.sync().added
 
 
-def test_a_row_that_breaks_its_schema_is_refused_alone(
+def test_a_value_that_is_not_as_its_field_says_is_left_out_and_named_and_the_row_is_kept(
     crm: FakeDatabase, follower: Follower
 ) -> None:
     crm.data["orders"][1] = (11, 1, "a lot")
     report = follower.sync()
     orders = next(table for table in report.tables if table.table == "orders")
-    assert (orders.added, orders.refused) == (3, 1)
-    (refusal,) = orders.refusals
-    assert refusal.row == "order-11"
-    assert "total" in refusal.reason
+    assert (orders.added, orders.refused, orders.left_out) == (4, 0, 1)
+    assert report.totals["left_out"] == 1
+    (odd,) = orders.left_out_values
+    assert odd.row == "order-11"
+    assert "total" in odd.reason
 
 
 def test_a_row_without_a_key_is_refused(crm: FakeDatabase, follower: Follower) -> None:

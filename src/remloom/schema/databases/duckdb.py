@@ -82,7 +82,9 @@ class DuckdbDatabase(SqlDatabase):
     def _opened(self) -> duckdb.DuckDBPyConnection:
         import duckdb
 
-        return duckdb.connect(self._address.location, read_only=True, config=_CONFIG)
+        # a view of a stranger's file must not read files of this machine
+        config = {**_CONFIG, "enable_external_access": False}
+        return duckdb.connect(self._address.location, read_only=True, config=config)
 
     def _errors(self) -> tuple[type[Exception], ...]:
         return (self._error,)
@@ -285,7 +287,7 @@ def _tables_of(place: Path) -> dict[str, list[Path]]:
         return {_stem(place): [place]}
     found: dict[str, list[Path]] = {}
     for path in sorted(place.iterdir()):
-        if path.is_dir():
+        if path.is_dir() and not path.is_symlink():
             parts = _parts(path)
             if parts:
                 found[path.name] = parts
@@ -304,7 +306,9 @@ def _parts(folder: Path) -> list[Path]:
 
 
 def _is_table(path: Path) -> bool:
-    return path.is_file() and path.name.lower().endswith((*_SEPARATED, _PARQUET))
+    # who may put a link there may not be allowed to read what it leads to
+    is_own = path.is_file() and not path.is_symlink()
+    return is_own and path.name.lower().endswith((*_SEPARATED, _PARQUET))
 
 
 def _stem(path: Path) -> str:

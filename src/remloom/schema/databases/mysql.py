@@ -128,7 +128,8 @@ class MysqlDatabase(ServerDatabase):
         return {
             (None, name): None if "VIEW" in kind.upper() else int(rows or 0)
             for name, kind, rows in self._run(_RELATIONS, ())
-            if "SYSTEM" not in kind.upper() and kind.upper() != "SEQUENCE"
+            # also MariaDB's "SYSTEM VERSIONED", of which the rows of now are read
+            if kind.upper() not in ("SYSTEM VIEW", "SEQUENCE")
         }
 
     def _checks(
@@ -153,7 +154,7 @@ class MysqlDatabase(ServerDatabase):
         rows: int | None,
         names: Mapping[tuple[str | None, str], str],
     ) -> Table:
-        table = super()._table(place, said, rows, names)
+        table = _unescaped(super()._table(place, said, rows, names))
         # MariaDB's JSON is a text with a condition
         json = {
             name for condition in said["checks"] or () for name in _JSON_VALID.findall(condition)
@@ -173,3 +174,26 @@ class MysqlDatabase(ServerDatabase):
 
     def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
         return self._sample_by_key(table, columns, limit)
+
+
+def _unescaped(table: Table) -> Table:
+    """A table with its columns as they are called: the inspection leaves backticks doubled."""
+
+    def names(columns: Sequence[str]) -> tuple[str, ...]:
+        return tuple(name.replace("``", "`") for name in columns)
+
+    return replace(
+        table,
+        columns=tuple(replace(one, name=one.name.replace("``", "`")) for one in table.columns),
+        primary_key=names(table.primary_key),
+        unique=tuple(map(names, table.unique)),
+        indexed=tuple(map(names, table.indexed)),
+        foreign_keys=tuple(
+            replace(
+                one,
+                columns=names(one.columns),
+                target_columns=names(one.target_columns),
+            )
+            for one in table.foreign_keys
+        ),
+    )

@@ -1,14 +1,13 @@
 """Plain values, out of what the drivers of databases give.
 
-What is a number and yet none (NaN, infinity), and a date that no calendar has (the year 0,
-"infinity"), is None. Whatever is not of its column's kind stays as it is, so that whoever checks
-the row can say so.
+What is a number and yet none (NaN, infinity) is None. Whatever is not of its column's kind stays as
+it is, a date that no calendar has (the year 0, "infinity") too, so that whoever checks the row can
+say so.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
@@ -24,8 +23,6 @@ __all__ = ["Converter", "bind", "converters", "plain"]
 
 Converter: TypeAlias = Callable[[Any], Any]
 
-_ENDLESS = ("infinity", "-infinity")
-_LIKE_A_DATE = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
 _TRUE = frozenset((1, "1", "t", "true", "y", "yes", b"\x01"))
 _FALSE = frozenset((0, "0", "f", "false", "n", "no", b"\x00"))
 
@@ -193,12 +190,12 @@ def _datetime(value: Any) -> Any:
 
 def _parsed(text: str) -> datetime | str | None:
     stripped = text.strip()
-    if not stripped or stripped.lower().startswith(_ENDLESS):
+    if not stripped:
         return None
     try:
         return _in_utc(datetime.fromisoformat(stripped))
     except ValueError:
-        return None if _LIKE_A_DATE.match(stripped) else text
+        return text
 
 
 def _in_utc(value: datetime) -> datetime | None:

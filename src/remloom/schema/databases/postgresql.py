@@ -38,6 +38,13 @@ _RELATIONS = """
             WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid
                 AND d.deptype = 'e')
 """
+# types with values that Python has not: 24:00, the year 20000, "infinity"
+_AS_TEXTS = (
+    "date", "time", "timetz", "timestamp", "timestamptz", "interval",
+    "int4range", "int8range", "numrange", "daterange", "tsrange", "tstzrange",
+    "int4multirange", "int8multirange", "nummultirange", "datemultirange", "tsmultirange",
+    "tstzmultirange",
+)  # fmt: skip
 _PAGES = 100  # of a table, at least, from which a sample is taken
 # kinds of which the driver makes lists itself
 _LISTED = ("integer", "float", "decimal", "boolean")
@@ -59,8 +66,6 @@ _OF_PARTITIONS = """
     WHERE k.contype = 'f' AND k.conparentid = 0
     ORDER BY 1, 2, 3, 4, 5
 """
-# the dates that Python has
-_IN_CALENDAR = "CASE WHEN {0} >= '0001-01-01' AND {0} < '10000-01-01' THEN {0} END"
 
 
 class PostgresqlDatabase(ServerDatabase):
@@ -85,7 +90,7 @@ class PostgresqlDatabase(ServerDatabase):
         return (psycopg.Error,)
 
     def _connect(self) -> Any:
-        import psycopg
+        import psycopg.types.string
 
         _, _, rest = self._address.url.partition("://")
         secrets: dict[str, Any] = dict(self._address.secrets)
@@ -99,6 +104,8 @@ class PostgresqlDatabase(ServerDatabase):
             prepare_threshold=None,
             **secrets,
         )
+        for type_ in _AS_TEXTS:
+            connection.adapters.register_loader(type_, psycopg.types.string.TextLoader)
         try:
             for name, value in _SETTINGS.items():
                 connection.execute("SELECT set_config(%s, %s, false)", (name, value))
@@ -163,8 +170,6 @@ class PostgresqlDatabase(ServerDatabase):
         name = self._quote(column.name)
         if column.list:
             return name if column.kind in _LISTED else f"{name}::text[]"
-        if column.kind in ("date", "datetime"):
-            return _IN_CALENDAR.format(name)
         return f"{name}::text" if column.declared.lower().startswith("interval") else name
 
     def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import msgspec
+
 from ...errors import MissingExtraError, SourceError
 from .addresses import Address
 from .checks import allowed_values
@@ -116,7 +118,7 @@ class ServerDatabase(SqlDatabase):
             for schema in sorted({schema for schema, _ in readable}, key=str):
                 described += self._of_schema(inspector, schema, readable, names)
         known = {table.name for table in described}
-        return [_with_known_targets(table, known) for table in described]
+        return [_plain(_with_known_targets(table, known)) for table in described]
 
     def _of_schema(
         self,
@@ -220,6 +222,12 @@ class ServerDatabase(SqlDatabase):
         some = f"SELECT 1 AS one FROM {self._place(table)} LIMIT {_COUNTED + 1}"
         counted = self._read(f"SELECT count(*) FROM ({some}) AS some_rows")[0][0]
         return int(max(counted, estimate) if counted > _COUNTED else counted)
+
+
+def _plain(table: Table) -> Table:
+    """The table in plain texts: SQLAlchemy gives names and values of enums in classes of its own,
+    which nothing can encode."""
+    return msgspec.convert(msgspec.to_builtins(table, enc_hook=str), Table)
 
 
 def _names(places: Iterable[_Place]) -> dict[_Place, str]:

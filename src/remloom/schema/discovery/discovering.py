@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from ...errors import InvalidInputError
+from ...errors import InvalidInputError, SourceError
 from ..databases.contract import Database, Table, TableProfile
 from ..plan import Plan
 from ..planned import LeftOut, PlannedEdge, PlannedField, PlannedTable, Question
@@ -63,11 +63,20 @@ def discover(
     views = [each for each in described if each.is_view and tables is None]
     taken = [each for each in described if each not in views]
     profiles: dict[str, TableProfile] = {}
-    for done, table in enumerate(taken):
+    total = len(taken)
+    unread: list[LeftOut] = []
+    for done, table in enumerate(tuple(taken)):
         if sample:
-            profiles[table.name] = database.profile(table, sample)
+            try:
+                profiles[table.name] = database.profile(table, sample)
+            except SourceError as error:
+                # a table that cannot be read costs no other
+                if len(taken) == 1:
+                    raise
+                taken.remove(table)
+                unread.append(LeftOut(table=table.name, reason=f"cannot be read: {error.message}"))
         if progress is not None:
-            progress(done + 1, len(taken))
+            progress(done + 1, total)
     contains: Contains = database.count_contained if sample else _know_nothing
     plan = propose(
         name,
@@ -77,11 +86,14 @@ def discover(
         read_rows=partial(_read_rows, database) if sample else _read_nothing,
         relationships=relationships,
     )
-    left_out = tuple(
+    views_left = tuple(
         LeftOut(table=view.name, reason="a view: its rows come from other tables") for view in views
     )
     return replace(
-        plan, kind=database.kind, address=database.address, left_out=(*plan.left_out, *left_out)
+        plan,
+        kind=database.kind,
+        address=database.address,
+        left_out=(*plan.left_out, *views_left, *unread),
     )
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 __all__ = ["SHOWN", "Refusal", "SameAs", "SyncReport", "TableReport"]
 
 _TOTALS = (
-    "read", "added", "changed", "unchanged", "deleted", "forgotten", "refused",
+    "read", "added", "changed", "unchanged", "deleted", "forgotten", "refused", "left_out",
     "edges_added", "edges_ended", "orphans",
 )  # fmt: skip
 SHOWN = 100  # refusals of a table, and pairs that may be one, that a report lists
@@ -43,6 +43,8 @@ class TableReport(Struct, kw_only=True):
     forgotten: int = 0  # skipped, as somebody forgot them here
     refused: int = 0
     refusals: list[Refusal] = []  # the first of them
+    left_out: int = 0  # values that are not as their field says: the rows are kept without them
+    left_out_values: list[Refusal] = []  # the first of them
     edges_added: int = 0
     edges_ended: int = 0
     orphans: int = 0  # edges that were written and lead to a row that the source does not have
@@ -55,6 +57,12 @@ class TableReport(Struct, kw_only=True):
         self.refused += 1
         if len(self.refusals) < SHOWN:
             self.refusals.append(Refusal(row, reason))
+
+    def leave_out(self, row: str, reason: str) -> None:
+        """Count a value without which a row is taken."""
+        self.left_out += 1
+        if len(self.left_out_values) < SHOWN:
+            self.left_out_values.append(Refusal(row, reason))
 
 
 class SyncReport(Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...errors import ChangedError, ConflictError, RemloomError
+from ...errors import ChangedError, ConflictError, RemloomError, RowError
 from ...kv import Entry
 from ...model import Edge, EdgeKey, Row
 from ...store.batch import Batch, Preconditions
@@ -85,16 +85,19 @@ class SyncWriter:
             LeaseLostError: another sync has taken over.
         """
         refused: list[tuple[str, str]] = []
+        left_out: list[tuple[str, str]] = []
         # before the schemas are read: rows are written as they are now, or not at all
         changes = self._store.kv.get(DEFINITIONS, CHANGES)
         schemas = {(DEFINITIONS, CHANGES): changes.version if changes else 0}
-        batch, taken = self._build(items, refused)
+        batch, taken = self._build(items, refused, left_out)
         if taken:
             unlinked = tuple(key for item in taken for key in item.unlinked)
             self._commit(replace(batch, deleted_edges=unlinked), schemas)
         # once the page is written: it may be made more than once
         for handle, reason in refused:
             report.refuse(handle, reason)
+        for handle, reason in left_out:
+            report.leave_out(handle, reason)
         return taken
 
     def delete(
@@ -117,7 +120,10 @@ class SyncWriter:
             self._lease.keep(self.counts)
 
     def _build(
-        self, items: Sequence[PageItem], refused: list[tuple[str, str]]
+        self,
+        items: Sequence[PageItem],
+        refused: list[tuple[str, str]],
+        left_out: list[tuple[str, str]],
     ) -> tuple[Batch, list[PageItem]]:
         """Build the batch of the items that can be written; the others are refused, with why."""
         left = list(items)
@@ -128,7 +134,8 @@ class SyncWriter:
             except RemloomError as error:
                 if not is_checked:
                     # one by one at once: each attempt at a whole page takes as long as the page
-                    left = [item for item in left if self._is_valid(item, refused)]
+                    tried = (self._valid(item, refused, left_out) for item in left)
+                    left = [item for item in tried if item is not None]
                     is_checked = True
                     continue
                 # what is wrong only beside the others
@@ -138,13 +145,27 @@ class SyncWriter:
                 item = left.pop(_owner_of(left, position))
                 refused.append((item.handle, error.message))
 
-    def _is_valid(self, item: PageItem, refused: list[tuple[str, str]]) -> bool:
-        try:
-            self._batch([item])
-        except RemloomError as error:
-            refused.append((item.handle, error.message))
-            return False
-        return True
+    def _valid(
+        self,
+        item: PageItem,
+        refused: list[tuple[str, str]],
+        left_out: list[tuple[str, str]],
+    ) -> PageItem | None:
+        """An item as it can be written: without the values that are not as their fields say; None
+        where it cannot be."""
+        odd: list[tuple[str, str]] = []
+        while True:
+            try:
+                self._batch([item])
+            except RemloomError as error:
+                smaller = _without_odd_values(item, error, odd)
+                if smaller is None:
+                    refused.append((item.handle, error.message))
+                    return None
+                item = smaller
+            else:
+                left_out += odd
+                return item
 
     def _batch(self, items: Sequence[PageItem]) -> Batch:
         written = [part for item in items for part in (item.item, *item.edges)]
@@ -166,6 +187,22 @@ class SyncWriter:
             self.forgotten.reload()
             raise PageChangedError("rows were forgotten, or schemas changed, meanwhile") from None
         lease.renewed()
+
+
+def _without_odd_values(
+    item: PageItem, error: RemloomError, odd: list[tuple[str, str]]
+) -> PageItem | None:
+    """An item without the values that an error names, which are noted; None: it names none."""
+    row = item.item
+    if not isinstance(error, RowError) or not isinstance(row, Row):
+        return None
+    found = error.fields["faults"]
+    faults = {fault["path"].removeprefix("fields."): fault["why"] for fault in found}
+    fields = {name: value for name, value in row.fields.items() if name not in faults}
+    if len(fields) == len(row.fields):
+        return None
+    odd += [(row.handle, f"{name} {faults[name]}") for name in row.fields if name in faults]
+    return replace(item, item=replace(row, fields=fields))
 
 
 def _owner_of(items: Sequence[PageItem], position: int) -> int:
