@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 __all__ = [
+    "AmbiguousLabelError",
     "AuthenticationError",
     "BudgetError",
     "BusyError",
@@ -61,6 +62,7 @@ __all__ = [
     "UnknownNameError",
     "VectorError",
     "WrongKeyError",
+    "nearest_names",
     "unencodable",
 ]
 
@@ -143,7 +145,7 @@ class UnknownNameError(InvalidInputError):
     def __init__(
         self, kind: str, name: str, known: Sequence[str], *, remedy: str = "", meant: str = ""
     ) -> None:
-        nearest = [meant] if meant else _nearest(name, known)
+        nearest = [meant] if meant else nearest_names(name, known)
         hints = []
         if nearest:
             hints.append(f"did you mean {' or '.join(map(repr, nearest))}?")
@@ -298,6 +300,13 @@ class TimeLimitError(LimitError):
 
 class ChangedError(ConflictError):
     """Something to be changed was changed by somebody else meanwhile. Nothing was written."""
+
+
+class AmbiguousLabelError(ConflictError):
+    """A label means several things, and one was to be named. Nothing was changed.
+
+    Fields: `label`, and `meanings`, each with `schema`, `name`, `id`, for a row its `handle`.
+    """
 
 
 class SchemaChangeError(ConflictError):
@@ -507,7 +516,8 @@ def _pointed(statement: str, position: int) -> list[str]:
     return [f"  {shown}", f"  {' ' * (column - shift + bool(shift))}^"]
 
 
-def _nearest(name: str, known: Sequence[str]) -> list[str]:
+def nearest_names(name: str, known: Sequence[str]) -> list[str]:
+    """Return the known names most like one, best first; at most three."""
     from difflib import get_close_matches  # only on the way to an error
 
     return get_close_matches(name, known, n=3, cutoff=0.5)

@@ -21,8 +21,10 @@ __all__ = ["Follower", "contents"]
 class Follower:
     """A memory of its own, with the schemas of a plan."""
 
-    def __init__(self, home: Path, database: FakeDatabase, plan: Plan) -> None:
-        self.memory = Memory.open(home, tenant="sales", embedder="none")
+    def __init__(self, home: Path | Memory, database: FakeDatabase, plan: Plan) -> None:
+        if isinstance(home, Path):
+            home = Memory.open(home, tenant="sales", embedder="none")
+        self.memory = home
         self.store: Store = self.memory._engine.store
         self._database = database
         self._source = Source(name=plan.source, plan=plan, salt="00")
@@ -30,7 +32,7 @@ class Follower:
             self.memory.schemas.register(definition)
 
     def sync(self, **options: Any) -> SyncReport:
-        target = Target(self.store, "sales")
+        target = Target(self.store, self.memory._engine.settings.tenant)
         return sync(target, self._source, self._database, **options)
 
     def rows(self, schema: str) -> list[Row]:

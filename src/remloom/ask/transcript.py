@@ -203,6 +203,9 @@ def _hint_lines(answer: Answer) -> Iterator[str]:
                 f"hint: {omitted} more nodes were left out: LIMIT {report.limit + omitted}"
                 " shows them"
             )
+    for key, some in answer.meanings.items():
+        told = "; ".join(map(str, some))
+        yield f"several things are called so:\n> {one_line(key)}: {one_line(told)}"
     if not is_empty and isinstance(report, LookupReport) and report.missing:
         yield f"not found:\n> {', '.join(map(one_line, report.missing))}"
 

@@ -110,9 +110,10 @@ class _Records:
         edges: int = 0,
         as_of: datetime | None = None,
         limit: int | None = None,
+        own: bool = False,
     ) -> dict[str, list[Record]]:
         # those that were not granted take none of the places
-        found = self._records.lookup(keys, edges=0)
+        found = self._records.lookup(keys, edges=0, own=own)
         every = {record.id: record for some in found.values() for record in some}
         shown = {record.id: record for record in self._scope.among(every.values())}
         return {

@@ -15,6 +15,7 @@ from ..errors import NotFoundError
 from ..model import Direction, Edge, Entity, Hit, Record, TypeCount, record_dict
 from ..store.contract import Store
 from ..store.merge import keys_of
+from ..store.own_keys import own_keys
 from ..store.specs import MOST_NAMESAKES, EdgeSpec
 from .arguments import check_aware, check_text
 
@@ -163,12 +164,12 @@ def describe(store: Store, id_or_label: str, as_of: datetime | None) -> RecordVi
     if as_of is not None:
         check_aware(as_of)
     records = _records_of(store, check_text(id_or_label, "an id or label"))[:MOST_NAMESAKES]
-    keys = [keys_of(record)[0] for record in records]
+    keys = own_keys(store, records)
     if as_of is not None:
         records = _records_at(store, id_or_label, records, as_of)[:MOST_NAMESAKES]
         # edges hang on the names of then as well as on those of now
         keys += [keys_of(record)[0] for record in records]
-    keys = list(dict.fromkeys(keys))
+    keys = list(dict.fromkeys(filter(None, keys)))
 
     def newest_edges(direction: Direction) -> list[Edge]:
         return store.graph.edges(

@@ -8,7 +8,7 @@ cost a fifth of a bulk write.
 
 from .answers import Answer, Hit, LookupReport, SearchReport, SelectReport
 from .definitions import KINDS, EdgeDefinition, Field, Kind, SchemaDefinition
-from .edges import SHARES, Direction, Edge, EdgeKey, Order
+from .edges import SHARES, SOURCE_FK, Direction, Edge, EdgeKey, Order
 from .recall import Reason, Recall, RecallHit
 from .records import (
     EXTRACTED,
@@ -41,6 +41,7 @@ from .reports import (
 from .taxonomy import Taxonomy
 from .traversal import (
     MAX_NODE_EDGES,
+    Meaning,
     Node,
     ResolvedLabel,
     Stage,
@@ -55,6 +56,7 @@ __all__ = [
     "MAX_NODE_EDGES",
     "SESSION_GAP",
     "SHARES",
+    "SOURCE_FK",
     "Answer",
     "Copied",
     "Direction",
@@ -68,6 +70,7 @@ __all__ = [
     "Imported",
     "Kind",
     "LookupReport",
+    "Meaning",
     "Message",
     "Migrated",
     "Moment",

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from .edges import Edge
 from .records import Record, Resource, cited, record_dict
-from .traversal import Node, ResolvedLabel, Stage, TraverseReport
+from .traversal import Meaning, Node, ResolvedLabel, Stage, TraverseReport
 
 __all__ = ["Answer", "Hit", "LookupReport", "SearchReport", "SelectReport"]
 
@@ -87,16 +87,23 @@ class Hit(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class LookupReport(Struct, frozen=True, gc=False, kw_only=True, tag="lookup"):
-    """Labels of a LOOKUP that are missing, or that were resolved."""
+    """Labels of a LOOKUP that are missing, were resolved, or mean several things."""
 
     missing: tuple[str, ...] = ()  # labels that mean nothing
     resolved: tuple[ResolvedLabel, ...] = ()
+    # by the key of a label that means several things: these, or the first 20
+    meanings: dict[str, tuple[Meaning, ...]] = {}
     as_of: datetime | None = None
 
     def as_dict(self) -> dict[str, Any]:
         shown: dict[str, Any] = {"missing": list(self.missing)}
         if self.resolved:
             shown["resolved"] = [label.as_dict() for label in self.resolved]
+        if self.meanings:
+            shown["meanings"] = {
+                label: [meaning.as_dict() for meaning in some]
+                for label, some in self.meanings.items()
+            }
         if self.as_of is not None:
             shown["as_of"] = self.as_of.isoformat()
         return shown
@@ -140,6 +147,11 @@ class Answer(Struct, frozen=True, gc=False, kw_only=True):
     columns: list[str] = []
     rows: list[tuple[Any, ...]] = []
     report: LookupReport | SearchReport | SelectReport | TraverseReport | None = None
+
+    @property
+    def meanings(self) -> dict[str, tuple[Meaning, ...]]:
+        """What labels of a LOOKUP mean that mean several things, by their keys."""
+        return self.report.meanings if isinstance(self.report, LookupReport) else {}
 
     @property
     def metadata(self) -> dict[str, Any]:

@@ -10,10 +10,13 @@ from msgspec import UNSET, Struct, UnsetType
 from .. import labels
 from ..errors import LabelError
 
-__all__ = ["SHARES", "Direction", "Edge", "EdgeKey", "Order"]
+__all__ = ["SHARES", "SOURCE_FK", "Direction", "Edge", "EdgeKey", "Order"]
 
 # prefix of the properties of an "entity" edge: "entity/<key of a shared entity>" -> its name
 SHARES = "entity/"
+
+# property of an edge that a foreign key made: its columns
+SOURCE_FK = "source_fk"
 
 Direction: TypeAlias = Literal["out", "in", "both"]
 Order: TypeAlias = Literal["asc", "desc"]
@@ -45,6 +48,11 @@ class Edge(Struct, frozen=True, gc=False, kw_only=True, tag_field="schema", tag=
     valid_to: datetime | None = None  # None: until further notice
     # seed 2's name for `rel_type`, taken instead of it when an edge is written
     edge_type: str | UnsetType = UNSET
+
+    @property
+    def is_from_key(self) -> bool:
+        """Whether a foreign key made it: its ends are the handles of rows, there or not."""
+        return SOURCE_FK in self.properties
 
     @property
     def key(self) -> EdgeKey:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from .. import labels
 from .edges import Edge
 from .roles import role_of
 
@@ -258,6 +259,20 @@ class Row(
     expires_at: datetime | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
+
+    @property
+    def is_identified(self) -> bool:
+        """Whether its handle identifies it: it begins with its type or schema, or is at least not
+        its name alone. Edges to such a handle are this row's, whatever else is called so.
+
+        >>> Row(schema="rooms", type="room", handle="room-1", name="Room 2").is_identified
+        True
+        >>> Row(schema="notes", handle="Groceries", name="Groceries").is_identified
+        False
+        """
+        key = labels.key(self.handle)
+        kinds = (f"{labels.key(kind)}-" for kind in (self.type, self.schema) if kind.strip())
+        return key != labels.key(self.name) or key.startswith(tuple(kinds))
 
     @property
     def text(self) -> str:

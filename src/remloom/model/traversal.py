@@ -18,6 +18,7 @@ from .records import Record, Resource, record_dict
 
 __all__ = [
     "MAX_NODE_EDGES",
+    "Meaning",
     "Node",
     "ResolvedLabel",
     "Stage",
@@ -26,6 +27,7 @@ __all__ = [
     "TypeCount",
 ]
 
+_SHOWN = 80  # characters of a name in a message
 MAX_NODE_EDGES = 9  # of a node's own edges in its `graph_paths`
 
 
@@ -152,6 +154,35 @@ class TypeCount(JsonValue, frozen=True, gc=False):
     count: int
 
 
+class Meaning(JsonValue, frozen=True, gc=False, kw_only=True):
+    """One of the things that a label means."""
+
+    schema: str
+    name: str
+    id: str
+    type: str = ""  # of an entity, a row or a moment
+    handle: str = ""  # of a row
+    uri: str = ""  # of a document or chat
+
+    @property
+    def which(self) -> str:
+        """What means this alone: the uri of a document or chat, else the id."""
+        return self.uri or self.id
+
+    def as_dict(self) -> dict[str, Any]:
+        """Make the JSON object, without what is not set."""
+        return {name: value for name, value in self._items().items() if value}
+
+    def __str__(self) -> str:
+        """Say which it is in words.
+
+        >>> str(Meaning(schema="rooms", name="Room 2", id="0b1c", handle="room-1"))
+        "rooms 'Room 2' (room-1, id 0b1c)"
+        """
+        told = ", ".join(filter(None, [self.handle or self.type, self.uri or f"id {self.id}"]))
+        return f"{self.schema} {self.name[:_SHOWN]!r} ({told})"
+
+
 class ResolvedLabel(JsonValue, frozen=True, gc=False):
     """A label that no record has, and what was taken for it."""
 
@@ -177,6 +208,8 @@ class TraverseReport(Struct, frozen=True, gc=False, kw_only=True, tag="traverse"
     unfollowed_edges: int  # beyond the breadth
     graph_paths_truncated: bool  # a node has more edges than its `graph_paths` show
     as_of: datetime | None = None
+    # types asked for that no edge has, with the nearest that some have; the others were followed
+    unknown_edge_types: dict[str, list[str]] = {}
     edge_counts: tuple[TypeCount, ...] | None = None  # of PLAN, which follows none
     start_truncated: bool = False  # the SELECT it started with had more rows
     # where no edge leaves the start: how many lead to it, 200 at most
@@ -215,6 +248,8 @@ class TraverseReport(Struct, frozen=True, gc=False, kw_only=True, tag="traverse"
             shown["strategy"] = self.strategy
         if self.as_of is not None:
             shown["as_of"] = self.as_of.isoformat()
+        if self.unknown_edge_types:
+            shown["unknown_edge_types"] = self.unknown_edge_types
         if self.edge_counts is not None:
             shown["edge_counts"] = [count.as_dict() for count in self.edge_counts]
         if self.start_truncated:

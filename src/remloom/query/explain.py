@@ -115,7 +115,7 @@ def _(query: Sql, store: Store) -> _Steps:
 
 @_explain.register(Traverse)
 def _(query: Traverse, store: Store) -> _Steps:
-    types = stored_edge_types(store, query.edge_types)
+    types = stored_edge_types(store, query.edge_types).names
     steps = [(f"start: {step}", detail) for step, detail in _explain(query.start, store)]
     followed = "all" if types is None else ", ".join(types)
     via = f"{followed} edges, direction {query.direction}"

@@ -22,6 +22,7 @@ from ..model import (
     TypeCount,
 )
 from ..store.contract import Store
+from ..store.merge import keys_of
 from ..store.results import Step, Walk
 from ..store.specs import NEWEST, EdgeOrder, EdgeSpec, WalkSpec
 from .edge_types import stored_edge_types
@@ -51,7 +52,8 @@ def run_traverse(executor: Executor, query: Traverse, as_of: datetime | None = N
     direction.
 
     Raises:
-        UnknownNameError: an edge type that the memory does not have.
+        UnknownNameError: the memory has none of the edge types. Those that it lacks among others
+            are in the report, with the nearest.
     """
     starts = find_starts(executor, query.start, edges=_LOADED_EDGES, as_of=as_of)
     # one state of the store for the walk, the loading and the counts
@@ -81,21 +83,22 @@ class _Traversal:
         self._query = query
         self._starts = starts
         self._as_of = as_of
-        self._types = stored_edge_types(store, query.edge_types)
+        stored = stored_edge_types(store, query.edge_types)
+        self._types, self._unknown_types = stored.names, stored.unknown
 
     def run(self) -> Answer:
         starts = zip(self._starts.records, self._starts.keys, strict=True)
-        start_nodes = [Node(record, 0, (key,)) for record, key in starts]
-        start_keys = list(dict.fromkeys(node.path[0] for node in start_nodes))
+        start_nodes = [Node(record, 0, (key or keys_of(record)[0],)) for record, key in starts]
+        start_keys = list(dict.fromkeys(filter(None, self._starts.keys)))
         reached = _Reached()
-        if self._query.max_depth and start_nodes:
+        if self._query.max_depth and start_keys:
             reached = self._follow(start_keys)
         nodes = [*start_nodes, *reached.nodes]
         # A depth at which LIMIT left nothing has a stage, too.
         by_depth: list[list[Node]] = [[] for _ in range(reached.walk.depth + 1)]
         for node in nodes:
             by_depth[node.depth].append(node)
-        new_keys = _new_keys(by_depth)
+        new_keys = _new_keys(start_keys, by_depth[1:])
         stages = self._stages(by_depth, new_keys)
         keys = [key for keys_at_depth in new_keys for key in keys_at_depth]
         summary = self._store.graph.edge_keys(
@@ -189,7 +192,7 @@ class _Traversal:
     def _load(self, steps: Sequence[Step], edges: int = _LOADED_EDGES) -> list[Node]:
         """The records at the keys reached, each once."""
         records = self._store.records.lookup(
-            [step.key for step in steps], edges=edges, as_of=self._as_of
+            [step.key for step in steps], edges=edges, as_of=self._as_of, own=True
         )
         nodes: dict[str, Node] = {}
         for step in steps:
@@ -242,6 +245,7 @@ class _Traversal:
             unique_nodes=len({node.id for node in nodes}),
             depth=reached.walk.depth,
             edge_types=tuple(query.edge_types),
+            unknown_edge_types=self._unknown_types,
             order_by=query.order_by,
             limit=query.limit,
             direction=query.direction,
@@ -262,7 +266,7 @@ class _Traversal:
     def _count_incoming(self) -> int:
         """Count the edges that lead to the start, `_MAX_SUMMARY` at most."""
         spec = EdgeSpec(
-            list(dict.fromkeys(self._starts.keys)),
+            list(dict.fromkeys(filter(None, self._starts.keys))),
             direction="in",
             rel_types=self._types,
             limit=_MAX_SUMMARY,
@@ -277,10 +281,10 @@ class _Traversal:
         return tuple(counts)
 
 
-def _new_keys(by_depth: list[list[Node]]) -> list[list[str]]:
-    """The keys of each depth that none before it has."""
-    known: set[str] = set()
-    new: list[list[str]] = []
+def _new_keys(start_keys: list[str], by_depth: list[list[Node]]) -> list[list[str]]:
+    """The keys of each depth that none before it has; the first are those of the start."""
+    known = set(start_keys)
+    new = [start_keys]
     for nodes in by_depth:
         keys = dict.fromkeys(node.path[-1] for node in nodes)
         new.append([key for key in keys if key not in known])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,7 @@ from msgspec import Struct
 from .. import labels
 from ..errors import InvalidInputError
 from ..model import Hit, Record, ResolvedLabel, label_of_record
-from ..store.contract import Store
-from ..store.merge import keys_of
+from ..store.own_keys import own_keys
 from .label_resolution import resolve_labels
 from .select import Selection, run_select
 from .statements import Fuzzy, Lookup, Search, Start
@@ -30,7 +29,7 @@ class Starts(Struct, frozen=True):
     """The records that a TRAVERSE starts from, with their edges."""
 
     records: Sequence[Record]
-    keys: Sequence[str]  # of each, that it is left at
+    keys: Sequence[str]  # of each, that it is left at; empty: it has no edges of its own
     suggestions: Sequence[Hit] = ()  # for labels that mean nothing
     resolved: Sequence[ResolvedLabel] = ()
     truncated: bool = False  # a SELECT had more rows than are read
@@ -59,7 +58,7 @@ def find_starts(
     by_key = executor.store.records.lookup(keys, edges=edges, as_of=as_of)
     by_id = {record.id: record for record in _distinct(by_key.values())}
     loaded = [by_id[record.id] for record in records if record.id in by_id]
-    return Starts(loaded, _start_keys(executor.store, loaded, {}), truncated=truncated)
+    return Starts(loaded, own_keys(executor.store, loaded, by_key), truncated=truncated)
 
 
 def _find_by_labels(
@@ -75,7 +74,7 @@ def _find_by_labels(
     missing = [label for key, label in label_of.items() if not by_key[key]]
     if not missing:
         found = _distinct(by_key.values())
-        return Starts(found, _start_keys(store, found, by_key))
+        return Starts(found, own_keys(store, found, by_key, by_key))
     resolved = resolve_labels(store, missing)
     missing = [label for label in missing if label not in resolved]
     resolutions = list(resolved.values())
@@ -88,7 +87,7 @@ def _find_by_labels(
     found = _distinct([*by_key.values(), meant])
     return Starts(
         found,
-        _start_keys(store, found, by_key),
+        own_keys(store, found, by_key, by_key),
         suggestions=executor.suggest(missing) if missing else (),
         resolved=[resolution.summary for resolution in resolutions],
     )
@@ -113,25 +112,6 @@ def _find_selected(executor: Executor, selection: Selection) -> list[Record]:
     keys = [labels.key(text) for text in texts]
     by_key = executor.store.records.lookup(keys, edges=0)
     return [record for record in _distinct(by_key.values()) if record.schema == schema]
-
-
-def _start_keys(
-    store: Store, records: Sequence[Record], found_by: Mapping[str, Sequence[Record]]
-) -> list[str]:
-    """Return the key at which the walk leaves each record: that of its own label, or, where other
-    records have that too and nobody asked for it, another that it has.
-
-    `found_by` has the records by the keys that were asked for.
-    """
-    keys = {record.id: keys_of(record) for record in records}
-    doubtful = {own[0]: None for own in keys.values() if len(own) > 1 and own[0] not in found_by}
-    namesakes = store.records.lookup(list(doubtful), edges=0) if doubtful else {}
-    starts = []
-    for own, *others in keys.values():
-        is_shared = len(namesakes.get(own, ())) > 1
-        asked = [key for key in others if key in found_by]
-        starts.append([*asked, *others][0] if is_shared else own)
-    return starts
 
 
 def _distinct(groups: Iterable[Sequence[Record]]) -> list[Record]:

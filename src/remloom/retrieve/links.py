@@ -34,7 +34,7 @@ def mentions(
     path."""
     edges = store.graph.edge_keys(EdgeSpec(keys, direction="in", limit=_MENTIONS))
     by_src = {src: (src, rel_type, dst) for src, rel_type, dst in reversed(edges)}
-    for src, records in lookup(store, by_src).items():
+    for src, records in lookup(store, by_src, own=True).items():
         for record in records:
             if isinstance(record, Resource | Row):
                 yield record, (*before, by_src[src])

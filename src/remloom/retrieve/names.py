@@ -53,13 +53,13 @@ class Named(Struct, frozen=True):
         return frozenset((self.key, *map(labels.key, names)))
 
 
-def lookup(store: Store, keys: Iterable[str]) -> dict[str, list[Record]]:
-    """Look up the records that keys name, each key once.
+def lookup(store: Store, keys: Iterable[str], *, own: bool = False) -> dict[str, list[Record]]:
+    """Look up the records that keys name, each key once; `own` those whose edges are there.
 
     A key that more than `MOST_NAMESAKES` share is a word, which names nothing: it is left out.
     """
     wanted = list(dict.fromkeys(keys))
-    found = store.records.lookup(wanted, edges=0, limit=MOST_NAMESAKES + 1)
+    found = store.records.lookup(wanted, edges=0, limit=MOST_NAMESAKES + 1, own=own)
     return {key: records for key, records in found.items() if len(records) <= MOST_NAMESAKES}
 
 

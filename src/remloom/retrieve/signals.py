@@ -110,7 +110,7 @@ def _by_relations(store: Store, question: Question, _count: int) -> Ranking:
     ]
     ranked: list[RankedRecord] = []
     related_keys = dict(relations(store, keys))
-    rows = lookup(store, related_keys) if question.registered else {}
+    rows = lookup(store, related_keys, own=True) if question.registered else {}
     for related, way in related_keys.items():
         worth = rarity(store, related)
         found = [row for row in rows.get(related, ()) if isinstance(row, Row)]

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ..model import Edge
+from ..model import SOURCE_FK, Edge
 from .databases.contract import Table
 from .plan import PlannedLink
 from .rows import Handles
@@ -71,7 +71,7 @@ class LinkReader:
             properties = {**payload, "dst_entity_type": handles.table.entity_type}
             if name := names.get(dst, ""):
                 properties["dst_name"] = name
-            properties["source_fk"] = self.source_fk
+            properties[SOURCE_FK] = self.source_fk
             edges.append(Edge(src=src, rel_type=rel_type, dst=dst, properties=properties))
         return edges
 

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from .. import labels
-from ..model import Edge, Row
+from ..model import SOURCE_FK, Edge, Row
 from ..store.handles import handle_of, with_digest
 from .databases.contract import Key
 from .plan import Plan, PlannedEdge, PlannedTable
@@ -157,7 +157,7 @@ class RowReader:
         Args:
             keys: of the handles of rows of this table.
         """
-        source_fk = edge.properties.get("source_fk", ".")
+        source_fk = edge.properties.get(SOURCE_FK, ".")
         # that of a link table has its name in it
         if "." in source_fk:
             return ""
@@ -232,12 +232,12 @@ def _edge_to(edge: RowEdge, handle: str, target: str, name: str) -> Edge:
     properties = {"dst_entity_type": edge.entity_type}
     if name:
         properties["dst_name"] = name
-    properties["source_fk"] = edge.source_fk
+    properties[SOURCE_FK] = edge.source_fk
     return Edge(src=handle, rel_type=edge.planned.name, dst=target, properties=properties)
 
 
 def _inverse_of(edge: RowEdge, target: str, handle: str, entity_type: str, name: str) -> Edge:
-    properties = {"dst_entity_type": entity_type, "dst_name": name, "source_fk": edge.source_fk}
+    properties = {"dst_entity_type": entity_type, "dst_name": name, SOURCE_FK: edge.source_fk}
     return Edge(src=target, rel_type=edge.planned.inverse, dst=handle, properties=properties)
 
 

@@ -48,9 +48,12 @@ class RecordReads(Protocol):
         edges: int = LOOKUP_EDGES,
         as_of: datetime | None = None,
         limit: int | None = None,
+        own: bool = False,
     ) -> dict[str, list[Record]]:
         """Return records of every schema by key (names and aliases), in the order of `keys`, each
         with its newest `edges` outgoing edges in force at `as_of` (now when None) as `graph_paths`.
+        A key that is a row's handle is also the name of others: with `own`, only the records whose
+        edges are at the key are given.
         Of each key `limit` records at most: of more, the same ones each time, which are the store's
         choice. O(1) probes a key, and one for each record given; no others are read."""
         ...

@@ -27,6 +27,7 @@ from . import history
 from .batch import Batch
 from .contract import Reads, Store
 from .forgotten_rows import forgotten_entries
+from .meanings import check_one_meaning
 from .merge import keys_of
 from .namings import names_of, namings
 from .remaining_words import ForgottenWords, find_remaining_words
@@ -152,8 +153,11 @@ def forget(
 
     Raises:
         NotFoundError: see `targets`. Nothing was removed.
+        AmbiguousLabelError: one of them is a label that means several things. Nothing was removed.
     """
     given = targets(store, names)
+    for name in names:
+        _check_meaning(store, name)
     if dry_run:
         with store.snapshot():
             plan = _plan(store, chain.from_iterable(given.values()), remakes)
@@ -170,6 +174,8 @@ def forget(
         )
 
     def find(reads: Reads) -> list[Record]:
+        for name in names:
+            _check_meaning(reads, name)
         return [record for name in names for record in _records(reads, name)]
 
     return forget_found(store, find, build=build, remakes=remakes, keep_away=keep_away)
@@ -372,8 +378,8 @@ def _add_emptied(reads: Reads, removed: dict[str, Record]) -> None:
 
 
 def _given_up(reads: Reads, removed: RemovedRecords, keys: Iterable[str]) -> set[str]:
-    """Of these keys, those that only records which go have."""
-    by_key = reads.records.lookup(sorted(set(keys)), edges=0)
+    """Of these keys, those whose edges only records which go have."""
+    by_key = reads.records.lookup(sorted(set(keys)), edges=0, own=True)
     return {
         key for key, records in by_key.items() if all(record.id in removed for record in records)
     }
@@ -484,15 +490,7 @@ def _records(reads: Reads, name: str) -> list[Record]:
         return [record]
     if chunks := reads.records.chunks(name):
         return [*chunks, *_described(reads, chunks), *_describing(reads, chunks)]
-    try:
-        named = [
-            record
-            for records in reads.records.lookup([labels.key(name)], edges=0).values()
-            for record in records
-        ]
-    except LabelError:
-        named = []
-    if named:
+    if named := _named(reads, name):
         return [record for part in named for record in (part, *_source_of(reads, part))]
     # What a source was called may be left when every chunk of it was forgotten: no index leads
     # there.
@@ -500,6 +498,22 @@ def _records(reads: Reads, name: str) -> list[Record]:
         *reads.records.query("entities", Query().filter(Eq("properties.uri", name))),
         *reads.records.query("moments", Query().filter(Eq("metadata.uri", name))),
     ]
+
+
+def _named(reads: Reads, label: str) -> list[Record]:
+    """The records that have this label."""
+    try:
+        key = labels.key(label)
+    except LabelError:
+        return []
+    return reads.records.lookup([key], edges=0)[key]
+
+
+def _check_meaning(reads: Reads, name: str) -> None:
+    """Refuse a label that means several things, where it is neither an id nor a source."""
+    named = _named(reads, name)
+    if len(named) > 1 and reads.records.get(None, name) is None and not reads.records.chunks(name):
+        check_one_meaning(name, named)
 
 
 def _describing(reads: Reads, chunks: Sequence[Resource]) -> list[Record]:

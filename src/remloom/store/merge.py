@@ -24,6 +24,7 @@ from .record_ids import new_id
 
 __all__ = [
     "Namesake",
+    "are_related",
     "find_namesake",
     "free_values",
     "is_unchanged",
@@ -80,13 +81,13 @@ def find_namesake(namesakes: Sequence[Namesake], type: str | None) -> str | None
     thin = [namesake for namesake in namesakes if namesake.thin]
     ids = [namesake.id for namesake in real if namesake.type == type]
     ids += [namesake.id for namesake in thin if namesake.own]
-    if not ids and (type or not real) and len(thin) == 1 and _are_related(thin[0].type, type):
+    if not ids and (type or not real) and len(thin) == 1 and are_related(thin[0].type, type):
         ids.append(thin[0].id)
     ids += [namesake.id for namesake in real if (not type and len(real) == 1) or not namesake.type]
     return ids[0] if ids else None
 
 
-def _are_related(one: str | None, other: str | None) -> bool:
+def are_related(one: str | None, other: str | None) -> bool:
     """Whether one type is the other, a part of it ("person/employee" of "person"), or none."""
     if not one or not other:
         return True

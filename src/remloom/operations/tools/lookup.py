@@ -9,7 +9,7 @@ from ...text.quoting import one_line, quoted
 from ..operation import Hints, Operation, Progress, Route
 from ..short_calls import names_few
 from .arguments import Labels
-from .passage import Passage, quote_all
+from .passage import Passage, meanings_text, quote_all
 
 __all__ = ["LOOKUP"]
 
@@ -21,11 +21,16 @@ class LookupTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """The records of these names, names that mean nothing, and for those the nearest."""
+    """The records of these names, names that mean nothing, and for those the nearest.
+
+    Attributes:
+        meanings: of each name that means several things, what tells each from the others.
+    """
 
     records: list[Passage]
     missing: list[str]
     suggestions: list[str]
+    meanings: dict[str, list[str]] = {}
 
 
 def _lookup(memory: Memory, values: LookupTakes, progress: Progress | None) -> Found:
@@ -34,11 +39,14 @@ def _lookup(memory: Memory, values: LookupTakes, progress: Progress | None) -> F
         records=[Passage.of_hit(hit) for hit in answer.records],
         missing=list(answer.metadata.get("missing", ())),
         suggestions=list(dict.fromkeys(hit.name for hit in answer.suggestions)),
+        meanings={key: list(map(str, some)) for key, some in answer.meanings.items()},
     )
 
 
 def _text(value: Found) -> str:
     lines = [quote_all(value.records)]
+    for key, some in value.meanings.items():
+        lines.append(meanings_text(key, some))
     if value.missing:
         lines.append(f"Not known: {', '.join(map(quoted, value.missing))}")
     if value.suggestions:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ...memory.memory import Memory
+from ...model import Meaning
 from ...text.quoting import one_line
 from ..bounds import LONGEST_STATEMENT, NO_NUL
 from ..operation import Hints, Operation, Progress, Route
-from .passage import QUOTED, Passage, quote_all
+from .passage import QUOTED, Passage, meanings_text, quote_all
 
 __all__ = ["QUERY"]
 
@@ -49,6 +50,11 @@ def _query(memory: Memory, values: QueryTakes, progress: Progress | None) -> Que
     return Queried(**shown)
 
 
+def _meanings(metadata: Mapping[str, Any]) -> Iterator[str]:
+    for key, some in metadata.get("meanings", {}).items():
+        yield meanings_text(key, [str(Meaning(**meaning)) for meaning in some])
+
+
 def _with_source(fields: Mapping[str, Any]) -> dict[str, Any]:
     passage = Passage.of_fields(fields)
     return {**fields, "source": passage.source, "trust": passage.trust}
@@ -64,13 +70,14 @@ def _text(value: Queried) -> str:
         parts.append(f"and {len(edges) - _MOST_EDGES} more edges")
     metadata = value.metadata or {}
     parts += [f"{name}:\n> {_line(metadata[name])}" for name in _TOLD if metadata.get(name)]
+    parts += _meanings(metadata)
     if suggestions := _given(value.suggestions):
         parts.append(f"Names like it:\n> {_line(hit['name'] for hit in suggestions)}")
     return "\n".join(part for part in parts if part) or "Nothing found."
 
 
 # of the report of an answer
-_TOLD = ("missing", "edge_counts", "nodes_omitted", "waiting")
+_TOLD = ("missing", "unknown_edge_types", "edge_counts", "nodes_omitted", "waiting")
 
 
 def _rows_text(value: Queried) -> str:

@@ -61,7 +61,7 @@ def delete_rows(store: Store, writer: SyncWriter, reader: RowReader, rows: Seque
     kept: list[Edge] = []
     unlinked = []
     for edge in store.graph.stored_edges(sorted(keys), direction="both"):
-        is_synced = "source_fk" in edge.properties
+        is_synced = edge.is_from_key
         if is_synced and reader.says(edge, handles):
             unlinked.append(edge.key)
         elif edge.dst in keys or is_synced:
@@ -71,7 +71,7 @@ def delete_rows(store: Store, writer: SyncWriter, reader: RowReader, rows: Seque
 
 def _without_name(edge: Edge, handles: dict[str, str]) -> Edge:
     """Give an edge as it is written when nothing is called so."""
-    if "source_fk" not in edge.properties:
+    if not edge.is_from_key:
         return edge
     src, dst = handles.get(edge.src, edge.src), edge.dst
     if dst not in handles:

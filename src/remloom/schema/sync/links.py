@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ... import labels
 from ...errors import LabelError
-from ...model import Edge, EdgeKey
+from ...model import SOURCE_FK, Edge, EdgeKey
 from ...store.contract import Store
 from ..databases.contract import Database, Table
 from ..links import LinkReader, LinkRow
@@ -124,7 +124,7 @@ def delete_gone_links(store: Store, writer: SyncWriter, links: Sequence[LinkSync
 
     def gone() -> Iterator[Edge]:
         for edge in store.graph.all_edges():
-            link = by_fk.get(str(edge.properties.get("source_fk", "")))
+            link = by_fk.get(str(edge.properties.get(SOURCE_FK, "")))
             if link is not None and not link.has_seen(edge):
                 yield edge
 
@@ -132,7 +132,7 @@ def delete_gone_links(store: Store, writer: SyncWriter, links: Sequence[LinkSync
     for some in pieces(found):
         writer.repeat(partial(writer.delete, (), (), [edge.key for edge in some]))
         for edge in some:
-            report = by_fk[edge.properties["source_fk"]].report
+            report = by_fk[edge.properties[SOURCE_FK]].report
             report.deleted += 1
             report.edges_ended += 1
 

@@ -242,7 +242,7 @@ class TableSync:
         handles = {read.row.key: read.row.handle for read in renamed}
         found: dict[str, tuple[Edge, ...]] = {}
         for edge in self._store.graph.stored_edges(list(handles), direction="in"):
-            if "source_fk" not in edge.properties or edge.key in ended:
+            if not edge.is_from_key or edge.key in ended:
                 continue
             handle = handles[edge.dst]
             properties = {**edge.properties, "dst_name": names[edge.dst]}

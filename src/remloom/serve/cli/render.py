@@ -6,13 +6,14 @@ always whole.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ...model import Answer, Receipt
+from ...model import Answer, Meaning, Receipt
 from .hit_list import draw_hits
 from .rows import draw_rows
 from .tables import draw_nested
@@ -35,6 +36,8 @@ def draw_answer(found: Answer) -> RenderableType:
     if found.query_type == "traverse":
         return draw_traversal(found) if found.nodes else _nothing(found)
     shown = draw_hits(found.records) if found.records else _nothing(found)
+    if found.meanings:
+        return Group(shown, *map(_meanings_line, found.meanings.items()))
     # a search by meaning cannot see texts without a vector
     waiting = found.metadata.get("waiting")
     if waiting:
@@ -42,6 +45,12 @@ def draw_answer(found: Answer) -> RenderableType:
         note = f"{texts}: `remloom reembed` does it now"
         return Group(shown, Text(note, "yellow"))
     return shown
+
+
+def _meanings_line(label: tuple[str, Sequence[Meaning]]) -> RenderableType:
+    key, meanings = label
+    told = "; ".join(map(str, meanings))
+    return Text(one_line(f"{key} means {len(meanings)} things: {told}"), "yellow")
 
 
 def _nothing(found: Answer) -> RenderableType:

@@ -51,6 +51,10 @@ _DERIVED, _REFERRED = 0, 1  # kinds of parents
 class BatchWriter(EdgeWriter):
     """One transaction of a tenant that changes it."""
 
+    def __init__(self, server: Database, cursor: Cursor[Any], tenant: str) -> None:
+        super().__init__(server, cursor, tenant)
+        self.lost_handles = {}
+
     def apply(self, batch: Batch) -> Written:
         """Make a batch true. See `contract.Store.write`."""
         if batch.expected:
@@ -71,6 +75,7 @@ class BatchWriter(EdgeWriter):
         # Only now: a key may have got another edge.
         if unlinked:
             self.delete_unlinked_thin(unlinked)
+        self.give_back()
         if batch.entries or batch.deleted_entries:
             kv.put(self.cursor, self.tenant, batch.entries, batch.deleted_entries)
         return Written(
@@ -117,6 +122,10 @@ class BatchWriter(EdgeWriter):
         self._store_rows(changes, embed, model, batch.dims)
         if moved:
             self.move_edges(moved)
+        if known := _handles(changes.values()):
+            handles = Column("t", known)
+            self.run(SQL.yield_handles, keys=handles)
+            self.run(SQL.hide_names, keys=handles)
         if released:
             self.replace_released(released)
         if not batch.exact:
@@ -175,6 +184,11 @@ class BatchWriter(EdgeWriter):
             # The edges of a name that another record has too stay with that.
             for (key,) in self.rows(SQL.shared_names, **values):
                 moved.pop(key, None)
+        if moved:
+            # What was called otherwise does not take the edges of a row along.
+            free = set(self._matching_keys(SQL.keys_without_handle, list(moved.values())))
+            free.update(_handles(changes.values()))
+            moved = {old: new for old, new in moved.items() if new in free}
         return moved
 
     def _clear(self, changes: dict[str, RecordChange], embed: set[str]) -> dict[str, str | None]:
@@ -204,9 +218,16 @@ class BatchWriter(EdgeWriter):
         """Delete the thin entities whose keys records have now; returns the keys they gave up."""
         if not plan.thin_keys:
             return {}
-        taken = {short(key) for change in plan.changes.values() for key in change.item.keys}
+        items = [change.item for change in plan.changes.values()]
+        taken = {short(key) for item in items for key in item.keys}
+        # What stands for a row gives way to that alone.
+        handles = set(_handles(plan.changes.values()))
         return self.delete_records(
-            [id for id, key in plan.thin_keys.items() if id not in plan.changes and key in taken]
+            [
+                id
+                for id, key in plan.thin_keys.items()
+                if id not in plan.changes and key in (handles if id in plan.placeholders else taken)
+            ]
         )
 
     def _check_handles(self, changes: dict[str, RecordChange]) -> None:
@@ -270,7 +291,10 @@ class BatchWriter(EdgeWriter):
         self.run(sql, **columns(RECORD_COLUMNS, rows))
         names: list[NameRow] = []
         for change in changes:
-            names += name_rows(change.item.record.id, change.item.keys)
+            record, keys = change.item.record, change.item.keys
+            is_row = isinstance(record, Row) and record.is_identified
+            handle = short(keys[0]) if is_row else self.lost_handles.get(record.id)
+            names += name_rows(record.id, keys, handle)
         self.put_names(names)
 
     def _store_parents(self, items: Sequence[BatchRecord], plan: Plan) -> None:
@@ -307,6 +331,16 @@ class BatchWriter(EdgeWriter):
         values = {"ids": Column("t", ids)}
         self.run(SQL.delete_token_vectors, **values)
         self.run(SQL.delete_token_failures, **values)
+
+
+def _handles(changes: Iterable[RecordChange]) -> list[str]:
+    """The handles of those of these records that have one."""
+    items = (change.item for change in changes)
+    return [
+        short(item.keys[0])
+        for item in items
+        if isinstance(item.record, Row) and item.record.is_identified
+    ]
 
 
 def write(server: Database, tenant: str, work: Callable[[BatchWriter], _T]) -> _T:

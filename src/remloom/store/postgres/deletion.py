@@ -47,6 +47,7 @@ def delete(writer: BatchWriter, ids: Iterable[str], *, derived: bool) -> Deletio
     keys = list(writer.delete_records(deleted))
     names = writer.removed_names - names_before
     edges = writer.delete_edges_at(keys)
+    writer.give_back()
     return Deletion(tuple(deleted), vectors, names, edges, len(to_delete) - named)
 
 

@@ -34,17 +34,22 @@ _EDGE_COLUMNS = {
     "properties": "t",
 }
 _KEY_COLUMNS = {"src": "t", "rel": "t", "dst": "t"}
-_NAME_COLUMNS = {"key": "t", "id": "t", "rank": "i", "label": "t", "kin": "?"}
+_NAME_COLUMNS = {"key": "t", "id": "t", "rank": "i", "label": "t", "kin": "?", "handle": "?"}
 
-# A key as it is stored, the id of its record, its rank, the whole key if it was shortened, and
-# whether the record has others.
-NameRow = tuple[str, str, int, str | None, bool]
+# A key as it is stored, the id of its record, its rank, the whole key if it was shortened, whether
+# the record has others, and whether it is the record's handle.
+NameRow = tuple[str, str, int, str | None, bool, bool]
 
 
 class EdgeWriter(Transaction):
-    """The part of a write that is about edges, and the keys at their ends."""
+    """The part of a write that is about edges, and the keys at their ends.
+
+    A key that is a record's handle means that record alone: whatever else is called so has none of
+    its edges (`names.kin` is NULL). A foreign key makes a handle of the key that it leads to.
+    """
 
     thin = 0  # made so far
+    lost_handles: dict[str, str]  # by id of the record that had it until now
     # by whole key: the name and type of a thin entity, should the key need one
     thin_names: dict[str, tuple[str, str]]
 
@@ -64,6 +69,8 @@ class EdgeWriter(Transaction):
             whole_keys[dst] = edge.dst
         free = self._matching_keys(SQL.free_keys, list(whole_keys))
         self._make_thin({key: whole_keys[key] for key in free})
+        from_keys = {key for ends, edge in keyed if edge.is_from_key for key in (ends[0], ends[2])}
+        self._claim({key: whole_keys[key] for key in from_keys})
         # One statement may touch a row once: an edge that is given twice waits for the next.
         while keyed:
             first: dict[EdgeKey, Edge] = {}
@@ -98,7 +105,9 @@ class EdgeWriter(Transaction):
     def delete_edges_at(self, keys: Sequence[str]) -> int:
         """Delete the edges of keys that no record has any more, and thin entities that are left
         without an edge; returns how many edges there were."""
-        unowned = list(set(self._matching_keys(SQL.unowned_keys, keys)))
+        handles = {*self.lost_handles.values()}.intersection(keys)
+        lost = self._matching_keys(SQL.keys_without_handle, list(handles))
+        unowned = list({*self._matching_keys(SQL.unowned_keys, keys), *lost})
         deleted = self.rows(SQL.delete_edges_leaving, keys=Column("t", unowned))
         deleted += self.rows(SQL.delete_edges_entering, keys=Column("t", unowned))
         self._count(deleted, -1)
@@ -153,7 +162,8 @@ class EdgeWriter(Transaction):
         """Take records their keys; returns these, with what a shortened one stands for."""
         deleted = self.rows(SQL.delete_names, ids=Column("t", ids))
         self.removed_names += len(deleted)
-        return dict(deleted)
+        self.lost_handles.update((id, key) for key, _, id, is_handle in deleted if is_handle)
+        return {key: label for key, label, _, _ in deleted}
 
     def delete_records(self, ids: Sequence[str]) -> dict[str, str | None]:
         """Delete records and their keys; returns these, as `delete_names` does."""
@@ -179,7 +189,23 @@ class EdgeWriter(Transaction):
         # A thin entity with several keys comes once for each.
         self.delete_records(list(dict.fromkeys(ids)))
 
-    def _make_thin(self, whole_keys: dict[str, str]) -> None:
+    def give_back(self) -> None:
+        """Give the records that keys name the edges there, where these are no handles any more."""
+        if self.lost_handles:
+            self.run(SQL.show_names, keys=Column("t", list(self.lost_handles.values())))
+            self.lost_handles.clear()
+
+    def _claim(self, whole_keys: dict[str, str]) -> None:
+        """Make handles of keys at the ends of edges made from foreign keys. For one that is no
+        record's, a thin entity stands."""
+        free = self._matching_keys(SQL.keys_without_handle, list(whole_keys))
+        if free:
+            made = self._matching_keys(SQL.make_handles, free)
+            missing = {key: whole_keys[key] for key in set(free).difference(made)}
+            self._make_thin(missing, are_handles=True)
+            self.run(SQL.hide_names, keys=Column("t", free))
+
+    def _make_thin(self, whole_keys: dict[str, str], *, are_handles: bool = False) -> None:
         if not whole_keys:
             return
         now = datetime.now(UTC)
@@ -190,7 +216,7 @@ class EdgeWriter(Transaction):
             entity, keys = thin_entity(whole, name, type, now)
             self.seq += 1
             rows.append(row_of(entity, self.seq, None))
-            names += name_rows(entity.id, keys)
+            names += name_rows(entity.id, keys, short(whole) if are_handles else None)
         self.thin += len(rows)
         self.run(SQL.insert_records, **columns(RECORD_COLUMNS, rows))
         self.put_names(names)
@@ -202,11 +228,16 @@ class EdgeWriter(Transaction):
         return [match for (match,) in self.rows(sql, keys=Column("t", keys))]
 
 
-def name_rows(id: str, keys: Sequence[str]) -> Iterable[NameRow]:
-    """The rows of a record's keys, of which that of its name comes first."""
+def name_rows(id: str, keys: Sequence[str], handle: str | None) -> Iterable[NameRow]:
+    """The rows of a record's keys, of which that of its name comes first.
+
+    Args:
+        handle: that of them which is its handle, as it is stored.
+    """
     for rank, key in enumerate(keys):
         stored = short(key)
-        yield stored, id, rank, key if stored != key else None, len(keys) > 1
+        whole = key if stored != key else None
+        yield stored, id, rank, whole, len(keys) > 1, stored == handle
 
 
 def _edge_row(key: EdgeKey, edge: Edge) -> tuple[Any, ...]:

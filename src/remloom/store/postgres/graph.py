@@ -44,7 +44,8 @@ class PostgresGraph:
         most: Mapping[str, int] | None,
     ) -> list[Any]:
         """Rows of a key, what `decode` and, for the newest edges, `paths_of` need, and whether
-        there are more keys. `most` limits how many have a key."""
+        the record has more keys: None where the key is another's handle. `most` limits how many
+        have a key."""
         if not edges:
             name = "lookup"
         elif self._aliased:
@@ -54,7 +55,7 @@ class PostgresGraph:
         values = {"keys": Column("t", keys), "limit": edges, **(most or {})}
         sql = edge_queries.lookup(name, some=most is not None)
         rows = self._call(sql, values | at_time(as_of))
-        if edges and not self._aliased and any(row[-1] for row in rows):
+        if edges and not self._aliased and any(row[-1] is not False for row in rows):
             self._aliased = True
             return self.lookup(keys, edges, as_of, most)
         return rows

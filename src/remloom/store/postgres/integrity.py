@@ -28,6 +28,7 @@ _VIOLATIONS = {
     "derived_without_parents": "the derived record {0!r} does not say what it was derived from:"
     " forgetting that would leave it",
     "records_without_name": "record {0} has no name",
+    "names_of_wrong_edges": "the edges at {0!r} are taken for those of record {1!r}, or not",
     "names_without_record": "the key {0!r} is of a record that is gone",
     "vectors_without_record": "a vector is of record {0}, which is gone",
     "pending_without_record": "record {0}, which is gone, waits for its vectors",

@@ -47,6 +47,7 @@ class Plan(Struct):
     outcomes: list[str] = field(default_factory=list)  # of each: created, updated or unchanged
     # thin entities, by id, with their key that is among those of the items
     thin_keys: dict[str, str] = field(default_factory=dict)
+    placeholders: set[str] = field(default_factory=set)  # of these, those that stand for rows
 
 
 class _StoredRecord(Struct, gc=False):
@@ -97,11 +98,13 @@ class _Planner:
             keys=Column("t", list(keys)),
             all=Column("?", list(keys.values())),
         )
-        for key, rank, has_others, id, schema, type, thin in owners:
+        for key, rank, has_others, is_handle, id, schema, type, thin in owners:
             # A thin entity with several keys only shows its name: its own are the others.
-            own = rank > 0 or not has_others
+            own = rank > 0 or has_others is False
             if thin and own:
                 self.plan.thin_keys[id] = key
+                if is_handle:
+                    self.plan.placeholders.add(id)
             if rank == 0 and schema not in SCHEMAS:
                 self._handles[schema, key] = id
             if (rank == 0 or thin) and schema == "entities":

@@ -82,13 +82,16 @@ class PostgresRecords:
         edges: int = LOOKUP_EDGES,
         as_of: datetime | None = None,
         limit: int | None = None,
+        own: bool = False,
     ) -> dict[str, list[Record]]:
         by_short_key = {short(key): key for key in keys}
         records: dict[str, list[Record]] = {key: [] for key in keys}
         most = None if limit is None else {"most": limit, "now": self._now}
         rows = self._graph.lookup(list(by_short_key), edges, as_of, most)
         given_out = self._reader()
-        for key, schema, body, content, paths, _ in rows:
+        for key, schema, body, content, paths, has_others in rows:
+            if own and has_others is None:
+                continue
             record = given_out(decode(schema, body, content))
             if not self._is_there(record):
                 continue

@@ -6,7 +6,7 @@ entity has an edge; a vector, a queue entry and a parent belong to a record.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
@@ -96,7 +96,7 @@ class _BatchWriter:
             counts[outcome] += 1
             if outcome != "unchanged" or item.parents:
                 changed.append((record_no, item))
-        self._session.flush()
+        labels.flush()
         # From here on all records of the batch are stored, under all of their labels.
         self._check_handles(changed)
         if self._moved:
@@ -139,7 +139,8 @@ class _BatchWriter:
         self._update(changed, record_no, stored, text_no)
         old_key = keys_of(stored)[0]
         if not (item.merge or self._batch.exact) and old_key != changed.keys[0]:
-            self._rename(record_no, old_key, changed.keys[0])
+            is_row = isinstance(changed.record, Row) and changed.record.is_identified
+            self._rename(record_no, old_key, changed.keys[0], is_row=is_row)
         both_entities = isinstance(stored, Entity) and isinstance(changed.record, Entity)
         if both_entities and not self._batch.exact:
             self._record_history(stored, changed.record)  # type: ignore[arg-type]
@@ -174,8 +175,18 @@ class _BatchWriter:
         ]
         return find_namesake(namesakes, type_of(item.record))
 
-    def _insert(self, item: BatchRecord, record_no: int, text_no: int | None = None) -> None:
-        """Gather the rows of a record; its text gets a number if it has none."""
+    def _insert(
+        self,
+        item: BatchRecord,
+        record_no: int,
+        text_no: int | None = None,
+        handles: Collection[int] = (),
+    ) -> None:
+        """Gather the rows of a record; its text gets a number if it has none.
+
+        Args:
+            handles: labels that are handles of it if it is no row.
+        """
         record, session = item.record, self._session
         if text_no is None and item.text:
             session.text_no += 1
@@ -183,12 +194,17 @@ class _BatchWriter:
         session.rows.records.append(row_of(record, record_no, text_no))
         # The first of several keys of a thin entity it only shows: it takes that from nobody.
         is_thin = isinstance(record, Entity) and record.thin
+        is_row = isinstance(record, Row) and record.is_identified
         shows_first = is_thin and len(item.keys) > 1
         for rank, key in enumerate(item.keys):
-            label_no = self._labels.find_or_add(key)
-            if label_no not in self._labels.new and not (shows_first and rank == 0):
-                self._labels.replace_thin(label_no, record_no, is_thin=is_thin)
-            session.rows.names.append((label_no, record_no, rank, len(item.keys)))
+            labels = self._labels
+            label_no = labels.find_or_add(key)
+            is_handle = rank == 0 if is_row else label_no in handles
+            if label_no not in labels.new and not (shows_first and rank == 0):
+                labels.replace_thin(label_no, record_no, is_thin=is_thin, is_handle=is_handle)
+            labels.add_name(
+                label_no, record_no, rank, len(item.keys), is_handle=is_handle, is_row=is_row
+            )
         add_vectors(session, record_no, self._model_no, item.vectors)
         if item.embed:
             session.rows.pending.append((record_no,))
@@ -198,10 +214,11 @@ class _BatchWriter:
     ) -> None:
         """Write a record over the stored one, under the same number."""
         session, cursor = self._session, self._cursor
-        session.flush()
+        self._labels.flush()
         same_text = (searchable_text(stored), origin(stored)) == (item.text, origin(item.record))
-        rows = cursor.execute("DELETE FROM names WHERE rid = ? RETURNING lid", (record_no,))
-        released = [label_no for (label_no,) in rows.fetchall()]
+        lost_before = set(self._labels.lost)
+        released = self._labels.take_names(record_no)
+        handles = self._labels.lost - lost_before
         cursor.execute("DELETE FROM records WHERE rid = ?", (record_no,))
         if not same_text and text_no is not None:
             session.leave_tombstone("terms", text_no)
@@ -214,8 +231,8 @@ class _BatchWriter:
             item = replace(item, embed=False)
         kept = _DERIVED if item.parents is None else None
         cursor.execute(SQL.delete_parents, (record_no, kept))
-        self._insert(item, record_no, text_no if same_text else None)
-        session.flush()
+        self._insert(item, record_no, text_no if same_text else None, handles)
+        self._labels.flush()
         self._labels.released.update(dict.fromkeys(released))
 
     def _check_handles(self, changed: Sequence[tuple[int, BatchRecord]]) -> None:
@@ -228,15 +245,16 @@ class _BatchWriter:
             if (other := self._same_handle(item, record_no)) is not None:
                 raise same_handle(row, other)
 
-    def _rename(self, record_no: int, old_key: str, new_key: str) -> None:
+    def _rename(self, record_no: int, old_key: str, new_key: str, *, is_row: bool) -> None:
         """Let the edges of a record follow it to its new name, unless another record was called as
-        it was."""
+        it was, or the new one is the handle of another."""
         old, new = self._labels.find_or_add(old_key), self._labels.find_or_add(new_key)
         values = (old, record_no, self._session.last_before)
         others = [other for (other,) in self._cursor.execute(SQL.others_named, values)]
         # Others that got the old name in this very batch have no claim to its edges.
         came_later = all((old, other) in self._renamed_to for other in others)
-        if old not in self._renamed_from and came_later:
+        is_handle = not is_row and self._cursor.execute(SQL.has_handle, (new,)).get
+        if old not in self._renamed_from and came_later and not is_handle:
             self._moved[old] = new
         self._renamed_from.add(old)
         self._renamed_to.add((new, record_no))

@@ -46,8 +46,7 @@ def delete(
             session.leave_tombstone("terms", text_no)
         vectors += delete_vectors(session, record_no)
         delete_token_vectors(session, record_no)
-        rows = cursor.execute("DELETE FROM names WHERE rid = ? RETURNING lid", (record_no,))
-        own_labels = [label_no for (label_no,) in rows.fetchall()]
+        own_labels = labels.take_names(record_no)
         cursor.execute("DELETE FROM records WHERE rid = ?", (record_no,))
         keys += len(own_labels)
         label_nos.update(dict.fromkeys(own_labels))
@@ -102,9 +101,11 @@ def _delete_references(cursor: apsw.Cursor, to_delete: dict[int, str]) -> None:
 def _delete_label(session: WriteSession, labels: LabelWriter, label_no: int) -> int:
     """Remove a label that nothing has any more, its edges, and thin entities that are left without
     any; returns how many edges went. One that a thin entity only shows stays, without the edges:
-    they were not that one's."""
+    they were not that one's. So does one that was a handle, and that others are called by."""
     cursor = session.cursor
     is_owned = cursor.execute(SQL.is_owned, (label_no,)).get
+    if is_owned and label_no in labels.lost:
+        is_owned = cursor.execute(SQL.has_handle, (label_no,)).get or 0
     if is_owned:
         return 0
     others = {other for (other,) in cursor.execute(SQL.neighbour_labels, (label_no,))}
@@ -115,6 +116,7 @@ def _delete_label(session: WriteSession, labels: LabelWriter, label_no: int) -> 
     if is_owned is None:  # not even a thin entity shows it
         cursor.execute("DELETE FROM labels WHERE lid = ?", (label_no,))
         session.leave_tombstone("names", label_no)
+    labels.give_back(label_no)
     for other in others - {label_no}:
         labels.drop_thin(other)
     return edges

@@ -34,11 +34,16 @@ class EdgeWriter:
             return 0
         type_nos: dict[str, int] = {}
         rows: list[tuple[Any, ...]] = []
+        claimed: dict[int, str] = {}
         for edge in edges:
             if edge.rel_type not in type_nos:
                 type_nos[edge.rel_type] = self._type_no(edge.rel_type)
-            rows.append(self._row(edge, type_nos[edge.rel_type]))
-        self._session.flush()
+            row = self._row(edge, type_nos[edge.rel_type])
+            rows.append(row)
+            if edge.is_from_key:
+                claimed[row[0]], claimed[row[2]] = edge.src, edge.dst
+        self._labels.claim(claimed)
+        self._labels.flush()
         self._mark_linked(rows)
         rows.sort(key=lambda row: row[:3])  # neighbours in the tree, written together
         self._cursor.executemany(SQL.add_edge, rows)

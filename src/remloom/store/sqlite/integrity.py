@@ -18,6 +18,7 @@ _VIOLATIONS = {
     "names_without_label": "record {0} has a name that is not a label",
     "names_without_record": "label {0} names a record that is gone",
     "records_without_name": "record {0} has no name",
+    "names_of_wrong_edges": "the edges at label {0!r} are taken for those of record {1!r}, or not",
     "edges_from_nothing": "an edge leaves label {0}, which is gone",
     "edges_to_nothing": "an edge enters label {0}, which is gone",
     "edges_without_type": "an edge has type {0}, which is gone",

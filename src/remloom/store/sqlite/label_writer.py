@@ -3,6 +3,9 @@ has.
 
 A thin entity is called as an edge calls it. If that is not its label, it has two: its own, to which
 edges lead, and the key of its name, which it only shows.
+
+A label that is a record's handle means that record alone: whatever else is called so has none of
+its edges (`names.total` is 0). A foreign key makes a handle of the label that it leads to.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ class LabelWriter:
 
     Attributes:
         new: labels made by this write.
+        lost: labels that were a record's handle until this write.
         released: labels that records gave up; `release` is called for each at the end.
         thin_made: thin entities made so far.
     """
@@ -42,7 +46,15 @@ class LabelWriter:
         self._absent: set[str] = set()  # keys that had no label when the write began
         self._only_shown: set[int] = set()  # made because a thin entity shows them
         self._taken: set[int] = set()  # by real records, so that no thin entity has them
+        # labels that are handles since the last `flush`: of rows, and those of foreign keys
+        self._handles: set[int] = set()
+        self._claimed: set[int] = set()
+        # labels that became handles in this write
+        self._made_handles: set[int] = set()
+        # names that records got since the last `flush`, which may be handles: label and record
+        self._named: list[tuple[int, int]] = []
         self.new: set[int] = set()
+        self.lost: set[int] = set()
         self.released: dict[int, None] = {}
         self.thin_made = 0
 
@@ -85,11 +97,60 @@ class LabelWriter:
             self._add_thin(label_no, key)
         return label_no
 
+    # -- names of records --------------------------------------------------------------------------
+
+    def add_name(
+        self, label_no: int, record_no: int, rank: int, total: int, *, is_handle: bool, is_row: bool
+    ) -> None:
+        """Give a record, which has so many labels, one of them."""
+        self._session.rows.names.append((label_no, record_no, rank, total, is_handle))
+        if is_handle:
+            (self._handles if is_row else self._claimed).add(label_no)
+        elif label_no not in self.new or label_no in self._made_handles:
+            self._named.append((label_no, record_no))
+
+    def flush(self) -> None:
+        """Write what was gathered so far, and give each label's edges to whom they belong."""
+        self._session.flush()
+        cursor = self._cursor
+        if known := self._handles - self.new:
+            cursor.execute(SQL.yield_handles, (json.dumps(list(known)),))
+        if handles := self._handles | self._claimed:
+            self._made_handles |= handles
+            cursor.execute(SQL.hide_names, (json.dumps(list(handles)),))
+        if self._named and cursor.execute(SQL.any_handle).get:
+            cursor.executemany(SQL.hide_name, self._named)
+        self._handles, self._claimed, self._named = set(), set(), []
+
+    def claim(self, ends: dict[int, str]) -> None:
+        """Make handles of labels, with their keys, at the ends of edges made from foreign keys. For
+        one that is no record's, a thin entity stands."""
+        if not ends:
+            return
+        self.flush()
+        free = self._cursor.execute(SQL.labels_without_handle, (json.dumps(list(ends)),)).fetchall()
+        for (label_no,) in free:
+            if not self._cursor.execute(SQL.make_handle, (label_no,)).fetchall():
+                self._add_thin(label_no, ends[label_no], is_handle=True)
+            self._claimed.add(label_no)
+        self.flush()
+
+    def give_back(self, label_no: int) -> None:
+        """Give the records that a label names its edges, if it is no handle any more."""
+        if label_no in self.lost:
+            self._cursor.execute(SQL.show_names, (label_no,))
+
     # -- thin entities -----------------------------------------------------------------------------
 
-    def replace_thin(self, label_no: int, record_no: int, *, is_thin: bool) -> None:
+    def replace_thin(
+        self, label_no: int, record_no: int, *, is_thin: bool, is_handle: bool
+    ) -> None:
         """Remove the thin entity whose label another record has now, a real one unless it `is_thin`
-        itself."""
+        itself. What stands for a row is removed if the label `is_handle` of the record."""
+        if is_handle:
+            standing = self._cursor.execute(SQL.placeholders, (label_no, record_no)).fetchall()
+            for (thin_no,) in standing:
+                self._delete_thin(thin_no)
         if label_no in self._taken:
             return
         if not is_thin:
@@ -111,17 +172,18 @@ class LabelWriter:
         """
         cursor = self._cursor
         if cursor.execute("SELECT 1 FROM names WHERE lid = ? LIMIT 1", (label_no,)).get:
+            self.give_back(label_no)
             return
         key = cursor.execute(SQL.label_key, (label_no,)).get
         if cursor.execute(SQL.has_edges, (label_no,)).get:
             self._add_thin(label_no, key)
-            self._session.flush()
+            self.flush()
             return
         cursor.execute("DELETE FROM labels WHERE lid = ?", (label_no,))
         self._numbers.pop(key, None)
         self._session.leave_tombstone("names", label_no)
 
-    def _add_thin(self, label_no: int, key: str) -> None:
+    def _add_thin(self, label_no: int, key: str, *, is_handle: bool = False) -> None:
         name, type = self._names.get(key, (key, ""))
         entity, keys = thin_entity(key, name, type, datetime.now(UTC))
         session = self._session
@@ -135,12 +197,21 @@ class LabelWriter:
                 number = self.find_or_add(other)
                 if is_new:
                     self._only_shown.add(number)
-            session.rows.names.append((number, session.record_no, rank, len(keys)))
+            is_own = is_handle and other == key
+            session.rows.names.append((number, session.record_no, rank, len(keys), is_own))
+            if other != key:
+                self._named.append((number, session.record_no))
+
+    def take_names(self, record_no: int) -> list[int]:
+        """Take a record its labels; returns these."""
+        sql = "DELETE FROM names WHERE rid = ? RETURNING lid, handle"
+        rows = self._cursor.execute(sql, (record_no,)).fetchall()
+        self.lost.update(label_no for label_no, is_handle in rows if is_handle)
+        return [label_no for label_no, _ in rows]
 
     def _delete_thin(self, record_no: int) -> list[int]:
         """Remove a thin entity; returns its labels, which are to be released."""
-        rows = self._cursor.execute("DELETE FROM names WHERE rid = ? RETURNING lid", (record_no,))
-        label_nos = [label_no for (label_no,) in rows.fetchall()]
+        label_nos = self.take_names(record_no)
         self._cursor.execute("DELETE FROM records WHERE rid = ?", (record_no,))
         self.released.update(dict.fromkeys(label_nos))
         return label_nos

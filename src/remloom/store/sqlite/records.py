@@ -84,24 +84,25 @@ class SqliteRecords:
         edges: int = LOOKUP_EDGES,
         as_of: datetime | None = None,
         limit: int | None = None,
+        own: bool = False,
     ) -> dict[str, list[Record]]:
         records: dict[str, list[Record]] = {key: [] for key in keys}
         if limit is not None:
             with self._graph.reading() as cursor:
                 values = (json.dumps(list(records)), self._now, limit)
                 rows = cursor.execute(SQL.lookup_some, values).fetchall()
-                self._add_records(records, cursor, rows, edges, as_of)
+                self._add_records(records, cursor, rows, edges, as_of, own=own)
             return records
         # The most frequent call: no transaction, and no cache to check unless the record has edges.
         if len(records) == 1:
             with self._translate:
                 cursor = self._database.reader
                 rows = cursor.execute(SQL.lookup, tuple(records)).fetchall()
-                self._add_records(records, cursor, rows, edges, as_of)
+                self._add_records(records, cursor, rows, edges, as_of, own=own)
         else:
             with self._graph.reading() as cursor:
                 rows = cursor.execute(SQL.lookup_all, (json.dumps(list(records)),)).fetchall()
-                self._add_records(records, cursor, rows, edges, as_of)
+                self._add_records(records, cursor, rows, edges, as_of, own=own)
         return records
 
     def _add_records(
@@ -111,22 +112,26 @@ class SqliteRecords:
         rows: list[Any],
         edges: int,
         as_of: datetime | None,
+        *,
+        own: bool,
     ) -> None:
         """Add the records of these rows under their keys, with their edges."""
         if len(rows) > 1:
             rows.sort(key=_RANK)
         given_out = self._reader()
         for key, _, record_no, schema, body, content, label_no, linked, total in rows:
+            if own and not total:
+                continue
             record = given_out(decode(schema, body, content))
             if not self._is_there(record):
                 continue
-            if edges and (linked or total > 1):
+            if edges and (linked or total != 1):
                 label_nos: Sequence[int] = (label_no,)
-                if total > 1:
+                if total != 1:
                     label_nos = [
                         other for (other,) in cursor.execute(SQL.record_labels, (record_no,))
                     ]
-                if paths := self._graph.outgoing(cursor, label_nos, edges, as_of):
+                if label_nos and (paths := self._graph.outgoing(cursor, label_nos, edges, as_of)):
                     force_setattr(record, "graph_paths", paths)
             records[key].append(record)
         show_parents(cursor, chain.from_iterable(records.values()))

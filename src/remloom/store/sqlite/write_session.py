@@ -24,7 +24,7 @@ class _Rows(Struct):
 
     labels: list[tuple[int, str]] = []
     records: list[tuple[Any, ...]] = []
-    names: list[tuple[int, int, int, int]] = []
+    names: list[tuple[int, int, int, int, bool]] = []
     vectors: list[tuple[Any, ...]] = []
     pending: list[tuple[int]] = []
 

@@ -56,6 +56,13 @@ WHERE r.tenant_id = %(tenant)s AND (
   SELECT 1 FROM remloom.names n WHERE n.tenant_id = r.tenant_id AND n.id = r.id AND n.rank = 0 LIMIT 1
 ) IS NULL LIMIT %(limit)s;
 
+-- name: names_of_wrong_edges
+-- Records that would be taken for those whose handle a key is, or would not though it is no handle.
+SELECT n.key, n.id FROM remloom.names n
+WHERE n.tenant_id = %(tenant)s AND (n.kin IS NULL) <> (NOT n.handle AND EXISTS (
+  SELECT FROM remloom.names h WHERE h.tenant_id = n.tenant_id AND h.key = n.key AND h.handle
+)) LIMIT %(limit)s;
+
 -- name: names_without_record
 -- Keys of records that are gone.
 SELECT n.key FROM remloom.names n

@@ -30,18 +30,13 @@ SELECT n.key, r.schema, r.body, r.content, (
     WHERE NOT n.kin
     UNION ALL (
       SELECT e.* FROM (
-        SELECT n.key AS key UNION
-        SELECT b.key FROM remloom.names a CROSS JOIN LATERAL (
-          SELECT b.key FROM remloom.names b
-          WHERE b.tenant_id = t.tenant AND b.id = a.id AND b.kin AND b.key <> n.key OFFSET 0
-        ) b
-        WHERE a.tenant_id = t.tenant AND a.key = n.key AND a.kin
+        SELECT b.key FROM remloom.names b WHERE b.tenant_id = t.tenant AND b.id = n.id AND b.kin OFFSET 0
       ) k CROSS JOIN LATERAL (
         SELECT e.* FROM remloom.edges e
         WHERE e.tenant_id = t.tenant AND e.src = k.key AND remloom.in_force(e, %(at)s, %(past)s)
         ORDER BY e.created DESC, e.dst, e.rel LIMIT %(limit)s
       ) e
-      WHERE n.kin
+      WHERE n.kin IS NOT FALSE
       ORDER BY e.created DESC, e.dst, e.rel, e.src LIMIT %(limit)s
     )
   ) e

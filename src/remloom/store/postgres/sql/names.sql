@@ -1,22 +1,60 @@
 -- name: insert_names
 -- Give records their keys.
-INSERT INTO remloom.names
-SELECT %(tenant)s, * FROM unnest(
-  %(key)b::text[], %(id)b::text[], %(rank)b::integer[], %(label)b::text[], %(kin)b::boolean[], %(number)b::bigint[]
+INSERT INTO remloom.names (tenant_id, key, id, rank, label, kin, number, handle)
+SELECT %(tenant)s, v.key, v.id, v.rank, v.label, CASE WHEN v.handle OR NOT EXISTS (
+  SELECT FROM remloom.names h WHERE h.tenant_id = %(tenant)s AND h.key = v.key AND h.handle OFFSET 0
+) THEN v.kin END, v.number, v.handle
+FROM unnest(
+  %(key)b::text[], %(id)b::text[], %(rank)b::integer[], %(label)b::text[], %(kin)b::boolean[], %(handle)b::boolean[],
+  %(number)b::bigint[]
+) v (key, id, rank, label, kin, handle, number);
+
+-- name: yield_handles
+-- Take keys that are the handles of rows from entities that had them for theirs.
+UPDATE remloom.names n SET handle = false FROM remloom.records r
+WHERE n.tenant_id = %(tenant)s AND n.key = ANY (%(keys)b::text[]) AND n.handle
+  AND r.tenant_id = %(tenant)s AND r.id = n.id AND r.schema = 'entities';
+
+-- name: hide_names
+-- Note of keys that are handles that the other records which they name do not have their edges.
+UPDATE remloom.names SET kin = NULL
+WHERE tenant_id = %(tenant)s AND key = ANY (%(keys)b::text[]) AND NOT handle AND kin IS NOT NULL;
+
+-- name: show_names
+-- Give the records that some keys name the edges there, if they are no handles any more.
+UPDATE remloom.names n SET kin = EXISTS (
+  SELECT FROM remloom.names o WHERE o.tenant_id = n.tenant_id AND o.id = n.id AND o.key <> n.key
+)
+WHERE n.tenant_id = %(tenant)s AND n.key = ANY (%(keys)b::text[]) AND n.kin IS NULL AND NOT EXISTS (
+  SELECT FROM remloom.names h WHERE h.tenant_id = n.tenant_id AND h.key = n.key AND h.handle
 );
+
+-- name: keys_without_handle
+-- Of some keys, those that are no record's handle.
+SELECT k.key FROM unnest(%(keys)b::text[]) k (key)
+WHERE NOT EXISTS (
+  SELECT FROM remloom.names h WHERE h.tenant_id = %(tenant)s AND h.key = k.key AND h.handle OFFSET 0
+);
+
+-- name: make_handles
+-- Make keys the handles of the thin entities that stand for them.
+UPDATE remloom.names n SET handle = true FROM remloom.records r
+WHERE n.tenant_id = %(tenant)s AND n.key = ANY (%(keys)b::text[]) AND (n.rank > 0 OR NOT n.kin)
+  AND r.tenant_id = %(tenant)s AND r.id = n.id AND r.thin
+RETURNING n.key;
 
 -- name: delete_names
 -- Take records their keys.
-DELETE FROM remloom.names WHERE tenant_id = %(tenant)s AND id = ANY (%(ids)b::text[]) RETURNING key, label;
+DELETE FROM remloom.names WHERE tenant_id = %(tenant)s AND id = ANY (%(ids)b::text[]) RETURNING key, label, id, handle;
 
 -- name: key_owners
 -- The records that have some keys, in the order in which they were written. Of a key without `all` none
 -- but the thin ones matter, and there are none where a real record has it.
-SELECT k.key, n.rank, n.kin, r.id, r.schema, r.type, r.thin
+SELECT k.key, n.rank, n.kin, n.handle, r.id, r.schema, r.type, r.thin
 FROM unnest(%(keys)b::text[], %(all)b::boolean[]) k (key, "all")
 -- OFFSET 0: a probe for each key, whatever the planner thinks.
 CROSS JOIN LATERAL (
-  SELECT n.id, n.rank, n.kin FROM remloom.names n
+  SELECT n.id, n.rank, n.kin, n.handle FROM remloom.names n
   WHERE n.tenant_id = %(tenant)s AND n.key = k.key AND (k."all" OR NOT EXISTS (
     SELECT FROM remloom.names o JOIN remloom.records p ON p.tenant_id = %(tenant)s AND p.id = o.id
     WHERE o.tenant_id = %(tenant)s AND o.key = k.key AND NOT p.thin OFFSET 0
@@ -29,10 +67,11 @@ CROSS JOIN LATERAL (
 ORDER BY r.seq;
 
 -- name: shared_names
--- Of the names of some records, those that another record is called by too.
+-- Of the names of some records, those whose edges another record has too.
 SELECT k.key FROM unnest(%(keys)b::text[], %(ids)b::text[]) k (key, id)
 JOIN remloom.names n ON n.tenant_id = %(tenant)s AND n.key = k.key AND n.rank = 0 AND n.id <> k.id
-JOIN remloom.records r ON r.tenant_id = %(tenant)s AND r.id = n.id AND NOT r.thin;
+JOIN remloom.records r ON r.tenant_id = %(tenant)s AND r.id = n.id
+WHERE n.kin IS NOT NULL AND (n.handle OR NOT r.thin);
 
 -- name: same_handles
 -- Of some rows, those whose handle is that of another row of their schema, with that one.

@@ -9,7 +9,7 @@ WITH RECURSIVE gone AS MATERIALIZED (
   SELECT n.key FROM remloom.records r JOIN remloom.names n ON n.tenant_id = t.tenant AND n.id = r.id
   WHERE r.tenant_id = t.tenant AND r.expires <= %(now)s AND NOT EXISTS (
     SELECT FROM remloom.names o JOIN remloom.records p ON p.tenant_id = t.tenant AND p.id = o.id
-    WHERE o.tenant_id = t.tenant AND o.key = n.key AND (p.expires IS NULL OR p.expires > %(now)s)
+    WHERE o.tenant_id = t.tenant AND o.key = n.key AND o.kin IS NOT NULL AND (p.expires IS NULL OR p.expires > %(now)s)
   )
 ), level AS (
   SELECT 0 AS depth, s.keys, s.keys AS paths, NULL::{type} AS vals, 0::bigint AS reached, s.keys AS seen
@@ -88,7 +88,7 @@ WITH RECURSIVE gone AS MATERIALIZED (
   SELECT n.key FROM remloom.records r JOIN remloom.names n ON n.tenant_id = t.tenant AND n.id = r.id
   WHERE r.tenant_id = t.tenant AND r.expires <= %(now)s AND NOT EXISTS (
     SELECT FROM remloom.names o JOIN remloom.records p ON p.tenant_id = t.tenant AND p.id = o.id
-    WHERE o.tenant_id = t.tenant AND o.key = n.key AND (p.expires IS NULL OR p.expires > %(now)s)
+    WHERE o.tenant_id = t.tenant AND o.key = n.key AND o.kin IS NOT NULL AND (p.expires IS NULL OR p.expires > %(now)s)
   )
 ), level AS (
   SELECT 0 AS depth, s.keys, s.keys AS paths, NULL::{type} AS vals, 0::bigint AS reached, s.keys AS seen

@@ -15,14 +15,14 @@ SELECT key FROM labels WHERE lid = :label_no;
 SELECT l.lid, l.key FROM json_each(:label_nos) n CROSS JOIN labels l ON l.lid = n.value;
 
 -- name: record_labels
--- The labels of a record.
-SELECT lid FROM names WHERE rid = :record_no;
+-- The labels of a record whose edges are its own.
+SELECT lid FROM names WHERE rid = :record_no AND total > 0;
 
 -- name: aliases
 -- The other labels of the records that have one of some labels.
 SELECT a.lid, b.lid FROM json_each(:label_nos) n
 CROSS JOIN names a INDEXED BY names_aliased ON a.lid = n.value AND a.total > 1
-CROSS JOIN names b ON b.rid = a.rid AND b.lid <> a.lid;
+CROSS JOIN names b ON b.rid = a.rid AND b.lid <> a.lid AND b.total > 0;
 
 -- name: degree_out
 -- How many edges leave a label.
@@ -135,7 +135,7 @@ SELECT min(at) FROM (
 SELECT n.lid FROM records r CROSS JOIN names n ON n.rid = r.rid
 WHERE r.expires <= :now AND NOT EXISTS (
   SELECT 1 FROM names o CROSS JOIN records p ON p.rid = o.rid
-  WHERE o.lid = n.lid AND (p.expires IS NULL OR p.expires > :now)
+  WHERE o.lid = n.lid AND o.total > 0 AND (p.expires IS NULL OR p.expires > :now)
 );
 
 -- name: has_aliases

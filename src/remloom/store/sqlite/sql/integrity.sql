@@ -14,6 +14,11 @@ SELECT lid FROM names WHERE rid NOT IN (SELECT rid FROM records) LIMIT :limit;
 -- Records that have no first name. Full scan.
 SELECT id FROM records WHERE rid NOT IN (SELECT rid FROM names WHERE rank = 0) LIMIT :limit;
 
+-- name: names_of_wrong_edges
+-- Records that would be taken for those whose handle a label is, or would not though it is no handle. Full scan.
+SELECT l.key, r.id FROM names n JOIN labels l USING (lid) JOIN records r USING (rid)
+WHERE (n.total = 0) <> (n.handle = 0 AND n.lid IN (SELECT lid FROM names WHERE handle = 1)) LIMIT :limit;
+
 -- name: edges_from_nothing
 -- Edges whose source is a label that is gone. Full scan.
 SELECT src FROM edges WHERE src NOT IN (SELECT lid FROM labels) LIMIT :limit;

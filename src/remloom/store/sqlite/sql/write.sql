@@ -28,7 +28,56 @@ WHERE n.lid = :label_no AND n.rank = 0 AND r.schema = :schema AND n.rid <> :reco
 -- name: others_named
 -- The other records that had a label for their name before this batch; not those that got it just now.
 SELECT n.rid FROM names n JOIN records r USING (rid)
-WHERE n.lid = :label_no AND n.rank = 0 AND n.rid <> :record_no AND n.rid <= :last_before AND r.thin IS NOT 1;
+WHERE n.lid = :label_no AND n.rank = 0 AND n.total > 0 AND n.rid <> :record_no AND n.rid <= :last_before
+  AND (r.thin IS NOT 1 OR n.handle = 1);
+
+-- name: has_handle
+-- Whether a label is the handle of a record.
+SELECT 1 FROM names INDEXED BY names_handle WHERE lid = :label_no AND handle = 1 LIMIT 1;
+
+-- name: any_handle
+-- Whether some label is the handle of a record.
+SELECT 1 FROM names INDEXED BY names_handle WHERE lid > 0 AND handle = 1 LIMIT 1;
+
+-- name: labels_without_handle
+-- Of some labels, those that are no record's handle.
+SELECT l.value FROM json_each(:label_nos) l
+WHERE NOT EXISTS (SELECT 1 FROM names n INDEXED BY names_handle WHERE n.lid = l.value AND n.handle = 1);
+
+-- name: make_handle
+-- Makes a label the handle of the thin entity that stands for it.
+UPDATE names SET handle = 1
+WHERE lid = :label_no AND (rank > 0 OR total = 1)
+  AND EXISTS (SELECT 1 FROM records r WHERE r.rid = names.rid AND r.thin = 1)
+RETURNING rid;
+
+-- name: yield_handles
+-- Takes labels that are the handles of rows from entities that had them for theirs.
+UPDATE names SET handle = 0
+WHERE lid IN (SELECT value FROM json_each(:label_nos)) AND handle = 1
+  AND EXISTS (SELECT 1 FROM records r WHERE r.rid = names.rid AND r.schema = 'entities');
+
+-- name: hide_names
+-- Notes of labels that are handles that the other records which they name do not have their edges.
+UPDATE names SET total = 0
+WHERE lid IN (SELECT value FROM json_each(:label_nos)) AND handle = 0 AND total > 0;
+
+-- name: hide_name
+-- Notes the same of one record, if the label is a handle.
+UPDATE names SET total = 0
+WHERE lid = :label_no AND rid = :record_no AND handle = 0
+  AND EXISTS (SELECT 1 FROM names h INDEXED BY names_handle WHERE h.lid = names.lid AND h.handle = 1);
+
+-- name: show_names
+-- Gives the records that a label names its edges, if it is no handle any more.
+UPDATE names SET total = (SELECT count(*) FROM names o WHERE o.rid = names.rid)
+WHERE lid = :label_no AND total = 0
+  AND NOT EXISTS (SELECT 1 FROM names h INDEXED BY names_handle WHERE h.lid = names.lid AND h.handle = 1);
+
+-- name: placeholders
+-- The other, thin entities whose handle a label is.
+SELECT r.rid FROM names n INDEXED BY names_handle CROSS JOIN records r ON r.rid = n.rid
+WHERE n.lid = :label_no AND n.handle = 1 AND r.thin = 1 AND r.rid <> :record_no;
 
 -- name: add_record
 -- Stores a record.
@@ -57,7 +106,7 @@ INSERT INTO labels (lid, key, linked) VALUES (?, ?, 0);
 
 -- name: add_name
 -- Gives a record a label.
-INSERT OR IGNORE INTO names (lid, rid, rank, total) VALUES (?, ?, ?, ?);
+INSERT OR IGNORE INTO names (lid, rid, rank, total, handle) VALUES (?, ?, ?, ?, ?);
 
 -- name: add_vector
 -- Stores a window of a record.
@@ -119,7 +168,7 @@ SELECT r.rid FROM (
     WHERE o.lid = :label_no AND p.thin IS NOT 1 AND p.rid <> :record_no
   )
 ) CROSS JOIN names n CROSS JOIN records r ON r.rid = n.rid
-WHERE n.lid = :label_no AND r.thin = 1 AND r.rid <> :record_no AND (n.rank > 0 OR n.total = 1);
+WHERE n.lid = :label_no AND n.handle = 0 AND r.thin = 1 AND r.rid <> :record_no AND (n.rank > 0 OR n.total = 1);
 
 -- name: thin_without_edges
 -- The thin entities at a label that no edge is left to.
