@@ -204,6 +204,36 @@ class Rows(Opened):
         assert edge_keys(edges) == [("order-1", "r", "customer-1")]
         assert lookup(crm, "order-1")[0].graph_paths[0].dst == "customer-1"
 
+    def test_a_name_that_reads_like_the_handle_of_a_row_takes_none_of_its_edges(
+        self, crm: Store
+    ) -> None:
+        put(crm, replace(order(1), graph_paths=(edge_between("", "customer-2"),)))
+        # in either order of writing
+        put(crm, customer("1", "Customer", "2"), customer("2", "Customer", "1"))
+        put(crm, customer("3", "Customer", "2"))
+        assert {row.name for row in lookup(crm, "customer-2")} == {"Customer 1", "Customer 2"}
+        (own,) = crm.records.lookup(["customer-2"], own=True)["customer-2"]
+        assert own.name == "Customer 1"
+        for handle, edges in (("1", []), ("2", [("order-1", "r", "customer-2")]), ("3", [])):
+            found = crm.graph.edges(EdgeSpec([f"customer-{handle}"], direction="both"))
+            assert edge_keys(found) == edges
+        crm.delete([own.id])
+        assert crm.graph.edges(EdgeSpec(["customer-2"], direction="both")) == []
+        assert crm.admin.check() == []
+
+    def test_a_foreign_key_leads_to_what_is_called_so_by_no_one_but_a_row(self, crm: Store) -> None:
+        put(crm, customer("1", "Customer", "2"))
+        edge = edge_between("", "customer-2", properties={"source_fk": "customer"})
+        put(crm, replace(order(1), graph_paths=(edge,)))
+        (own,) = crm.records.lookup(["customer-2"], own=True)["customer-2"]
+        assert isinstance(own, Entity)
+        assert own.thin
+        assert crm.graph.count(["customer-1"], direction="in") == 0
+        put(crm, customer("2", "Ann", "Lee"))
+        assert names(crm.records.lookup(["customer-2"], own=True)["customer-2"]) == ["Ann Lee"]
+        assert len(lookup(crm, "customer-2")) == 2
+        assert crm.admin.check() == []
+
     def test_edges_follow_a_row_to_its_new_handle(self, crm: Store) -> None:
         edge = edge_between("", "customer-1")
         (id,) = put(crm, replace(order(1), graph_paths=(edge,))).ids

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from remloom.store.postgres.migrations.script import run
 
-revision = "0004"
-down_revision = "0003"
+revision = "0005"
+down_revision = "0004"
 
 
 def upgrade() -> None:
