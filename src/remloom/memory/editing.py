@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConflictError, InvalidInputError
@@ -172,6 +172,19 @@ class Editing:
             writer.write(entries=[mark_entry(belief.id, mark)])
 
         self.run(work)
+
+    def forget_mark(self, belief: Belief, value: Value | None) -> None:
+        """Note that a belief is forgotten now, or this value of it alone."""
+        from ..profile.belief_store import Mark
+        from ..profile.edits import mark_entry
+        from ..profile.evidence import belief_key, key_of_subject
+
+        key = belief.id
+        if value is not None:
+            key = belief_key(key_of_subject(belief.subject), belief.slot, belief.scope, value)
+        # what was decided of it is forgotten, too: what is said again is not hidden
+        mark = mark_entry(key, Mark(deleted_at=datetime.now(UTC)))
+        self.run(lambda writer: writer.write(entries=[mark]))
 
     def run(self, work: Callable[[Writer], object]) -> None:
         """Do an edit as a run, after one that is under way."""

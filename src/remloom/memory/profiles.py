@@ -306,6 +306,7 @@ class Profiles:
         value: Value,
         *,
         was: Value | None = None,
+        changed: bool = False,
         subject: str = "",
         scope: str = "",
         note: str = "",
@@ -314,6 +315,9 @@ class Profiles:
 
         Args:
             was: of a list, the item that is wrong.
+            changed: what is believed was right, and has changed now: it stays as what was so until
+                then, and what said it is trusted as before. Default it was wrong, so that what said
+                it is trusted less.
 
         Raises:
             NotFoundError: nothing is believed there: `set` says what holds.
@@ -323,12 +327,13 @@ class Profiles:
         wrong = self._editing.find(found, was, subject, scope)
         canonical = self._editing.slots().canonical(found, value)
         right = _same(wrong.value, canonical)
-        edits = [self._editing.edit("correct", found, canonical, subject, scope, note=note)]
+        kind, ends = ("set", "retire") if changed else ("correct", "reject")
+        edits = [self._editing.edit(kind, found, canonical, subject, scope, note=note)]
         if found.kind == "list" and not right:
             # another item does not end this one
-            rejected = self._editing.edit("reject", found, wrong.value, subject, scope, note=note)
-            edits.insert(0, rejected)
-        return self._editing.record(edits, was=wrong, right=right)
+            ended = self._editing.edit(ends, found, wrong.value, subject, scope, note=note)
+            edits.insert(0, ended)
+        return self._editing.record(edits, was=None if changed else wrong, right=right)
 
     def retire(
         self,
@@ -391,20 +396,40 @@ class Profiles:
         scope: str = "",
         dry_run: bool = False,
     ) -> Receipt:
-        """Forget a belief with all its evidence. What said it stays.
+        """Forget a belief with all its evidence, and what was decided of it, such as that it is
+        hidden. What said it stays: the receipt names it in `named_in`.
 
         Scanning that again does not bring the belief back; saying it again does.
+
+        Args:
+            value: of a list, which item; of any other slot this value alone goes, and what was
+                believed before or after it stays. Default all that was believed there.
 
         Raises:
             NotFoundError: nothing is believed there.
         """
+        from msgspec.structs import replace
+
+        from ..profile.evidence import value_key
+        from ..profile.values import canonical
+        from ..profile.withdrawal import said_in
+
         found = self._editing.slots().get(slot)
         belief = self._editing.find(found, value, subject, scope)
+        beliefs = self._editing.beliefs()
+        held = {value_key(one.value): one.value for one in (belief, *belief.history)}
+        only = None
+        if value is not None and found.kind != "list" and len(held) > 1:
+            only = held.get(value_key(value)) or held[value_key(canonical(found, value))]
+        evidence = beliefs.evidence(belief.id)
+        if only is not None:
+            evidence = [one for one in evidence if value_key(one.value) == value_key(only)]
         if not dry_run:
             # first: what a scan finds meanwhile is not written from now on
-            self._editing.write_mark(belief, deleted_at=datetime.now(UTC))
-        ids = self._editing.beliefs().forgettable(belief.id)
-        return self._writing.forget(tuple(ids), dry_run=dry_run)
+            self._editing.forget_mark(belief, only)
+        receipt = self._writing.forget(beliefs.forgettable(belief.id, only), dry_run=dry_run)
+        said = held.values() if only is None else [only]
+        return replace(receipt, named_in=said_in(self._store, evidence, said, receipt.ids))
 
     # -- slots of one's own ------------------------------------------------------------------------
 

@@ -39,6 +39,7 @@ from .evidence import (
     key_of_subject,
     key_prefix,
     placed,
+    value_key,
 )
 from .reliability import Constants
 from .slots import EXTRAS, Registry, Slot
@@ -190,14 +191,21 @@ class BeliefStore:
             id, claim = made_of.id, made_of.claim
         return id
 
-    def forgettable(self, belief: str) -> list[str]:
+    def forgettable(self, belief: str, value: Value | None = None) -> list[str]:
         """The ids of records that a belief goes with: its evidence, or the claims this was made of.
+
+        Args:
+            value: that alone goes; default all that was believed.
 
         A claim that says something else too ("peanuts, shellfish and milk") stays: of it, only the
         evidence on this belief goes.
         """
         with self._store.snapshot():
-            evidence = self.evidence(belief)
+            evidence = [
+                one
+                for one in self.evidence(belief)
+                if value is None or value_key(one.value) == value_key(value)
+            ]
             own = {one.id for one in evidence}
             needed = set()
             if any(one.claim for one in evidence):
@@ -221,6 +229,12 @@ class BeliefStore:
         slot = self._slots.get_or_extra(evidence.slot)
         item = evidence.value if slot.kind == "list" else None
         return belief_key(key_of_subject(evidence.subject), slot.id, evidence.scope, item)
+
+    def key_of_value(self, evidence: Evidence) -> str:
+        """The key of what the user decided about this value alone; of a list it is the belief's."""
+        person = key_of_subject(evidence.subject)
+        slot = self._slots.get_or_extra(evidence.slot)
+        return belief_key(person, slot.id, evidence.scope, evidence.value)
 
     def former_keys(self, evidence: Evidence) -> list[str]:
         """The keys of the beliefs that this one was while its slot was an extra."""

@@ -200,8 +200,10 @@ class Import:
             one
             for one in self.evidence
             if one.authority != "edit"
-            or (deleted := marks.get(beliefs.key_of(one), Mark()).deleted_at) is None
-            or one.at > deleted
+            or not any(
+                (deleted := marks.get(key, Mark()).deleted_at) is not None and one.at <= deleted
+                for key in (beliefs.key_of(one), beliefs.key_of_value(one))
+            )
         ]
 
     def _check_subject(self) -> None:

@@ -117,8 +117,15 @@ class Recorder:
         return {key for one in read for key in self._keys_of(one)}
 
     def _keys_of(self, evidence: Evidence) -> list[str]:
-        """The belief that it bears on; also what that was called before it became a slot."""
-        return [self._beliefs.key_of(evidence), *self._beliefs.former_keys(evidence)]
+        """The belief that it bears on, and its value alone; also what that was called before it
+        became a slot.
+        """
+        beliefs = self._beliefs
+        return [
+            beliefs.key_of(evidence),
+            beliefs.key_of_value(evidence),
+            *beliefs.former_keys(evidence),
+        ]
 
     def _new(
         self, evidence: Sequence[Evidence], marks: Mapping[str, Entry | None]

@@ -7,15 +7,19 @@ looked at, so that the next scan looks again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
 
 from ..kv import KeyRange
 from ..model import Resource
-from ..store.contract import Reads
-from .evidence import KIND
+from ..model.reports import MOST_NAMINGS
+from ..store.contract import Reads, Store
+from ..store.namings import namings
+from .claim import Value
+from .evidence import KIND, Evidence
 from .passages import SEEN
 
-__all__ = ["evidence_of", "marks_of"]
+__all__ = ["evidence_of", "marks_of", "said_in"]
 
 
 def evidence_of(reads: Reads, passages: Iterable[str]) -> Iterator[str]:
@@ -31,6 +35,21 @@ def marks_of(reads: Reads, passages: Iterable[str]) -> list[tuple[str, str]]:
     """The entries that say that passages were looked at, by whichever extractor."""
     extractors = list(_extractors(reads))
     return [(SEEN, f"{extractor}/{passage}") for passage in passages for extractor in extractors]
+
+
+def said_in(
+    store: Store, evidence: Iterable[Evidence], values: Iterable[Value], gone: Collection[str]
+) -> tuple[str, ...]:
+    """List the ids of records that stay and still say what was forgotten: the passages that the
+    evidence was found in, and what says one of the values; up to `MOST_NAMINGS`."""
+    passages = [
+        one.passage
+        for one in evidence
+        if one.passage and store.records.get("resources", one.passage) is not None
+    ]
+    names = [value for value in values if isinstance(value, str) and value]
+    found = dict.fromkeys((*passages, *namings(store, names, will_be=dict.fromkeys(gone))))
+    return tuple(islice((id for id in found if id not in gone), MOST_NAMINGS))
 
 
 def _extractors(reads: Reads) -> Iterator[str]:

@@ -77,16 +77,24 @@ def reject(call: Call, slot: str, value: str | None, note: str, scope: str, subj
 @slot_argument
 @argument("value")
 @option("--was", metavar="VALUE", help="Of a list, the item that is wrong.")
+@option("--changed", is_flag=True, help="It was right, and has changed now.")
 @note_option
 @scope_option
 @subject_option
 def correct(
-    call: Call, slot: str, value: str, was: str | None, note: str, scope: str, subject: str
+    call: Call,
+    slot: str,
+    value: str,
+    was: str | None,
+    changed: bool,
+    note: str,
+    scope: str,
+    subject: str,
 ) -> None:
     """Say that VALUE holds in place of what is believed."""
     with call.open() as memory:
         belief = memory.profile.correct(
-            slot, value, was=was, note=note, scope=scope, subject=subject
+            slot, value, was=was, changed=changed, note=note, scope=scope, subject=subject
         )
         _show_edited(call, memory, belief)
 
