@@ -46,7 +46,7 @@ def test_one_value_is_forgotten_and_what_was_believed_besides_stays(memory: Memo
     # what was said before does not bring it back, what is said again does
     memory.profile.bootstrap()
     assert [one.after for one in memory.profile.history("location")] == ["Lisbon"]
-    say(memory, "I moved to Narvik.", 60)
+    memory.profile.set("location", "Narvik")
     assert memory.profile.get("location").value == "Narvik"  # type: ignore[union-attr]
     receipt = memory.profile.forget("location")
     assert set(receipt.named_in) >= {first, second}

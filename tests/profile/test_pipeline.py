@@ -426,3 +426,14 @@ def test_forgetting_one_item_leaves_the_others_that_were_said_with_it(tmp_path: 
             assert sorted(belief.value for belief in memory.profile.beliefs()) == left
         # with the last of them goes the claim
         assert "peanuts" not in memory.profile.export()
+
+
+@pytest.mark.parametrize("field", ["dietary_style", DIET, "Diet"])
+def test_a_slot_that_the_model_calls_by_a_name_only_one_has_is_that_slot(
+    tmp_path: Path, field: str
+) -> None:
+    model = scripted([claim("diet thing", "vegan", "I eat vegan")], [mapping(1, field, "vegan")])
+    with opened(tmp_path, model, "These days I eat vegan diet food.") as memory:
+        memory.profile.observe()
+        memory.profile.normalise()
+        assert memory.profile.get(DIET).value == "vegan"  # type: ignore[union-attr]

@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 from uuid_utils import UUID, uuid5
 
-from ..errors import BudgetError, GoneError, InvalidInputError, ModelError
+from ..errors import BudgetError, GoneError, InvalidInputError, ModelError, UnknownNameError
 from ..kv import Entry
 from ..llm import Call, Quote
 from ..runs.failures import FailedItem, failed_item_entry, failed_item_key, failed_items
@@ -267,10 +267,11 @@ class Normaliser:
         field = draft.field.strip()
         if field.startswith(EXTRAS):
             return self._as_extra(claim, field)
-        # by its id alone: the list is closed
-        if field not in self._slots:
+        # the list is closed: by its id, or a name that only one has
+        try:
+            slot = self._slots.get(field)
+        except UnknownNameError:
             return _Refused("unknown_slot", f"the model chose {field!r}, and there is no such slot")
-        slot = self._slots.get(field)
         if not _is_supported(claim, slot):
             reason = f"the model chose {field!r}, of which the claim has no word"
             return _Refused("unsupported", reason)
