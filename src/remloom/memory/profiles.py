@@ -417,7 +417,8 @@ class Profiles:
         found = self._editing.slots().get(slot)
         belief = self._editing.find(found, value, subject, scope)
         beliefs = self._editing.beliefs()
-        held = {value_key(one.value): one.value for one in (belief, *belief.history)}
+        values = (belief.value, *(one.value for one in belief.history))
+        held = {value_key(one): one for one in values}
         only = None
         if value is not None and found.kind != "list" and len(held) > 1:
             only = held.get(value_key(value)) or held[value_key(canonical(found, value))]
