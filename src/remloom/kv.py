@@ -8,13 +8,26 @@ the tenant.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
 from .errors import InvalidInputError
 
-__all__ = ["ALL_KEYS", "Entries", "Entry", "EntryReads", "KeyRange", "KeyValue"]
+__all__ = [
+    "ALL_KEYS",
+    "Entries",
+    "Entry",
+    "EntryReads",
+    "KeyRange",
+    "KeyValue",
+    "edge_ref",
+    "is_label_ref",
+    "label_ref",
+]
+
+_LABEL = "label:"
 
 
 class Entry(Struct, frozen=True):
@@ -27,7 +40,8 @@ class Entry(Struct, frozen=True):
     namespace: str
     key: str
     value: bytes  # JSON
-    # ids of records that the value is about: deleting one of them deletes the entry
+    # ids of records that the value is about, and refs of labels and edges: deleting one of them
+    # deletes the entry
     refs: tuple[str, ...] = ()
     # as stored, counting from 1 at every write; the store ignores it in what it is given
     version: int = 0
@@ -48,6 +62,22 @@ class KeyRange(Struct, frozen=True, gc=False):
     after: str = ""  # go on behind this key, in the order asked for
     limit: int | None = None
     newest_first: bool = False  # the highest keys first
+
+
+def label_ref(key: str) -> str:
+    """The ref of an entry that speaks of a label; it stands for the label wherever ids do."""
+    return f"{_LABEL}{key}"
+
+
+def edge_ref(key: tuple[str, str, str]) -> str:
+    """The ref of an entry that quotes an edge: it goes when the edge is made again, or goes."""
+    data = "\n".join(key).encode("utf-8", "surrogatepass")
+    return f"edge:{sha256(data).hexdigest()[:32]}"
+
+
+def is_label_ref(name: str) -> bool:
+    """Whether a ref is that of a label."""
+    return name.startswith(_LABEL)
 
 
 ALL_KEYS = KeyRange()
@@ -82,13 +112,16 @@ class KeyValue(EntryReads, Protocol):
         *,
         deleted: Sequence[tuple[str, str]] = (),
         expected_version: int | None = None,
+        existing: Sequence[str] = (),
     ) -> None:
         """Delete entries by (namespace, key), then write these, in one transaction.
 
         With `expected_version`, there is exactly one entry, and everything is done only if its
-        stored version is that one (0: it is not stored yet); else nothing is.
+        stored version is that one (0: it is not stored yet); else nothing is. So with `existing`:
+        only if all records with these ids are stored.
 
-        Raises: ConflictError (of another version), InvalidInputError (`expected_version` without
-            exactly one entry), and what `Store.write` raises of a full, busy or read-only store.
+        Raises: GoneError (of records that are not stored, its `ids`), ConflictError (of another
+            version), InvalidInputError (`expected_version` without exactly one entry), and what
+            `Store.write` raises of a full, busy or read-only store.
         """
         ...

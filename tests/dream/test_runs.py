@@ -104,6 +104,7 @@ def test_rolling_back_leaves_the_export_as_it_was(
     before = exported(memory)
     writer = writing()
     writer.write(
+        (),
         [
             insight("Data teams grow.", parents=(note_id(memory),)),
             Entity(name="Sarah Chen", type="person", summary="Led."),
@@ -144,6 +145,7 @@ def test_a_dry_run_tells_the_same_and_writes_nothing(
     before = exported(memory)
     writer = writing(dry_run=True)
     writer.write(
+        (),
         [insight("Data teams grow.", parents=(note_id(memory),))],
         [Edge(src="Sarah Chen", rel_type="knows", dst="Bob Smith", weight=0.9)],
     )
@@ -171,11 +173,11 @@ def test_what_is_there_already_is_not_written_again(
         )
 
     first = writing()
-    first.write(*items())
+    first.write((), *items())
     first.finish()
     before = exported(memory)
     second = writing()
-    second.write(*items())
+    second.write((), *items())
     run = second.finish()
     assert exported(memory) == before
     assert run.receipt["unchanged"] == 1
@@ -190,7 +192,9 @@ def test_an_edge_merged_twice_by_a_run_goes_back_to_what_was_before_it(
     before = exported(memory)
     writer = writing()
     for weight in (0.6, 0.8):
-        writer.write([], [Edge(src="Sarah Chen", rel_type="knows", dst="Bob Smith", weight=weight)])
+        writer.write(
+            (), [], [Edge(src="Sarah Chen", rel_type="knows", dst="Bob Smith", weight=weight)]
+        )
     rollback(store, writer.finish().id)
     assert exported(memory) == before
 
@@ -200,10 +204,10 @@ def test_a_run_that_a_later_one_builds_on_is_refused_by_name(
 ) -> None:
     before = exported(memory)
     first, second = writing(), None
-    (id,) = first.write([insight("Data teams grow.", parents=(note_id(memory),))])
+    (id,) = first.write((), [insight("Data teams grow.", parents=(note_id(memory),))])
     first.finish()
     second = writing()
-    second.write([insight("Growth has a price.", parents=(id,), generation=2)])
+    second.write((), [insight("Growth has a price.", parents=(id,), generation=2)])
     second.finish()
     with pytest.raises(ConflictError, match=second.run.id) as refused:
         rollback(store, first.run.id)
@@ -220,7 +224,9 @@ def test_later_runs_that_merged_into_the_same_edge_are_named_too(
     ids = []
     for weight in (0.6, 0.8):
         writer = writing()
-        writer.write([], [Edge(src="Sarah Chen", rel_type="knows", dst="Bob Smith", weight=weight)])
+        writer.write(
+            (), [], [Edge(src="Sarah Chen", rel_type="knows", dst="Bob Smith", weight=weight)]
+        )
         ids.append(writer.finish().id)
     with pytest.raises(ConflictError, match=ids[1]):
         rollback(store, ids[0])
@@ -233,7 +239,7 @@ def test_what_a_user_built_on_a_run_is_not_taken_away(
     memory: Memory, store: Store, writing: Writing
 ) -> None:
     writer = writing()
-    (id,) = writer.write([insight("Data teams grow.", parents=(note_id(memory),))])
+    (id,) = writer.write((), [insight("Data teams grow.", parents=(note_id(memory),))])
     run = writer.finish()
     memory.write([Resource(name="My thought", content="It does.", parents=(id,))])
     with pytest.raises(ConflictError, match="My thought"):
@@ -244,7 +250,7 @@ def test_an_edge_that_a_user_changed_since_stays(
     memory: Memory, store: Store, writing: Writing
 ) -> None:
     writer = writing()
-    writer.write([], [Edge(src="Sarah Chen", rel_type="knows", dst="Bob Smith", weight=0.6)])
+    writer.write((), [], [Edge(src="Sarah Chen", rel_type="knows", dst="Bob Smith", weight=0.6)])
     run = writer.finish()
     memory.write([Edge(src="Sarah Chen", rel_type="knows", dst="Bob Smith", weight=1.0)])
     assert rollback(store, run.id).receipt["kept"] == 1
@@ -255,14 +261,16 @@ def test_a_superseded_record_is_out_of_every_search_and_comes_back(
     memory: Memory, store: Store, writing: Writing
 ) -> None:
     first = writing()
-    (old,) = first.write([insight("The data team is growing fast.", parents=(note_id(memory),))])
+    (old,) = first.write(
+        (), [insight("The data team is growing fast.", parents=(note_id(memory),))]
+    )
     first.finish()
     before = exported(memory)
     second = writing("consolidate")
     (new,) = second.write(
-        [insight("The data team grows quickly.", parents=(note_id(memory),))], superseded={}
+        (), [insight("The data team grows quickly.", parents=(note_id(memory),))], superseded={}
     )
-    second.write(superseded={old: new})
+    second.write((), superseded={old: new})
     run = second.finish()
     assert run.receipt["superseded"] == 1
     assert old not in {
@@ -282,9 +290,9 @@ def test_a_superseded_record_is_out_of_every_search_and_comes_back(
 
 def test_a_source_is_never_superseded(memory: Memory, writing: Writing) -> None:
     writer = writing()
-    (new,) = writer.write([insight("Sarah leads the data team!", parents=(note_id(memory),))])
+    (new,) = writer.write((), [insight("Sarah leads the data team!", parents=(note_id(memory),))])
     with pytest.raises(InvalidInputError, match="was read, not derived"):
-        writer.write(superseded={note_id(memory): new})
+        writer.write((), superseded={note_id(memory): new})
     assert memory.search("sarah leads").records
 
 
@@ -293,6 +301,7 @@ def test_forgetting_takes_what_entries_say_of_it(
 ) -> None:
     writer = writing()
     writer.write(
+        (),
         [insight("Data teams grow.", parents=(note_id(memory),))],
         [Edge(src="Sarah Chen", rel_type="knows", dst="Bob Smith", weight=0.9)],
     )
@@ -307,7 +316,7 @@ def test_forgetting_takes_what_entries_say_of_it(
 
 def test_notes_of_a_run_go_with_it(store: Store, writing: Writing) -> None:
     writer = writing()
-    writer.write(entries=[Entry("learned", "a", msgspec.json.encode({"run": writer.run.id}))])
+    writer.write((), entries=[Entry("learned", "a", msgspec.json.encode({"run": writer.run.id}))])
     assert store.kv.get("learned", "a")
     rollback(store, writer.finish().id)
     assert store.kv.get("learned", "a") is None
@@ -321,7 +330,7 @@ def test_an_interrupted_run_goes_on_with_its_numbers(store: Store, writing: Writ
     stopped = writer.finish("stopped", "out of budget")
     again = writing("learn", source="a")
     assert (again.run.id, again.run.counts) == (stopped.id, {"documents": 3})
-    (id,) = again.write([insight("One more.")])
+    (id,) = again.write((), [insight("One more.")])
     again.finish()
     assert created_ids(store, stopped.id) == [id]
     assert writing("learn", source="a").run.id != stopped.id
@@ -362,9 +371,9 @@ def test_an_edge_that_had_ended_is_as_it_was_after_a_rollback(
         Edge(src="Sarah Chen", rel_type=name, dst="Data team", weight=0.9)
         for name in ("leads", "will-lead")
     ]
-    writer.write([], edges)
+    writer.write((), [], edges)
     writer.write(
-        [], [Edge(src="Sarah Chen", rel_type="leads", dst="Data team", valid_from=at(2024))]
+        (), [], [Edge(src="Sarah Chen", rel_type="leads", dst="Data team", valid_from=at(2024))]
     )
     run = writer.finish()
     assert run.receipt["merged"] == 3
@@ -382,6 +391,7 @@ def test_a_thin_entity_whose_label_a_run_took_is_back_with_its_edges(
     before = exported(memory)
     writer = writing()
     writer.write(
+        (),
         [insight("Do teams grow?", parents=(note_id(memory),))],
         [Edge(src="Do teams grow?", rel_type="about", dst="Bob Smith")],
     )
@@ -397,6 +407,7 @@ def test_what_you_connected_to_a_runs_record_stays_connected(
 ) -> None:
     writer = writing()
     writer.write(
+        (),
         [insight("Data teams grow.", parents=(note_id(memory),))],
         [Edge(src="Data teams grow.", rel_type="about", dst="Bob Smith")],
     )
@@ -424,7 +435,7 @@ def test_a_runs_record_that_you_rewrote_stays(
     memory: Memory, store: Store, writing: Writing
 ) -> None:
     writer = writing()
-    (id,) = writer.write([insight("Data teams grow.", parents=(note_id(memory),))])
+    (id,) = writer.write((), [insight("Data teams grow.", parents=(note_id(memory),))])
     run = writer.finish()
     memory.write(
         [
@@ -445,12 +456,12 @@ def test_what_one_run_wrote_twice_and_superseded_itself_goes(
 ) -> None:
     before = exported(memory)
     writer = writing()
-    (old,) = writer.write([insight("The data team grows fast.", parents=(note_id(memory),))])
-    (new,) = writer.write([insight("The data team grows quickly.", parents=(note_id(memory),))])
-    writer.write(superseded={old: new})
+    (old,) = writer.write((), [insight("The data team grows fast.", parents=(note_id(memory),))])
+    (new,) = writer.write((), [insight("The data team grows quickly.", parents=(note_id(memory),))])
+    writer.write((), superseded={old: new})
     for weight in (0.2, 0.4):
         about = Edge(src="The data team grows fast.", rel_type="about", dst="Growth", weight=weight)
-        writer.write([], [about, replace(about, weight=weight + 0.1)])
+        writer.write((), [], [about, replace(about, weight=weight + 0.1)])
     rollback(store, writer.finish().id)
     assert exported(memory) == before
     assert memory.admin.check() == []
@@ -461,11 +472,11 @@ def test_a_note_of_two_runs_is_the_first_ones_again(store: Store, writing: Writi
         return Entry("period", "2021-03", msgspec.json.encode({"run": run, "text": text}))
 
     first = writing()
-    first.write(entries=[note(first.run.id, "one"), Entry("parked", "learn/a", b"{}")])
+    first.write((), entries=[note(first.run.id, "one"), Entry("parked", "learn/a", b"{}")])
     first.finish()
     second = writing()
-    second.write(entries=[note(second.run.id, "two")], deleted=[("parked", "learn/a")])
-    second.write(entries=[note(second.run.id, "three")])
+    second.write((), entries=[note(second.run.id, "two")], deleted=[("parked", "learn/a")])
+    second.write((), entries=[note(second.run.id, "three")])
     rollback(store, second.finish().id)
     kept = store.kv.get("period", "2021-03")
     assert kept is not None
@@ -479,11 +490,13 @@ def test_a_rollback_after_the_embedder_was_changed_has_the_text_embedded_anew(
     memory: Memory, store: Store, writing: Writing
 ) -> None:
     first = writing()
-    (old,) = first.write([insight("The data team is growing fast.", parents=(note_id(memory),))])
+    (old,) = first.write(
+        (), [insight("The data team is growing fast.", parents=(note_id(memory),))]
+    )
     first.finish()
     second = writing("consolidate")
-    (new,) = second.write([insight("The data team grows fast.", parents=(note_id(memory),))])
-    second.write(superseded={old: new})
+    (new,) = second.write((), [insight("The data team grows fast.", parents=(note_id(memory),))])
+    second.write((), superseded={old: new})
     run = second.finish()
     for item in store.vectors.unembedded("other", 100):
         store.vectors.put(
@@ -505,7 +518,7 @@ def test_somebody_elses_edge_of_the_same_moment_is_not_taken_for_the_runs(
         store, monkeypatch, Edge(src="Bob Smith", rel_type="trusts", dst="Sarah Chen", weight=0.2)
     )
     writer = writing()
-    writer.write([], [Edge(src="Bob Smith", rel_type="trusts", dst="Sarah Chen", weight=0.9)])
+    writer.write((), [], [Edge(src="Bob Smith", rel_type="trusts", dst="Sarah Chen", weight=0.9)])
     rollback(store, writer.finish().id)
     (kept,) = memory.get_edges("Bob Smith", edge_types=["trusts"])
     assert kept.weight == 0.2
@@ -518,7 +531,7 @@ def test_somebody_elses_change_of_the_same_moment_is_what_a_rollback_restores(
         store, monkeypatch, Entity(name="Sarah Chen", type="person", summary="Born in Leeds.")
     )
     writer = writing()
-    writer.write([Entity(name="Sarah Chen", type="person", summary="Leads.")])
+    writer.write((), [Entity(name="Sarah Chen", type="person", summary="Leads.")])
     rollback(store, writer.finish().id)
     (sarah,) = memory.lookup("Sarah Chen").records
     assert memory.get_entity(sarah.id).summary == "Born in Leeds."
@@ -528,7 +541,7 @@ def test_reading_in_during_a_rollback_is_neither_lost_nor_undone(
     memory: Memory, store: Store, writing: Writing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer = writing()
-    writer.write([Entity(name="Sarah Chen", type="person", summary="Leads.")])
+    writer.write((), [Entity(name="Sarah Chen", type="person", summary="Leads.")])
     run = writer.finish()
     meanwhile(
         store, monkeypatch, Entity(name="Sarah Chen", type="person", properties={"town": "Leeds"})
@@ -546,10 +559,10 @@ def test_nothing_is_written_that_rests_on_what_was_forgotten_meanwhile(
     memory.forget("Note")
     before = exported(memory)
     with pytest.raises(GoneError) as refused:
-        writer.write([insight("Data teams grow.", parents=(id,))])
+        writer.write((), [insight("Data teams grow.", parents=(id,))])
     assert refused.value.fields["ids"] == (id,)
     with pytest.raises(GoneError):
-        writer.write(entries=[Entry("learned", id, b"{}", refs=(id,))])
+        writer.write((), entries=[Entry("learned", id, b"{}", refs=(id,))])
     assert exported(memory) == before
     run = writer.finish()
     assert (run.receipt, created_ids(store, run.id)) == ({}, [])
@@ -561,10 +574,10 @@ def test_forgetting_what_a_changed_record_rested_on_takes_its_image(
     (other,) = memory.write([Resource(name="Other", content="Teams are paid in salt.")])
     first = writing()
     id = "11111111-1111-5111-8111-111111111111"
-    first.write([insight("Salt is paid.", id=id, parents=(note_id(memory), other))])
+    first.write((), [insight("Salt is paid.", id=id, parents=(note_id(memory), other))])
     first.finish()
     second = writing()
-    second.write([insight("Data teams grow.", id=id, parents=(note_id(memory),))])
+    second.write((), [insight("Data teams grow.", id=id, parents=(note_id(memory),))])
     run = second.finish()
     memory.forget("Other")
     assert b"Salt" not in b"".join(entry.value for entry in store.kv.list("run.record"))

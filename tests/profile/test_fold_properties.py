@@ -166,7 +166,7 @@ def _write_unfolded(memory: Memory, number: int) -> None:
     store = memory._engine.store
     place = BeliefStore(store, registry(), Constants()).place(evidence)
     writer = Writer(store, memory._engine.tenant, begin_run(store, "killed", {}), model=None)
-    writer.write([to_record(evidence)], entries=[place])
+    writer.write((), [to_record(evidence)], entries=[place])
     writer.finish()
 
 

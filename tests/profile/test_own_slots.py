@@ -44,7 +44,7 @@ def say(memory: Memory, extra: str, value: str, day: int) -> str:
         extractor="rules",
         now=datetime.now(UTC),
     )
-    Recorder(store, beliefs, writer).record([evidence])
+    Recorder(store, beliefs, writer).record((), [evidence])
     writer.finish()
     return turn.id
 

@@ -77,8 +77,8 @@ def test_a_secret_is_counted_once_when_its_evidence_has_to_be_written_again(
             said = Evidence(id="e", slot="extras.note", value=f"call {KEY}", at=OCTOBER)
             recorder = Recorder(memory.admin.store, editing.beliefs(), writer)
             with pytest.raises(GoneError):
-                recorder.record([said])
-            recorder.record([said])
+                recorder.record((), [said])
+            recorder.record((), [said])
             secrets.append(writer.run.counts["secrets"])
 
         editing.run(work)

@@ -17,6 +17,7 @@ from ..errors import BudgetError, MissingExtraError, ModelError
 from ..llm import LLM, Call
 from ..model import Edge, Resource
 from ..runs.failures import failed_item_entry, failed_item_key
+from ..runs.part import Part
 from ..runs.supersede import SUPERSEDED
 from ..runs.writer import Writer
 from ..store.contract import Store
@@ -87,7 +88,7 @@ def consolidate(
     duplicates = find_duplicates(store, insights, min_score=min_score)
     # each in a transaction of its own: an interrupted run goes on with the rest
     for old, new in duplicates.items():
-        writer.write(superseded={old: new})
+        writer.write_each([Part((), superseded={old: new})])
     writer.count(insights=len(insights), duplicates=len(duplicates))
     level = [
         record for record in insights if record.id not in duplicates and record.kind != _SUMMARY
@@ -235,16 +236,18 @@ def _sum_up(
             spent = reply
         elif isinstance(reply, ModelError):
             failed = failed_item_entry(store, RUN_KIND, id, reply, cluster.ids, run_id=writer.id)
-            writer.write(entries=[failed])
+            writer.write_each([Part(cluster.ids, entries=(failed,))])
         else:
             summary = _summary(store, id, cluster, str(reply))
-            writer.count(summaries=1)
-            writer.write(
-                [summary],
-                _edges(summary, cluster),
+            part = Part(
+                cluster.ids,
+                (summary,),
+                tuple(_edges(summary, cluster)),
+                deleted=(failed_item_key(RUN_KIND, id),),
                 superseded=dict(_outgrown(store, summary)),
-                deleted=[failed_item_key(RUN_KIND, id)],
+                counts={"summaries": 1},
             )
+            writer.write_each([part])
         if progress:
             progress(done, len(waiting))
     # only now: what was paid for is written

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from msgspec import Struct, ValidationError
 from msgspec.structs import replace
 
-from ..errors import CutOffError, FullReplyError, InvalidInputError, ModelError, ReplyError
+from ..errors import (
+    CutOffError,
+    FullReplyError,
+    GoneError,
+    InvalidInputError,
+    ModelError,
+    ReplyError,
+)
+from ..kv import is_label_ref
 from ..settings import Settings, TaskSettings
 from . import event_loop, reply_cache, schemas
 from .contract import Bounded, Image, Model, Reply, Request, Turn
@@ -312,8 +320,16 @@ class LLM:
         return outcomes
 
     def _write(self, entries: Sequence[Entry]) -> None:
-        if self._kv is not None and entries:
-            self._kv.put(entries)
+        """Write calls, and replies but those about what was forgotten before they came."""
+        left = list(entries)
+        while self._kv is not None and left:
+            about = [ref for entry in left for ref in entry.refs if not is_label_ref(ref)]
+            try:
+                self._kv.put(left, existing=about)
+                break
+            except GoneError as error:
+                gone = set(error.fields["ids"])
+                left = [entry for entry in left if gone.isdisjoint(entry.refs)]
 
 
 def _remark(request: Request, error: Exception) -> str:

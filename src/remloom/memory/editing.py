@@ -116,7 +116,7 @@ class Editing:
 
         def work(writer: Writer) -> None:
             recorder = Recorder(self._store, self.beliefs(), writer)
-            recorder.record(edits, entries=outcomes)
+            recorder.record((), edits, entries=outcomes)
 
         self.run(work)
         if outcomes:
@@ -169,7 +169,7 @@ class Editing:
             # read within the run: another edit may just have changed it
             marks = self.beliefs().marks(belief.subject)
             mark = replace(marks.get(belief.id, Mark()), **changes)
-            writer.write(entries=[mark_entry(belief.id, mark)])
+            writer.write((), entries=[mark_entry(belief.id, mark)])
 
         self.run(work)
 

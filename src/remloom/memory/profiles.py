@@ -451,7 +451,7 @@ class Profiles:
 
         _, defined = with_slot(own_slots(self._store), slot)
         check_change(defined, self._editing.beliefs(), self._editing.slots())
-        self._editing.run(lambda writer: writer.write(entries=[slot_entry(defined)]))
+        self._editing.run(lambda writer: writer.write((), entries=[slot_entry(defined)]))
         return defined
 
     def remove_slot(self, id: str) -> None:
@@ -473,7 +473,7 @@ class Profiles:
             raise ConflictError(
                 f"there is evidence in {id}", remedy="forget what is believed there first"
             )
-        self._editing.run(lambda writer: writer.write(deleted=[(OWN_SLOT, id)]))
+        self._editing.run(lambda writer: writer.write((), deleted=[(OWN_SLOT, id)]))
 
     def candidates(self) -> list[Candidate]:
         """List the extras that three independent pieces of evidence or more speak for.
@@ -525,7 +525,7 @@ class Profiles:
         def work(writer: Writer) -> None:
             entries = list(promotion.entries(after))
             recorder = Recorder(self._store, after, writer)
-            recorder.record(promotion.evidence, entries=entries, deleted=promotion.deleted)
+            recorder.record((), promotion.evidence, entries=entries, deleted=promotion.deleted)
 
         self._editing.run(work)
         return slot
@@ -607,7 +607,7 @@ class Profiles:
         def work(writer: Writer) -> None:
             nonlocal new
             recorder = Recorder(self._store, beliefs, writer)
-            new = len(recorder.record(evidence, origins=given.origins, entries=entries))
+            new = len(recorder.record((), evidence, origins=given.origins, entries=entries))
 
         self._editing.run(work)
         self._editing.relearn()

@@ -274,9 +274,10 @@ class Writing:
 def _remakes() -> tuple[Remake, ...]:
     """Give what remakes texts that were made of records which go."""
     from ..dream import remake as dreamt
+    from ..dream.affinity import remake as alike
     from ..ingest import remake as read
 
-    return read.remake, dreamt.remake
+    return read.remake, dreamt.remake, alike.remake
 
 
 def _check_name_is_free(reads: Reads, entity: Entity) -> None:

@@ -147,7 +147,7 @@ class Normaliser:
             if progress is not None:
                 progress(min(start + _TOGETHER, len(claims)), len(claims))
         if claims:
-            self._writer.write(entries=[normalised_entry(self._now)])
+            self._writer.write((), entries=[normalised_entry(self._now)])
         return self._mappings
 
     def _normalise(self, claims: Sequence[Evidence], attempts: dict[str, int]) -> None:
@@ -307,16 +307,21 @@ class Normaliser:
                 self._report(claim, decision, before[claim.subject])
             elif decision is not None and decision.count:
                 self._writer.count(**{decision.count: 1})
+        outdated: set[str] = set()
         for _ in range(_ATTEMPTS):
             # a claim goes with the passage that says it, which may be forgotten meanwhile
             there = [
                 claim
                 for claim in claims
-                if self._store.records.get("resources", claim.id) is not None
+                if claim.id not in outdated
+                and self._store.records.get("resources", claim.id) is not None
             ]
             try:
                 return self._record(there, decisions, known_failed)
             except GoneError as error:
+                known = {claim.id for claim in there}
+                # what is made of a claim may name what was forgotten: then all of them wait
+                outdated |= known.intersection(error.fields["names"]) or known
                 gone = error
         raise gone
 
@@ -341,7 +346,7 @@ class Normaliser:
                     entries.append(self._failure(claim, decision.reason))
             else:
                 deleted += [(STAGED, claim.id), failed_item_key(KIND, claim.id)]
-        self._recorder.record(new, entries=entries, deleted=deleted)
+        self._recorder.record([claim.id for claim in claims], new, entries=entries, deleted=deleted)
 
     def _failure(self, claim: Evidence, reason: str) -> Entry:
         return failed_item_entry(

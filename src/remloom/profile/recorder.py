@@ -35,6 +35,7 @@ class Recorder:
 
     def record(
         self,
+        rests_on: Iterable[str],
         evidence: Iterable[Evidence],
         *,
         origins: Iterable[Evidence] = (),
@@ -46,6 +47,7 @@ class Recorder:
         """Write evidence, and entries with it, in one transaction; returns what was new.
 
         Args:
+            rests_on: ids of the records that it was made of, beside the passages.
             origins: what some of it was made of; written with what is new of it, placed nowhere.
             passages: that it is of, by id, with the time of the last change that was seen.
             refresh: False leaves the folds to `refresh`: once after many writes costs by the
@@ -58,7 +60,7 @@ class Recorder:
         masked = [mask_evidence(whole) for whole in evidence]
         shown = [one for one, _ in masked if not is_only_secret(one.value)]
         made_of = {one.id: one for one in origins}
-        new = self._write(shown, made_of, entries, deleted, passages)
+        new = self._write(tuple(rests_on), shown, made_of, entries, deleted, passages)
         # now that it is written: whoever has to try again counts nothing twice
         secrets = sum(count for _, count in masked)
         self._writer.count(**({"secrets": secrets} if secrets else {}))
@@ -74,6 +76,7 @@ class Recorder:
 
     def _write(
         self,
+        rests_on: Sequence[str],
         evidence: Sequence[Evidence],
         origins: Mapping[str, Evidence],
         entries: Sequence[Entry],
@@ -92,6 +95,7 @@ class Recorder:
             }
             try:
                 self._writer.write(
+                    (*rests_on, *passages),
                     map(to_record, (*self._missing(new, origins), *new)),
                     entries=[*map(self._place, new), *entries],
                     deleted=deleted,

@@ -185,9 +185,9 @@ class Scanner:
             if passage.record.id not in unfinished
         ]
         failures = list(self._failures(extracted.failed))
-        new = self._write(originals, evidence, seen, failures)
-        for entry in seen:
-            self._waiting.pop(entry.refs[0], None)
+        new, looked_through = self._write(originals, evidence, seen, failures)
+        for id in looked_through:
+            self._waiting.pop(id, None)
         staged = sum(not one.slot for one in new)
         looked_at = len(passages) - len(extracted.left)
         counts = {"evidence": len(new) - staged, "staged": staged}
@@ -205,29 +205,43 @@ class Scanner:
         evidence: Sequence[Evidence],
         seen: Sequence[Entry],
         failures: Sequence[Entry],
-    ) -> list[Evidence]:
-        """Write what was found; of passages that were forgotten meanwhile, or say something else
-        now, nothing is."""
+    ) -> tuple[list[Evidence], list[str]]:
+        """Write what was found; of passages that were forgotten meanwhile, made again without what
+        was, or say something else now, nothing is. Returns what is new, and the passages whose
+        turn does not come again."""
+        outdated: set[str] = set()
         ids = {ref for entry in (*seen, *failures) for ref in entry.refs}
         for _ in range(_ATTEMPTS):
             stored = [self._store.records.get("resources", id) for id in ids]
             there = {
                 record.id: record.updated_at
                 for record in stored
-                if isinstance(record, Resource) and said(record) == said(passages[record.id].record)
+                if isinstance(record, Resource)
+                and record.id not in outdated
+                and said(record) == said(passages[record.id].record)
             }
             kept = [entry for entry in seen if there.keys() >= set(entry.refs)]
             failed = [entry for entry in failures if there.keys() >= set(entry.refs)]
             try:
-                return self._recorder.record(
+                new = self._recorder.record(
+                    there,
                     [one for one in evidence if one.passage in there],
                     entries=[*kept, *failed],
                     deleted=[failed_item_key(KIND, entry.refs[0]) for entry in kept],
                     passages=there,
                     refresh=False,
                 )
-            except (ChangedError, GoneError) as error:
+            except GoneError as error:
+                gone = set(error.fields["names"]) & there.keys()
+                # a claim of theirs may name what was forgotten: then the whole group waits
+                outdated |= gone or there.keys()
+                self._writer.count(forgotten=len(gone or there))
+                changed: Exception = error
+            except ChangedError as error:
                 changed = error
+            else:
+                # one that says something else now has its turn as that
+                return new, [entry.refs[0] for entry in seen if entry.refs[0] not in outdated]
         raise changed
 
     def _evidence(

@@ -78,7 +78,7 @@ class AnswerKeeper:
         run = self._begin_run()
         writer = Writer(self._store, self._tenant, run, model=self._embedder())
         with run_to_end(self._store, writer):
-            (id,) = writer.write([record])
+            (id,) = writer.write((), [record])
             writer.count(answers=1)
         self._written()
         return id

@@ -14,11 +14,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..kv import Entry
+from ..kv import Entry, edge_ref, label_ref
 from ..model import Edge, Record
 from ..store.batch import BatchRecord, Vector
 from ..store.contract import Store
-from ..store.forget import label_ref
 from ..store.record_ids import new_id
 from ..store.references import referred_ids
 
@@ -143,7 +142,8 @@ class BeforeImages:
         about = {record.id for end in ends for record in records_by_key.get(end, ())}
         about.update(item.record.id for item in changed if not ends.isdisjoint(item.keys))
         # a label may have nothing but its edges
-        about.update(label_ref(end) for end in ends)
+        about.update(map(label_ref, ends))
+        about.add(edge_ref(after.key))
         data = msgspec.json.encode(image)
         return Entry(BEFORE_EDGE, id, data, tuple(sorted(about)))
 

@@ -23,6 +23,7 @@ from ..kv import Entry, KeyRange
 from ..model import Edge, Record
 from ..store.batch import Batch, Preconditions
 from ..store.contract import Store
+from ..store.forgetting_watch import watch_entry, watch_key
 from ..store.record_ids import new_id
 from .cleanup import leftovers
 
@@ -123,10 +124,11 @@ def begin_run(store: Store, kind: str, settings: dict[str, Any], *, dry_run: boo
         else:
             run = new
             if last and last.status in ("running", "stopped"):
-                useless = leftovers(store, last.id)
+                useless = [*leftovers(store, last.id), watch_key(last.id)]
         batch = Batch(
             deleted_entries=tuple(useless),
-            entries=(run_entry(run), last_change_entry()),
+            # from now on the run is told what is forgotten
+            entries=(run_entry(run), last_change_entry(), watch_entry(run.id)),
             expected=Preconditions(entries={LAST_CHANGE: version}),
         )
         try:

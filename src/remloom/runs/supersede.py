@@ -42,12 +42,12 @@ class SupersedePlan(Struct, frozen=True):
             receipt["not_found_again"] = self.unfindable
         return receipt
 
-    def to_batch(self, model: str) -> Batch:
+    def to_batch(self, model: str, expected_entries: Mapping[tuple[str, str], int]) -> Batch:
         return Batch(
             self.hidden,
             model=model,
             entries=self.images,
-            expected=Preconditions(records=self.expected),
+            expected=Preconditions(records=self.expected, entries=dict(expected_entries)),
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..kv import Entry
+from ..kv import Entry, is_label_ref
 from ..model import Edge, Entity, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Preconditions
 from ..store.contract import Store
@@ -169,19 +169,21 @@ class WritePlan(Struct, frozen=True):
         embedded: Batch,
         images: Sequence[Entry],
         run_id: str,
-        expected_entries: Mapping[EntryKey, int] = {},
-        expected_records: Mapping[str, datetime | None] = {},
+        rests_on: Iterable[str],
+        expected_entries: Mapping[EntryKey, int],
+        expected_records: Mapping[str, datetime | None],
     ) -> Batch:
         """The batch to write: what changes, with vectors, images and preconditions.
 
         Nothing is written if anything that the plan rests on has changed since.
 
         Args:
+            rests_on: ids of records that must exist, beside those that the batch refers to.
             expected_entries: the versions of entries that it rests on; 0: not stored.
             expected_records: when records that it rests on were updated last, by id.
         """
         expected = Preconditions(
-            existing=self._prerequisites(),
+            existing=self._prerequisites(rests_on),
             records={
                 **expected_records,
                 **{record.id: record.updated_at for record, _ in self.overwritten(run_id)},
@@ -201,10 +203,10 @@ class WritePlan(Struct, frozen=True):
             expected=expected,
         )
 
-    def _prerequisites(self) -> tuple[str, ...]:
+    def _prerequisites(self, rests_on: Iterable[str]) -> tuple[str, ...]:
         """Ids of the records that must exist, or nothing of the batch may be written."""
-        ids = {id for item in self.changed for id in item.parents or ()}
-        ids.update(id for entry in self.entries for id in entry.refs)
+        ids = {*rests_on, *(id for item in self.changed for id in item.parents or ())}
+        ids.update(ref for entry in self.entries for ref in entry.refs if not is_label_ref(ref))
         for item in self.changed:
             if item.record.id not in self.existing:
                 ids.update(referred_ids(item.record))

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
 from msgspec.structs import replace
 
-from ..errors import BudgetError, ChangedError
-from ..kv import Entry
+from ..errors import BudgetError, ChangedError, ConflictError, GoneError
+from ..kv import Entry, is_label_ref
 from ..model import Edge, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Vector
 from ..store.contract import Store
+from ..store.forgetting_watch import ForgettingWatch, watch_key
 from ..store.indexed_text import embedded_text
 from ..store.results import Written
 from ..store.validation import build
 from .before_images import BeforeImages
+from .part import Part
 from .run import Diff, Run, Status, run_entry
 from .supersede import plan_supersede
 from .write_plan import EntryKey, WritePlan, find_changed, find_existing, plan_write
@@ -35,8 +37,9 @@ class Writer:
     """Writes for one run; its methods may be called from several threads.
 
     What it looked up before a write must still be so inside the transaction. So what others change
-    at the same moment is neither lost nor taken for something that the run did, and nothing is
-    written that rests on what was forgotten meanwhile.
+    at the same moment is neither lost nor taken for something that the run did. Every write states
+    what it rests on; nothing is written that rests on, or names, what was forgotten since the run
+    began.
 
     Args:
         store, tenant: where.
@@ -69,6 +72,7 @@ class Writer:
         self._receipt = Counter(run.receipt)
         self._diff = Diff()
         self._images = BeforeImages(store, run.id)
+        self._watch = ForgettingWatch(store.kv, run.id)
 
     @property
     def run(self) -> Run:
@@ -103,6 +107,7 @@ class Writer:
 
     def write(
         self,
+        rests_on: Iterable[str],
         records: Iterable[Record] = (),
         edges: Iterable[Edge] = (),
         *,
@@ -111,12 +116,14 @@ class Writer:
         deleted: Iterable[EntryKey] = (),
         expected_entries: Mapping[EntryKey, int] = {},
         expected_records: Mapping[str, datetime | None] = {},
+        counts: Mapping[str, int] = {},
     ) -> list[str]:
         """Write records and edges as one batch that can be taken back.
 
         What is stored just so already is left alone.
 
         Args:
+            rests_on: see `Part`.
             superseded: ids of derived records, each with the id of the one that takes its place.
                 Once a search finds the new one, the old one keeps its id, name, edges, parents and
                 children, but no search finds it any more.
@@ -125,23 +132,72 @@ class Writer:
             deleted: keys of entries, deleted in the same transaction.
             expected_entries: the versions that entries must still have; 0: not stored.
             expected_records: when records that it rests on were updated last, by id.
+            counts: added to those of the run in the same transaction.
 
         Returns: the ids of the records, in order.
 
         Raises:
-            GoneError: a parent of a record, or a record that an entry is about, does not exist.
+            GoneError: something that it rests on or names was forgotten; the field `names` has
+                the ids and the refs of labels.
             ChangedError: an entry has another version than expected, or a record was updated.
             InvalidInputError: as `Memory.write`; also a source that would be superseded.
         """
         with self._writing:
-            items = [*map(self._stamp, records), *edges]
-            written, removed = tuple(entries), tuple(deleted)
-            ids = _retry(
-                lambda: self._write(items, written, removed, expected_entries, expected_records)
+            part = Part(
+                tuple(rests_on),
+                tuple(map(self._stamp, records)),
+                tuple(edges),
+                tuple(entries),
+                tuple(deleted),
+                superseded,
+                counts,
             )
+            names = part.names
+            ids = _retry(lambda: self._write(part, names, expected_entries, expected_records))
             if superseded:
-                _retry(lambda: self._supersede(superseded))
+                _retry(lambda: self._supersede(superseded, names))
             return ids
+
+    def write_each(self, parts: Iterable[Part], *, entries: Iterable[Entry] = ()) -> list[Part]:
+        """Write parts as one batch, without those that rest on what was forgotten meanwhile.
+
+        Those are counted as `forgotten`.
+
+        Args:
+            entries: written whatever else is.
+
+        Returns: what was written.
+        """
+        left, common = list(parts), tuple(entries)
+        while True:
+            whole = Part(
+                {name for part in left for name in part.rests_on},
+                tuple(record for part in left for record in part.records),
+                tuple(edge for part in left for edge in part.edges),
+                (*common, *(entry for part in left for entry in part.entries)),
+                tuple(key for part in left for key in part.deleted),
+                {old: new for part in left for old, new in part.superseded.items()},
+                _sum(*(part.counts for part in left)),
+            )
+            try:
+                self.write(
+                    whole.rests_on,
+                    whole.records,
+                    whole.edges,
+                    superseded=whole.superseded,
+                    entries=whole.entries,
+                    deleted=whole.deleted,
+                    counts=whole.counts,
+                )
+            except GoneError as error:
+                gone = set(error.fields["names"])
+                standing = [part for part in left if gone.isdisjoint(part.names)]
+                if len(standing) == len(left):
+                    raise
+                self.count(forgotten=len(left) - len(standing))
+                left = standing
+            else:
+                return left
 
     def save(self) -> None:
         """Store the run's counts, as a sign of life."""
@@ -153,47 +209,71 @@ class Writer:
         """End the run; returns it as it was stored."""
         run = replace(self.run, status=status, reason=reason, finished_at=datetime.now(UTC))
         if not self._dry_run:
-            self._store.kv.put([run_entry(run)])
+            self._store.kv.put([run_entry(run)], deleted=[watch_key(run.id)])
         self._run = run
         return run
 
     def _write(
         self,
-        items: Sequence[Record | Edge],
-        entries: tuple[Entry, ...],
-        deleted: tuple[EntryKey, ...],
+        part: Part,
+        names: Collection[str],
         expected_entries: Mapping[EntryKey, int],
         expected_records: Mapping[str, datetime | None],
     ) -> list[str]:
+        items = (*part.records, *part.edges)
         batch = build(items, tenant=self._tenant, model=self._model)
         existing = find_existing(self._store, batch)
         changed = find_changed(self._store, batch, existing)
         # embedding takes long: what others may change is looked up after it
         embedded = batch if self._dry_run else self._embed_changed(batch, changed)
-        plan = plan_write(self._store, batch, existing, changed, entries, deleted)
+        self._refuse_forgotten(names)
+        plan = plan_write(self._store, batch, existing, changed, part.entries, part.deleted)
         failed = plan.failed_items(self._run.id)
-        counts = {"parked": failed} if failed else {}
+        counts = _sum(part.counts, {"parked": failed} if failed else {})
         if self._dry_run:
             self.count(**counts)
             self._collect(plan)
             return plan.ids
         images = plan.images(self._images, self._run.id)
-        whole = plan.to_batch(embedded, images, self._run.id, expected_entries, expected_records)
-        written = self._commit(whole, plan.receipt, counts)
+        whole = plan.to_batch(
+            embedded,
+            images,
+            self._run.id,
+            [name for name in part.rests_on if not is_label_ref(name)],
+            {**expected_entries, **self._watch.expected},
+            expected_records,
+        )
+        try:
+            written = self._commit(whole, plan.receipt, counts)
+        except GoneError as error:
+            raise _gone(error.fields["ids"]) from error
         # an entity whose name is stored already joins its namesake, under that one's id
         stored_ids = {
             item.record.id: id for item, id in zip(plan.changed, written.ids, strict=True)
         }
         return [stored_ids.get(id, id) for id in plan.ids]
 
-    def _supersede(self, pairs: Mapping[str, str]) -> None:
+    def _refuse_forgotten(self, names: Collection[str]) -> None:
+        """Refuse what rests on, or names, what was forgotten since the run began."""
+        forgotten = self._watch.forgotten(names)
+        if forgotten is None:
+            raise ConflictError(
+                f"run {self._run.id} is no longer this process's: another goes on with it",
+                remedy="look at its runs; what is missing is done there",
+                id=self._run.id,
+            )
+        if forgotten:
+            raise _gone(forgotten)
+
+    def _supersede(self, pairs: Mapping[str, str], names: Collection[str]) -> None:
         if self._dry_run:
             superseded = (*self._diff.superseded, *pairs.items())
             self._diff = replace(self._diff, superseded=superseded)
             return
+        self._refuse_forgotten(names)
         plan = plan_supersede(self._store, pairs, self._run.id)
         if plan.hidden:
-            self._commit(plan.to_batch(self._model), plan.receipt, {})
+            self._commit(plan.to_batch(self._model, self._watch.expected), plan.receipt, {})
         else:
             self._add_to_receipt(plan.receipt)
 
@@ -258,9 +338,20 @@ def _retry(work: Callable[[], _T]) -> _T:
     return work()
 
 
-def _sum(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
-    numbers = Counter(first)
-    numbers.update(second)
+def _gone(names: Iterable[str]) -> GoneError:
+    given = tuple(names)
+    return GoneError(
+        "what this was to rest on was forgotten meanwhile",
+        remedy="start it again: it goes on without",
+        ids=tuple(name for name in given if not is_label_ref(name)),
+        names=given,
+    )
+
+
+def _sum(*counts: Mapping[str, int]) -> dict[str, int]:
+    numbers: Counter[str] = Counter()
+    for some in counts:
+        numbers.update(some)
     return dict(numbers)
 
 

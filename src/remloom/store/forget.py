@@ -19,13 +19,14 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..errors import InvalidInputError, LabelError, NotFoundError
-from ..kv import KeyRange
+from ..kv import KeyRange, edge_ref, label_ref
 from ..model import Edge, EdgeKey, Entity, Moment, Receipt, Record, Resource, Row, edge_types
 from ..model.reports import MOST_NAMINGS
 from ..predicates import Eq, Query
 from . import history
 from .batch import Batch
 from .contract import Reads, Store
+from .forgetting_watch import watch_entries
 from .forgotten_rows import forgotten_entries
 from .meanings import check_one_meaning
 from .merge import keys_of
@@ -43,7 +44,6 @@ __all__ = [
     "forget",
     "forget_expired",
     "forget_found",
-    "label_ref",
     "orphans",
     "targets",
 ]
@@ -256,11 +256,6 @@ def _named_in(store: Store, plan: _Plan) -> tuple[str, ...]:
     return namings(store, names, beside=sorted(beside), will_be=will_be)
 
 
-def label_ref(key: str) -> str:
-    """Return the ref of an entry that speaks of a label, so that the entry goes with the label."""
-    return f"label:{key}"
-
-
 # -- what goes -------------------------------------------------------------------------------------
 
 
@@ -307,16 +302,18 @@ def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
     ]
     gone = {edge.key for edge in plan.edges} | plan.cut
     labels_gone = plan.keys | _left(reads, gone) | _outgrown(reads, records.values())
-    label_refs = map(label_ref, sorted(labels_gone))
+    label_refs = tuple(map(label_ref, sorted(labels_gone)))
     batch = build(reads, [*parented, *edges])
     deleted_entries = [
         entry_key for record in records.values() for entry_key in _past(reads, record)
     ]
     return replace(
         batch,
-        deleted=(*plan.removed, *label_refs, ANY_FORGETTING),
+        deleted=(*plan.removed, *label_refs, *map(edge_ref, (*moved, *plan.cut)), ANY_FORGETTING),
         deleted_edges=(*moved, *plan.cut),
         deleted_entries=tuple(deleted_entries),
+        # what is made again without it says another thing now
+        entries=watch_entries(reads.kv, (*plan.removed, *label_refs, *records)),
         exact=True,
     )
 

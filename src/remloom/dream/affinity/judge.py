@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from ... import labels
 from ...errors import BudgetError, ModelError
-from ...kv import Entry
+from ...kv import Entry, label_ref
 from ...llm import LLM, Call
 from ...model import Edge, Resource
 from ...runs.failures import failed_item_entry, failed_item_key
+from ...runs.part import Part
 from ...runs.writer import Writer
 from ...store.contract import Store
 from ..context import quote_resource
@@ -48,6 +49,11 @@ class _Pair(Struct, frozen=True):
     @property
     def id(self) -> str:
         return "/".join(sorted(self.resource_ids))
+
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        """The resources, and the labels of what both name."""
+        return *self.resource_ids, *map(label_ref, filter(None, self.names.split(", ")))
 
     @property
     def resource_ids(self) -> tuple[str, str]:
@@ -124,15 +130,16 @@ def _ask(store: Store, writer: Writer, llm: LLM, pairs: Sequence[_Pair]) -> dict
                 RUN_KIND,
                 pair.id,
                 reply,
-                pair.resource_ids,
+                pair.rests_on,
                 run_id=writer.id,
             )
-            writer.write(entries=[failed])
+            writer.write_each([Part(pair.rests_on, entries=(failed,))])
         else:
-            verdicts[pair.keys] = reply
             data = msgspec.json.encode(reply)
-            verdict = Entry(_JUDGED, pair.id, data, pair.resource_ids)
-            writer.write(entries=[verdict], deleted=[failed_item_key(RUN_KIND, pair.id)])
+            verdict = Entry(_JUDGED, pair.id, data, pair.rests_on)
+            done = failed_item_key(RUN_KIND, pair.id)
+            if writer.write_each([Part(pair.rests_on, entries=(verdict,), deleted=(done,))]):
+                verdicts[pair.keys] = reply
     # only now: the verdicts that were paid for are stored
     if spent:
         raise spent
@@ -148,7 +155,7 @@ def _call(pair: _Pair) -> Call:
             "names": pair.names or "nothing known",
         },
         returns=Verdict,
-        subjects=pair.resource_ids,
+        subjects=pair.rests_on,
     )
 
 

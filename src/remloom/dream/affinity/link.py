@@ -6,14 +6,16 @@ Affinity". What the thresholds were chosen by is in docs/moments.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from ... import labels
+from ...kv import label_ref
 from ...model import SHARES, Edge, Resource
+from ...runs.part import Part
 from ...runs.writer import Writer
 from ...store.contract import Store
 from ...store.specs import EdgeSpec
@@ -49,6 +51,7 @@ class AffinityBlock(Struct, frozen=True, kw_only=True):
     """What some resources are like: edges to write, those that are stored already left out."""
 
     edges: tuple[Edge, ...]
+    ids: Mapping[str, str]  # of the resource at a label
     resources: int  # looked at for these
     compared: int  # so far
     total: int
@@ -78,13 +81,23 @@ def link_resources(
             edges = judge_edges(store, writer, llm, edges)
         is_first = block.resources == block.compared
         writer.count(
-            related=sum(edge.rel_type == RELATED for edge in edges),
-            entity=sum(edge.rel_type == ENTITY for edge in edges),
+            related=0,
+            entity=0,
             resources=block.resources,
             # the same in every block
             ambiguous=block.ambiguous if is_first else 0,
         )
-        writer.write((), edges)
+        writer.write_each(
+            Part(
+                [
+                    *(block.ids[labels.key(end)] for end in (edge.src, edge.dst)),
+                    *(label_ref(name.removeprefix(SHARES)) for name in _shared_names(edge)),
+                ],
+                edges=(edge,),
+                counts={edge.rel_type: 1},
+            )
+            for edge in edges
+        )
 
 
 def find_affinities(
@@ -115,6 +128,7 @@ def find_affinities(
         compared = start + len(block)
         yield AffinityBlock(
             edges=tuple(_new_edges(store, edges)),
+            ids=pool.ids,
             resources=len(block),
             compared=compared,
             total=len(positions),

@@ -60,6 +60,7 @@ class AffinityPool:
         self.resources = [one for one in read if namesakes[labels.key(one.name)] == 1]
         self.ambiguous = len(read) - len(self.resources)
         keys = [labels.key(resource.name) for resource in self.resources]
+        self.ids = {key: resource.id for key, resource in zip(keys, self.resources, strict=True)}
         self._vectors = matrix(store, [resource.id for resource in self.resources])
         has_vector = self._vectors.any(axis=1)
         self._comparable = np.array(_have_own_words(self.resources), bool) & has_vector

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,6 +22,7 @@ from langgraph.checkpoint.base import (
     get_checkpoint_metadata,
 )
 
+from ...errors import GoneError
 from ...kv import Entry, KeyRange
 from ...runs.cleanup import CHECKPOINT, encode_part
 
@@ -106,7 +108,9 @@ class CheckpointSaver(BaseCheckpointSaver[str]):
             msgspec.json.encode(stored),
             self.record_ids,
         )
-        self._entries.put([entry], deleted=self._keys(prefix))
+        # what it speaks of was forgotten: the last one went with it, and this one is not stored
+        with suppress(GoneError):
+            self._entries.put([entry], deleted=self._keys(prefix), existing=self.record_ids)
         return stored_as
 
     def put_writes(

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ... import labels
 from ...errors import GoneError
-from ...kv import Entry
+from ...kv import Entry, label_ref
 from ...model import Edge, Resource
 from ...runs.failures import failed_item_entry, failed_item_key
 from ..context import DreamContext
@@ -53,8 +53,10 @@ class StepOutcome(Struct, frozen=True):
 
     @property
     def rests_on(self) -> set[str]:
-        """Ids of the records without which it means nothing."""
+        """The records and labels, as `Part.names`, without which it means nothing."""
         ids = set(self.seen)
+        if self.entity:
+            ids.add(label_ref(labels.key(self.entity)))
         if self.insight:
             ids.update(self.insight.parents)
         elif self.learning:
@@ -84,12 +86,18 @@ def write_outcomes(
     forgotten = {id for outcome in outcomes for id in outcome.passages} - known
     if forgotten:
         passages, outcomes = _without(forgotten, passages, outcomes)
+    passages, outcomes = list(passages), list(outcomes)
     while True:
         try:
             return _write(context, uri, passages, outcomes, entries)
         except GoneError as error:
             # records were forgotten since the model was asked about them
-            passages, outcomes = _without(set(error.fields["ids"]), passages, outcomes)
+            gone = set(error.fields["names"])
+            left = _without(gone, passages, outcomes)
+            if left == (passages, outcomes):
+                # an insight of before, by its own id or name: to be thought of anew
+                left = passages, [_undone(outcome.passages) for outcome in outcomes]
+            passages, outcomes = left
 
 
 def synthesis_id(context: DreamContext, passage: Passage) -> str:
@@ -119,9 +127,12 @@ def _without(
         if gone.isdisjoint(outcome.rests_on):
             left.append(replace(outcome, passages=ids))
         else:
-            reason = "what it rests on was forgotten meanwhile"
-            left.append(StepOutcome(ids, "failed", reason=reason))
+            left.append(_undone(ids))
     return standing, left
+
+
+def _undone(passages: tuple[str, ...]) -> StepOutcome:
+    return StepOutcome(passages, "failed", reason="what it rests on was forgotten meanwhile")
 
 
 def _write(
@@ -153,13 +164,8 @@ def _write(
         "synthesis": len(records) - of_entities,
         "entity_insight": of_entities,
     }
-    # counted before it is written: the counts are stored in the same transaction
-    context.writer.count(**counts)
-    try:
-        context.writer.write(records, edges, entries=written, deleted=deleted)
-    except GoneError:
-        context.writer.count(**{name: -number for name, number in counts.items()})
-        raise
+    rests_on = {id for outcome in outcomes for id in outcome.rests_on}
+    context.writer.write(rests_on, records, edges, entries=written, deleted=deleted, counts=counts)
     return [record.name for record in records]
 
 

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from ... import labels
 from ...ingest.documents import identity, label
 from ...model import Edge, Moment, Resource
+from ...runs.part import Part
 from ...runs.supersede import SUPERSEDED
 from ...runs.writer import Writer
 from ...store.contract import Store
@@ -92,16 +93,16 @@ def extract_moments(
             _moments_of(store, session, background, with_parts=llm is None)
             for session in sessions[start : start + _AT_ONCE]
         ]
-        for moments in group:
-            _write(store, writer, moments)
+        # of a session that was forgotten in part meanwhile nothing is written
+        group = [moments for moments in group if _write(store, writer, moments)]
         if llm:
             # the calls of the group are in flight at once
             described = [(moments.session, moments.whole) for moments in group]
             describe_sessions(store, writer, llm, described)
         wholes += [moments.whole for moments in group]
         if progress:
-            progress(len(wholes), len(sessions))
-    writer.write((), list(_timeline(store, wholes)))
+            progress(min(start + _AT_ONCE, len(sessions)), len(sessions))
+    writer.write_each(_timeline(store, wholes))
 
 
 def session_name(resources: Sequence[Resource]) -> str:
@@ -145,12 +146,18 @@ def _moments_of(
     return _SessionMoments(session, whole, parts)
 
 
-def _write(store: Store, writer: Writer, moments: _SessionMoments) -> None:
+def _write(store: Store, writer: Writer, moments: _SessionMoments) -> bool:
+    """Write the moments of a session; returns whether all that they rest on is still there."""
     session = moments.session
     keep = {moments.whole.id, *(part.id for part in moments.parts)}
     outgrown = outgrown_moments(store, session.resources, keep, by_model=False)
-    writer.write([*moments.new, *outgrown], moments.edges)
-    writer.count(sessions=1, parts=len(moments.parts), waiting=int(session.waiting))
+    part = Part(
+        [moments.whole.id, *(resource.id for resource in session.resources)],
+        (*moments.new, *outgrown),
+        tuple(moments.edges),
+        counts={"sessions": 1, "parts": len(moments.parts), "waiting": int(session.waiting)},
+    )
+    return bool(writer.write_each([part]))
 
 
 def _describe(
@@ -201,7 +208,7 @@ def _describe(
     )
 
 
-def _timeline(store: Store, moments: Sequence[Moment]) -> Iterator[Edge]:
+def _timeline(store: Store, moments: Sequence[Moment]) -> Iterator[Part]:
     """Edges between each of these moments and the ones before and after it, both ways."""
     times = [at for moment in moments for at in (moment.starts_at, moment.ends_at) if at]
     if not times:
@@ -219,7 +226,7 @@ def _timeline(store: Store, moments: Sequence[Moment]) -> Iterator[Edge]:
         if own.isdisjoint((before.id, after.id)):
             continue
         if labels.key(before.name) != labels.key(after.name):
-            yield from _proximity(before, after)
+            yield Part((before.id, after.id), edges=tuple(_proximity(before, after)))
 
 
 def _is_dated_whole(moment: Moment) -> bool:

@@ -17,6 +17,7 @@ from ...kv import Entry
 from ...llm import LLM, Call, Quote
 from ...model import Moment, Person, Resource, Speaker
 from ...runs.failures import failed_item_entry, failed_item_key
+from ...runs.part import Part
 from ...runs.writer import Writer
 from ...store.contract import Store
 from ...text.sentences import count_words
@@ -120,7 +121,7 @@ def describe_sessions(
                 piece.resource_ids,
                 run_id=writer.id,
             )
-            writer.write(entries=[failed])
+            writer.write_each([Part(piece.resource_ids, entries=(failed,))])
         else:
             _write(store, writer, llm.name, piece, reply)
     # only now: what was paid for is stored
@@ -208,15 +209,17 @@ def _write(
     edges += [part_of(moment, piece.within) for moment in moments]
     data = msgspec.json.encode({"model": model, "moments": [moment.id for moment in moments]})
     described = Entry(DESCRIBED, piece.id, data, piece.resource_ids)
-    writer.count(told=len(moments), nothing=int(not moments))
     keep = {moment.id for moment in moments}
     outgrown = outgrown_moments(store, piece.resources, keep, by_model=True)
-    writer.write(
-        [*moments, *outgrown],
-        edges,
-        entries=[described],
-        deleted=[failed_item_key(RUN_KIND, piece.id)],
+    part = Part(
+        (*piece.resource_ids, piece.within.id),
+        (*moments, *outgrown),
+        tuple(edges),
+        (described,),
+        (failed_item_key(RUN_KIND, piece.id),),
+        counts={"told": len(moments), "nothing": int(not moments)},
     )
+    writer.write_each([part])
 
 
 def _moment(store: Store, model: str, piece: _Piece, number: int, draft: MomentDraft) -> Moment:

@@ -13,11 +13,12 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...errors import GoneError, ModelError
+from ...errors import ModelError
 from ...kv import Entry
 from ...llm import Call
 from ...model import Resource
 from ...runs.failures import failed_item_entry, failed_item_key, failed_items
+from ...runs.part import Part
 from ..context import DreamContext, quote_resource, years_of
 from ..periods import Period, period_bounds
 from ..synthesis import Idea, Insight, derived_id, parse_insight, synthesis_call
@@ -87,6 +88,12 @@ class _Dream(Struct):
         """What the model was shown last, and may quote when it refuses."""
         return self.idea.sources if self.idea else (*self.nodes, *self.related)
 
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        """Ids of the records without which it means nothing."""
+        shown = (*self.nodes, *self.related, *self.seen)
+        return tuple(dict.fromkeys((*self.plan.node_ids, *(record.id for record in shown))))
+
 
 def run_cycle(
     context: DreamContext,
@@ -124,7 +131,7 @@ def run_cycle(
                 period = replace(period, waves=number, dreamt=number == len(waves))
             dream(wave)
     if period is not None and not period.dreamt:
-        context.writer.write(entries=[replace(period, dreamt=True).entry])
+        context.writer.write((), entries=[replace(period, dreamt=True).entry])
     return ids
 
 
@@ -301,22 +308,24 @@ def _write(
 ) -> list[str]:
     """Write the dreams of a wave, what failed, and how far the period came, in one transaction."""
     done = _unfailed(dreams)
-    records = [_record(context, cycle, dream, dream.insight) for dream in done if dream.insight]
-    failed = [_failure(context, dream, dream.error) for dream in dreams if dream.error]
-    entries = [*([period.entry] if period else []), *failed]
-    deleted = [failed_item_key(RUN_KIND, dream.plan.id) for dream in done]
-    context.writer.count(rem_dream=len(records), nothing=len(done) - len(records))
-    while True:
-        try:
-            return context.writer.write(records, entries=entries, deleted=deleted)
-        except GoneError as error:
-            # what was forgotten while it was dreamt about takes its dreams with it
-            gone = set(error.fields["ids"])
-            standing = [record for record in records if gone.isdisjoint(record.parents)]
-            lost = len(records) - len(standing)
-            context.writer.count(rem_dream=-lost, forgotten=lost)
-            records = standing
-            entries = [entry for entry in entries if gone.isdisjoint(entry.refs)]
+    parts = [
+        Part(
+            dream.rests_on,
+            (_record(context, cycle, dream, dream.insight),) if dream.insight else (),
+            deleted=(failed_item_key(RUN_KIND, dream.plan.id),),
+            counts={"rem_dream": 1} if dream.insight else {"nothing": 1},
+        )
+        for dream in done
+    ]
+    parts += [
+        Part(dream.rests_on, entries=(_failure(context, dream, dream.error),))
+        for dream in dreams
+        if dream.error
+    ]
+    context.writer.count(rem_dream=0, nothing=0)
+    # what was forgotten while it was dreamt about takes its dreams with it
+    written = context.writer.write_each(parts, entries=[period.entry] if period else [])
+    return [record.id for part in written for record in part.records]
 
 
 def _record(context: DreamContext, cycle: Cycle, dream: _Dream, insight: Insight) -> Resource:
@@ -342,13 +351,12 @@ def _record(context: DreamContext, cycle: Cycle, dream: _Dream, insight: Insight
 
 def _failure(context: DreamContext, dream: _Dream, error: ModelError) -> Entry:
     plan = dream.plan
-    about = dict.fromkeys((*plan.node_ids, *(resource.id for resource in dream.seen)))
     return failed_item_entry(
         context.store,
         RUN_KIND,
         plan.id,
         error,
-        tuple(about),
+        dream.rests_on,
         name=dream.name,
         details={"nodes": list(plan.node_ids), "label": plan.label, "seed": plan.seed},
         run_id=context.writer.id,

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...kv import ALL_KEYS, Entries, Entry, KeyRange
+from ..batch import Preconditions
 from ..encoding import TOP
 from ..preconditions import only_entry, version_conflict
 from .binary_arrays import Column, columns
 from .database import Database
+from .preconditions import check
 from .statements import SQL
 from .transaction import Transaction
 
@@ -66,9 +68,11 @@ class PostgresKeyValue:
         *,
         deleted: Sequence[tuple[str, str]] = (),
         expected_version: int | None = None,
+        existing: Sequence[str] = (),
     ) -> None:
         def work(cursor: Cursor[Any]) -> None:
             transaction = Transaction(self._server, cursor, self._tenant)
+            check(transaction, Preconditions(existing=tuple(existing)))
             put(transaction.cursor, self._tenant, entries, deleted, expected_version)
 
         self._server.write(self._tenant, work)

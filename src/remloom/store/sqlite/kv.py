@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...kv import ALL_KEYS, Entries, Entry, KeyRange
+from ..batch import Preconditions
 from ..encoding import TOP
 from ..preconditions import only_entry, version_conflict
 from .database import Database
 from .error_translation import translate
+from .preconditions import check
 from .statements import SQL
 
 if TYPE_CHECKING:
@@ -53,8 +55,13 @@ class SqliteKeyValue:
         *,
         deleted: Sequence[tuple[str, str]] = (),
         expected_version: int | None = None,
+        existing: Sequence[str] = (),
     ) -> None:
-        self._database.write(lambda cursor: put(cursor, entries, deleted, expected_version))
+        def work(cursor: apsw.Cursor) -> None:
+            check(cursor, Preconditions(existing=tuple(existing)))
+            put(cursor, entries, deleted, expected_version)
+
+        self._database.write(work)
 
 
 def put(

@@ -1,0 +1,372 @@
+"""What is forgotten while work is under way is not written by it: at every call of a model, of the
+embedder and of a progress callback, of every kind of work.
+
+The points are found by the work itself: it is done once while they are counted, then again for each
+of them, with the forgetting there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+import pytest
+from forgetting_histories import MONDAY, SAID, WHO, reply, turns
+from test_forgotten_words import left, stored
+from tried import Counted, Rounds
+
+from remloom import Edge, Entity, Memory, Resource
+from remloom.llm import Request
+from remloom.model import Receipt
+from remloom.settings import Settings
+from remloom.testing.embedder import WordEmbedder
+from remloom.testing.models import Said, ScriptedModel
+
+pytest.importorskip("langgraph")
+
+NOTE = "notes/engines.md"
+
+
+# -- the points ------------------------------------------------------------------------------------
+
+
+@dataclass
+class Points:
+    """Counts the points that the work passes, and forgets at one of them."""
+
+    act: Callable[[], Receipt | None] = lambda: None
+    at: int = -1
+    seen: int = 0
+    quiet: bool = True  # before the work, after it, and while it forgets
+    receipt: Receipt | None = None
+    where: str = ""
+
+    def passed(self, where: str) -> None:
+        if self.quiet:
+            return
+        self.seen += 1
+        if self.seen - 1 == self.at:
+            self.quiet = True
+            self.where = where
+            self.receipt = self.act()
+            self.quiet = False
+
+    def progress(self, *_: Any) -> None:
+        self.passed("progress")
+
+
+class Embedder(WordEmbedder):
+    """Passes a point before each batch and after it."""
+
+    def __init__(self, points: Points) -> None:
+        super().__init__()
+        self.points = points
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        self.points.passed("before the embedder")
+        vectors = super().embed_documents(texts)
+        self.points.passed("after the embedder")
+        return vectors
+
+    def embed_query(self, text: str) -> Any:
+        self.points.passed("the embedder of a question")
+        return super().embed_query(text)
+
+
+# -- what is remembered, and what of it is forgotten -----------------------------------------------
+
+
+def the_source(memory: Memory) -> list[str]:
+    memory.read_text(f"# Engines\n\n{SAID} Engines of the harbour hum.", uri=NOTE, at=MONDAY)
+    return [NOTE]
+
+
+def the_id(memory: Memory) -> list[str]:
+    report = memory.read_chat(
+        turns("Engines hum.", f"I love {WHO} more. {SAID}", "Do they?", speakers=("user", "Ann")),
+        uri="chat:team",
+    )
+    return [
+        id
+        for id in report.ids
+        if SAID in getattr(memory.admin.store.records.get("resources", id), "content", "")
+    ]
+
+
+def the_label(memory: Memory) -> list[str]:
+    memory.write(
+        [
+            Entity(name=WHO, type="person", summary="A vexotherm."),
+            *(Edge(src=f"Boat {n}", rel_type="mentions", dst=WHO) for n in range(3)),
+        ]
+    )
+    return [WHO]
+
+
+TARGETS = {"source": the_source, "id": the_id, "label": the_label}
+
+
+def remember(memory: Memory, target: str) -> list[str]:
+    for n in range(3):
+        memory.read_text(
+            f"# Boat {n}\n\nBoat {n} has engines that hum in the harbour of Salem. Captain Hall sails.",
+            uri=f"notes/boat{n}.md",
+            name=f"Boat {n}",
+            at=MONDAY,
+        )
+    given = TARGETS[target](memory)
+    memory.read_chat(
+        turns("I live in Lisbon.", "Boats hum.", "My favourite team is Salem.", first=50,
+              speakers=("user", "Ann")),
+        uri="chat:other",
+    )  # fmt: skip
+    return given
+
+
+# -- the work --------------------------------------------------------------------------------------
+
+Work = Callable[[Memory, Points, Path], object]
+KINDS: dict[str, Work] = {}
+BEFORE: dict[str, Work] = {}  # done before the points count
+
+
+def kind(function: Work) -> Work:
+    KINDS[function.__name__] = function
+    return function
+
+
+@kind
+def learn(memory: Memory, points: Points, folder: Path) -> object:
+    return memory.learn(dreams=2, progress=points.progress)
+
+
+@kind
+def learn_relaxed(memory: Memory, points: Points, folder: Path) -> object:
+    return memory.learn(order="relaxed", dreams=2, progress=points.progress)
+
+
+@kind
+def dream(memory: Memory, points: Points, folder: Path) -> object:
+    return memory.dream(3, progress=points.progress)
+
+
+@kind
+def moments(memory: Memory, points: Points, folder: Path) -> object:
+    return memory.dreams.moments(hours=None, model=False, progress=points.progress)
+
+
+@kind
+def moments_by_model(memory: Memory, points: Points, folder: Path) -> object:
+    return memory.dreams.moments(hours=None, progress=points.progress)
+
+
+@kind
+def affinity(memory: Memory, points: Points, folder: Path) -> object:
+    return memory.dreams.affinity(judge=False, min_score=0.1, progress=points.progress)
+
+
+@kind
+def affinity_by_model(memory: Memory, points: Points, folder: Path) -> object:
+    return memory.dreams.affinity(judge=True, min_score=0.1, progress=points.progress)
+
+
+@kind
+def consolidate(memory: Memory, points: Points, folder: Path) -> object:
+    return memory.dreams.consolidate(progress=points.progress)
+
+
+def _insights(memory: Memory, points: Points, folder: Path) -> object:
+    store = memory.admin.store
+    texts = [r for r in store.records.all("resources") if isinstance(r, Resource)]
+    derived: Any = {"kind": "synthesis", "generation": 1, "trust": "derived"}
+    for n, text in enumerate(texts):
+        memory.write(
+            [
+                Resource(
+                    id=str(uuid5(NAMESPACE_URL, f"{n}{m}")),
+                    name=f"Insight {n}{m}",
+                    content=f"{text.content} Insight number {m}.",
+                    parents=(text.id,),
+                    **derived,
+                )
+                for m in range(3)
+            ]
+        )
+    return memory.embed_pending()
+
+
+BEFORE["consolidate"] = _insights
+
+
+@kind
+def observe(memory: Memory, points: Points, folder: Path) -> object:
+    return memory.profile.observe(progress=points.progress)
+
+
+@kind
+def observe_by_rules(memory: Memory, points: Points, folder: Path) -> object:
+    return memory.profile.observe(model=False, progress=points.progress)
+
+
+@kind
+def normalise(memory: Memory, points: Points, folder: Path) -> object:
+    return memory.profile.normalise(now=True, progress=points.progress)
+
+
+BEFORE["normalise"] = lambda memory, *_: memory.profile.observe()
+
+
+@kind
+def read_a_folder(memory: Memory, points: Points, folder: Path) -> object:
+    files = folder / "more"
+    files.mkdir(exist_ok=True)
+    for n in range(3):
+        (files / f"{n}.md").write_text(f"# More {n}\n\nBoat {n} hums near Captain Hall.\n")
+    return memory.read(files, progress=points.progress)
+
+
+@kind
+def embed(memory: Memory, points: Points, folder: Path) -> object:
+    return memory.embed_pending(progress=points.progress)
+
+
+@kind
+def embed_anew(memory: Memory, points: Points, folder: Path) -> object:
+    return memory.admin.reembed(progress=points.progress)
+
+
+@kind
+def tidy_up(memory: Memory, points: Points, folder: Path) -> object:
+    return memory.admin.optimize()
+
+
+@kind
+def forget_another(memory: Memory, points: Points, folder: Path) -> object:
+    return memory.forget("notes/boat1.md")
+
+
+@kind
+def work_at_jobs(memory: Memory, points: Points, folder: Path) -> object:
+    memory.jobs.add("moments", {"hours": None})
+    memory.jobs.add("affinity")
+    return memory.jobs.work(until_idle=True)
+
+
+# -- the attack ------------------------------------------------------------------------------------
+
+
+@dataclass
+class Trial:
+    """One tenant in which one kind of work is done, with the forgetting at one point or none."""
+
+    home: str
+    tenant: str
+    kind: str
+    target: str
+    folder: Path
+    at: int = -1
+    points: Points = field(default_factory=Points)
+    known: set[str] = field(default_factory=set)
+
+    def reply(self, request: Request) -> Said:
+        self.points.passed(f"the model's {request.task}")
+        if request.task == "affinity":
+            return {"related": True, "reason": f"Both: {_quoted(request)}"}
+        if request.task == "profile_extract":
+            text = _quoted(request)
+            quote = f"I love {WHO} more." if WHO in text else "I live in Lisbon."
+            return {"items": [{"key": "team", "value": quote[7:-1], "quote": quote, "message": 1}]}
+        return reply(request)
+
+    def open(self) -> Memory:
+        settings = Settings.load(home=self.home, llm_retries=0)
+        embedder: Any = Embedder(self.points)
+        model = ScriptedModel(self.reply)
+        return Memory.open(tenant=self.tenant, embedder=embedder, llm=model, settings=settings)
+
+    def run(self) -> list[str]:
+        """Do the work; returns what is wrong afterwards."""
+        points = self.points
+        with self.open() as memory:
+            given = remember(memory, self.target)
+            if self.kind != "embed":
+                memory.embed_pending()
+            if before := BEFORE.get(self.kind):
+                before(memory, points, self.folder)
+
+            def forget() -> Receipt:
+                receipt = memory.forget(*given)
+                # what a receipt of an earlier run names is not what this one writes
+                self.known = self.ids_found(receipt)
+                return receipt
+
+            points.act = forget
+            points.at = self.at
+            points.quiet = False
+            KINDS[self.kind](memory, points, self.folder)
+            points.quiet = True
+            if self.at < 0:
+                return []
+            assert points.receipt, "the work did not come to the point again"
+            wrong = [f"check: {line}" for line in memory.admin.check()]
+            wrong += [f"{run.kind} {run.status}: {run.reason}" for run in memory.runs.list()
+                      if run.status != "done"]  # fmt: skip
+            wrong += self.found(points.receipt)
+        with self.open() as memory:
+            for run in memory.runs.list():
+                memory.runs.rollback(run.id)
+            wrong += [f"after it was rolled back: {one}" for one in self.found(points.receipt)]
+        return [f"forgotten at {points.where}: {one}" for one in wrong]
+
+    def found(self, receipt: Receipt) -> list[str]:
+        return [*left(self.home), *(self.ids_found(receipt) - self.known)]
+
+    def ids_found(self, receipt: Receipt) -> set[str]:
+        ids = [id.encode() for id in receipt.ids]
+        return {
+            f"the id {id!r} in {place}"
+            for place, data in stored(self.home)
+            for id in ids
+            if id in data
+        }
+
+
+def _quoted(request: Request) -> str:
+    return request.prompt[-2000:]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_work_under_way_writes_nothing_of_what_is_forgotten(
+    home: str, kind: str, target: str, tmp_path: Path, counted: Counted, rounds: Rounds
+) -> None:
+    def trial(name: str, at: int = -1) -> Trial:
+        place = home if "://" in home else f"{home}/{name}"
+        return Trial(place, name, kind, target, tmp_path, at)
+
+    counting = trial("counting")
+    assert counting.run() == []
+    many = counting.points.seen
+    if "://" in home:
+        forget_everything(home)
+    step = -(-many // rounds(4, many)) if many else 1
+    tried = range(0, many, step)
+    for at in tried:
+        one = trial(f"at{at}", at)
+        assert one.run() == [], f"point {at} of {many}"
+        if "://" in home:
+            forget_everything(home)
+    counted(
+        f"forgetting in the middle of {kind}, {'postgres' if '://' in home else 'sqlite'}",
+        len(tried),
+    )
+
+
+def forget_everything(url: str) -> None:
+    from remloom import Home
+
+    for tenant in Home(url).tenants():
+        Home(url).delete(tenant)
