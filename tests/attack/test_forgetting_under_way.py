@@ -369,4 +369,4 @@ def forget_everything(url: str) -> None:
     from remloom import Home
 
     for tenant in Home(url).tenants():
-        Home(url).delete(tenant)
+        Home(url).delete(tenant.name)
