@@ -184,7 +184,7 @@ class Editing:
             key = belief_key(key_of_subject(belief.subject), belief.slot, belief.scope, value)
         # what was decided of it is forgotten, too: what is said again is not hidden
         mark = mark_entry(key, Mark(deleted_at=datetime.now(UTC)))
-        self.run(lambda writer: writer.write(entries=[mark]))
+        self.run(lambda writer: writer.write((), entries=[mark]))
 
     def run(self, work: Callable[[Writer], object]) -> None:
         """Do an edit as a run, after one that is under way."""
