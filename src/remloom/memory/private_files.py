@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO
 
-from ..errors import ConflictError, ReadOnlyStoreError
+from ..errors import ConflictError
+from ..store.folders import file_error
 
 __all__ = ["create_private"]
 
@@ -18,7 +19,7 @@ def create_private(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
     Raises:
         ConflictError: it exists already.
-        ReadOnlyStoreError: it cannot be written.
+        ReadOnlyStoreError, StoreFullError, StoreError: it cannot be written.
     """
     try:
         with open(path, "xb", opener=_open_private) as stream:
@@ -30,7 +31,9 @@ def create_private(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             # half of it must not be taken for the whole
             os.unlink(path)
         if isinstance(error, OSError):
-            raise ReadOnlyStoreError(f"{path} cannot be written: {error.strerror}") from error
+            raise file_error(
+                error, f"{os.fspath(path)} cannot be written", "choose a folder you may write"
+            ) from error
         raise
 
 

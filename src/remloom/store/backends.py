@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ..errors import InvalidInputError, MissingExtraError, StoreBusyError, StoreError
 from ..model import Migrated, TenantInfo
 from .contract import Store
+from .folders import translate_errors
 from .home import HIDDEN, OWN, HomeFolder, backup, tenant_name
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class _Folder:
         self._folder = folder
         self._home = HomeFolder(folder, *below)
 
+    @translate_errors("the tenant cannot be opened")
     def open(self, settings: Settings, *, create: bool) -> Store:
         from .sqlite import SqliteStore
 
@@ -141,20 +143,25 @@ class _Folder:
             remedy="migrate a postgresql:// URL",
         )
 
+    @translate_errors("the tenants cannot be listed")
     def tenants(self) -> list[TenantInfo]:
         return self._home.tenants()
 
+    @translate_errors("the tenant cannot be made")
     def create(self, tenant: str, key: str) -> None:
         self._home.create(tenant, key)
 
+    @translate_errors("the tenant cannot be adopted")
     def adopt(self, tenant: str, key: str) -> None:
         self._home.adopt(tenant, key)
 
+    @translate_errors("the tenant cannot be repaired")
     def repair(self, tenant: str, key: str) -> list[str]:
         from .sqlite.repair import repair
 
         return repair(self._home.path(tenant), self._home.open(tenant, key, create=False))
 
+    @translate_errors("the tenant cannot be deleted")
     def delete(self, tenant: str) -> None:
         self._home.delete(tenant)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from errno import EDQUOT, ENOSPC
 from pathlib import Path
 
 from ..errors import ReadOnlyStoreError, StoreBusyError, StoreError, StoreFullError
@@ -22,6 +22,7 @@ __all__ = [
     "refuse_links",
     "replace_in",
     "sync",
+    "translate_errors",
     "write_new",
 ]
 
@@ -164,8 +165,36 @@ def refuse_links(paths: Iterable[Path]) -> None:
             )
 
 
+@contextmanager
+def translate_errors(what: str) -> Iterator[None]:
+    """Turn errors of the system inside into ours: see `file_error`. Also a decorator."""
+    try:
+        yield
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        raise file_error(error, f"{what}{where}", "check its permissions") from error
+
+
 def file_error(error: OSError, what: str, remedy: str) -> StoreError:
-    """Translate an error of the system about files."""
-    if error.errno in (ENOSPC, EDQUOT):
-        return StoreFullError(f"{what}: no space left", remedy="free some space and retry")
-    return ReadOnlyStoreError(f"{what}: {error.strerror or error}", remedy=remedy)
+    """Translate an error of the system about files.
+
+    Args:
+        what: what cannot be done.
+        remedy: where it is not allowed, or not possible there.
+    """
+    said = f"{what}: {error.strerror or error}"
+    match error.errno:
+        case errno.ENOSPC:
+            return StoreFullError(f"{what}: no space left", remedy="free some space and retry")
+        case errno.EDQUOT | errno.EFBIG:
+            return StoreFullError(
+                said, remedy="raise the quota, or the limit of a file (`ulimit -f`), and retry"
+            )
+        case errno.EMFILE | errno.ENFILE:
+            return StoreBusyError(
+                said, remedy="close memories, or raise the limit of open files (`ulimit -n`)"
+            )
+        case errno.EIO:
+            return StoreError(said, remedy="the disk may be failing: check it, and back up")
+        case _:
+            return ReadOnlyStoreError(said, remedy=remedy)

@@ -26,7 +26,6 @@ from ..errors import (
     ConflictError,
     CorruptStoreError,
     InvalidInputError,
-    ReadOnlyStoreError,
     RemloomError,
     StoreError,
     TenantNotFoundError,
@@ -481,7 +480,7 @@ def backup(store: Store, folder: Path, target: Path) -> None:
 
     Raises:
         ConflictError: the target is there already.
-        ReadOnlyStoreError: it cannot be made.
+        ReadOnlyStoreError, StoreFullError: it cannot be made.
         StoreClosedError: the tenant was deleted.
     """
     try:
@@ -491,7 +490,9 @@ def backup(store: Store, folder: Path, target: Path) -> None:
             f"{target} is there already", remedy="choose a new folder name"
         ) from None
     except OSError as error:
-        raise ReadOnlyStoreError(f"{target} cannot be made: {error.strerror}") from error
+        raise folders.file_error(
+            error, f"{target} cannot be made", "choose a folder you may write"
+        ) from error
     try:
         wrapped_key = None
         with suppress(FileNotFoundError):  # the store says why: its tenant was deleted
@@ -501,7 +502,11 @@ def backup(store: Store, folder: Path, target: Path) -> None:
         # Last, as nothing opens a folder without it.
         if wrapped_key is not None:
             folders.write_new(target / tenant_file.NAME, wrapped_key)
-    except BaseException:
+    except BaseException as error:
         # half a backup must not be taken for a whole one
         shutil.rmtree(target, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise folders.file_error(
+                error, f"{target} cannot be written", "choose a folder you may write"
+            ) from error
         raise

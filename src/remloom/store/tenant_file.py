@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from ..errors import CorruptStoreError, ReadOnlyStoreError, SchemaVersionError
-from .folders import read_whole, replace_in
+from ..errors import CorruptStoreError, SchemaVersionError
+from .folders import file_error, read_whole, replace_in
 
 __all__ = ["NAME", "ScryptCost", "TenantFile", "change", "encode", "read"]
 
@@ -95,9 +95,7 @@ def _read(folder: Path, within: int | None) -> TenantFile | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise ReadOnlyStoreError(
-            f"{path} cannot be read: {error.strerror}", remedy="check its permissions"
-        ) from error
+        raise file_error(error, f"{path} cannot be read", "check its permissions") from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise CorruptStoreError(f"{path} is damaged: {error}", remedy=_RESTORE) from error
     if file.format > FORMAT:

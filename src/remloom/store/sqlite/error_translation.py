@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import apsw
@@ -18,6 +20,20 @@ from ...errors import (
     StoreFullError,
     WrongKeyError,
     unencodable,
+)
+from ..folders import file_error
+
+# what the system refused in writing, of which nothing is damaged
+_WRITING = frozenset(
+    {
+        apsw.SQLITE_IOERR_WRITE,
+        apsw.SQLITE_IOERR_FSYNC,
+        apsw.SQLITE_IOERR_DIR_FSYNC,
+        apsw.SQLITE_IOERR_TRUNCATE,
+        apsw.SQLITE_IOERR_SHMSIZE,
+        apsw.SQLITE_IOERR_SHMOPEN,
+        apsw.SQLITE_IOERR_SHMMAP,
+    }
 )
 
 __all__ = ["closed_error", "damaged", "nested_write_error", "translate", "translated"]
@@ -74,18 +90,56 @@ def translated(error: BaseException | None, path: Path) -> RemloomError:
                 f"{path} is being written by another process",
                 remedy="try again, or raise busy_timeout",
             )
+        case apsw.CantOpenError() if (reason := _no_more_files()) is not None:
+            return file_error(reason, f"{path} cannot be opened", "")
         case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
             return ReadOnlyStoreError(
                 f"{path} cannot be written: {error}", remedy="check the folder's permissions"
             )
         case apsw.ConnectionClosedError() | apsw.CursorClosedError():
             return StoreClosedError("the memory is closed", remedy="open it again")
+        case apsw.IOError() if error.extendedresult in _WRITING:
+            return _not_written(error, path)
         case apsw.IOError():
             return CorruptStoreError(f"{path} cannot be read or written: {error}", remedy=_RESTORE)
         case _:
             return StoreError(
                 f"{path}: {error}", remedy="this is a bug in Remloom: please report it"
             )
+
+
+def _no_more_files() -> OSError | None:
+    """Return why no file can be opened now, if that is why: SQLite does not say."""
+    try:
+        # not the database: to close that would give up the locks that this process has on it
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error if error.errno in (errno.EMFILE, errno.ENFILE) else None
+    return None
+
+
+def _not_written(error: apsw.Error, path: Path) -> StoreError:
+    """Make the error for a write that the system refused; SQLite does not say why."""
+    if _file_limit() is not None:
+        return StoreFullError(
+            f"{path} cannot grow: a file may have {_file_limit():,} bytes; nothing of this write "
+            "was kept",
+            remedy="raise the limit (`ulimit -f`) and retry",
+        )
+    return StoreError(
+        f"{path} could not be written: {error}; nothing of this write was kept",
+        remedy="look whether a quota is used up, or the disk is failing; then retry",
+    )
+
+
+def _file_limit() -> int | None:
+    """Return how many bytes a file of this process may have; None: any number."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
 
 
 def closed_error() -> StoreClosedError:
