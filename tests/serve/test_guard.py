@@ -2,12 +2,15 @@
 
 import anyio
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from guarded import HERE, bearer, guarded, make_key
 from remloom.errors import LimitError, SettingsError
 from remloom.serve.guard.bodies import LARGEST, LARGEST_READ, MIB, LimitedBody, limit_of
 from remloom.serve.guard.origins import Origins
 from remloom.serve.guard.rate import BURST, RateLimit
+from remloom.serve.guard.sessions import LIFETIME, MOST, Sessions
 from remloom.settings import Settings
 
 
@@ -253,3 +256,29 @@ def test_a_session_ends_with_its_key(client, key):
     id = client.get("/v1/session").json()["key_id"]
     assert client.delete(f"/v1/keys/{id}", headers={"X-Remloom": "1"}).status_code == 204
     assert client.get("/v1/stats").status_code == 401
+
+
+def test_signing_in_again_and_again_ends_sessions_of_that_key_alone():
+    clock = [0.0]
+    sessions = Sessions(clock=lambda: clock[0])
+    other = sessions.begin("other")
+    begun = [sessions.begin("busy") for _ in range(3 * MOST)]
+    assert sessions.key_of(other) == "other"
+    assert [sessions.key_of(cookie) for cookie in begun[-MOST:]] == ["busy"] * MOST
+    assert {sessions.key_of(cookie) for cookie in begun[:-MOST]} == {""}
+
+
+@given(st.lists(st.tuples(st.sampled_from("bet"), st.integers(0, 3))))
+def test_sessions_are_those_that_began_last_and_have_not_ended(steps):
+    clock, sessions, expected = [0.0], Sessions(clock=lambda: clock[0]), {}
+    for step, number in steps:
+        if step == "b":
+            expected[sessions.begin(f"key {number}")] = (f"key {number}", clock[0] + LIFETIME)
+        elif step == "e" and len(expected) > number:
+            cookie = list(expected)[number]
+            sessions.end(cookie)
+            del expected[cookie]
+        elif step == "t":
+            clock[0] += LIFETIME / 3
+        for cookie, (key, end) in expected.items():
+            assert sessions.key_of(cookie) == (key if clock[0] < end else "")

@@ -12,6 +12,8 @@ from pathlib import Path
 import msgspec
 import pytest
 from click.testing import CliRunner
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from remloom import Memory
 from remloom._version import __version__
@@ -108,6 +110,47 @@ def test_two_servers_on_one_memory_lose_nothing_and_stray_prints_reach_nobody(tm
     with Memory.open(tmp_path, embedder="none", create=False) as memory:
         texts = {record.content for record in memory.admin.records("resources")}
     assert texts == {f"Fact {index} of agent {number}." for index in range(10) for number in (0, 1)}
+
+
+@pytest.fixture(scope="module")
+def stdio(tmp_path_factory):
+    server = Server(tmp_path_factory.mktemp("stdio"))
+    yield server
+    server.end()
+
+
+def call_with(label):
+    return (
+        '{"jsonrpc": "2.0", "id": 1000, "method": "tools/call", '
+        f'"params": {{"name": "lookup", "arguments": {{"labels": [{label}]}}}}}}'
+    )
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(0xD800, 0xDFFF).map(lambda code: call_with(f'"\\u{code:04x}"'))
+    | st.integers(1, len(call_with('"x"')) - 1).map(lambda end: call_with('"x"')[:end])
+    | st.sampled_from(["jsonrpc", "method", "params"]).map(
+        lambda name: call_with('"x"').replace(f'"{name}": ', f'"{name}": [], "no": ')
+    )
+)
+@example("[]")
+@example("null")
+@example("[" * 10_000)
+@example('{"jsonrpc": "2.0", "id": "\\udc00", "method": "ping"}')
+def test_a_line_that_is_no_message_is_answered_with_an_error(stdio, line):
+    stdio.process.stdin.write(line + "\n")
+    stdio.number += 1
+    stdio.send({"jsonrpc": "2.0", "id": stdio.number, "method": "ping"})
+    first = json.loads(stdio.process.stdout.readline())
+    # after the answer to the line, that to what was sent after it
+    assert first["error"]["message"], first
+    assert json.loads(stdio.process.stdout.readline())["id"] == stdio.number
+    try:
+        id = json.loads(line)["id"]
+    except (ValueError, RecursionError, TypeError):
+        return
+    assert first["id"] == (id if id == 1000 else None)
 
 
 def test_calls_are_in_the_audit_log(tmp_path):

@@ -116,7 +116,11 @@ class AccessTokens:
                 "the keys of the issuer cannot be fetched, so no token can be checked",
                 remedy="try again later, or use an API key",
             ) from None
-        except jwt.PyJWTError as error:
+        # PyJWT converts the parts of a token as they come: int([]) of a time, and the like
+        except (
+            jwt.PyJWTError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError,
+            ValueError,
+        ) as error:  # fmt: skip
             raise AuthenticationError(
                 f"the access token is not valid: {error}", remedy="get another of the issuer"
             ) from None
@@ -131,6 +135,11 @@ class AccessTokens:
             )
         given = claims.get("scope", claims.get("scp", ""))
         names = given.split() if isinstance(given, str) else given
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise ForbiddenError(
+                "the scope of the access token is neither a text nor a list of texts",
+                remedy='have the issuer write it like "memory.read memory.write"',
+            )
         scopes = frozenset(self._scopes[name] for name in names if name in self._scopes)
         if not scopes:
             raise ForbiddenError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from threading import Lock
 
@@ -17,7 +17,7 @@ __all__ = ["COOKIE", "Sessions"]
 
 COOKIE = "remloom_session"
 LIFETIME = 12 * 3600.0  # seconds
-MOST = 10_000  # sessions; the oldest ends for a new one
+MOST = 100  # sessions of a key; its oldest ends for a new one
 
 
 class Sessions:
@@ -26,16 +26,22 @@ class Sessions:
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = Lock()
-        # the id of the key, and when the session ends; the oldest first
+        # the id of the key, and when the session ends; the oldest first, which is the first to end
         self._sessions: OrderedDict[str, tuple[str, float]] = OrderedDict()
+        # the sessions of each key, in the same order
+        self._of_key: defaultdict[str, deque[str]] = defaultdict(deque)
 
     def begin(self, key_id: str) -> str:
         """Begin a session with a key that holds; returns the value of its cookie."""
         cookie = secrets.token_urlsafe(32)
+        hashed, now = _hash(cookie), self._clock()
         with self._lock:
-            self._sessions[_hash(cookie)] = (key_id, self._clock() + LIFETIME)
-            while len(self._sessions) > MOST:
-                self._sessions.popitem(last=False)
+            while self._sessions and (oldest := next(iter(self._sessions.items())))[1][1] <= now:
+                self._drop(oldest[0])
+            if len(self._of_key[key_id]) >= MOST:
+                self._drop(self._of_key[key_id][0])
+            self._sessions[hashed] = (key_id, now + LIFETIME)
+            self._of_key[key_id].append(hashed)
         return cookie
 
     def key_of(self, cookie: str) -> str:
@@ -46,7 +52,15 @@ class Sessions:
     def end(self, cookie: str) -> None:
         """End a session, if there is one."""
         with self._lock:
-            self._sessions.pop(_hash(cookie), None)
+            self._drop(_hash(cookie))
+
+    def _drop(self, hashed: str) -> None:
+        key_id, _ = self._sessions.pop(hashed, ("", 0.0))
+        if not key_id:
+            return
+        self._of_key[key_id].remove(hashed)
+        if not self._of_key[key_id]:
+            del self._of_key[key_id]
 
 
 def _hash(cookie: str) -> str:

@@ -66,7 +66,8 @@ class Arguments:
         query = request.query_params.multi_items() if request.scope["query_string"] else []
         if self._in_query:
             return self.of_query(query, path)
-        if self._takes_files and not _is_json(_media_type(request)):
+        form = _media_type(request)
+        if self._takes_files and not (form and _is_json(form)):
             return self.of_query(query, await read_files(request))
         if query:
             raise InvalidInputError(

@@ -26,6 +26,12 @@ async def read_files(request: Request) -> dict[str, Any]:
     """
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         name = request.headers.get("x-file-name", "")
+        if not name and "content-type" not in request.headers:
+            raise InvalidInputError(
+                "the request has no Content-Type, so its body may be anything",
+                remedy="send a form (multipart/form-data) with the field `file`, one file as the "
+                "body with its name in the header X-File-Name, or JSON as application/json",
+            )
         if not name:
             raise InvalidInputError(
                 "the file has no name",

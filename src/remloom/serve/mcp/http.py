@@ -8,6 +8,7 @@ from typing import Any
 from mcp.server.context import ServerRequestContext
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Message, Receive, Scope, Send
@@ -15,6 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 from ...errors import AuthenticationError
 from ...operations import Toolset, choose_tools
 from ..caller import Caller
+from ..http.problems import refusal
 from ..service import Service
 from .plain_calls import PlainCalls, TakenCall
 from .server import make_server
@@ -41,6 +43,9 @@ class _Endpoint:
         self._plain = PlainCalls(service, self._server, tools)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST":
+            await _only_posted(scope)(scope, receive, send)
+            return
         begun, receive = await _begun(receive)
         call = self._plain.read(scope, begun)
         caller = scope.get("state", {}).get("caller")
@@ -69,6 +74,17 @@ class _Endpoint:
         )
         async with manager.run():
             await manager.handle_request(scope, receive, send)
+
+
+def _only_posted(scope: Scope) -> Response:
+    """Refuse a stream to be pushed to, and the end of a session: there is neither."""
+    error = HTTPException(
+        405,
+        f"{scope['method']} is not for /mcp: each request is answered on its own"
+        "\nsend messages by POST",
+        headers={"Allow": "POST"},
+    )
+    return refusal(error, scope.get("state", {}).get("request_id", ""))
 
 
 async def _begun(receive: Receive) -> tuple[bytes, Receive]:

@@ -17,6 +17,7 @@ from ..caller import SCOPES, Caller
 from ..service import Service
 from ..tenants import Tenants
 from .server import make_server
+from .unread import answering_unread
 
 __all__ = ["serve_stdio"]
 
@@ -64,12 +65,15 @@ def serve_stdio(
     with ExitStack() as stack:
 
         async def serve() -> None:
-            async with stdio_server() as (incoming, outgoing):
+            async with (
+                stdio_server() as (incoming, outgoing),
+                answering_unread(incoming, outgoing) as messages,
+            ):
                 # The SDK gives stdout back when stdin ends: what was printed and not flushed would
                 # follow its last message.
                 stack.enter_context(redirect_stdout(sys.stderr))
                 warming.start()
-                await server.run(incoming, outgoing, server.create_initialization_options())
+                await server.run(messages, outgoing, server.create_initialization_options())
 
         try:
             anyio.run(serve)
