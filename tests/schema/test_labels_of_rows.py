@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 from fake_database import FakeDatabase, plan_of, table
 from following import Follower
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from remloom import Memory, labels
@@ -46,6 +46,21 @@ _STATES = st.fixed_dictionaries(
 )
 
 
+# each room has the name of another's handle, then all change places
+_HARD: tuple[dict[str, list[Any]], ...] = (
+    {
+        "rooms": [(1, "Room 2", 3), (2, "Room 3", None), (3, "Room 1", 5)],
+        "orders": [(1, "Order 2", 1, 2), (2, "Room 1", 2, 5)],
+        "order_room": [(1, 3), (2, 1)],
+    },
+    {
+        "rooms": [(1, "Room 3", None), (2, "Room 1", 1), (3, "Order 2", 2), (5, "Room 2", 1)],
+        "orders": [(1, "Room 2", 5, None), (2, "Order 1", 1, 1)],
+        "order_room": [(1, 2)],
+    },
+)
+
+
 @contextmanager
 def _following(place: str, key: str, database: FakeDatabase) -> Iterator[Follower]:
     """A memory of its own that follows a database."""
@@ -64,25 +79,32 @@ def place(request: pytest.FixtureRequest) -> tuple[str, str]:
     return "", "a key of some length" if request.param == "sqlite-with-key" else ""
 
 
-@given(st.lists(_STATES, min_size=1, max_size=3))
-@settings(
-    max_examples=8,
-    deadline=None,
-    derandomize=True,
-    phases=[Phase.generate],
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
 def test_every_walk_equals_a_join_of_the_tables(
-    place: tuple[str, str], states: list[dict[str, list[Any]]]
+    request: pytest.FixtureRequest, place: tuple[str, str]
 ) -> None:
-    database = FakeDatabase(TABLES, {})
-    with _following(*place, database) as follower:
-        for state in states:
-            database.data = state
-            follower.sync()
-            _check_walks(follower, state)
-            _check_forgetting(follower)
-            assert follower.memory.admin.check() == []
+    # --long: of tests/attack
+    examples = 100 if request.config.getoption("--long", default=False) else 2
+
+    @given(st.lists(_STATES, min_size=1, max_size=3))
+    @example(list(_HARD))
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    def check(states: list[dict[str, list[Any]]]) -> None:
+        database = FakeDatabase(TABLES, {})
+        with _following(*place, database) as follower:
+            for state in states:
+                database.data = state
+                follower.sync()
+                _check_walks(follower, state)
+                _check_forgetting(follower)
+                assert follower.memory.admin.check() == []
+
+    check()
 
 
 def _check_walks(follower: Follower, state: dict[str, list[Any]]) -> None:

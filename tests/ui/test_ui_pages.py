@@ -285,6 +285,26 @@ def test_the_console_completes_names_and_runs_by_keyboard(signed_in: Any) -> Non
     page.get_by_role("region", name="Rows").wait_for()
 
 
+def test_the_console_says_what_a_label_means(signed_in: Any) -> None:
+    server, page = signed_in.server, signed_in.page
+    records = [
+        {"schema": "entities", "name": "Mercury", "type": "planet"},
+        {"schema": "entities", "name": "Mercury", "type": "musician"},
+    ]
+    bearer = {"Authorization": f"Bearer {server.key}"}
+    written = httpx.post(f"{server.url}/v1/write", json={"records": records}, headers=bearer)
+    written.raise_for_status()
+    signed_in.open("console")
+    page.get_by_label("Statement").fill("TRAVERSE WITH LOOKUP mercury")
+    page.get_by_label("Statement").press("Control+Enter")
+    told = page.get_by_text("means 2 things")
+    told.wait_for()
+    assert told.get_by_role("link", name="Mercury").count() == 2
+    assert "planet" in told.inner_text()
+    for id in written.json():
+        httpx.post(f"{server.url}/v1/forget", json={"targets": [id]}, headers=bearer)
+
+
 def test_a_dream_is_shown_before_it_is_written_and_can_be_taken_back(signed_in: Any) -> None:
     server, page = signed_in.server, signed_in.page
     written = {"text": "Olga repaired a violin with Pavel.", "uri": "violin.md"}

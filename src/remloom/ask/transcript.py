@@ -204,8 +204,8 @@ def _hint_lines(answer: Answer) -> Iterator[str]:
                 " shows them"
             )
     for key, some in answer.meanings.items():
-        told = "; ".join(map(str, some))
-        yield f"several things are called so:\n> {one_line(key)}: {one_line(told)}"
+        lines = "".join(f"\n> {one_line(meaning)}" for meaning in some)
+        yield f"several things are called so:\n> {one_line(key)}{lines}"
     if not is_empty and isinstance(report, LookupReport) and report.missing:
         yield f"not found:\n> {', '.join(map(one_line, report.missing))}"
 

@@ -8,10 +8,13 @@ from difflib import get_close_matches
 from typing import TypeVar, get_args
 
 from .. import labels
-from ..errors import InvalidInputError, NotFoundError, UnknownNameError
+from ..errors import AmbiguousLabelError, InvalidInputError, NotFoundError, UnknownNameError
 from ..model import Direction, Edge, Entity, Moment, Resource, label_of_record
+from ..model.traversal import meanings_dict
 from ..predicates import Query
 from ..store.contract import Reads, Store
+from ..store.meanings import several_meanings
+from ..store.own_keys import own_keys
 from ..store.schemas import SCHEMAS
 from ..store.specs import EdgeOrder, EdgeSpec
 from .arguments import check_aware, check_limit, check_query, check_text, edge_type_names
@@ -64,9 +67,27 @@ def get_entity_at(store: Store, id: str, as_of: datetime) -> Entity:
 
 
 def label_of(reads: Reads, label_or_id: str) -> str:
-    """Give the name of the record that has this id, or else the label itself."""
+    """Give a label at which the edges of the record are that has this id, or else the label.
+
+    Raises:
+        AmbiguousLabelError: the record is only called as others are handled: no edge is its own.
+    """
     record = reads.records.get(None, label_or_id) if may_be_id(label_or_id) else None
-    return label_or_id if record is None else label_of_record(record)
+    if record is None:
+        return label_or_id
+    (own,) = own_keys(reads, [record])
+    label = label_of_record(record)
+    if not own:
+        key = labels.key(label)
+        namesakes = reads.records.lookup([key], edges=0)
+        raise AmbiguousLabelError(
+            f"{label!r} is the handle of a row, and {record.id} is called nothing else: the edges"
+            " of that label are the row's",
+            remedy=f"give {record.id} a name or an alias of its own, or give the id of the row",
+            label=label,
+            meanings=meanings_dict(several_meanings(namesakes)).get(key, []),
+        )
+    return label if labels.key(label) == own else own
 
 
 def may_be_id(label_or_id: str) -> bool:
@@ -92,8 +113,11 @@ def get_edges(
         check_aware(as_of)
     if limit is not None:
         check_limit(limit)
+    record = store.records.get(None, label_or_id) if may_be_id(label_or_id) else None
+    # a record that is only called as a row's handle has no edge there
+    own = [labels.key(label_or_id)] if record is None else own_keys(store, [record])
     spec = EdgeSpec(
-        [labels.key(label_of(store, label_or_id))],
+        [key for key in own if key],
         direction=direction,
         rel_types=edge_type_names(edge_types) or None,
         limit=limit,

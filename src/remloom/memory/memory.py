@@ -366,7 +366,7 @@ class Memory:
         limit: int | None = None,
         as_of: datetime | None = None,
     ) -> list[Edge]:
-        """List the edges at a label, newest first. Source: seed 2.
+        """List the edges at a label, or of the record with an id, newest first. Source: seed 2.
 
         Raises:
             UnknownNameError: there is no such edge type or direction.

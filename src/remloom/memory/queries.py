@@ -7,17 +7,18 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from .. import labels
 from ..errors import InvalidInputError
-from ..model import Answer
+from ..model import Answer, label_of_record
 from ..predicates import Predicate
 from .arguments import check_aware, check_limit, edge_type_names
 from .engine import Engine
-from .fetching import label_of
+from .fetching import may_be_id
 
 if TYPE_CHECKING:
     from ..ask.result import AskResult, AskTurn
     from ..query.executor import Executor
-    from ..query.statements import Plan, Search, Statement
+    from ..query.statements import Plan, Search, Start, Statement
 
 __all__ = ["Queries", "parse_condition"]
 
@@ -78,7 +79,7 @@ class Queries:
         **options: Any,
     ) -> Answer:
         """Follow edges from a label; `options` are the other fields of a `Traverse`."""
-        from ..query.statements import DEFAULT_ORDER, Lookup, Traverse
+        from ..query.statements import DEFAULT_ORDER, Traverse
 
         if edge_type is not None:
             if edge_types is not None:
@@ -86,9 +87,22 @@ class Queries:
                     "edge_type and edge_types are both given", remedy="give edge_types alone"
                 )
             edge_types = [edge_type]
-        start = Lookup((label_of(self._store, label),))
+        start = self._start_of(label)
         options["order_by"] = order_by or DEFAULT_ORDER
         return self.run(Traverse(start, edge_type_names(edge_types), **options), as_of)
+
+    def _start_of(self, label_or_id: str) -> Start:
+        """Say where to start: from what is called so, or from the record that has the id alone."""
+        from ..query.statements import Lookup, Sql
+
+        record = self._store.records.get(None, label_or_id) if may_be_id(label_or_id) else None
+        if record is None:
+            return Lookup((label_or_id,))
+        label = label_of_record(record)
+        (namesakes,) = self._store.records.lookup([labels.key(label)], edges=0).values()
+        if len(namesakes) == 1:
+            return Lookup((label,))
+        return Sql(f"SELECT id FROM {record.schema} WHERE id = '{record.id}'")
 
     def ask(
         self,

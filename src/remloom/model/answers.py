@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from .edges import Edge
 from .records import Record, Resource, cited, record_dict
-from .traversal import Meaning, Node, ResolvedLabel, Stage, TraverseReport
+from .traversal import Meaning, Node, ResolvedLabel, Stage, TraverseReport, meanings_dict
 
 __all__ = ["Answer", "Hit", "LookupReport", "SearchReport", "SelectReport"]
 
@@ -100,10 +100,7 @@ class LookupReport(Struct, frozen=True, gc=False, kw_only=True, tag="lookup"):
         if self.resolved:
             shown["resolved"] = [label.as_dict() for label in self.resolved]
         if self.meanings:
-            shown["meanings"] = {
-                label: [meaning.as_dict() for meaning in some]
-                for label, some in self.meanings.items()
-            }
+            shown["meanings"] = meanings_dict(self.meanings)
         if self.as_of is not None:
             shown["as_of"] = self.as_of.isoformat()
         return shown
@@ -150,8 +147,10 @@ class Answer(Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def meanings(self) -> dict[str, tuple[Meaning, ...]]:
-        """What labels of a LOOKUP mean that mean several things, by their keys."""
-        return self.report.meanings if isinstance(self.report, LookupReport) else {}
+        """What labels that were looked up mean, if they mean several things; by their keys."""
+        return (
+            self.report.meanings if isinstance(self.report, LookupReport | TraverseReport) else {}
+        )
 
     @property
     def metadata(self) -> dict[str, Any]:

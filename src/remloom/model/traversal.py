@@ -6,7 +6,7 @@ seed's JSON: `node["name"]` and `node.name`, `stage["found"]["nodes"]` and `stag
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -25,6 +25,7 @@ __all__ = [
     "StageCounts",
     "TraverseReport",
     "TypeCount",
+    "meanings_dict",
 ]
 
 _SHOWN = 80  # characters of a name in a message
@@ -183,6 +184,11 @@ class Meaning(JsonValue, frozen=True, gc=False, kw_only=True):
         return f"{self.schema} {self.name[:_SHOWN]!r} ({told})"
 
 
+def meanings_dict(meanings: Mapping[str, Sequence[Meaning]]) -> dict[str, list[dict[str, Any]]]:
+    """Make the JSON object of what labels mean."""
+    return {key: [meaning.as_dict() for meaning in some] for key, some in meanings.items()}
+
+
 class ResolvedLabel(JsonValue, frozen=True, gc=False):
     """A label that no record has, and what was taken for it."""
 
@@ -215,6 +221,8 @@ class TraverseReport(Struct, frozen=True, gc=False, kw_only=True, tag="traverse"
     # where no edge leaves the start: how many lead to it, 200 at most
     incoming_edges: int = 0
     resolved: tuple[ResolvedLabel, ...] = ()
+    # by the key of a label that means several things: these, or the first 20; all are starts
+    meanings: dict[str, tuple[Meaning, ...]] = {}
 
     @property
     def truncated(self) -> bool:
@@ -258,4 +266,6 @@ class TraverseReport(Struct, frozen=True, gc=False, kw_only=True, tag="traverse"
             shown["edges_incoming"] = self.incoming_edges
         if self.resolved:
             shown["resolved"] = [label.as_dict() for label in self.resolved]
+        if self.meanings:
+            shown["meanings"] = meanings_dict(self.meanings)
         return shown

@@ -5,7 +5,7 @@ TRAVERSE is in traverse.py, EXPLAIN in explain.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -17,14 +17,13 @@ from ..model import (
     Answer,
     Hit,
     LookupReport,
-    Meaning,
     Record,
     SearchReport,
     SelectReport,
 )
 from ..store.contract import Store
 from ..store.history import lookup_at
-from ..store.meanings import meanings_of
+from ..store.meanings import several_meanings
 from ..store.results import Match
 from ..store.specs import NameSpec, SearchSpec
 from ..store.taxonomy import read_taxonomy
@@ -50,7 +49,6 @@ __all__ = ["Executor"]
 SUGGESTION_THRESHOLD = 0.5  # likeness at least
 SUGGESTIONS = 5  # for each missing label
 MAX_SUGGESTIONS = 10  # for all of them
-_MEANINGS = 20  # shown of a label that has several
 MAX_WAITING = 1_000  # texts without a vector that a SEARCH counts
 
 
@@ -157,7 +155,7 @@ class Executor:
             report=LookupReport(
                 missing=tuple(missing),
                 resolved=tuple(resolution.summary for resolution in resolved.values()),
-                meanings=_several_meanings(records_by_key) if len(hits) > 1 else {},
+                meanings=several_meanings(records_by_key) if len(hits) > 1 else {},
                 as_of=as_of,
             ),
         )
@@ -345,16 +343,6 @@ class Executor:
             limit=query.limit,
             min_score=query.min_score,
         )
-
-
-def _several_meanings(
-    records_by_key: Mapping[str, Sequence[Record]],
-) -> dict[str, tuple[Meaning, ...]]:
-    """Return what each label means that means several things, the first of them."""
-    meanings = {
-        key: meanings_of(records) for key, records in records_by_key.items() if len(records) > 1
-    }
-    return {key: tuple(some[:_MEANINGS]) for key, some in meanings.items() if len(some) > 1}
 
 
 def _worths(matches: Sequence[Match]) -> dict[str, float]:

@@ -246,6 +246,7 @@ class _Traversal:
             depth=reached.walk.depth,
             edge_types=tuple(query.edge_types),
             unknown_edge_types=self._unknown_types,
+            meanings=dict(self._starts.meanings),
             order_by=query.order_by,
             limit=query.limit,
             direction=query.direction,

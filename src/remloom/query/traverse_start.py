@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from .. import labels
 from ..errors import InvalidInputError
-from ..model import Hit, Record, ResolvedLabel, label_of_record
+from ..model import Hit, Meaning, Record, ResolvedLabel, label_of_record
+from ..store.meanings import several_meanings
 from ..store.own_keys import own_keys
 from .label_resolution import resolve_labels
 from .select import Selection, run_select
@@ -33,6 +34,8 @@ class Starts(Struct, frozen=True):
     suggestions: Sequence[Hit] = ()  # for labels that mean nothing
     resolved: Sequence[ResolvedLabel] = ()
     truncated: bool = False  # a SELECT had more rows than are read
+    # by the key of a label that means several things: each of them is started from
+    meanings: Mapping[str, tuple[Meaning, ...]] = {}
 
 
 def find_starts(
@@ -74,7 +77,11 @@ def _find_by_labels(
     missing = [label for key, label in label_of.items() if not by_key[key]]
     if not missing:
         found = _distinct(by_key.values())
-        return Starts(found, own_keys(store, found, by_key, by_key))
+        return Starts(
+            found,
+            own_keys(store, found, by_key, by_key),
+            meanings=several_meanings(by_key) if len(found) > 1 else {},
+        )
     resolved = resolve_labels(store, missing)
     missing = [label for label in missing if label not in resolved]
     resolutions = list(resolved.values())
@@ -90,6 +97,7 @@ def _find_by_labels(
         own_keys(store, found, by_key, by_key),
         suggestions=executor.suggest(missing) if missing else (),
         resolved=[resolution.summary for resolution in resolutions],
+        meanings=several_meanings(by_key),
     )
 
 

@@ -7,16 +7,16 @@ name tells of one of these: a note, a moment, what was derived.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..errors import AmbiguousLabelError
 from ..model import Entity, Meaning, Record, Row
 from .merge import are_related
 
-__all__ = ["check_one_meaning", "meanings_of"]
+__all__ = ["check_one_meaning", "meanings_of", "several_meanings"]
 
 _SHOWN = 5  # meanings in a message
-_LISTED = 20  # in the fields of an error
+_LISTED = 20  # in the fields of an error, in a report
 
 
 def meanings_of(records: Sequence[Record]) -> list[Meaning]:
@@ -34,6 +34,16 @@ def meanings_of(records: Sequence[Record]) -> list[Meaning]:
             types.append(record.type)
             things["entities", record.type] = record
     return [_meaning(record) for record in things.values() or records[:1]]
+
+
+def several_meanings(
+    records_by_key: Mapping[str, Sequence[Record]],
+) -> dict[str, tuple[Meaning, ...]]:
+    """Return what each label means that means several things, the first of them."""
+    meanings = {
+        key: meanings_of(records) for key, records in records_by_key.items() if len(records) > 1
+    }
+    return {key: tuple(some[:_LISTED]) for key, some in meanings.items() if len(some) > 1}
 
 
 def check_one_meaning(label: str, records: Sequence[Record]) -> None:

@@ -34,8 +34,9 @@ def draw_answer(found: Answer) -> RenderableType:
     if found.query_type in ("sql", "explain"):
         return draw_rows(found)
     if found.query_type == "traverse":
-        return draw_traversal(found) if found.nodes else _nothing(found)
-    shown = draw_hits(found.records) if found.records else _nothing(found)
+        shown = draw_traversal(found) if found.nodes else _nothing(found)
+    else:
+        shown = draw_hits(found.records) if found.records else _nothing(found)
     if found.meanings:
         return Group(shown, *map(_meanings_line, found.meanings.items()))
     # a search by meaning cannot see texts without a vector

@@ -32,7 +32,8 @@ _ALL_NAMES = "remloom.names n"
 _SOME_NAMES = """unnest(%(keys)b::text[]) k (key) CROSS JOIN LATERAL (
   SELECT n.* FROM remloom.names n
   JOIN remloom.records o ON o.tenant_id = n.tenant_id AND o.id = n.id
-  WHERE n.tenant_id = t.tenant AND n.key = k.key AND (o.expires IS NULL OR o.expires > %(now)s)
+  WHERE n.tenant_id = t.tenant AND n.key = k.key AND (NOT %(own)s OR n.kin IS NOT NULL)
+    AND (o.expires IS NULL OR o.expires > %(now)s)
   ORDER BY n.id LIMIT %(most)s
 ) n"""
 
@@ -59,7 +60,8 @@ def lookup(name: str, *, some: bool) -> str:
     """The statement of this name for the records that have keys, with their edges.
 
     Args:
-        some: of each key `most` records at most, that have not expired `now`.
+        some: of each key `most` records at most, that have not expired `now`; with `own` only those
+            whose edges are there.
     """
     return SQL.fill(name, names=_SOME_NAMES if some else _ALL_NAMES)
 

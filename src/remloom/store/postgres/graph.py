@@ -41,7 +41,7 @@ class PostgresGraph:
         keys: Sequence[str],
         edges: int,
         as_of: datetime | None,
-        most: Mapping[str, int] | None,
+        most: Mapping[str, Any] | None,
     ) -> list[Any]:
         """Rows of a key, what `decode` and, for the newest edges, `paths_of` need, and whether
         the record has more keys: None where the key is another's handle. `most` limits how many

@@ -86,7 +86,7 @@ class PostgresRecords:
     ) -> dict[str, list[Record]]:
         by_short_key = {short(key): key for key in keys}
         records: dict[str, list[Record]] = {key: [] for key in keys}
-        most = None if limit is None else {"most": limit, "now": self._now}
+        most = None if limit is None else {"most": limit, "now": self._now, "own": own}
         rows = self._graph.lookup(list(by_short_key), edges, as_of, most)
         given_out = self._reader()
         for key, schema, body, content, paths, has_others in rows:

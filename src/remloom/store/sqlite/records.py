@@ -89,7 +89,7 @@ class SqliteRecords:
         records: dict[str, list[Record]] = {key: [] for key in keys}
         if limit is not None:
             with self._graph.reading() as cursor:
-                values = (json.dumps(list(records)), self._now, limit)
+                values = (json.dumps(list(records)), own, self._now, limit)
                 rows = cursor.execute(SQL.lookup_some, values).fetchall()
                 self._add_records(records, cursor, rows, edges, as_of, own=own)
             return records

@@ -15,12 +15,12 @@ FROM json_each(:keys) k CROSS JOIN labels l ON l.key = k.value
 CROSS JOIN names n ON n.lid = l.lid CROSS JOIN records r ON r.rid = n.rid;
 
 -- name: lookup_some
--- The records that have one of some keys, of each at most a number.
+-- The records that have one of some keys, or whose edges are there, of each at most a number.
 SELECT l.key, n.rank, r.rid, r.schema, r.body, r.content, l.lid, l.linked, n.total
 FROM json_each(:keys) k CROSS JOIN labels l ON l.key = k.value
 CROSS JOIN names n ON n.lid = l.lid AND n.rid IN (
   SELECT s.rid FROM names s CROSS JOIN records o ON o.rid = s.rid
-  WHERE s.lid = l.lid AND (o.expires IS NULL OR o.expires > :now) ORDER BY s.rid LIMIT :limit
+  WHERE s.lid = l.lid AND (:own = 0 OR s.total > 0) AND (o.expires IS NULL OR o.expires > :now) ORDER BY s.rid LIMIT :limit
 )
 CROSS JOIN records r ON r.rid = n.rid;
 

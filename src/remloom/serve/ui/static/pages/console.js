@@ -139,6 +139,7 @@ function Answer({ answer }) {
     ${!found && !columns.length && html`<div class="notice"><strong>Nothing was found.</strong>
       ${suggestions.length > 0 && html`<p>Did you mean ${suggestions.map((one, index) => html`${index > 0 && ", "}<${RecordLink} to=${nameIn(one)} />`)}?</p>`}
     </div>`}
+    ${Object.entries(report?.meanings ?? {}).map(([label, some]) => html`<p class="small">“${plain(label)}” means ${some.length} things: ${some.map((one, index) => html`${index > 0 && ", "}<${RecordLink} to=${one.id}>${plain(one.name)}</${RecordLink}> (${plain(one.handle || one.type || one.schema)})`)}</p>`)}
     ${report?.truncated && html`<p class="small muted">There is more: the answer was cut at its limit.</p>`}
   </div>`;
 }
