@@ -13,13 +13,15 @@ from msgspec.structs import replace
 
 from remloom import Edge, Entity, Memory, Resource
 from remloom.errors import ConflictError, GoneError, InvalidInputError, NotFoundError
-from remloom.kv import Entry
+from remloom.kv import Entry, label_ref
+from remloom.runs.lifecycle import run_to_end
 from remloom.runs.rollback import created_ids, rollback
 from remloom.runs.run import begin_run, find_run, list_runs, run_entry
 from remloom.runs.supersede import SUPERSEDED
 from remloom.runs.writer import Writer
 from remloom.store.batch import Batch, Vector, VectorBatch
 from remloom.store.contract import Store
+from remloom.store.forgetting_watch import WATCH
 from remloom.store.results import Written
 from remloom.store.specs import EdgeSpec
 from remloom.store.validation import build
@@ -630,6 +632,32 @@ def test_a_run_with_other_settings_leaves_nothing_of_the_interrupted_one(
     assert store.kv.list("reply")
     second = writing("learn", period="year")
     assert second.run.id != first.run.id
+    assert store.kv.list("reply") == []
+
+
+def test_an_interrupted_run_that_is_rolled_back_is_told_no_more_of_what_is_forgotten(
+    memory: Memory, store: Store, writing: Writing
+) -> None:
+    writer = writing("learn")
+    # as after its process was killed
+    store.kv.put([run_entry(writer.run, process="another")])
+    assert store.kv.list(WATCH)
+    rollback(store, writer.run.id)
+    memory.forget("note.md")
+    assert store.kv.list(WATCH) == []
+
+
+def test_a_stopped_run_keeps_replies_that_speak_of_a_label(
+    memory: Memory, store: Store, writing: Writing
+) -> None:
+    writer = writing("affinity")
+    refs = (note_id(memory), label_ref("sarah-chen"))
+    store.kv.put([Entry("reply", f"{writer.run.id}/a", b"{}", refs=refs)])
+    with pytest.raises(ValueError, match="stopped"), run_to_end(store, writer):
+        raise ValueError("stopped")
+    # it was paid for, and the run goes on with it
+    assert [entry.key for entry in store.kv.list("reply")] == [f"{writer.run.id}/a"]
+    memory.forget("Sarah Chen")
     assert store.kv.list("reply") == []
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 
-from ..kv import Entry, KeyRange
+from ..kv import Entry, KeyRange, is_label_ref
 from ..llm.reply_cache import KIND as REPLY
 from ..store.contract import Store
+from ..store.forgetting_watch import watch_key
 
 __all__ = ["CHECKPOINT", "encode_part", "forgotten_leftovers", "leftovers"]
 
@@ -15,8 +16,8 @@ CHECKPOINT = "checkpoint"  # namespace of the entries that hold a state machine'
 
 
 def leftovers(store: Store, run_id: str) -> list[tuple[str, str]]:
-    """The keys of all that is kept for a run to go on."""
-    return [(entry.namespace, entry.key) for entry in _entries(store, run_id)]
+    """The keys of all that is kept for a run to go on, its watch among them."""
+    return [*((entry.namespace, entry.key) for entry in _entries(store, run_id)), watch_key(run_id)]
 
 
 def forgotten_leftovers(store: Store, run_id: str) -> list[tuple[str, str]]:
@@ -32,7 +33,8 @@ def forgotten_leftovers(store: Store, run_id: str) -> list[tuple[str, str]]:
     return [
         (entry.namespace, entry.key)
         for entry in _entries(store, run_id)
-        if any(is_gone(id) for id in entry.refs)
+        # with a label its entries went already, and whether it is there says nothing
+        if any(is_gone(ref) for ref in entry.refs if not is_label_ref(ref))
     ]
 
 

@@ -23,7 +23,7 @@ from ..kv import Entry, KeyRange
 from ..model import Edge, Record
 from ..store.batch import Batch, Preconditions
 from ..store.contract import Store
-from ..store.forgetting_watch import watch_entry, watch_key
+from ..store.forgetting_watch import watch_entry
 from ..store.record_ids import new_id
 from .cleanup import leftovers
 
@@ -124,7 +124,7 @@ def begin_run(store: Store, kind: str, settings: dict[str, Any], *, dry_run: boo
         else:
             run = new
             if last and last.status in ("running", "stopped"):
-                useless = [*leftovers(store, last.id), watch_key(last.id)]
+                useless = leftovers(store, last.id)
         batch = Batch(
             deleted_entries=tuple(useless),
             # from now on the run is told what is forgotten
