@@ -11,7 +11,12 @@ from typing import Any
 import pytest
 
 from remloom import Memory, Message
-from remloom.errors import ConflictError, ModelNotConfiguredError, ModelUnavailableError
+from remloom.errors import (
+    ConflictError,
+    ModelNotConfiguredError,
+    ModelUnavailableError,
+    UnknownNameError,
+)
 from remloom.llm import Budget, Request
 from remloom.runs.run import begin_run
 from remloom.settings import Settings
@@ -437,3 +442,17 @@ def test_a_slot_that_the_model_calls_by_a_name_only_one_has_is_that_slot(
         memory.profile.observe()
         memory.profile.normalise()
         assert memory.profile.get(DIET).value == "vegan"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("field", ["''", "\0", "x" * 70_000, " "])
+def test_what_cannot_be_a_name_is_no_slot_and_fails_no_other_claim(
+    tmp_path: Path, field: str
+) -> None:
+    claims = [claim("a thing", "tea", "I like tea"), claim("diet thing", "vegan", "I eat vegan")]
+    model = scripted(claims, [mapping(1, field, "tea"), mapping(2, DIET, "vegan")])
+    with opened(tmp_path, model, "I like tea. These days I eat vegan diet food.") as memory:
+        memory.profile.observe()
+        memory.profile.normalise()
+        assert memory.profile.get(DIET).value == "vegan"  # type: ignore[union-attr]
+        with pytest.raises(UnknownNameError):
+            memory.profile.get(field)

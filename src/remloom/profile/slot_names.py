@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from ..errors import ConflictError, InvalidInputError
-from ..labels import key
+from ..labels import key, try_key
 from .slot import Slot
 
 __all__ = ["SlotNames", "identifier"]
@@ -90,15 +90,13 @@ class SlotNames:
 
     def exact(self, name: str) -> str | None:
         """The id of the slot with this name, or the only one whose path ends so."""
-        if not name.strip():
-            return None
-        form = key(name)
+        form = try_key(name)
         ids = self._ends.get(form, ())
         return self._names.get(form) or (ids[0] if len(ids) == 1 else None)
 
     def sharing(self, name: str) -> list[str]:
         """The ids of the slots whose paths end so."""
-        return self._ends.get(key(name), []) if name.strip() else []
+        return self._ends.get(try_key(name), [])
 
     def find(self, text: str) -> str | None:
         """The id of the slot that a key in anyone's words is about; None if it is not clear."""
@@ -117,7 +115,7 @@ class SlotNames:
 
     def within(self, group: str) -> list[str]:
         """The first ids of slots that lie under this part of a path, such as autonomy."""
-        part = key(group) if group.strip() else ""
+        part = try_key(group)
         parents = ((id, id.split(".")[:-1]) for id in self._ids)
         return [id for id, path in parents if part in path][:_MOST_NAMED]
 
