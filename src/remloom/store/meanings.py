@@ -22,7 +22,7 @@ _LISTED = 20  # in the fields of an error, in a report
 def meanings_of(records: Sequence[Record]) -> list[Meaning]:
     """List what a label means that these records have; at least one meaning, if there are any."""
     things: dict[tuple[str, str], Record] = {}
-    types: list[str] = []  # of entities
+    entities: list[Entity] = []
     for record in records:
         if isinstance(record, Row):
             things[record.schema, record.id] = record
@@ -30,9 +30,14 @@ def meanings_of(records: Sequence[Record]) -> list[Meaning]:
             # what stands for the whole of a source says most of it
             if isinstance(record, Entity) or ("", record.uri) not in things:
                 things["", record.uri] = record
-        elif isinstance(record, Entity) and not any(are_related(record.type, t) for t in types):
-            types.append(record.type)
-            things["entities", record.type] = record
+        elif isinstance(record, Entity):
+            entities.append(record)
+    types: list[str] = []
+    # the closest types first: of no type, or of a wider one, may be each of them
+    for entity in sorted(entities, key=lambda entity: -len(entity.type)):
+        if not any(are_related(entity.type, type) for type in types):
+            types.append(entity.type)
+            things["entities", entity.type] = entity
     return [_meaning(record) for record in things.values() or records[:1]]
 
 
