@@ -66,13 +66,9 @@ JOINED = {
         " JOIN labels l ON l.lid = e.dst WHERE n.rid = r.rid)"
     ),
 }
-_TEXTS = ("text", "json", "any")  # types of values that may be long
 _NUMBERS = "('integer', 'real')"
 _BOOLEANS = "('true', 'false')"
 _MAX_NATIVE_LIKE = 50  # characters of a pattern that SQLite's own LIKE is given
-_MAX_KEY = 1_000  # characters of a long text by which rows are ordered
-_MAX_BODY = 4_000  # bytes of a record of which a key is not counted, if few are held
-_MAX_TYPE = 64  # bytes of a type or category that is not counted
 
 
 def json_path(steps: Sequence[str | int]) -> str:
