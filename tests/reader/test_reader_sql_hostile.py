@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -190,6 +191,18 @@ def test_only_patterns_that_may_take_long_need_a_process(sql: str, is_alone: boo
     texts = ["The queue woke up. " * 100, *["A line of the usual length."] * 20_000]
     tables = LineTables([make_source(texts=texts)])
     assert (tables.prepare(sql).work > MAX_WORK) == is_alone
+    tables.close()
+
+
+def test_a_process_that_ends_by_itself_is_not_said_to_be_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("remloom.reader.tables.MAX_WORK", 0.0)
+    # a program that cannot be started for want of memory, say
+    monkeypatch.setattr("sys.executable", shutil.which("false"))
+    tables = LineTables([make_source(texts=["a line"])])
+    with pytest.raises(InvalidInputError, match=r"ended before it answered \(status 1\)"):
+        tables.run("SELECT text FROM documents WHERE text LIKE '%a%'")
     tables.close()
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ..errors import RemloomError
+from ..errors import InvalidInputError, RemloomError
 from .line_columns import Source
 from .rows import Rows
 
@@ -54,6 +54,7 @@ class TableProcess:
             # an interrupt at the terminal is for the parent to handle
             start_new_session=True,
         )
+        self._is_late = False
 
     def interrupt(self) -> None:
         """End it."""
@@ -69,7 +70,7 @@ class TableProcess:
                     stream.close()
 
     def run(self, task: Task) -> Rows | RemloomError | None:
-        """The answer to a query, or its error; None: it was ended."""
+        """The answer to a query, or its error; None: it took too long, and was ended."""
         source, target = self._process.stdout, self._process.stdin
         assert source is not None  # noqa: S101 - pipes, both
         assert target is not None  # noqa: S101
@@ -81,11 +82,22 @@ class TableProcess:
             with self._ended_after(task.seconds + _GRACE):
                 answer: Rows | RemloomError = pickle.load(source)  # noqa: S301 - of our own process
                 return answer
-        return None
+        if self._is_late:
+            return None
+        self._process.kill()
+        return InvalidInputError(
+            "the process of the query ended before it answered"
+            f" (status {self._process.wait()}): is there memory for the lines once more?",
+            remedy="try again; if it ends again, read fewer lines: line_num BETWEEN 1 AND 1000",
+        )
 
     @contextmanager
     def _ended_after(self, seconds: float) -> Iterator[None]:
-        watch = threading.Timer(seconds, self._process.kill)
+        def end() -> None:
+            self._is_late = True
+            self._process.kill()
+
+        watch = threading.Timer(seconds, end)
         watch.daemon = True
         watch.start()
         try:
