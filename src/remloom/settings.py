@@ -105,7 +105,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     serve_allowed_origins: str = ""  # of pages elsewhere that may call it, as https://chat.example
     serve_rate: float = 600.0  # requests a second of one key; 0: no limit
     serve_timeout: float = 60.0  # seconds for a call, unless it is one that may take minutes
-    serve_heavy: int = 2  # calls that may take minutes, at once
+    serve_heavy: int = 4  # calls that may take minutes, at once
     serve_open_tenants: int = 64  # memories that a server keeps open
     serve_upload_mb: int = 100  # of one uploaded file or import
     serve_audit_days: int = 365  # that the audit log is kept; 0: for ever

@@ -8,9 +8,9 @@ from msgspec import defstruct
 
 from remloom import Home
 from remloom.errors import (
-    BusyError,
     ForbiddenError,
     InvalidInputError,
+    LimitError,
     TenantNotFoundError,
     TimeLimitError,
 )
@@ -131,7 +131,7 @@ def test_heavy_calls_beyond_the_limit_are_told_to_come_back(service):
             for _ in range(2):
                 tasks.start_soon(service.call, caller(), heavy, NOTHING())
             await anyio.wait_all_tasks_blocked()
-            with pytest.raises(BusyError) as busy:
+            with pytest.raises(LimitError) as busy:
                 await service.call(caller(), heavy, NOTHING())
             assert busy.value.fields["retry_after"] > 0
             go.set()
@@ -149,10 +149,10 @@ def test_those_who_read_a_stream_slowly_stand_in_nobodys_way(impatient):
 
     async def run():
         async with anyio.create_task_group() as group:
-            for _ in range(STREAMS):
+            for _ in range(STREAMS // 2):
                 group.start_soon(impatient.call, caller(), slow, NOTHING())
-            await anyio.sleep(0.05)
-            with pytest.raises(BusyError):
+            await anyio.wait_all_tasks_blocked()
+            with pytest.raises(LimitError):
                 await impatient.call(caller(), slow, NOTHING())
             for other in (quick, long):
                 assert await impatient.call(caller(tenant="other"), other, NOTHING()) == "done"

@@ -12,6 +12,7 @@ from ..errors import ConflictError, InvalidInputError, NotFoundError
 from ..model import Receipt
 from ..profile.scopes import check_scope
 from ..profile.slot import EXTRAS
+from ..store.admission import admit_entry
 from .arguments import Progress, check_aware, check_budget
 from .editing import Editing
 from .engine import Engine
@@ -600,6 +601,8 @@ class Profiles:
         beliefs = self._editing.beliefs(given.slots)
         marks = beliefs.marks(bundle.subject)
         entries = list(given.entries(marks))
+        for entry in entries:
+            admit_entry(self._store.kv, entry)
         evidence = given.not_forgotten(beliefs, marks)
         answers = len(given.new_answers)
         new = 0

@@ -17,6 +17,7 @@ from ..errors import InvalidInputError
 from ..jobs import Job
 from ..model import ReadReport
 from ..settings import split_list
+from ..store.admission import JOB, admit
 from .bounds import NO_NUL
 from .operation import Operation, Scope
 from .signatures import OfMemory, derive
@@ -151,6 +152,18 @@ class Documents(OfMemory):
             kind, arguments, key=key, not_before=not_before, every=every, zone=zone
         )
 
+    def retry_job(self, id: str) -> Job:
+        """Make a waiting or parked job due at once, and forget its failures. A key needs the scopes
+        of adding it.
+
+        Raises:
+            NotFoundError: there is no such job.
+            ConflictError: it is running or done.
+        """
+        jobs = self.memory.jobs
+        admit(JOB, jobs.get(id).kind.encode())
+        return jobs.retry(id)
+
 
 def _checked_name(name: str) -> str:
     """Refuse what is no relative path of a file."""
@@ -176,9 +189,9 @@ def _below_roots(path: Any, roots: str) -> str:
     return real
 
 
-def _scopes_of_job(values: Any) -> tuple[Scope, ...]:
+def scopes_of_job(kind: str) -> tuple[Scope, ...]:
     """A worker may do anything: what a key may not do itself it may not have done."""
-    return (_SCOPES[values.kind],) if values.kind in _SCOPES else ()
+    return (_SCOPES[kind],) if kind in _SCOPES else ()
 
 
 DOCUMENTS: tuple[Operation, ...] = (
@@ -186,6 +199,11 @@ DOCUMENTS: tuple[Operation, ...] = (
            is_long=True),
     derive("read_path", "POST /v1/paths", "admin", of=Documents, idempotent=True, is_long=True),
     replace(
-        derive("add_job", "POST /v1/jobs", "dream", of=Documents), also_needs=_scopes_of_job
+        derive("add_job", "POST /v1/jobs", "dream", of=Documents),
+        also_needs=lambda values: scopes_of_job(values.kind),
+    ),
+    replace(
+        derive("retry_job", "POST /v1/jobs/{id}/retry", "dream", of=Documents, idempotent=True),
+        method="jobs.retry",
     ),
 )  # fmt: skip

@@ -101,7 +101,6 @@ _DREAMING = (
 _JOBS = (
     _jobs("list_jobs", "GET /v1/jobs", "read", method="list"),
     _jobs("get_job", "GET /v1/jobs/{id}", "read", method="get"),
-    _jobs("retry_job", "POST /v1/jobs/{id}/retry", "write", method="retry", idempotent=True),
     _jobs("remove_job", "DELETE /v1/jobs/{id}", "write", method="remove", destructive=True),
 )
 _PROFILE = (

@@ -50,12 +50,7 @@ class Caller(Struct, frozen=True, kw_only=True):
         also = operation.also_needs
         needed = also(values) if also is not None and values is not None else ()
         for scope in (operation.scope, *needed):
-            if scope not in self.scopes:
-                raise ForbiddenError(
-                    f"this key may not {operation.name}: it has no scope {scope!r}",
-                    remedy=f"ask for a key with it: remloom keys create --scopes {scope}",
-                    scope=scope,
-                )
+            self.require(operation, scope)
         if operation.needs == "federation" and self.of_home:
             raise ForbiddenError(
                 f"this key may not {operation.name}: it is of no tenant, and others granted it "
@@ -71,4 +66,17 @@ class Caller(Struct, frozen=True, kw_only=True):
             raise InvalidInputError(
                 "this key is of no tenant, and the call names none",
                 remedy="name one in the header X-Remloom-Tenant",
+            )
+
+    def require(self, operation: Operation, scope: Scope) -> None:
+        """Refuse an operation if the key lacks a scope that this needs.
+
+        Raises:
+            ForbiddenError: it does.
+        """
+        if scope not in self.scopes:
+            raise ForbiddenError(
+                f"this key may not {operation.name}: it has no scope {scope!r}",
+                remedy=f"ask for a key with it: remloom keys create --scopes {scope}",
+                scope=scope,
             )

@@ -1,4 +1,4 @@
-"""Threads for calls: so many at once; others wait for their turn, or are told to come back."""
+"""Threads for calls: so many at once, in fair shares; others wait, or are told to come back."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from contextvars import copy_context
 from functools import partial
 from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
-from ..errors import BusyError, TimeLimitError
+from ..errors import BusyError, LimitError, TimeLimitError
+from .fair_queue import Call, FairQueue, Who
 
 __all__ = ["Pool"]
 
 PATIENCE = 5.0  # seconds to wait for threads that end
 
 _T = TypeVar("_T")
-_Call: TypeAlias = tuple[Future[_T], Callable[[], _T]]
 
 
 class Pool:
     """Runs calls in threads, each of which is one place.
 
-    A call that nobody waits for any more keeps its place until it ends, or never begins.
+    Nobody has all of the places, and those who wait take turns: see `FairQueue`. A call that nobody
+    waits for any more keeps its place until it ends, or never begins.
 
     Args:
         places: calls that run at the same time.
@@ -38,38 +39,42 @@ class Pool:
     def __init__(
         self, places: int, *, waiting: int, seconds: float, busy: str, retry_after: int
     ) -> None:
-        self._places, self._most = places, places + waiting
         self._seconds = seconds
         self._busy, self._retry_after = busy, retry_after
         self._lock = Lock()
-        self._taken = 0
+        self._queue = FairQueue(places, waiting)
         self._threads: list[Thread] = []
-        self._calls: SimpleQueue[_Call[Any] | None] = SimpleQueue()
+        # those whose turn it is, for the threads, of which there is one for each; None ends one
+        self._begun: SimpleQueue[Call | None] = SimpleQueue()
 
     @property
     def taken(self) -> int:
         """How many calls run, or wait."""
-        return self._taken
+        return self._queue.taken
 
-    async def run(self, name: str, work: Callable[[], _T]) -> _T:
+    async def run(self, name: str, who: Who, work: Callable[[], _T]) -> _T:
         """Run a call, and wait for its end.
 
         Args:
             name: of the call, for the errors.
+            who: calls: a tenant and a key.
 
         Raises:
             BusyError: there is no place for it; it was not begun.
+            LimitError: the tenant or the key has its share of them; it was not begun.
             TimeLimitError: it takes too long; what it has begun is finished all the same.
         """
-        begun = self._begin(work)
+        begun = self._begin(who, work)
         try:
             async with asyncio.timeout(self._seconds) as limit:
                 return await asyncio.wrap_future(begun)
         except TimeoutError:
             if not limit.expired():
                 raise
+        with self._lock:
+            is_own = self._queue.has_share(who, of_running=True)
         if begun.cancel():
-            raise self._no_place()
+            raise self._own_share() if is_own else self._no_place()
         raise TimeLimitError(
             f"{name} takes longer than {self._seconds:g} s",
             remedy="ask for less; what it had begun to write is finished all the same "
@@ -77,37 +82,60 @@ class Pool:
         )
 
     def close(self) -> None:
-        """End the threads, each after what it is doing; one that hangs is left behind."""
+        """End the threads, each after what it is doing; one that hangs is left behind. What waits
+        is refused."""
+        with self._lock:
+            waiting = self._queue.waiting()
+        for call in waiting:
+            if call.future.set_running_or_notify_cancel():
+                call.future.set_exception(self._no_place())
         for _ in self._threads:
-            self._calls.put(None)
+            self._begun.put(None)
         deadline = time.monotonic() + PATIENCE
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _begin(self, work: Callable[[], _T]) -> Future[_T]:
-        with self._lock:
-            if self._taken >= self._most:
-                raise self._no_place()
-            self._taken += 1
-            if len(self._threads) < min(self._taken, self._places):
-                # a call that hangs does not keep the process from ending
-                thread = Thread(target=self._work, name="remloom-call", daemon=True)
-                self._threads.append(thread)
-                thread.start()
+    def _begin(self, who: Who, work: Callable[[], _T]) -> Future[_T]:
         future: Future[_T] = Future()
-        future.add_done_callback(self._leave)
-        self._calls.put((future, partial(copy_context().run, work)))
+        call = Call(who, partial(copy_context().run, work), future)
+        with self._lock:
+            if self._queue.has_share(who):
+                raise self._own_share()
+            if self._queue.is_full():
+                raise self._no_place()
+            self._queue.add(call)
+        future.add_done_callback(partial(self._leave, call))
+        self._start()
         return future
 
+    def _start(self) -> None:
+        """Begin the calls whose turn it is."""
+        with self._lock:
+            while (call := self._queue.next()) is not None:
+                if len(self._threads) < self._queue.running:
+                    # a call that hangs does not keep the process from ending
+                    thread = Thread(target=self._work, name="remloom-call", daemon=True)
+                    self._threads.append(thread)
+                    thread.start()
+                self._begun.put(call)
+
     def _work(self) -> None:
-        while (call := self._calls.get()) is not None:
-            _finish(*call)
+        while (call := self._begun.get()) is not None:
+            _finish(call.future, call.work)
             # nothing of it is kept while the thread waits for another
             del call
 
-    def _leave(self, _: Future[Any]) -> None:
+    def _leave(self, call: Call, _: Future[Any]) -> None:
         with self._lock:
-            self._taken -= 1
+            self._queue.leave(call)
+        self._start()
+
+    def _own_share(self) -> LimitError:
+        return LimitError(
+            f"too many {self._busy} for this key, or its tenant: the rest is left to others",
+            remedy=f"wait for one of them to end, or try again in {self._retry_after} s",
+            retry_after=self._retry_after,
+        )
 
     def _no_place(self) -> BusyError:
         return BusyError(

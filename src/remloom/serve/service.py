@@ -17,7 +17,9 @@ from ..memory.grants import Grants
 from ..memory.home import Home
 from ..memory.memory import Memory
 from ..operations import Operation, Progress
+from ..operations.carried import admit_by_scope
 from ..settings import Settings
+from ..store.admission import admitting
 from ..telemetry import memory_span
 from .audited_call import AuditedCall, is_grave
 from .caller import Caller
@@ -93,6 +95,7 @@ class Service:
         Raises:
             ForbiddenError: the caller may not; nothing was opened.
             BusyError: too much is being done; nothing was begun.
+            LimitError: too much of it for this key or tenant; nothing was begun.
             TimeLimitError: it takes longer than the setting `serve_timeout`.
             RemloomError: whatever the operation raises.
         """
@@ -103,7 +106,8 @@ class Service:
                     if memory is not None:
                         return self._do_at_once(memory, caller, operation, values, is_noted)
             work = partial(self._do, caller, operation, values, progress, is_noted)
-            return await self._pool_of(operation).run(operation.name, work)
+            who = caller.tenant, caller.key_id
+            return await self._pool_of(operation).run(operation.name, who, work)
 
     def close(self) -> None:
         """Close every memory that is open."""
@@ -174,7 +178,7 @@ class Service:
         call = AuditedCall(caller, operation, values)
         try:
             with memory_span(operation.method or operation.name, caller.tenant) as told:
-                value = operation.does(asked, values, progress)
+                value = _do_admitted(operation, caller, asked, values, progress)
                 if told is not None:
                     told.returned(value)
         except BaseException as error:
@@ -226,6 +230,16 @@ class Service:
 
     def _home(self) -> Home:
         return Home(self.settings.home, key=self.settings.key or None)
+
+
+def _do_admitted(
+    operation: Operation, caller: Caller, asked: Any, values: Struct, progress: Progress | None
+) -> Any:
+    """Do an operation; what it carries beside needs the scope of doing that directly."""
+    if operation.hints.read_only:
+        return operation.does(asked, values, progress)
+    with admitting(partial(admit_by_scope, partial(caller.require, operation))):
+        return operation.does(asked, values, progress)
 
 
 def _pool_of_long(places: int) -> Pool:

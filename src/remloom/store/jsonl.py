@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from ..errors import InvalidInputError, RemloomError, StoreBusyError, VectorError
 from ..kv import Entry
 from ..model import Edge, Exported, Imported, Record, Resource, Row, SchemaDefinition
+from .admission import SCHEMA, admit, admit_entry, admit_new
 from .batch import Batch, BatchRecord, Vector
 from .contract import Store
 from .definitions import CHANGES, DEFINITIONS, definition_entries, earlier_definitions
@@ -283,7 +284,10 @@ class _Import:
             self.vectors += len(value.vectors)
             return
         if isinstance(value, _SchemaLine):
-            batch.entries += self._schemas.add(value.definition)
+            entries = self._schemas.add(value.definition)
+            if entries:
+                admit(SCHEMA)
+            batch.entries += entries
             return
         if isinstance(value, _EntryLine):
             batch.entries.append(self._entry(value))
@@ -306,7 +310,9 @@ class _Import:
                 f"an entry of {line.namespace!r} is nothing that an import takes",
                 remedy="upgrade remloom, or export it again",
             )
-        return Entry(line.namespace, line.key, bytes(line.value), line.refs)
+        entry = Entry(line.namespace, line.key, bytes(line.value), line.refs)
+        admit_entry(self._store.kv, entry)
+        return entry
 
     def _check_end(self, end: _EndLine, number: int, digest: str) -> None:
         """Refuse an export whose lines are not those that were written."""
@@ -419,6 +425,7 @@ class _PendingBatch:
             raise InvalidInputError(
                 f"the record {item.record.id} stands here a second time", remedy=_EXPORT_AGAIN
             )
+        admit_new(item.record)
         self._ids.add(item.record.id)
         self.records.append(item)
 

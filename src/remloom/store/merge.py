@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from .. import labels
 from ..errors import ConflictError, LabelError
 from ..model import EXTRACTED, Edge, Entity, Record, Resource, Row
+from .admission import EXPIRY, admit
 from .batch import BatchRecord
 from .indexed_text import searchable_text
 from .record_ids import new_id
@@ -142,6 +143,8 @@ def merge_record(
         record = replace(record, created_at=stored.created_at)
     if item.parents is None:
         record = _still_derived(record, stored)
+    if record.expires_at != stored.expires_at:
+        admit(EXPIRY)
     if not item.vectors and is_unchanged(record, stored):
         return None
     before = stored.updated_at

@@ -32,6 +32,7 @@ from ..model import (
     SchemaDefinition,
     label_of_record,
 )
+from .admission import admit_new
 from .batch import Batch, BatchRecord, Vector
 from .edge_validation import EdgeBuilder, inline_edge
 from .indexed_text import embedded_text, searchable_text
@@ -220,6 +221,7 @@ class _BatchBuilder:
         """Make of a completed record what a store takes; `item` is the record as it was given."""
         _check_free_values(record)
         record = _as_read_back(record)
+        admit_new(record)
         vectors: tuple[Vector, ...] = ()
         embedded = embedded_text(record)
         if item.embedding is not None:

@@ -7,6 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 import apsw
@@ -54,7 +55,9 @@ class Writer:
         """Run `work` in a transaction that is on disk when this returns. See `Database.write`."""
         if self._thread == threading.get_ident():
             raise nested_write_error()
-        ticket = PendingWrite(work)
+        # whichever thread commits it, it is done as its caller's
+        context = copy_context()
+        ticket = PendingWrite(lambda cursor: context.run(work, cursor))
         self._queue.append(ticket)
         while not ticket.done:  # once, unless more than a group was waiting
             with self._lock:
