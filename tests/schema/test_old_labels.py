@@ -10,8 +10,8 @@ from fake_database import FakeDatabase, plan_of, table
 from following import Follower
 
 from postgres_server import connect, database
-from remloom import Memory
-from remloom.model import Row
+from remloom import Edge, Entity, Memory, Row, labels
+from remloom.model import SchemaDefinition
 from remloom.store.sqlite.sealing import unlock
 
 TABLES = (
@@ -61,14 +61,48 @@ def test_a_database(postgres: str) -> None:
         _check(url, make_old)
 
 
+# a row whose handle only repeats its name is what others of that name are, too
+ITEMS = (
+    ("groceries", "Groceries"),
+    ("Night_Shift", "night shift"),
+    ("item-4", "Item 4"),
+    ("x9", "Lamp"),
+)
+
+
+def _write_items(memory: Memory) -> None:
+    definition = SchemaDefinition(schema_name="items", entity_types=("item",))
+    memory.schemas.register(definition)
+    for handle, name in ITEMS:
+        memory.write(
+            [
+                Row(schema="items", type="item", handle=handle, name=name),
+                Entity(name=handle, type="list"),
+                Edge(src=handle, rel_type="has", dst="tea"),
+            ]
+        )
+
+
+def _owners(memory: Memory) -> list[list[str]]:
+    """Whose the edges at the handle of each item are."""
+    keys = [labels.key(handle) for handle, _ in ITEMS]
+    found = memory.admin.store.records.lookup(keys, own=True)
+    return [sorted(record.schema for record in found[key]) for key in keys]
+
+
 def _check(home: str, make_old: Callable[[], None]) -> None:
     source = FakeDatabase(TABLES, ROWS)
     memory = Memory.open(home, tenant="old", embedder="none")
     with Follower(memory, source, plan_of(TABLES)) as follower:
         follower.sync()
+        _write_items(memory)
+        owners = _owners(memory)
+    assert owners[:2] == [["entities", "items"]] * 2
+    assert owners[2:] == [["items"]] * 2
     make_old()
     with Memory.open(home, tenant="old", embedder="none") as memory:
         assert memory.admin.check() == []
+        assert _owners(memory) == owners
         for number, room in ROWS["bookings"]:
             answer = memory.query(f"TRAVERSE belongs_to WITH LOOKUP booking-{number}")
             (reached,) = [node.record for node in answer.nodes if node.depth]

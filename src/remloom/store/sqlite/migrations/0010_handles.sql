@@ -1,12 +1,16 @@
 -- A label that is the handle of a row means that row, whatever else is called so. handle 1: the label is the handle of its record:
 -- of a row (see `Row.is_identified`), or of the entity that stands for one which a foreign key names. total 0: it is another record's, whose are its edges.
 ALTER TABLE names ADD COLUMN handle INTEGER NOT NULL DEFAULT 0;
+-- As labels are compared: whatever their case, underscores, blanks.
 UPDATE names SET handle = 1
     WHERE rank = 0 AND rid IN (
-        SELECT rid FROM records WHERE schema NOT IN ('resources', 'entities', 'moments') AND (
-            body ->> '$.handle' <> body ->> '$.name' OR instr(lower(body ->> '$.handle'), lower(type) || '-') = 1
-            OR instr(lower(body ->> '$.handle'), lower(schema) || '-') = 1
-        )
+        SELECT rid FROM (
+            SELECT rid, replace(replace(casefold(trim(body ->> '$.handle')), '_', '-'), ' ', '-') AS handle,
+                   replace(replace(casefold(trim(body ->> '$.name')), '_', '-'), ' ', '-') AS name,
+                   replace(replace(casefold(trim(type)), '_', '-'), ' ', '-') AS type,
+                   replace(replace(casefold(trim(schema)), '_', '-'), ' ', '-') AS schema
+            FROM records WHERE schema NOT IN ('resources', 'entities', 'moments')
+        ) WHERE handle <> name OR instr(handle, type || '-') = 1 OR instr(handle, schema || '-') = 1
     );
 CREATE INDEX names_handle ON names (lid) WHERE handle = 1;
 

@@ -14,12 +14,17 @@ DECLARE
 BEGIN
     FOR tenant IN SELECT t.tenant_id FROM remloom.tenants t LOOP
         PERFORM set_config('role', 'remloom_tenant', true), set_config('remloom.tenant', tenant, true);
-        UPDATE remloom.names n SET handle = true FROM remloom.records r
-        WHERE n.tenant_id = tenant AND n.rank = 0 AND r.tenant_id = tenant AND r.id = n.id
-          AND r.schema NOT IN ('resources', 'entities', 'moments') AND (
-              r.body ->> 'handle' <> r.body ->> 'name' OR starts_with(lower(r.body ->> 'handle'), lower(r.type) || '-')
-              OR starts_with(lower(r.body ->> 'handle'), lower(r.schema) || '-')
-          );
+        -- As labels are compared: whatever their case, underscores, blanks.
+        UPDATE remloom.names n SET handle = true FROM (
+            SELECT r.id, regexp_replace(lower(trim(r.body ->> 'handle')), '[\s_-]+', '-', 'g') AS handle,
+                   regexp_replace(lower(trim(r.body ->> 'name')), '[\s_-]+', '-', 'g') AS name,
+                   regexp_replace(lower(trim(r.type)), '[\s_-]+', '-', 'g') AS type,
+                   regexp_replace(lower(trim(r.schema)), '[\s_-]+', '-', 'g') AS schema
+            FROM remloom.records r WHERE r.tenant_id = tenant AND r.schema NOT IN ('resources', 'entities', 'moments')
+        ) r
+        WHERE n.tenant_id = tenant AND n.rank = 0 AND r.id = n.id AND (
+            r.handle <> r.name OR starts_with(r.handle, r.type || '-') OR starts_with(r.handle, r.schema || '-')
+        );
         -- What foreign keys name and no row is.
         FOR made IN
             SELECT e.key, max(e.type) AS type FROM (
