@@ -36,6 +36,7 @@ ELSEWHERE = {
     "query_entities": "a condition is text outside: query_records",
     "query_moments": "a condition is text outside: query_records",
     "jobs.add": "paths of the server are checked: add_job",
+    "jobs.retry": "retry_job asks for the scopes of the kind of job",
     "jobs.work": "workers run beside the server",
     "admin.records": "listed by pages: list_records",
     "admin.export": "streamed",
