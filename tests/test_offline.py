@@ -26,8 +26,12 @@ TEMPTATIONS = {
 # a connection, also to the service that looks names up; urllib3 alone makes a socket to see whether
 # there is IPv6
 _NETWORK = re.compile(r"\b(?:connect\(|socket\(AF_INET6?, SOCK_DGRAM|send(?:to|msg)\(.*AF_INET)")
-_OPENED = re.compile(r'\bopenat\(AT_FDCWD, "([^"]+)", [^)]*\bO_CREAT\b.*\) = \d')
-_NAMED = re.compile(r'\b(?:mkdir|rename|link|symlink|mknod|unlink)\w*\(.*"([^"]+)".*\) = 0')
+# a file that is made or opened to be written, a name that is given or taken: the folder it is
+# relative to, as strace shows it, and its path
+_OPENED = re.compile(r'\bopenat\(\w+(?:<([^>]*)>)?, "([^"]+)", [^)]*\bO_CREAT\b.*\) = \d')
+_NAMED = re.compile(
+    r'\b(?:mkdir|rename|link|symlink|mknod|unlink)\w*\((?:.*\b\w+<([^>]*)>, )?.*"([^"]+)".*\) = 0'
+)
 
 
 @cache
@@ -66,7 +70,7 @@ def test_nothing_reaches_for_the_network_and_nothing_is_kept_outside_of_the_home
 ) -> None:
     trace = tmp_path / "trace"
     why = why_not_traced()
-    traced = ["strace", "-f", "-qq", "-e", "trace=network,%file", "-o", str(trace)]
+    traced = ["strace", "-f", "-qq", "-y", "-e", "trace=network,%file", "-o", str(trace)]
     done = run(part, tmp_path, *([] if why else traced))
     assert done.returncode == 0, done.stderr
 
@@ -77,7 +81,11 @@ def test_nothing_reaches_for_the_network_and_nothing_is_kept_outside_of_the_home
         pytest.skip(why)
     calls = trace.read_text(errors="replace").splitlines()
     assert [call for call in calls if _NETWORK.search(call)] == []
-    changed = [match[1] for call in calls if (match := _OPENED.search(call) or _NAMED.search(call))]
+    changed = [
+        os.path.join(match[1] or "", match[2])
+        for call in calls
+        if (match := _OPENED.search(call) or _NAMED.search(call))
+    ]
     assert len(changed) > 1
     assert [path for path in changed if not path.startswith((str(tmp_path), "/dev/"))] == []
 

@@ -260,7 +260,10 @@ def test_a_repair_is_replayed_too_and_another_seed_is_another_request(store: Sql
 
 
 def test_a_kept_reply_goes_with_the_record_that_its_request_quotes(store: SqliteStore) -> None:
-    put(store, Resource(id="a", name="a", content="secret"))
+    put(
+        store,
+        *(Resource(id=id, name=id, content=text) for id, text in (("a", "secret"), ("b", "other"))),
+    )
     with LLM(ScriptedModel(["x", "y"]), kv=store.kv).run("r", keep=True) as llm:
         llm.ask("question", {"passages": ["secret"]}, subjects=["a"])
         llm.ask("question", {"passages": ["other"]}, subjects=["b"])

@@ -172,8 +172,9 @@ def test_a_page_is_written_as_its_schema_says_by_then(
         ),
     )
     report = follower.sync()
-    assert (report.added, report.refused) == (1, 1)
-    assert [row.fields["text"] for row in follower.rows("notes")] == ["one"]
+    assert (report.added, report.refused) == (2, 0)
+    assert [row.fields.get("text") for row in follower.rows("notes")] == ["one", None]
+    assert report.tables[0].left_out == 1
 
 
 # -- sources ---------------------------------------------------------------------------------------

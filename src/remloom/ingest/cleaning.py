@@ -28,8 +28,8 @@ def cleaned(document: Document) -> tuple[Document, str]:
 
     >>> from remloom.model import Message
     >>> turn = Turn(message=Message(speaker="''", text="Hi"))
-    >>> cleaned(Document(uri="chat", title="Chat", turns=(turn,)))[1]
-    '"\'\'", who speaks in turn 1, which is no name'
+    >>> print(cleaned(Document(uri="chat", title="Chat", turns=(turn,)))[1])
+    "''", who speaks in turn 1, which is no name
     """
     left_out: list[str] = []
     made = replace(
