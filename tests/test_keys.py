@@ -80,7 +80,8 @@ def test_a_tenant_of_the_first_format_which_did_not_say_what_a_guess_costs_opens
     first = json.loads(tenant_file(tmp_path).read_text())
     first.pop("scrypt", None)
     tenant_file(tmp_path).write_text(json.dumps(first | {"format": 1, "begun": True}))
-    memory(tmp_path, key=PHRASE).close()
+    with memory(tmp_path, key=PHRASE) as opened:
+        assert opened.write([Entity(name="Ann", type="person")])
 
 
 def test_a_passphrase_is_stretched_once_a_process(

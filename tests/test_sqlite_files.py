@@ -764,7 +764,8 @@ def test_a_database_that_was_lost_is_not_taken_for_a_new_one(
 def test_a_tenant_that_was_made_and_never_opened_can_be_opened(tmp_path: Path) -> None:
     Home(tmp_path, key=KEY).create("acme")
     for _ in range(2):
-        memory(tmp_path, tenant="acme", key=KEY, create=False).close()
+        with memory(tmp_path, tenant="acme", key=KEY, create=False) as opened:
+            assert not any(opened.admin.stats().records.values())
 
 
 def test_a_damaged_tenant_hides_no_other_and_can_be_deleted(tmp_path: Path) -> None:

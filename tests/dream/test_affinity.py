@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from remloom import Edge, Memory, Message, Resource
@@ -393,3 +394,34 @@ def test_paths_are_shown_and_can_be_imported(tmp_path: Path) -> None:
             "/entities/Project Alpha Kickoff/entity/Sarah Chen/TiDB Technical Spec",
         )
         assert memory.admin.describe("TiDB Technical Spec").as_dict()["records"][0]["thin"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_those_are_related_that_are_three_deviations_more_alike_than_two_usually_are(
+    tmp_path: Path, seed: int
+) -> None:
+    count = 80
+    vectors = np.random.default_rng(seed).normal(size=(count, 48))
+    vectors /= np.linalg.norm(vectors, axis=1)[:, None]
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.write(
+            [
+                Resource(
+                    name=f"N{n}",
+                    content=" ".join(f"word{n}x{k}" for k in range(8)),
+                    embedding=tuple(map(float, vector)),
+                )
+                for n, vector in enumerate(vectors)
+            ]
+        )
+        memory.dreams.affinity(neighbours=count)
+        related = {(edge.src, edge.dst) for edge in edges(memory).values()}
+    cosines = vectors @ vectors.T
+    pairs = cosines[np.triu_indices(count, 1)]
+
+    def above(deviations: float) -> set[tuple[str, str]]:
+        far = np.argwhere(cosines > pairs.mean() + deviations * pairs.std())
+        return {(f"n{a}", f"n{b}") for a, b in far if a != b}
+
+    assert related == above(3)
+    assert above(4) < related < above(2)

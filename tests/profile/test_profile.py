@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import pytest
 
 from remloom import Memory, Message
 from remloom.errors import InvalidInputError, NotFoundError
+from remloom.profile.belief import Belief
 
 OCTOBER = datetime(2026, 10, 1, 9, tzinfo=UTC)
 CHAT = [
@@ -151,3 +152,33 @@ def test_a_value_is_found_in_any_form_and_one_that_never_was_is_an_error(memory:
     assert memory.profile.why("allergies", "peanut").belief.value == "peanuts"
     with pytest.raises(NotFoundError, match="'Atlantis' never was"):
         memory.profile.why("location_region", "Atlantis")
+
+
+def _over_the_years(tmp_path: Path, text: str, slot: str, days: Iterable[int]) -> list[Belief]:
+    """What is believed so many days after something was said."""
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.read_chat([Message(speaker="user", text=text, at=OCTOBER)], uri="said.json")
+        memory.profile.observe()
+        later = [memory.profile.get(slot, as_of=OCTOBER + timedelta(days=day)) for day in days]
+        return [belief for belief in later if belief is not None]
+
+
+def test_a_belief_is_stale_once_it_is_likelier_wrong_than_right(tmp_path: Path) -> None:
+    beliefs = _over_the_years(tmp_path, "I live in Berlin.", "location_region", range(0, 2_000, 20))
+    assert len(beliefs) == 100
+    for belief in beliefs:
+        assert belief.state == ("current" if belief.confidence >= 0.5 else "stale")
+    assert min(one.confidence for one in beliefs if one.state == "current") < 0.51
+    assert max(one.confidence for one in beliefs if one.state == "stale") > 0.49
+
+
+@pytest.mark.parametrize(
+    ("text", "slot", "half_life"),
+    [("I live in Berlin.", "location_region", 1_095), ("I use uv instead of pip.", "package_manager.python", 365)],
+)  # fmt: skip
+def test_half_of_what_is_known_is_gone_after_the_half_life_of_its_slot(
+    tmp_path: Path, text: str, slot: str, half_life: int
+) -> None:
+    beliefs = _over_the_years(tmp_path, text, slot, (0, half_life, 50 * half_life))
+    known, later, nothing = (belief.confidence for belief in beliefs)
+    assert (later - nothing) / (known - nothing) == pytest.approx(0.5, abs=0.03)

@@ -915,3 +915,14 @@ def test_an_option_that_does_not_exist_is_refused_with_the_one_it_is_like(chat: 
         with pytest.raises(UnknownNameError) as caught:
             ask("Who?", limits=3)  # type: ignore[call-arg]
         assert caught.value.fields["nearest"] == ["limit"]
+
+
+def test_reciprocal_ranks_fall_by_one_in_sixty(tmp_path: Path) -> None:
+    """Source: seed 2, 1 / (60 + rank); the first of a list is worth 1."""
+    with Memory.open(tmp_path, embedder="none") as memory:
+        texts = ["pear " * (5 - n) + "tart and cream " * n for n in range(4)]
+        memory.write([Resource(uri=f"{n}.md", content=text) for n, text in enumerate(texts)])
+        found = memory.recall("pear", fusion="rrf")
+    assert [hit.uri for hit in found.hits] == [f"{n}.md" for n in range(4)]
+    expected = [61 / (60 + rank) for rank in range(1, 5)]
+    assert [hit.score for hit in found.hits] == pytest.approx(expected)

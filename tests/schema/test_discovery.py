@@ -351,3 +351,45 @@ def test_what_names_something_else_names_no_row(tmp_path: Path) -> None:
     )
 
     assert names == {}
+
+
+@pytest.mark.parametrize(("orphans", "is_found"), [(0, True), (2, True), (3, False), (30, False)])
+@pytest.mark.parametrize("column", ["holder", "acct", "account"])
+def test_a_column_without_a_clear_name_leads_where_nearly_all_its_values_are(
+    tmp_path: Path, column: str, orphans: int, is_found: bool
+) -> None:
+    connection = sqlite3.connect(tmp_path / "firms.sqlite")
+    connection.executescript(
+        "CREATE TABLE accounts (account_id INTEGER PRIMARY KEY, name TEXT);"
+        f"CREATE TABLE contacts (id INTEGER PRIMARY KEY, full_name TEXT, {column} INTEGER);"
+    )
+    accounts = [(1_000 + n, f"Firm {n}") for n in range(100)]
+    contacts = [(n, f"Ann {n}", (5_000 if n < orphans else 1_000) + n) for n in range(100)]
+    connection.executemany("INSERT INTO accounts VALUES (?, ?)", accounts)
+    connection.executemany("INSERT INTO contacts VALUES (?, ?, ?)", contacts)
+    connection.commit()
+    connection.close()
+    found = [(*edge.columns, edge.target) for edge in discovered(tmp_path / "firms.sqlite").edges]
+    assert found == ([(column, "accounts")] if is_found else [])
+
+
+@pytest.mark.parametrize(("orphans", "is_found"), [(2, True), (3, False), (30, False)])
+def test_columns_lead_elsewhere_together_where_nearly_all_their_values_are(
+    tmp_path: Path, orphans: int, is_found: bool
+) -> None:
+    connection = sqlite3.connect(tmp_path / "notes.sqlite")
+    connection.executescript("""
+        CREATE TABLE tickets (ticket_id INTEGER PRIMARY KEY);
+        CREATE TABLE notes (ticket_id INTEGER, line_no INTEGER, PRIMARY KEY (ticket_id, line_no));
+        CREATE TABLE files (file_id INTEGER PRIMARY KEY, ticket_id INTEGER, line_no INTEGER);
+    """)
+    for n in range(1, 101):
+        line = n % 3 + (10 if n <= orphans else 0)
+        connection.execute("INSERT INTO tickets VALUES (?)", (n,))
+        connection.execute("INSERT INTO notes VALUES (?, ?)", (n, n % 3))
+        connection.execute("INSERT INTO files VALUES (?, ?, ?)", (n, n, line))
+    connection.commit()
+    connection.close()
+    edges = discovered(tmp_path / "notes.sqlite").edges
+    together = [edge.target for edge in edges if len(edge.columns) == 2]
+    assert together == (["notes"] if is_found else [])

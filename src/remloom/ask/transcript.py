@@ -203,6 +203,11 @@ def _hint_lines(answer: Answer) -> Iterator[str]:
                 f"hint: {omitted} more nodes were left out: LIMIT {report.limit + omitted}"
                 " shows them"
             )
+    if isinstance(report, LookupReport | TraverseReport) and report.written_later:
+        yield (
+            f"{report.written_later} of these were written after the time of AS OF: what they said"
+            " then is not kept"
+        )
     for key, some in answer.meanings.items():
         lines = "".join(f"\n> {one_line(meaning)}" for meaning in some)
         yield f"several things are called so:\n> {one_line(key)}{lines}"

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from .. import labels
 from ..errors import NotFoundError
-from ..model import Direction, Edge, Entity, Hit, Record, TypeCount, record_dict
+from ..model import Direction, Edge, Entity, Hit, Record, TypeCount, is_written_after, record_dict
 from ..store.contract import Store
 from ..store.merge import keys_of
 from ..store.own_keys import own_keys
@@ -86,11 +86,16 @@ class DescribedRecord(Struct, frozen=True, kw_only=True):
     parents: list[str]  # ids
     children: list[str]  # ids
     sources: list[str] | None = None  # citations, of what was derived; None: it was not
+    written_later: bool = False  # what it says was written after `as_of`
 
     def as_dict(self) -> dict[str, Any]:
         """Give the record as JSON-ready values."""
         fields = record_dict(self.record) | {"parents": self.parents, "children": self.children}
-        return fields if self.sources is None else fields | {"sources": self.sources}
+        if self.sources is not None:
+            fields["sources"] = self.sources
+        if self.written_later:
+            fields["written_later"] = True
+        return fields
 
 
 class RecordView(Struct, frozen=True, kw_only=True):
@@ -177,7 +182,7 @@ def describe(store: Store, id_or_label: str, as_of: datetime | None) -> RecordVi
         )
 
     return RecordView(
-        records=[_described(store, record) for record in records],
+        records=[_described(store, record, as_of) for record in records],
         edges_out=newest_edges("out"),
         edges_in=newest_edges("in"),
         edge_counts=list(store.graph.count_by_type(keys, direction="both", as_of=as_of)),
@@ -219,11 +224,12 @@ def _records_at(
     return existing
 
 
-def _described(store: Store, record: Record) -> DescribedRecord:
+def _described(store: Store, record: Record, as_of: datetime | None) -> DescribedRecord:
     lineage = trace(store, record.id)
     return DescribedRecord(
         record=record,
         parents=store.records.parents(record.id),
         children=store.records.children(record.id),
         sources=lineage.sources if len(lineage.entries) > 1 else None,
+        written_later=is_written_after(record, as_of),
     )

@@ -22,6 +22,8 @@ class Hit(Struct, frozen=True, gc=False, kw_only=True):
     matched: str = ""  # the key or window that matched
     # sources of the other records with the same text, which SEARCH and recall show once
     copies: tuple[str, ...] = ()
+    # of AS OF: what it says was written after that time; what it said then is not kept
+    written_later: bool = False
 
     @property
     def id(self) -> str:
@@ -83,6 +85,8 @@ class Hit(Struct, frozen=True, gc=False, kw_only=True):
             shown["matched"] = self.matched
         if self.copies:
             shown["copies"] = list(self.copies)
+        if self.written_later:
+            shown["written_later"] = True
         return shown
 
 
@@ -94,6 +98,7 @@ class LookupReport(Struct, frozen=True, gc=False, kw_only=True, tag="lookup"):
     # by the key of a label that means several things: these, or the first 20
     meanings: dict[str, tuple[Meaning, ...]] = {}
     as_of: datetime | None = None
+    written_later: int = 0  # hits that say what was written after `as_of`
 
     def as_dict(self) -> dict[str, Any]:
         shown: dict[str, Any] = {"missing": list(self.missing)}
@@ -103,6 +108,8 @@ class LookupReport(Struct, frozen=True, gc=False, kw_only=True, tag="lookup"):
             shown["meanings"] = meanings_dict(self.meanings)
         if self.as_of is not None:
             shown["as_of"] = self.as_of.isoformat()
+        if self.written_later:
+            shown["written_later"] = self.written_later
         return shown
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "Row",
     "Speaker",
     "cited",
+    "is_written_after",
     "label_of_record",
     "record_dict",
     "trust_of",
@@ -335,6 +336,12 @@ def _shown(value: Any) -> str:
 def label_of_record(record: Record) -> str:
     """Return the label that edges from and to a record have: a row's handle, else its name."""
     return record.handle if isinstance(record, Row) else record.name
+
+
+def is_written_after(record: Record, at: datetime | None) -> bool:
+    """Whether what a record says was written after a time; False where there is none."""
+    written = record.updated_at or record.created_at
+    return at is not None and written is not None and written > at
 
 
 def record_dict(record: Record) -> dict[str, Any]:

@@ -86,6 +86,8 @@ class Node(JsonValue, frozen=True, dict=True):
     record: Record
     depth: int  # hops from the start
     path: tuple[str, ...]  # keys from the start to the record
+    # of AS OF: what it says was written after that time
+    written_later: bool = False
 
     @property
     def id(self) -> str:
@@ -125,6 +127,8 @@ class Node(JsonValue, frozen=True, dict=True):
             shown.setdefault("category", self.record.type)
         shown["_traverse_depth"] = self.depth
         shown["_traverse_path"] = list(self.path)
+        if self.written_later:
+            shown["written_later"] = True
         return shown
 
 
@@ -214,6 +218,7 @@ class TraverseReport(Struct, frozen=True, gc=False, kw_only=True, tag="traverse"
     unfollowed_edges: int  # beyond the breadth
     graph_paths_truncated: bool  # a node has more edges than its `graph_paths` show
     as_of: datetime | None = None
+    written_later: int = 0  # nodes that say what was written after `as_of`
     # types asked for that no edge has, with the nearest that some have; the others were followed
     unknown_edge_types: dict[str, list[str]] = {}
     edge_counts: tuple[TypeCount, ...] | None = None  # of PLAN, which follows none
@@ -256,6 +261,8 @@ class TraverseReport(Struct, frozen=True, gc=False, kw_only=True, tag="traverse"
             shown["strategy"] = self.strategy
         if self.as_of is not None:
             shown["as_of"] = self.as_of.isoformat()
+        if self.written_later:
+            shown["written_later"] = self.written_later
         if self.unknown_edge_types:
             shown["unknown_edge_types"] = self.unknown_edge_types
         if self.edge_counts is not None:

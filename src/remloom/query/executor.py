@@ -20,6 +20,7 @@ from ..model import (
     Record,
     SearchReport,
     SelectReport,
+    is_written_after,
 )
 from ..store.contract import Store
 from ..store.history import lookup_at
@@ -130,7 +131,7 @@ class Executor:
         keys = [labels.key(label) for label in query.labels]
         records_by_key = self._lookup_keys(keys, as_of)
         hits = [
-            Hit(record=record, matched=key)
+            Hit(record=record, matched=key, written_later=is_written_after(record, as_of))
             for key, records in records_by_key.items()
             for record in records
         ]
@@ -157,6 +158,7 @@ class Executor:
                 resolved=tuple(resolution.summary for resolution in resolved.values()),
                 meanings=several_meanings(records_by_key) if len(hits) > 1 else {},
                 as_of=as_of,
+                written_later=sum(hit.written_later for hit in hits),
             ),
         )
 

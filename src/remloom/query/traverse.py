@@ -16,10 +16,12 @@ from ..model import (
     MAX_NODE_EDGES,
     Answer,
     Node,
+    Record,
     Stage,
     StageCounts,
     TraverseReport,
     TypeCount,
+    is_written_after,
 )
 from ..store.contract import Store
 from ..store.merge import keys_of
@@ -88,7 +90,9 @@ class _Traversal:
 
     def run(self) -> Answer:
         starts = zip(self._starts.records, self._starts.keys, strict=True)
-        start_nodes = [Node(record, 0, (key or keys_of(record)[0],)) for record, key in starts]
+        start_nodes = [
+            self._node(record, 0, (key or keys_of(record)[0],)) for record, key in starts
+        ]
         start_keys = list(dict.fromkeys(filter(None, self._starts.keys)))
         reached = _Reached()
         if self._query.max_depth and start_keys:
@@ -198,8 +202,11 @@ class _Traversal:
         for step in steps:
             for record in records[step.key]:
                 if record.id not in nodes:
-                    nodes[record.id] = Node(record, step.depth, step.path)
+                    nodes[record.id] = self._node(record, step.depth, step.path)
         return list(nodes.values())
+
+    def _node(self, record: Record, depth: int, path: tuple[str, ...]) -> Node:
+        return Node(record, depth, path, is_written_after(record, self._as_of))
 
     # -- what is said about it ---------------------------------------------------------------------
 
@@ -258,6 +265,7 @@ class _Traversal:
                 len(node.record.graph_paths) > MAX_NODE_EDGES for node in nodes
             ),
             as_of=self._as_of,
+            written_later=sum(node.written_later for node in nodes),
             edge_counts=self._count_edges(keys) if query.max_depth == 0 else None,
             start_truncated=self._starts.truncated,
             incoming_edges=self._count_incoming() if leads_nowhere else 0,

@@ -69,11 +69,19 @@ def _text(value: Queried) -> str:
     if len(edges) > _MOST_EDGES:
         parts.append(f"and {len(edges) - _MOST_EDGES} more edges")
     metadata = value.metadata or {}
+    if later := _written_later(value):
+        parts.append(f"Written after the time of AS OF, what they said then is not kept: {later}")
     parts += [f"{name}:\n> {_line(metadata[name])}" for name in _TOLD if metadata.get(name)]
     parts += _meanings(metadata)
     if suggestions := _given(value.suggestions):
         parts.append(f"Names like it:\n> {_line(hit['name'] for hit in suggestions)}")
     return "\n".join(part for part in parts if part) or "Nothing found."
+
+
+def _written_later(value: Queried) -> str:
+    """The numbers of the passages that say what was written after the time of AS OF."""
+    shown = enumerate(_given(value.records) or _given(value.nodes), 1)
+    return ", ".join(f"[{number}]" for number, fields in shown if fields.get("written_later"))
 
 
 # of the report of an answer

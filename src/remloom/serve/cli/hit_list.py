@@ -12,12 +12,12 @@ from rich.text import Text
 
 from ...labels import key
 from ...model import Hit, record_dict
-from .text_formats import one_line, short_source
+from .text_formats import one_line, plural, short_source
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
-__all__ = ["STYLES", "draw_hits", "kind_of", "snippet"]
+__all__ = ["STYLES", "draw_hits", "kind_of", "snippet", "written_later_note"]
 
 NAME_WIDTH = 44  # columns; longer names push their line's other columns to the right
 SNIPPET = 400  # characters of a record's text looked at
@@ -54,6 +54,8 @@ class _Hits:
             head.append(_pad(kind, kind_width), STYLES.get(hit.schema, ""))
             if hit.uri:
                 head.append("  ").append(short_source(hit.source), "blue")
+            if hit.written_later:
+                head.append("  written later", "yellow")
             head.rstrip()
             yield head
             text = snippet(hit)
@@ -102,6 +104,11 @@ def snippet(hit: Hit) -> str:
 
 def _inline(values: dict[str, Any]) -> str:
     return ", ".join(f"{name}: {value}" for name, value in values.items())
+
+
+def written_later_note(count: int) -> str:
+    """Say of how many records of an AS OF the text is not that of the time."""
+    return f'{plural(count, "record")} marked "written later": what was said then is not kept'
 
 
 def kind_of(schema: str, type: str) -> str:

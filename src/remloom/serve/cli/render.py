@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...model import Answer, Meaning, Receipt
-from .hit_list import draw_hits
+from .hit_list import draw_hits, written_later_note
 from .rows import draw_rows
 from .tables import draw_nested
 from .text_formats import byte_size, one_line, plural
@@ -37,8 +37,11 @@ def draw_answer(found: Answer) -> RenderableType:
         shown = draw_traversal(found) if found.nodes else _nothing(found)
     else:
         shown = draw_hits(found.records) if found.records else _nothing(found)
-    if found.meanings:
-        return Group(shown, *map(_meanings_line, found.meanings.items()))
+    notes = [_meanings_line(label) for label in found.meanings.items()]
+    if later := found.metadata.get("written_later"):
+        notes.append(Text(written_later_note(later), "yellow"))
+    if notes:
+        return Group(shown, *notes)
     # a search by meaning cannot see texts without a vector
     waiting = found.metadata.get("waiting")
     if waiting:
@@ -48,7 +51,7 @@ def draw_answer(found: Answer) -> RenderableType:
     return shown
 
 
-def _meanings_line(label: tuple[str, Sequence[Meaning]]) -> RenderableType:
+def _meanings_line(label: tuple[str, Sequence[Meaning]]) -> Text:
     key, meanings = label
     told = "; ".join(map(str, meanings))
     return Text(one_line(f"{key} means {len(meanings)} things: {told}"), "yellow")

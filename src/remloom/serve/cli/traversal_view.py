@@ -87,6 +87,8 @@ def _label(nodes: Sequence[Node]) -> Text:
     label = Text(one_line(nodes[0].name), "bold")
     for node in nodes:
         label = Text.assemble(label, "  ", styled_kind(node))
+        if node.written_later:
+            label.append("  written later", "yellow")
         if node.get("uri"):
             source = cited(node["uri"], node.get("metadata", {}))
             label.append("  ").append(short_source(source), "blue")
