@@ -26,6 +26,7 @@ from remloom.errors import (
 from remloom.federation import FederatedAnswer, Federation, grantors
 from remloom.federation.conditions import UNSHOWN
 from remloom.federation.granted import GrantedStore, _shown
+from remloom.kv import KeyRange
 from remloom.memory import grants as grants_module
 from remloom.memory.audit import AuditLog
 from remloom.model import Field, Row, SchemaDefinition
@@ -637,3 +638,16 @@ def test_what_a_tenant_forgets_leaves_the_disk_while_who_asks_it_waits_for_a_mod
         assert "cuts.md" not in {hit.uri for hit in answers[0].hits}
         assert answers[0].note == ""
         assert "late" in parts_of(answers[0])
+
+
+def test_a_revoked_grant_that_comes_back_with_old_files_is_not_in_force(home: Path) -> None:
+    revoked = Home(home).grant("legal", to="sales")
+    with Memory.open(home, tenant="legal", embedder="none") as memory:
+        backup = memory.admin.store.kv.list(grants_module._NAMESPACE, KeyRange(""))
+    Home(home).revoke("legal", to="sales", id=revoked.id)
+    Home(home).grant("legal", to="sales", schemas=["entities"])
+    with Memory.open(home, tenant="legal", embedder="none") as memory:
+        memory.admin.store.kv.put(backup)
+    with Federation.open(home, as_tenant="sales", embedder="none") as asking:
+        assert len(asking.grants()) == 1
+        assert {hit.schema for hit in asking.search_text("payment").hits} == {"entities"}
