@@ -94,6 +94,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     # seconds of CPU to convert one PDF, DOCX or HTML; 10 more for each megabyte of it
     read_timeout: float = 30.0
     read_memory_mb: int = 1024  # that the conversion of one may take
+    read_elements: int = 500_000  # tags or objects that one may have
     # full: a returned write is on disk; normal: it survives a crash of the process only
     synchronous: str = "full"
     cache_mb: int = 256  # page cache of the database for reading; half as much again while writing

@@ -120,6 +120,7 @@ def test_bombs_are_reported_with_the_setting_that_allows_them_and_the_others_are
             assert (
                 "read_timeout" in of[name].reason
                 or "read_memory_mb" in of[name].reason
+                or "read_elements" in of[name].reason
                 or "deeply" in of[name].reason
             )
         assert len(memory.search_text("peace", limit=20).records) == 6
@@ -131,11 +132,49 @@ def test_a_document_that_needs_more_memory_than_it_may_is_reported(tmp_path: Pat
     folder.mkdir()
     (folder / "large.html").write_bytes(b"<p>much</p>" * 120_000)
     (folder / "small.html").write_bytes(GOOD[".html"]("little"))
-    report, memory = read(tmp_path, folder, read_memory_mb=60)
+    # however slow the machine is, memory ends first
+    report, memory = read(tmp_path, folder, read_memory_mb=60, read_timeout=3_600.0)
     memory.close()
     large, small = report.items
     assert (large.status, small.status) == ("failed", "read")
     assert "read_memory_mb" in large.reason
+
+
+@pytest.mark.parametrize("suffix", [".docx", ".html", ".rss", ".pdf"])
+def test_what_unpacks_to_too_many_elements_is_refused_before_it_is_converted(
+    suffix: str, tmp_path: Path
+) -> None:
+    many = {
+        ".docx": lambda: docx("<w:p/>" * 3_000_000),
+        ".html": lambda: b"<p>" * 600_000,
+        ".rss": lambda: b"<rss><channel>" + b"<item/>" * 600_000,
+        ".pdf": lambda: b"%PDF-1.4\n" + b"1 0 obj endobj\n" * 600_000,
+    }[suffix]()
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / f"bomb{suffix}").write_bytes(many)
+    (folder / "small.md").write_text("All is well.")
+    convert._child.end()
+    report, memory = read(tmp_path, folder)
+    memory.close()
+    bomb, small = report.items
+    assert (bomb.status, small.status) == ("failed", "read")
+    assert "more than 500,000 elements" in bomb.reason
+    assert "read_elements (REMLOOM_READ_ELEMENTS)" in bomb.reason
+    # nothing was converted
+    assert convert._child._process is None
+
+
+def test_a_setting_allows_a_document_of_more_elements(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "page.html").write_bytes(b"<p>much</p>" * 50)
+    report, memory = read(tmp_path, folder, read_elements=49)
+    memory.close()
+    assert "more than 49 elements" in report.items[0].reason
+    report, memory = read(tmp_path, folder, read_elements=50)
+    memory.close()
+    assert report.items[0].status == "read"
 
 
 def test_one_child_reads_many_documents_and_another_takes_the_place_of_one_that_died(

@@ -378,3 +378,36 @@ def test_a_history_is_copied_where_only_its_reader_can_look(tmp_path: Path, monk
         (folder,) = temporary.iterdir()
         assert folder.stat().st_mode & 0o077 == 0
     assert list(temporary.iterdir()) == []
+
+
+_PEAK = """
+import resource, sys
+from remloom.sources import open_source
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+visits = sum(item.metadata["visits"] for item in open_source(sys.argv[1]))
+print(visits, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is counted in kB on Linux only")
+def test_many_visits_to_pages_with_long_addresses_take_little_memory(tmp_path: Path) -> None:
+    path = tmp_path / "History"
+    with sqlite3.connect(path) as connection:
+        connection.executescript("""
+            CREATE TABLE urls (id INTEGER PRIMARY KEY, url, title);
+            CREATE TABLE visits (id INTEGER PRIMARY KEY, url, visit_time);
+        """)
+        address = "https://crumb.example/" + "x" * 1_900
+        connection.execute("INSERT INTO urls VALUES (1, ?, ?)", (address, "Rye bread"))
+        first = microseconds(MARCH)
+        connection.executemany(
+            "INSERT INTO visits VALUES (NULL, 1, ?)", ((first + n,) for n in range(100_000))
+        )
+    connection.close()
+    done = subprocess.run(
+        [sys.executable, "-c", _PEAK, str(path)], capture_output=True, text=True, check=True
+    )
+    visits, megabytes = map(int, done.stdout.split())
+    assert visits == 100_000
+    # the addresses alone are 190 MB
+    assert megabytes < 100

@@ -140,7 +140,10 @@ class Ingesting:
             glob=glob,
             exclude=(*settings.read_exclude.split(","), *exclude),
             limits=Limits(
-                settings.read_timeout, settings.read_memory_mb, self._engine.may_call_model
+                settings.read_timeout,
+                settings.read_memory_mb,
+                settings.read_elements,
+                self._engine.may_call_model,
             ),
         )
 

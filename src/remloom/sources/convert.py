@@ -41,6 +41,7 @@ class Limits(Struct, frozen=True):
     # of CPU time, and 10 for each megabyte; of wall time some more than twice as much
     seconds: float = 30.0
     memory_mb: int = 1024
+    elements: int = 500_000  # tags of HTML or DOCX, objects of PDF: counted before it is converted
     previews: bool = False  # whether documents of images have small ones for a model
 
 
@@ -97,6 +98,9 @@ def convert(uri: str, data: bytes, suffix: str, title: str, limits: Limits) -> D
         raise MissingExtraError(f"reading {suffix} files", _extra_of(suffix))
     seconds = limits.seconds + _PER_MB * len(data) / 1_000_000
     formats.check(uri, data, suffix)
+    elements = formats.count_elements(data, suffix, limits.elements)
+    if elements > limits.elements:
+        raise _over(uri, f"it has more than {limits.elements:,} elements", "read_elements")
     preview = limits.previews and suffix in images.MEDIA_TYPES
     request = _encode(Request(uri, data, suffix, title, seconds, limits.memory_mb, preview))
     with _child.lock:

@@ -164,6 +164,8 @@ def _opened(copy: Path) -> Iterator[apsw.Connection]:
         connection.limit(apsw.SQLITE_LIMIT_LENGTH, _LARGEST_VALUE)
         connection.pragma("cell_size_check", True)
         connection.pragma("query_only", True)
+        # what is sorted may be many times the file: each visit has the address of its page
+        connection.pragma("temp_store", "file")
         yield connection
     finally:
         connection.close()

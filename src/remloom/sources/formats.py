@@ -8,6 +8,7 @@ import io
 import re
 import warnings
 import zipfile
+import zlib
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
@@ -18,7 +19,7 @@ from ..text import dates
 from . import decode, feeds, images
 from .document import Document
 
-__all__ = ["LIBRARIES", "MEDIA_TYPES", "check", "convert", "load"]
+__all__ = ["LIBRARIES", "MEDIA_TYPES", "check", "convert", "count_elements", "load"]
 
 MEDIA_TYPES = {
     ".html": "text/html",
@@ -32,6 +33,7 @@ MEDIA_TYPES = {
 # the library that reads a suffix; markitdown for the others, but PDF
 LIBRARIES = {**feeds.LIBRARIES, **images.LIBRARIES}
 LARGEST_UNPACKED = 300_000_000  # bytes of a DOCX; its converter would take twice as much memory
+_UNPACKED = 1_000_000  # bytes of a DOCX that are unpacked at a time to count its elements
 _META = re.compile(r"<meta\s[^>]*>", re.I)
 _ATTRIBUTE = re.compile(r"""([\w:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.I | re.S)
@@ -131,6 +133,38 @@ def check(uri: str, data: bytes, suffix: str) -> None:
         if kind != "a ZIP archive":
             raise SourceError(f"named .docx but it is {kind or 'not a DOCX'}", uri=uri)
         _check_docx(uri, data)
+
+
+def count_elements(data: bytes, suffix: str, most: int) -> int:
+    """Count the tags or objects of a file, which its conversion takes time for; no further than
+    just past `most`.
+
+    Those of a PDF that are packed into streams are not counted.
+    """
+    if suffix in images.MEDIA_TYPES:
+        return 0
+    if suffix == ".pdf":
+        return data.count(b" obj")
+    if suffix != ".docx":
+        return _count_tags(data)
+    found = 0
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for name in archive.namelist():
+                # pictures are not parsed
+                if not name.lower().endswith((".xml", ".rels")):
+                    continue
+                with archive.open(name) as part:
+                    while found <= most and (piece := part.read(_UNPACKED)):
+                        found += _count_tags(piece)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
+        # it is damaged or encrypted: its conversion says so
+        return found
+    return found
+
+
+def _count_tags(text: bytes) -> int:
+    return text.count(b"<") - text.count(b"</")
 
 
 def _check_docx(uri: str, data: bytes) -> None:
