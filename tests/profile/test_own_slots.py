@@ -244,3 +244,16 @@ def test_what_is_believed_is_read_once_though_a_memory_has_slots_of_its_own(memo
     )
     memory.profile.define_slot({"id": "work.desk", "hub": "preferences", "label": "My desk"})
     assert [one.label for one in memory.profile.show().beliefs] == ["My desk"]
+
+
+def test_an_extra_is_called_by_its_label_wherever_a_slot_is_named(tmp_path):
+    with Memory.open(tmp_path, embedder="none") as memory:
+        belief = memory.profile.set("extras.fav_team", "Ajax", subject="Ann")
+        assert memory.profile.why(belief.label, subject="Ann").belief.value == "Ajax"
+        assert memory.profile.get("fav team", subject="Ann") == belief
+        assert memory.profile.slot(belief.label).id == "extras.fav_team"
+        with pytest.raises(UnknownNameError):
+            memory.profile.why("Fav player", subject="Ann")
+        memory.profile.forget(belief.label, subject="Ann")
+        with pytest.raises(UnknownNameError):
+            memory.profile.slot(belief.label)

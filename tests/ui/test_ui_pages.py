@@ -236,6 +236,19 @@ def test_forgetting_a_person_shows_the_texts_that_still_name_them(signed_in: Any
     page.get_by_text("a berth costs 190 euros").first.wait_for()
 
 
+def test_beliefs_are_filtered_and_each_shows_how_much_says_it(signed_in: Any) -> None:
+    page = signed_in.page
+    signed_in.open("profile")
+    main = page.locator("main")
+    main.get_by_text("by 1 statement").first.wait_for()
+    assert "Tentative" not in main.inner_text()
+    before = page.locator("article.belief").count()
+    page.get_by_label("Only beliefs with").fill("peanut allerg")
+    main.get_by_text(f"1 of {before} beliefs").wait_for()
+    assert page.locator("article.belief").count() == 1
+    assert violations(page) == []
+
+
 def test_a_belief_has_its_words_and_is_edited_hidden_and_forgotten(signed_in: Any) -> None:
     page = signed_in.page
     signed_in.open("profile")
@@ -257,12 +270,62 @@ def test_a_belief_has_its_words_and_is_edited_hidden_and_forgotten(signed_in: An
     page.get_by_role("button", name="Close: Allergies: peanuts").wait_for(state="detached")
 
 
-def test_the_graph_opens_by_counts_and_its_table_says_the_same(signed_in: Any) -> None:
+@pytest.mark.parametrize("name", ["constructor", "__proto__", "toString", "hasOwnProperty"])
+@pytest.mark.parametrize(
+    "address", ["{}", "graph/{}", "profile?of={}", "profile?view={}", "ask?q={}",
+                "documents/{}", "timeline?about={}", "timeline?month={}", "dreams?view={}"]
+)  # fmt: skip
+def test_what_every_object_has_is_a_name_like_others(shared: Any, address: str, name: str) -> None:
+    shared.open(address.format(name))
+    shared.page.locator("main").get_by_role("heading").first.wait_for()
+    assert shared.complaints == []
+
+
+def test_a_thing_with_the_name_of_what_every_object_has_is_drawn(signed_in: Any) -> None:
+    server = signed_in.server
+    for name in ("constructor", "toString", "__proto__"):
+        edge = {"src": name, "rel_type": "knows", "dst": "Somebody"}
+        bearer = {"Authorization": f"Bearer {server.key}"}
+        httpx.post(f"{server.url}/v1/edges", json={"edge": edge}, headers=bearer).raise_for_status()
+        signed_in.open(f"graph/{name}")
+        signed_in.page.get_by_text("edges").first.wait_for()
+        signed_in.page.wait_for_function(
+            "() => document.querySelectorAll('.canvas canvas').length > 0"
+        )
+        assert signed_in.complaints == []
+
+
+def test_what_has_changed_is_no_mistake(signed_in: Any) -> None:
+    page = signed_in.page
+    signed_in.open("profile")
+    page.get_by_role("button", name="Why: Location:").click()
+    page.get_by_role("button", name="Edit").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("was right, and has changed").check()
+    dialog.get_by_label("Value").fill("Bergen")
+    assert violations(page) == []
+    dialog.get_by_role("button", name="Save").click()
+    page.get_by_text("Changed: Location: Bergen").wait_for()
+    page.get_by_text("said here").first.wait_for()
+
+
+def test_slots_are_searched_and_stand_in_groups(signed_in: Any) -> None:
+    page = signed_in.page
+    signed_in.open("profile")
+    page.get_by_role("button", name="Say something").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Search").fill("verbosity")
+    assert dialog.locator("optgroup").evaluate_all("all => all.map(one => one.label)") == [
+        "Stable defaults", "Output contract",
+    ]  # fmt: skip
+    assert dialog.locator("option").count() == 1 + 2
+
+
+def test_the_graph_opens_with_edges_and_its_table_says_the_same(signed_in: Any) -> None:
     page = signed_in.page
     signed_in.open("graph/Sarah Chen")
-    assert "No edge is open yet" in page.locator("main").inner_text()
-    page.get_by_role("button", name="mentions 1").click()
-    page.get_by_text("2 things, 1 edge").wait_for()
+    page.get_by_role("button", name="mentions all shown").wait_for()
+    page.get_by_text("2 things, 2 edges").wait_for()
     row = page.get_by_role("region", name="The edges that are drawn").get_by_role("row").last
     assert row.inner_text().split("\t") == ["Prices", "mentions", "Sarah Chen"]
     page.wait_for_function("() => document.querySelectorAll('.canvas canvas').length > 0")

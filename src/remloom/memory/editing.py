@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ConflictError, InvalidInputError
+from ..errors import ConflictError, InvalidInputError, UnknownNameError
 from ..profile.scopes import check_scope
 from ..store.record_ids import new_id
 from .arguments import check_aware, check_text
@@ -40,6 +41,24 @@ class Editing:
         from ..profile.own_slots import registry_of
 
         return registry_of(self._store)
+
+    def slot(self, name: str) -> Slot:
+        """The slot of a name; of an extra that something is believed in, by its label as well.
+
+        Raises:
+            UnknownNameError: there is none, or several.
+        """
+        slots = self.slots()
+        try:
+            return slots.get(name)
+        except UnknownNameError:
+            with suppress(InvalidInputError):
+                extra = slots.extra(name)  # noqa: S610 - no query of Django
+                beliefs = self.beliefs()
+                people = {self.subject(""), *map(self.subject, beliefs.subjects())}
+                if any(one.slot == extra.id for person in people for one in beliefs.all(person)):
+                    return extra
+            raise
 
     def beliefs(self, slots: Registry | None = None) -> BeliefStore:
         """What is believed, with these slots; default those that there are."""

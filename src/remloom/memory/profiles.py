@@ -114,7 +114,7 @@ class Profiles:
         Raises:
             UnknownNameError: there is no such slot.
         """
-        found = self._editing.slots().get(slot)
+        found = self._editing.slot(slot)
         beliefs = self.beliefs(subject, scope=scope, as_of=as_of)
         matches = [belief for belief in beliefs if belief.slot == found.id]
         return max(matches, key=lambda belief: belief.confidence, default=None)
@@ -127,7 +127,7 @@ class Profiles:
         """
         from ..profile.profile import changes
 
-        found = self._editing.slots().get(slot)
+        found = self._editing.slot(slot)
         place = check_scope(scope)
         beliefs = self._editing.beliefs().all(self._editing.subject(subject))
         return changes(one for one in beliefs if (one.slot, one.scope) == (found.id, place))
@@ -211,7 +211,7 @@ class Profiles:
         Raises:
             UnknownNameError: there is none, or several; the remedy names what is most like it.
         """
-        return self._editing.slots().get(name)
+        return self._editing.slot(name)
 
     def why(
         self,
@@ -233,7 +233,7 @@ class Profiles:
             UnknownNameError: there is no such slot.
             NotFoundError: nothing is believed there; or a list has several items.
         """
-        found = self._editing.slots().get(slot)
+        found = self._editing.slot(slot)
         return self._explain(self._editing.find(found, value, subject, scope, as_of), as_of)
 
     def changes(self, since: datetime | None = None, *, subject: str = "") -> list[Change]:
@@ -270,7 +270,7 @@ class Profiles:
             UnknownNameError: there is no such slot; unknown things go under "extras.<name>".
             InvalidInputError: the slot cannot have this value.
         """
-        found = self._editing.slots().get(slot)
+        found = self._editing.slot(slot)
         canonical = self._editing.slots().canonical(found, value)
         one = self._editing.edit("set", found, canonical, subject, scope, hard=hard, note=note)
         return self._editing.record([one])
@@ -324,7 +324,7 @@ class Profiles:
             NotFoundError: nothing is believed there: `set` says what holds.
             InvalidInputError: the slot cannot have this value.
         """
-        found = self._editing.slots().get(slot)
+        found = self._editing.slot(slot)
         wrong = self._editing.find(found, was, subject, scope)
         canonical = self._editing.slots().canonical(found, value)
         right = _same(wrong.value, canonical)
@@ -352,7 +352,7 @@ class Profiles:
             NotFoundError: nothing is believed there.
             InvalidInputError: `at` has no time zone, is in the future, or before it began.
         """
-        found = self._editing.slots().get(slot)
+        found = self._editing.slot(slot)
         belief = self._editing.find(found, value, subject, scope)
         if at is not None:
             check_aware(at)
@@ -415,7 +415,7 @@ class Profiles:
         from ..profile.values import canonical
         from ..profile.withdrawal import said_in
 
-        found = self._editing.slots().get(slot)
+        found = self._editing.slot(slot)
         belief = self._editing.find(found, value, subject, scope)
         beliefs = self._editing.beliefs()
         values = (belief.value, *(one.value for one in belief.history))

@@ -11,7 +11,7 @@ const PAGES = [
   ["Server", [["jobs", "Jobs", "j"], ["keys", "Keys and audit", "k"]]],
 ];
 const ALL = PAGES.flatMap(([, pages]) => pages);
-const NAMES = { ...Object.fromEntries(ALL), record: "Record" };
+const NAMES = new Map([...ALL, ["record", "Record"]]);
 
 function App() {
   const [session, setSession] = useState(undefined);
@@ -83,8 +83,8 @@ function Shown({ address, session }) {
   const [shown, setShown] = useState({});
   const { page } = address;
   useEffect(() => {
-    document.title = `${NAMES[page] || "Not found"} · Remloom`;
-    if (!NAMES[page]) return setShown({ page, none: true });
+    document.title = `${NAMES.get(page) || "Not found"} · Remloom`;
+    if (!NAMES.has(page)) return setShown({ page, none: true });
     import(`./pages/${page}.js`).then(
       (module) => setShown({ page, View: module.default }),
       (error) => setShown({ page, error }),
@@ -168,7 +168,7 @@ const THEME = "remloom-theme";
 const SCHEMES = { "": "Colours: system", light: "Colours: light", dark: "Colours: dark" };
 
 function Theme() {
-  const [theme, setTheme] = useState(localStorage.getItem(THEME) || "");
+  const [theme, setTheme] = useState(() => [localStorage.getItem(THEME)].find((name) => name && Object.hasOwn(SCHEMES, name)) || "");
   useEffect(() => {
     document.documentElement.dataset.theme = theme;
     localStorage.setItem(THEME, theme);
@@ -176,7 +176,7 @@ function Theme() {
   }, [theme]);
   const names = Object.keys(SCHEMES);
   const next = () => setTheme(names[(names.indexOf(theme) + 1) % names.length]);
-  return html`<button class="small" onClick=${next}>${SCHEMES[theme] || SCHEMES[""]}</button>`;
+  return html`<button class="small" onClick=${next}>${SCHEMES[theme]}</button>`;
 }
 
 render(html`<${App} />`, document.querySelector("#app"));

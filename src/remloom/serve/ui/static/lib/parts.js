@@ -45,6 +45,9 @@ export function Loaded({ state, children, busy }) {
 export const When = ({ at, time }) =>
   at ? html`<time datetime=${at} title=${new Date(at).toISOString()}>${dateText(at, { time })}</time>` : null;
 
+// What a table of words has for one: an object's own, never what every object inherits.
+export const of = (table, name, otherwise = "") => (Object.hasOwn(table, name) ? table[name] : otherwise);
+
 export const Badge = ({ kind = "", children }) => html`<span class=${`badge ${kind}`}>${children}</span>`;
 
 export const Bar = ({ part }) =>
@@ -157,6 +160,17 @@ export function NameField({ label, value, change, choose = change, placeholder }
   const [names, setNames] = useState([]);
   const [at, setAt] = useState(-1);
   const turn = useRef(0);
+  const field = useRef(null);
+  const closed = () => {
+    turn.current++;
+    setNames([]);
+  };
+  // what is sent has been chosen: no list comes after it
+  useEffect(() => {
+    const { form } = field.current;
+    form?.addEventListener("submit", closed);
+    return () => form?.removeEventListener("submit", closed);
+  }, []);
   const typed = async (event) => {
     const text = event.target.value;
     change(text);
@@ -166,8 +180,7 @@ export function NameField({ label, value, change, choose = change, placeholder }
     if (mine === turn.current) setNames(found);
   };
   const take = (name) => {
-    turn.current++;
-    setNames([]);
+    closed();
     choose(name);
   };
   const keys = (event) => {
@@ -181,7 +194,7 @@ export function NameField({ label, value, change, choose = change, placeholder }
     } else if (event.key === "Escape") setNames([]);
   };
   return html`<${Field} label=${label} grow>${(given) => html`<div class="completing">
-    <input ...${given} data-search role="combobox" aria-expanded=${String(names.length > 0)} aria-controls=${`${given.id}-names`}
+    <input ...${given} ref=${field} data-search role="combobox" aria-expanded=${String(names.length > 0)} aria-controls=${`${given.id}-names`}
       aria-autocomplete="list" aria-activedescendant=${at >= 0 ? `${given.id}-${at}` : undefined} autocomplete="off" spellcheck=${false}
       placeholder=${placeholder} value=${value} onInput=${typed} onKeyDown=${keys} onBlur=${() => setTimeout(() => setNames([]), 150)} />
     <ul class="choices" role="listbox" id=${`${given.id}-names`} aria-label="Names" hidden=${!names.length}>

@@ -1,7 +1,7 @@
 // Ask: what answers a question, why each passage came, and what an agent would be given.
 
 import { get, post, stream } from "../lib/api.js";
-import { About, Badge, Bar, Busy, Empty, Failure, Field, Loaded, Memory, Page, RecordLink, Tabs } from "../lib/parts.js";
+import { About, Badge, Bar, Busy, Empty, Failure, Field, Loaded, Memory, Page, RecordLink, Tabs, of } from "../lib/parts.js";
 import { count, dateText, decimal, go, html, nameOf, plain, plural, share, useEffect, useLoad, useState } from "../lib/view.js";
 
 const VIEWS = [["passages", "Passages"], ["prompt", "As a prompt"], ["answer", "By a model"]];
@@ -159,7 +159,7 @@ function Hit({ hit, best }) {
 function Reason({ reason, best }) {
   const rank = reason.rank ? `No. ${reason.rank} by this` : "";
   return html`<li>
-    <span>${PARTS[reason.part] || title(reason.part)}</span>
+    <span>${of(PARTS, reason.part) || title(reason.part)}</span>
     <${Bar} part=${reason.share / best} />
     <span class="number">${reason.share < 0 ? "" : "+"}${decimal(reason.share)}</span>
     <span class="note muted">${[plain(reason.note), rank].filter(Boolean).join(", ")}</span>

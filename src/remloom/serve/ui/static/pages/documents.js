@@ -1,7 +1,7 @@
 // Documents: what was read, taking in a file that is dropped, and reading a long one.
 
 import { post, upload } from "../lib/api.js";
-import { Badge, Empty, Failure, Loaded, Page, Table, When } from "../lib/parts.js";
+import { Badge, Empty, Failure, Loaded, Page, Table, When, of } from "../lib/parts.js";
 import { count, decimal, hrefOf, html, plain, plural, shortUri, title, useAction, useLoad, useRef, useState } from "../lib/view.js";
 import { Reading } from "./reading.js";
 
@@ -119,7 +119,7 @@ const KINDS = { read: "good", failed: "bad", skipped: "careful" };
 function Outcome({ items }) {
   const columns = [
     { name: "File", of: (item) => plain(item.name) },
-    { name: "Outcome", of: (item) => html`<${Badge} kind=${KINDS[item.status] || ""}>${title(item.status)}</${Badge}>` },
+    { name: "Outcome", of: (item) => html`<${Badge} kind=${of(KINDS, item.status)}>${title(item.status)}</${Badge}>` },
     { name: "Told", of: (item) => told(item) },
   ];
   return html`<${Table} caption="Files that were read" columns=${columns} rows=${items} />`;

@@ -1,7 +1,7 @@
 // Dreams: what ran and what it made, what would be made (a dry run), taking a run back, and measures.
 
 import { get, post, segment, stream } from "../lib/api.js";
-import { Badge, Bar, Busy, Dialog, Empty, Facts, Failure, Field, Loaded, Memory, Page, RecordLink, Table, Tabs, When } from "../lib/parts.js";
+import { Badge, Bar, Busy, Dialog, Empty, Facts, Failure, Field, Loaded, Memory, Page, RecordLink, Table, Tabs, When, of } from "../lib/parts.js";
 import { count, decimal, go, html, nameOf, plain, plural, share, title, useAction, useLoad, useState } from "../lib/view.js";
 
 const VIEWS = [["runs", "Runs"], ["begin", "Begin one"], ["metrics", "Measures"], ["failed", "What failed"]];
@@ -27,7 +27,7 @@ export default function Dreams({ rest, values, session }) {
 }
 
 const STATUS = { done: "good", failed: "bad", interrupted: "careful", "rolled back": "careful", rolled_back: "careful" };
-const Status = ({ run }) => html`<${Badge} kind=${STATUS[run.status] || ""}>${title(run.status)}</${Badge}>`;
+const Status = ({ run }) => html`<${Badge} kind=${of(STATUS, run.status)}>${title(run.status)}</${Badge}>`;
 const madeBy = (run) => Object.entries(run.receipt || {}).filter(([, number]) => number).map(([name, number]) => `${count(number)} ${name}`).join(", ");
 
 function Runs() {

@@ -4,6 +4,7 @@ import { post } from "../lib/api.js";
 import { Busy, Empty, Failure, NameField, Page, RecordLink, Table } from "../lib/parts.js";
 import { count, go, html, nameOf, plain, plural, useEffect, useRef, useState } from "../lib/view.js";
 
+const FIRST = 12; // edges that are open at once
 const STEP = 8; // neighbours that one press adds
 const MOST = 120; // nodes at once: more cannot be read
 
@@ -12,7 +13,7 @@ export default function Graph({ rest }) {
   const [draft, setDraft] = useState(label || "");
   useEffect(() => setDraft(label || ""), [label]);
   const open = (name) => name.trim() && go("graph", [name.trim()]);
-  return html`<${Page} wide heading="Graph" lead="Begin with one thing, see how many edges of each type it has, and open those you want.">
+  return html`<${Page} wide heading="Graph" lead="Begin with one thing: its newest edges are drawn, and how many it has of each type is listed. Open those you want.">
     <form class="row ends" onSubmit=${(event) => { event.preventDefault(); open(draft); }}>
       <${NameField} label="Begin with" value=${draft} change=${setDraft} choose=${open} placeholder="A person, a project, a document" />
       <button class="primary">Show</button>
@@ -37,6 +38,12 @@ class Drawing {
       if (this.nodes.has(from) && this.nodes.has(to)) this.edges.set(`${from} ${type} ${to}`, { from, type, to });
     }
   }
+
+  // how many edges of a type are drawn on one side of a node
+  countOf(key, type, direction) {
+    const end = direction === "in" ? "to" : "from";
+    return [...this.edges.values()].filter((edge) => edge.type === type && edge[end] === key).length;
+  }
 }
 
 function Walk({ start }) {
@@ -60,7 +67,14 @@ function Walk({ start }) {
   // PLAN: how many edges of each type there are, before any is followed
   const choose = async (label) => {
     const plan = await traverse(label, { max_depth: 0 });
-    if (plan?.nodes.length) setChosen({ key: plan.nodes[0].path.at(-1), counts: plan.report.edge_counts });
+    if (!plan?.nodes.length) return;
+    const key = plan.nodes[0].path.at(-1);
+    const counts = plan.report.edge_counts;
+    for (const { rel_type: type, direction } of counts) {
+      const side = `${key} ${type} ${direction}`;
+      opened.set(side, Math.max(opened.get(side) || 0, drawing.countOf(key, type, direction)));
+    }
+    setChosen({ key, counts });
   };
   const expand = async ({ rel_type: type, direction }) => {
     const key = `${chosen.key} ${type} ${direction}`;
@@ -68,7 +82,11 @@ function Walk({ start }) {
     opened.set(key, limit);
     await traverse(chosen.key, { edge_types: [type], direction, max_depth: 1, limit, breadth: limit });
   };
-  useEffect(() => void choose(start), []);
+  const begin = async () => {
+    await traverse(start, { max_depth: 1, limit: FIRST, breadth: FIRST });
+    await choose(start);
+  };
+  useEffect(() => void begin(), []);
 
   const { nodes, edges } = drawing;
   if (state.error && !nodes.size) return html`<${Failure} error=${state.error} />`;
@@ -129,7 +147,7 @@ function Canvas({ nodes, edges, chosen, choose, version }) {
     import("../vendor/cytoscape.js").then(({ default: cytoscape }) => {
       if (isGone) return;
       graph.current = cytoscape({ container: box.current, style: styleNow(), minZoom: 0.3, maxZoom: 2.5 });
-      graph.current.on("tap", "node", (event) => latest.current(event.target.id()));
+      graph.current.on("tap", "node", (event) => latest.current(event.target.data("key")));
       draw(graph.current, nodes, edges, chosen);
     });
     const recolour = () => graph.current?.style(styleNow());
@@ -147,17 +165,21 @@ function Canvas({ nodes, edges, chosen, choose, version }) {
   return html`<div class="canvas" role="img" aria-label="A drawing of the edges in the table below" ref=${box}></div>`;
 }
 
+// Cytoscape keeps ids in plain objects: a label such as "constructor" is there before it is added.
+const idOf = (key) => `node ${key}`;
+const nodeOf = (graph, key) => graph.getElementById(idOf(key));
+
 function draw(graph, nodes, edges, chosen) {
-  const from = chosen && graph.getElementById(chosen).nonempty() ? graph.getElementById(chosen).position() : { x: 0, y: 0 };
-  const missing = [...nodes.values()].filter(({ key }) => graph.getElementById(key).empty());
+  const from = chosen && nodeOf(graph, chosen).nonempty() ? nodeOf(graph, chosen).position() : { x: 0, y: 0 };
+  const missing = [...nodes.values()].filter(({ key }) => nodeOf(graph, key).empty());
   const added = missing.map(({ key, name, record }, index) => {
     // around what was opened; the layout then makes room
     const angle = (2 * Math.PI * (index + 0.5)) / missing.length;
     const position = missing.length === 1 ? from : { x: from.x + 170 * Math.cos(angle), y: from.y + 130 * Math.sin(angle) };
-    return { group: "nodes", position, data: { id: key, name: shortened(plain(name)), kind: record?.schema || "name" } };
+    return { group: "nodes", position, data: { id: idOf(key), key, name: shortened(plain(name)), kind: record?.schema || "name" } };
   });
   for (const [id, { from: source, type, to: target }] of edges) {
-    if (graph.getElementById(id).empty()) added.push({ group: "edges", data: { id, source, target, type: type.replaceAll("_", " ") } });
+    if (graph.getElementById(id).empty()) added.push({ group: "edges", data: { id, source: idOf(source), target: idOf(target), type: type.replaceAll("_", " ") } });
   }
   if (added.length) {
     graph.add(added);
@@ -167,7 +189,7 @@ function draw(graph, nodes, edges, chosen) {
     graph.center();
   }
   graph.nodes().removeClass("chosen");
-  if (chosen) graph.getElementById(chosen).addClass("chosen");
+  if (chosen) nodeOf(graph, chosen).addClass("chosen");
 }
 
 function layoutOf(graph) {

@@ -1,7 +1,7 @@
 // Jobs: what waits, runs, was done or was given up, as it is now.
 
 import { get, post, remove, segment } from "../lib/api.js";
-import { Badge, Empty, Failure, Loaded, Page, Table, Tabs, When } from "../lib/parts.js";
+import { Badge, Empty, Failure, Loaded, Page, Table, Tabs, When, of } from "../lib/parts.js";
 import { go, html, plain, title, useAction, useEffect, useLoad } from "../lib/view.js";
 
 const STATES = [["", "All"], ["waiting", "Waiting"], ["running", "Running"], ["parked", "Given up"], ["done", "Done"]];
@@ -30,7 +30,7 @@ function List({ jobs, again, may }) {
   });
   const columns = [
     { name: "Job", of: (job) => html`<strong>${title(job.kind)}</strong><div class="small muted">${plain(job.id)}</div>` },
-    { name: "State", of: (job) => html`<${Badge} kind=${KINDS[job.state] || ""}>${job.state === "parked" ? "Given up" : title(job.state)}</${Badge}>` },
+    { name: "State", of: (job) => html`<${Badge} kind=${of(KINDS, job.state)}>${job.state === "parked" ? "Given up" : title(job.state)}</${Badge}>` },
     { name: "Due", of: (job) => html`<${When} at=${job.not_before} time />${job.every && html`<div class="small muted">every ${plain(job.every)} (${plain(job.zone)})</div>`}` },
     { name: "Attempts", number: true, of: (job) => job.attempts },
     { name: "Outcome", of: (job) => html`<${Outcome} job=${job} />` },

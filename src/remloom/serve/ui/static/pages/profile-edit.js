@@ -9,12 +9,14 @@ export function Edit({ belief, subject, close, done }) {
   const [slot, setSlot] = useState(belief?.slot || "");
   const [value, setValue] = useState(belief ? String(belief.value) : "");
   const [note, setNote] = useState("");
+  const [changed, setChanged] = useState("");
+  const [wanted, setWanted] = useState("");
   const spec = (slots.value || []).find((one) => one.id === slot);
   const save = useAction(async () => {
     const values = { slot, value: typed(value, spec?.kind), subject, note };
-    if (belief) await post("/v1/profile/correct", { ...values, was: belief.value, scope: belief.scope });
+    if (belief) await post("/v1/profile/correct", { ...values, was: belief.value, scope: belief.scope, changed: changed === "yes" });
     else await post("/v1/profile/set", values);
-    done(`${belief ? "Corrected" : "Noted"}: ${spec?.label || slot}: ${value}`);
+    done(`${belief ? (changed === "yes" ? "Changed" : "Corrected") : "Noted"}: ${spec?.label || slot}: ${value}`);
   });
   const submit = (event) => {
     event.preventDefault();
@@ -22,10 +24,15 @@ export function Edit({ belief, subject, close, done }) {
   };
   return html`<${Dialog} heading=${belief ? `Correct: ${plain(belief.label)}` : "Say something"} close=${close}>
     <form class="stack" onSubmit=${submit}>
+      ${belief && html`<fieldset class="stack tight"><legend class="label">${plain(valueText(belief.value))}</legend>
+        ${[["", "was wrong"], ["yes", "was right, and has changed"]].map(([name, text]) => html`<label class="check">
+          <input type="radio" name="changed" checked=${changed === name} onChange=${() => setChanged(name)} />${text}</label>`)}</fieldset>`}
+      ${!belief && html`<${Field} label="Search">${(given) => html`<input ...${given} type="search" value=${wanted} placeholder="food, language, meetings"
+        onInput=${(event) => setWanted(event.target.value)} />`}</${Field}>`}
       ${!belief && html`<${Field} label="What it is about">${(given) => html`<select ...${given} required value=${slot} onChange=${(event) => setSlot(event.target.value)}>
         <option value="">Choose</option>
-        ${Object.entries(Object.groupBy(slots.value || [], (one) => one.hub)).map(([hub, ones]) => html`<optgroup label=${title(hub)}>
-          ${ones.map((one) => html`<option value=${one.id}>${plain(one.label)}</option>`)}</optgroup>`)}
+        ${Object.entries(Object.groupBy((slots.value || []).filter((one) => one.id === slot || isAbout(one, wanted)), groupOf)).map(([group, ones]) => html`<optgroup label=${title(group)}>
+          ${ones.map((one) => html`<option value=${one.id} selected=${one.id === slot}>${plain(one.label)}</option>`)}</optgroup>`)}
       </select>`}</${Field}>`}
       <${Field} label="Value" hint=${spec?.question ? plain(spec.question) : undefined}>${(given) => html`<${Value} given=${given} spec=${spec} value=${value} change=${setValue} />`}</${Field}>
       <${Field} label="Note, for yourself">${(given) => html`<input ...${given} value=${note} onInput=${(event) => setNote(event.target.value)} />`}</${Field}>
@@ -33,6 +40,15 @@ export function Edit({ belief, subject, close, done }) {
       <div class="row"><button class="primary" disabled=${save.busy}>Save</button><button type="button" onClick=${close}>Cancel</button></div>
     </form>
   </${Dialog}>`;
+}
+
+const valueText = (value) => (value === true ? "yes" : value === false ? "no" : value);
+// the part of a path that says where a slot belongs: two of one label stand in different groups
+const groupOf = (slot) => slot.id.split(".")[0];
+
+function isAbout(slot, wanted) {
+  const text = [slot.id.replaceAll(/[._]/g, " "), slot.label, slot.question, ...(slot.aliases || [])].join(" ").toLowerCase();
+  return wanted.toLowerCase().split(/\s+/).every((word) => text.includes(word));
 }
 
 function Value({ given, spec, value, change }) {

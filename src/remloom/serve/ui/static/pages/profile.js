@@ -1,13 +1,12 @@
 // Profile: what is believed of a person, hub by hub, each belief with the words that say it.
 
 import { get, post } from "../lib/api.js";
-import { Badge, Busy, Empty, Failure, Field, Forget, Loaded, Page, Quote, Table, Tabs, When } from "../lib/parts.js";
+import { Badge, Busy, Empty, Failure, Field, Forget, Loaded, Page, Quote, Table, Tabs, When, of } from "../lib/parts.js";
 import { Edit } from "./profile-edit.js";
 import { count, dateText, go, html, plain, plural, share, title, useAction, useLoad, useState } from "../lib/view.js";
 
 const VIEWS = [["beliefs", "Beliefs"], ["agents", "What agents get"], ["changes", "Changes"], ["staged", "Waiting"]];
-const HUBS = { preferences: "Preferences", operating_context: "How you work", soft_identity: "Who you are" };
-const LEVELS = { tentative: "", established: "good", confident: "good" };
+const HUBS = { preferences: "Preferences", operating_context: "How you live and work", soft_identity: "Who you are" };
 
 export default function Profile({ values, session }) {
   const view = values.view || "beliefs";
@@ -33,22 +32,32 @@ function Beliefs({ subject, session }) {
   const state = useLoad(() => get("/v1/profile", { subject }), [subject]);
   const [said, setSaid] = useState("");
   const [adding, setAdding] = useState(false);
+  const [wanted, setWanted] = useState("");
   const changed = (text) => {
     setSaid(text);
     state.again();
   };
-  return html`<${Loaded} state=${state}>${({ beliefs, waiting }) => html`<div class="stack">
+  return html`<${Loaded} state=${state}>${({ beliefs, waiting }) => { const shown = beliefs.filter((belief) => has(belief, wanted)); return html`<div class="stack">
     <div class="row apart">
-      <p class="muted small" role="status">${said || `${plural(beliefs.length, "belief")}${waiting ? `, ${plural(waiting, "claim")} waiting` : ""}`}</p>
+      <p class="muted small" role="status">${said || `${wanted ? `${count(shown.length)} of ` : ""}${plural(beliefs.length, "belief")}${waiting ? `, ${plural(waiting, "claim")} waiting` : ""}`}</p>
       ${session.scopes.includes("write") && html`<button class="small" onClick=${() => setAdding(true)}>Say something</button>`}
     </div>
+    ${beliefs.length > 1 && html`<${Field} label="Only beliefs with">${(given) => html`<input ...${given} data-search type="search" value=${wanted}
+      placeholder="A name or a value" onInput=${(event) => setWanted(event.target.value)} />`}</${Field}>`}
+    ${beliefs.length > 0 && shown.length === 0 && html`<${Empty} heading="No belief has that">Write less of it, or another word.</${Empty}>`}
     ${beliefs.length === 0 && html`<${Empty} heading="Nothing is believed yet">Chats and notes are looked at for what they say of people; or say something yourself.</${Empty}>`}
-    ${Object.entries(Object.groupBy(beliefs, (belief) => belief.hub)).map(([hub, ones]) => html`<section class="card" key=${hub}>
-      <h2>${HUBS[hub] || title(hub)}</h2>
+    ${Object.entries(Object.groupBy(shown, (belief) => belief.hub)).map(([hub, ones]) => html`<section class="card" key=${hub}>
+      <h2>${of(HUBS, hub) || title(hub)}</h2>
       <div>${ones.map((belief) => html`<${Belief} key=${belief.id} belief=${belief} session=${session} changed=${changed} />`)}</div>
     </section>`)}
     ${adding && html`<${Edit} subject=${subject} close=${() => setAdding(false)} done=${(text) => { setAdding(false); changed(text); }} />`}
-  </div>`}</${Loaded}>`;
+  </div>`; }}</${Loaded}>`;
+}
+
+// whether all that was typed stands in what is shown of a belief
+function has(belief, wanted) {
+  const text = `${belief.label} ${valueText(belief.value)} ${belief.scope}`.toLowerCase();
+  return wanted.toLowerCase().split(/\s+/).every((word) => text.includes(word));
 }
 
 const valueText = (value) => (value === true ? "yes" : value === false ? "no" : plain(value));
@@ -81,7 +90,8 @@ function Belief({ belief, session, changed }) {
         ${may("write") && html`
           <button class="small" disabled=${act.busy} onClick=${() => act.run("confirm", {}, `Confirmed: ${name}`)}>Confirm</button>
           <button class="small" onClick=${() => setDoing("edit")}>Edit</button>
-          <button class="small" disabled=${act.busy} onClick=${() => act.run("reject", {}, `Rejected: ${name}`)}>Not so</button>
+          <button class="small" disabled=${act.busy} onClick=${() => act.run("retire", {}, `No longer so: ${name}`)}>No longer so</button>
+          <button class="small" disabled=${act.busy} onClick=${() => act.run("reject", {}, `Rejected: ${name}`)}>Never was so</button>
           <button class="small" disabled=${act.busy} onClick=${() => act.run("pin", { pinned: !belief.pinned }, belief.pinned ? `No longer pinned: ${name}` : `Pinned: ${name}`)}>${belief.pinned ? "Unpin" : "Pin"}</button>
           <button class="small" disabled=${act.busy} onClick=${() => act.run("hide", { hidden: !belief.hidden }, belief.hidden ? `Shown to agents again: ${name}` : `Hidden from agents: ${name}`)}>${belief.hidden ? "Show to agents" : "Hide from agents"}</button>`}
         ${may("forget") && html`<button class="small danger" onClick=${() => setDoing("forget")}>Forget</button>`}
@@ -103,7 +113,7 @@ const Marks = ({ belief }) => html`<span class="row small">
 </span>`;
 
 const Sureness = ({ belief }) => html`<div class="stack tight small">
-  <span class="row"><${Badge} kind=${LEVELS[belief.level]}>${title(belief.level)}</${Badge}><span class="number">${share(belief.confidence)}</span></span>
+  <span><span class="number">${share(belief.confidence)}</span> <span class="muted">${belief.authority === "edit" ? "said here" : `by ${plural(belief.pieces, "statement")}`}</span></span>
   <span class="muted">since <${When} at=${belief.since} /></span>
 </div>`;
 
@@ -127,7 +137,7 @@ function Evidence({ one }) {
     ${one.quote
       ? html`<${Quote} text=${`“${one.quote}”`} />`
       : html`<p class="muted">${one.note ? plain(one.note) : "Said here, by hand."}</p>`}
-    <span class="small muted">${about} ${SIDES[one.polarity] && html`<${Badge} kind="careful">${SIDES[one.polarity]}</${Badge}>`}</span>
+    <span class="small muted">${about} ${of(SIDES, one.polarity) && html`<${Badge} kind="careful">${of(SIDES, one.polarity)}</${Badge}>`}</span>
   </div>`;
 }
 

@@ -6,13 +6,15 @@ import { count, dateText, go, html, nameOf, plain, plural, title, useLoad, useSt
 
 const EVER = { start: "0001-01-01T00:00:00Z", end: "9999-12-31T00:00:00Z" };
 const SHOWN = 60; // moments at once
-const PEOPLE = 6; // of a moment, at most
+const PEOPLE = 6; // of a moment, and topics, at most
+const MONTHS = /^\d{4}-(0[1-9]|1[0-2])$/;
+const HEADING = /^#{1,6}\s+/gm; // of Markdown
 
 export default function Timeline({ values }) {
   const state = useLoad(() => get("/v1/moments", EVER), []);
   return html`<${Page} heading="Timeline" lead="Meetings, conversations and documents in the order they happened.">
     <${Loaded} state=${state}>${(moments) => moments.length
-      ? html`<${Days} moments=${moments.filter((moment) => moment.starts_at)} chosen=${values.month} about=${values.about} />`
+      ? html`<${Days} moments=${moments.filter((moment) => moment.starts_at)} chosen=${MONTHS.test(values.month) ? values.month : ""} about=${values.about} />`
       : html`<${Empty} heading="No moments yet">Documents and chats with a date make some; so do dreams.</${Empty}>`}
     </${Loaded}>
   </${Page}>`;
@@ -53,25 +55,39 @@ function Months({ moments, chosen, about }) {
     <button aria-pressed=${String(month === chosen)} title=${`${monthText(month)}: ${count(number)}`}
       aria-label=${`${monthText(month)}: ${plural(number, "moment")}`}
       onClick=${() => go("timeline", [], { month: month === chosen ? "" : month, about })}>
-      <span style=${{ height: `${(100 * number) / most}%` }}></span>
+      <span class="count">${count(number)}</span>
+      <span class="filled" style=${{ height: `${(70 * number) / most}%` }}></span>
+      <span class="month">${SHORT.format(dayIn(month))}</span>
     </button>
   </li>`)}</ul>`;
 }
 
 const MONTH = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric", timeZone: "UTC" });
-const monthText = (month) => MONTH.format(new Date(`${month}-15T00:00:00Z`));
+const SHORT = new Intl.DateTimeFormat(undefined, { month: "short", year: "2-digit", timeZone: "UTC" });
+const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+const dayIn = (month) => new Date(`${month}-15T00:00:00Z`);
+const monthText = (month) => MONTH.format(dayIn(month));
+
+// A conversation is called by its chat and its time: the day stands beside it.
+function calledBy(moment) {
+  const name = nameOf(moment);
+  const { session } = moment.metadata || {};
+  const end = session ? name.lastIndexOf(`, session ${session}`) : -1;
+  return end > 0 ? `${title(name.slice(0, end))}, ${TIME.format(new Date(moment.starts_at))}` : name;
+}
 
 function Moment({ moment }) {
   const people = [...(moment.present_persons || []), ...(moment.speakers || [])].map((person) => person.name);
-  const names = [...new Set([...people, ...(moment.entity_refs || [])])];
+  const names = [...new Set(people)];
+  const topics = (moment.topic_tags || []).slice(0, PEOPLE);
   return html`<article class="stack tight">
     <div class="row">
-      <h3><${RecordLink} to=${moment.id}>${nameOf(moment)}</${RecordLink}></h3>
+      <h3><${RecordLink} to=${moment.id}>${calledBy(moment)}</${RecordLink}></h3>
       <${Badge}>${title(moment.type || "moment")}</${Badge}>
     </div>
-    ${moment.summary && html`<${Memory} text=${moment.summary} />`}
+    ${moment.summary && html`<${Memory} text=${moment.summary.replaceAll(HEADING, "")} />`}
     ${names.length > 0 && html`<p class="small muted">With ${names.slice(0, PEOPLE).map((name, index) => html`${index > 0 && ", "}<${RecordLink} to=${name} />`)}
       ${names.length > PEOPLE && ` and ${names.length - PEOPLE} more`}</p>`}
-    ${moment.topic_tags?.length > 0 && !names.length && html`<p class="small muted">${plain(moment.topic_tags.join(", "))}</p>`}
+    ${topics.length > 0 && html`<p class="small muted">About ${plain(topics.join(", "))}</p>`}
   </article>`;
 }
