@@ -336,7 +336,11 @@ def test_what_succeeded_of_a_parked_passage_is_not_paid_again(
         after = {
             record.id: record.content for record in memory.admin.store.records.all("resources")
         }  # type: ignore[union-attr]
-        assert before.items() < after.items()
+        if task == "entities":
+            # what the halves of a text taught is told again, of the whole text
+            assert before.keys() < after.keys()
+        else:
+            assert before.items() < after.items()
         made = of_kind(memory, {"synthesis": "synthesis"}.get(task, "entity_insight"))
         assert any("press" in record.name for record in made)
         assert memory.admin.check() == []
