@@ -158,8 +158,9 @@ class _Reading:
 
     def take(self, document: Document) -> None:
         """Prepare a document, unless it is known, and write it with the next batch."""
-        document, left_out = cleaned(document)
+        left_out = ""
         try:
+            document, left_out = cleaned(document)
             if document.turns or document.follows:
                 self._take_chat(document)
             else:

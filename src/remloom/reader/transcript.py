@@ -51,7 +51,7 @@ def show_lines(documents: Mapping[str, Lines], ranges: Iterable[Range], tokens: 
         if fitting < first:
             break
         tokens -= used
-        prefix = f"{one_line(name)}: " if len(documents) > 1 else ""
+        prefix = f"{one_line(name, 0)}: " if len(documents) > 1 else ""
         shown.append((name, first, fitting))
         blocks.append(f"[{prefix}Lines {first}-{fitting}]\n{number_lines(lines, first, fitting)}")
         if fitting < last:

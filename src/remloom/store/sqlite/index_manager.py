@@ -128,13 +128,12 @@ class IndexManager:
             known_size = loaded.saved_size
             snapshot = IndexSnapshot(data, loaded.last_tombstone, loaded.model)
 
-        def write(cursor: apsw.Cursor) -> None:
-            write_snapshot(
+        def write(cursor: apsw.Cursor) -> int:
+            return write_snapshot(
                 cursor, kind, snapshot, last_number=last_number, size=size, known_size=known_size
             )
 
-        self._database.write(write)
-        loaded.saved_size = size
+        loaded.saved_size = self._database.write(write)
 
     # -- in the background -------------------------------------------------------------------------
 
@@ -214,5 +213,5 @@ class IndexManager:
             if size - loaded.saved_size > few:
                 if kind != "vectors":
                     loaded.index.compact()
-                with suppress(StoreBusyError, StoreFullError):  # the next process makes it again
+                with suppress(StoreError):  # the next process makes it again
                     self.save(kind)

@@ -57,7 +57,7 @@ def write_snapshot(
     last_number: int,
     size: int,
     known_size: int = 0,
-) -> None:
+) -> int:
     """Store the snapshot of an index in place of the one before.
 
     Nothing is stored if something in it was erased meanwhile: it must not come back to disk. Nor if
@@ -68,16 +68,18 @@ def write_snapshot(
         size: how many it has.
         known_size: how many the one before had, when it was loaded or stored here; 0: it was none,
             or of no use.
+
+    Returns: how many the stored snapshot has now; 0 if there is none.
     """
     last_tombstone = snapshot.last_tombstone
     erased = cursor.execute(SQL.has_tombstone_after, (last_tombstone, kind)).get
     if erased or last_pruned(cursor) > last_tombstone:
-        return
+        return 0
     stored = cursor.execute(SQL.snapshot_header, (kind,)).get
     if stored is not None and known_size and stored[0] >= last_tombstone:
         before = msgspec.json.decode(stored[1])
         if before.get("model") == snapshot.model and before.get("size", 0) > size:
-            return
+            return int(before["size"])
     description = msgspec.json.encode({"model": snapshot.model, "size": size}).decode()
     cursor.execute(SQL.delete_snapshot, (kind,))
     for part, start in enumerate(range(0, len(snapshot.data), _PART)):
@@ -85,6 +87,7 @@ def write_snapshot(
         values = (kind, part, last_number, last_tombstone, description, data)
         cursor.execute(SQL.add_snapshot_part, values)
     prune_tombstones(cursor)
+    return size
 
 
 def prune_tombstones(cursor: apsw.Cursor) -> None:
