@@ -7,7 +7,7 @@ the tenant.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Protocol, TypeAlias
 
@@ -113,15 +113,18 @@ class KeyValue(EntryReads, Protocol):
         deleted: Sequence[tuple[str, str]] = (),
         expected_version: int | None = None,
         existing: Sequence[str] = (),
+        expected_entries: Mapping[tuple[str, str], int] = {},
     ) -> None:
         """Delete entries by (namespace, key), then write these, in one transaction.
 
         With `expected_version`, there is exactly one entry, and everything is done only if its
         stored version is that one (0: it is not stored yet); else nothing is. So with `existing`:
-        only if all records with these ids are stored.
+        only if all records with these ids are stored; and with `expected_entries`: only if others
+        have these versions.
 
-        Raises: GoneError (of records that are not stored, its `ids`), ConflictError (of another
-            version), InvalidInputError (`expected_version` without exactly one entry), and what
+        Raises: GoneError (of records that are not stored, its `ids`), ChangedError (of another
+            version of other entries), ConflictError (of another version of its own),
+            InvalidInputError (`expected_version` without exactly one entry), and what
             `Store.write` raises of a full, busy or read-only store.
         """
         ...

@@ -204,8 +204,10 @@ def open_run(
         embed=services.embed,
         dry_run=dry_run,
     )
-    with run_to_end(services.store, writer):
-        with services.llm.run(run.id, budget or Budget(), keep=not dry_run) as llm:
+    with run_to_end(writer):
+        with services.llm.run(
+            run.id, budget or Budget(), keep=not dry_run, watch=writer.watch()
+        ) as llm:
             yield DreamContext(
                 services.store,
                 services.tenant,

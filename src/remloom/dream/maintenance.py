@@ -51,7 +51,7 @@ def run_maintenance(
     A budget that is used up stops it; what is done by then stays.
     """
     themes: list[Theme] = []
-    with run_to_end(store, writer):
+    with run_to_end(writer):
         # what such a run asks is kept as results, so no replies are kept for it
         if llm is None:
             themes = work(None)

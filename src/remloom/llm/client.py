@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -12,6 +13,7 @@ from msgspec import Struct, ValidationError
 from msgspec.structs import replace
 
 from ..errors import (
+    ChangedError,
     CutOffError,
     FullReplyError,
     GoneError,
@@ -22,7 +24,7 @@ from ..errors import (
 from ..kv import is_label_ref
 from ..settings import Settings, TaskSettings
 from . import event_loop, reply_cache, schemas
-from .contract import Bounded, Image, Model, Reply, Request, Turn
+from .contract import Bounded, Image, Model, Reply, Request, Turn, Watch
 from .in_flight import InFlight, Pending
 from .ledger_rollup import roll_up
 from .prompts import Slots, prompt
@@ -100,6 +102,8 @@ class LLM:
         self._run = ""
         self._keep = False
         self._spending: Spending | None = None
+        self._watch: Watch | None = None
+        self._keeping = threading.Lock()  # guards the watch
         event_loop.at_end(self)
 
     @property
@@ -213,7 +217,14 @@ class LLM:
     # -- runs --------------------------------------------------------------------------------------
 
     @contextmanager
-    def run(self, run: str, budget: Budget | None = None, *, keep: bool = False) -> Iterator[Self]:
+    def run(
+        self,
+        run: str,
+        budget: Budget | None = None,
+        *,
+        keep: bool = False,
+        watch: Watch | None = None,
+    ) -> Iterator[Self]:
         """Yield what makes the calls of a run, from any thread.
 
         Args:
@@ -221,6 +232,7 @@ class LLM:
             budget: what it may spend from now on.
             keep: write each reply as it comes, so that the same run, begun again after it was
                 killed, is given it instead of paying for it again; see `finish`.
+            watch: tells what was forgotten meanwhile: no reply about that is kept.
         """
         if keep and self._kv is None:
             raise InvalidInputError(
@@ -230,6 +242,8 @@ class LLM:
         within = copy.copy(self)
         within._run = run
         within._keep = keep
+        within._watch = watch
+        within._keeping = threading.Lock()
         if budget is not None:
             from .budget import Spending
 
@@ -322,14 +336,28 @@ class LLM:
     def _write(self, entries: Sequence[Entry]) -> None:
         """Write calls, and replies but those about what was forgotten before they came."""
         left = list(entries)
-        while self._kv is not None and left:
-            about = [ref for entry in left for ref in entry.refs if not is_label_ref(ref)]
-            try:
-                self._kv.put(left, existing=about)
-                break
-            except GoneError as error:
-                gone = set(error.fields["ids"])
+        with self._keeping:
+            while self._kv is not None and left:
+                gone = set(self._forgotten({ref for entry in left for ref in entry.refs}))
                 left = [entry for entry in left if gone.isdisjoint(entry.refs)]
+                about = {ref for entry in left for ref in entry.refs}
+                try:
+                    self._kv.put(
+                        left,
+                        existing=[ref for ref in about if not is_label_ref(ref)],
+                        expected_entries=self._watch.expected if self._watch and about else {},
+                    )
+                    break
+                except GoneError as error:
+                    gone = set(error.fields["ids"])
+                    left = [entry for entry in left if gone.isdisjoint(entry.refs)]
+                except ChangedError:
+                    continue  # something was forgotten since it was asked
+
+    def _forgotten(self, names: Collection[str]) -> Collection[str]:
+        """Those of these names that were forgotten; all of them if the run is another process's."""
+        forgotten = self._watch.forgotten(names) if self._watch and names else ()
+        return names if forgotten is None else forgotten
 
 
 def _remark(request: Request, error: Exception) -> str:

@@ -6,11 +6,12 @@ ledger and budgets are `LLM`'s. `remloom.testing.ScriptedModel` is a model that 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-__all__ = ["Bounded", "Closing", "Image", "Model", "Priced", "Reply", "Request", "Turn"]
+__all__ = ["Bounded", "Closing", "Image", "Model", "Priced", "Reply", "Request", "Turn", "Watch"]
 
 
 class Turn(Struct, frozen=True):
@@ -100,4 +101,19 @@ class Closing(Protocol):
 
     async def close(self) -> None:
         """Let go of them, in the event loop of the calls; a later call takes them again."""
+        ...
+
+
+class Watch(Protocol):
+    """What was forgotten since a run began."""
+
+    @property
+    def expected(self) -> dict[tuple[str, str], int]:
+        """Entries, by namespace and key, with the versions that they have until more is forgotten
+        than was at the last look."""
+        ...
+
+    def forgotten(self, names: Iterable[str]) -> tuple[str, ...] | None:
+        """Those of these ids of records and refs of labels that were forgotten, as of now; None if
+        another process goes on with the run."""
         ...

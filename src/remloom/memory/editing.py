@@ -119,23 +119,33 @@ class Editing:
         )
 
     def record(
-        self, edits: Sequence[Evidence], *, was: Belief | None = None, right: bool = True
+        self,
+        edits: Sequence[Evidence],
+        *,
+        was: Belief | None = None,
+        right: bool | None = None,
     ) -> Belief:
-        """Record edits as one run, with `was` also whether that was right; returns what the last
-        one is about.
+        """Record edits as one run; returns what the last one is about.
+
+        Args:
+            was: what they quote.
+            right: also record whether that was right.
+
+        Raises:
+            GoneError: what they quote was forgotten meanwhile.
         """
         from ..profile.edits import outcome_entries
         from ..profile.recorder import Recorder
 
         last = edits[-1]
+        known = self.beliefs().pieces_on(was.id) if was is not None else []
         outcomes = []
-        if was is not None:
-            known = self.beliefs().pieces_on(was.id)
+        if was is not None and right is not None:
             outcomes = outcome_entries(was, known, right=right, at=last.made_at or last.at)
 
         def work(writer: Writer) -> None:
             recorder = Recorder(self._store, self.beliefs(), writer)
-            recorder.record((), edits, entries=outcomes)
+            recorder.record([one.id for one in known], edits, entries=outcomes)
 
         self.run(work)
         if outcomes:
@@ -223,7 +233,7 @@ class Editing:
                     raise
                 time.sleep(_PAUSE)
         writer = Writer(self._store, self._engine.tenant, run, model=self._engine.embedder_name)
-        with run_to_end(self._store, writer):
+        with run_to_end(writer):
             work(writer)
 
 

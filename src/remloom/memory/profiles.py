@@ -334,7 +334,7 @@ class Profiles:
             # another item does not end this one
             ended = self._editing.edit(ends, found, wrong.value, subject, scope, note=note)
             edits.insert(0, ended)
-        return self._editing.record(edits, was=None if changed else wrong, right=right)
+        return self._editing.record(edits, was=wrong, right=None if changed else right)
 
     def retire(
         self,
@@ -362,7 +362,7 @@ class Profiles:
                 remedy="give a later time, or `reject` what never was so",
             )
         one = self._editing.edit("retire", found, belief.value, subject, scope, note=note, at=at)
-        return self._editing.record([one])
+        return self._editing.record([one], was=belief)
 
     def pin(
         self,
@@ -526,7 +526,9 @@ class Profiles:
         def work(writer: Writer) -> None:
             entries = list(promotion.entries(after))
             recorder = Recorder(self._store, after, writer)
-            recorder.record((), promotion.evidence, entries=entries, deleted=promotion.deleted)
+            recorder.record(
+                promotion.rests_on, promotion.evidence, entries=entries, deleted=promotion.deleted
+            )
 
         self._editing.run(work)
         return slot

@@ -129,11 +129,12 @@ class Pipeline:
 
         A run that is begun again after it was killed is given the replies that it has paid for.
         """
-        with run_to_end(self._store, writer):
+        with run_to_end(writer):
             if self._llm is None:
                 yield None
                 return
-            with self._llm.run(writer.id, self._budget, keep=not self._dry_run) as llm:
+            keep = not self._dry_run
+            with self._llm.run(writer.id, self._budget, keep=keep, watch=writer.watch()) as llm:
                 yield llm
             if not self._dry_run:
                 # before the run ends: a process that is killed here resumes it, and deletes them

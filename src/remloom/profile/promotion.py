@@ -156,6 +156,11 @@ class Promotion:
                 yield Entry(MARK, after.key_of(one), msgspec.json.encode(mark))
 
     @property
+    def rests_on(self) -> list[str]:
+        """The evidence that it is made of."""
+        return [old.id for pieces in self._before.values() for old in pieces]
+
+    @property
     def deleted(self) -> list[EntryKey]:
         """Where the evidence was placed before, with the folds that were kept of it."""
         placed = [

@@ -77,7 +77,7 @@ class AnswerKeeper:
         record = self._record(reading, kept, documents)
         run = self._begin_run()
         writer = Writer(self._store, self._tenant, run, model=self._embedder())
-        with run_to_end(self._store, writer):
+        with run_to_end(writer):
             (id,) = writer.write((), [record])
             writer.count(answers=1)
         self._written()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 
-from ..kv import Entry, KeyRange, is_label_ref
+from ..kv import Entry, KeyRange
 from ..llm.reply_cache import KIND as REPLY
 from ..store.contract import Store
 from ..store.forgetting_watch import watch_key
 
-__all__ = ["CHECKPOINT", "encode_part", "forgotten_leftovers", "leftovers"]
+__all__ = ["CHECKPOINT", "encode_part", "leftovers"]
 
 CHECKPOINT = "checkpoint"  # namespace of the entries that hold a state machine's state
 
@@ -18,24 +18,6 @@ CHECKPOINT = "checkpoint"  # namespace of the entries that hold a state machine'
 def leftovers(store: Store, run_id: str) -> list[tuple[str, str]]:
     """The keys of all that is kept for a run to go on, its watch among them."""
     return [*((entry.namespace, entry.key) for entry in _entries(store, run_id)), watch_key(run_id)]
-
-
-def forgotten_leftovers(store: Store, run_id: str) -> list[tuple[str, str]]:
-    """The keys of what a run wrote after a record that it quotes was forgotten."""
-    # many replies quote the same few records
-    known: dict[str, bool] = {}
-
-    def is_gone(id: str) -> bool:
-        if id not in known:
-            known[id] = store.records.get(None, id) is None
-        return known[id]
-
-    return [
-        (entry.namespace, entry.key)
-        for entry in _entries(store, run_id)
-        # with a label its entries went already, and whether it is there says nothing
-        if any(is_gone(ref) for ref in entry.refs if not is_label_ref(ref))
-    ]
 
 
 def encode_part(id: str) -> str:

@@ -96,6 +96,10 @@ class Writer:
         """What a dry run would have written so far."""
         return self._diff
 
+    def watch(self) -> ForgettingWatch:
+        """A watch over what is forgotten since the run began, for others that write for it."""
+        return ForgettingWatch(self._store.kv, self._run.id)
+
     def count(self, **numbers: int) -> None:
         """Add to the run's counts; stored with the next write."""
         with self._counting:

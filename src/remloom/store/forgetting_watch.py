@@ -11,13 +11,14 @@ A digest is keyed by a salt of the entry, and goes with the entry when the work 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from hashlib import blake2b
 
 import msgspec
 from msgspec import Struct
 
-from ..kv import Entry, EntryReads
+from ..kv import Entry, EntryReads, KeyValue
 
 __all__ = [
     "WATCH",
@@ -25,6 +26,7 @@ __all__ = [
     "watch_entries",
     "watch_entry",
     "watch_key",
+    "watched",
 ]
 
 WATCH = "run.watch"  # namespace of the entries; the key is the id of the run
@@ -70,6 +72,16 @@ class ForgettingWatch:
         entry = self._entries.get(*self._key)
         self._version = entry.version if entry else 0
         return msgspec.json.decode(entry.value, type=_Watched) if entry else _Watched("")
+
+
+@contextmanager
+def watched(kv: KeyValue, id: str) -> Iterator[None]:
+    """Be told what is forgotten while the work inside goes on, as `id`."""
+    kv.put([watch_entry(id)])
+    try:
+        yield
+    finally:
+        kv.put([], deleted=[watch_key(id)])
 
 
 def watch_key(id: str) -> tuple[str, str]:

@@ -77,6 +77,8 @@ def link_resources(
     """
     for block in find_affinities(store, options, progress=progress):
         edges: Sequence[Edge] = block.edges
+        # what a model says of two resources rests on the names that both share
+        shared = {_pair(edge): _shared_names(edge) for edge in edges if edge.rel_type == ENTITY}
         if llm:
             edges = judge_edges(store, writer, llm, edges)
         is_first = block.resources == block.compared
@@ -91,7 +93,7 @@ def link_resources(
             Part(
                 [
                     *(block.ids[labels.key(end)] for end in (edge.src, edge.dst)),
-                    *(label_ref(name.removeprefix(SHARES)) for name in _shared_names(edge)),
+                    *(label_ref(name.removeprefix(SHARES)) for name in shared.get(_pair(edge), ())),
                 ],
                 edges=(edge,),
                 counts={edge.rel_type: 1},
@@ -161,6 +163,10 @@ def _new_edges(store: Store, edges: Sequence[Edge]) -> Iterator[Edge]:
             or _shared_names(edge) - _shared_names(known)
         ):
             yield edge
+
+
+def _pair(edge: Edge) -> frozenset[str]:
+    return frozenset(labels.key(end) for end in (edge.src, edge.dst))
 
 
 def _shared_names(edge: Edge) -> set[str]:

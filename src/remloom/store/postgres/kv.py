@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...kv import ALL_KEYS, Entries, Entry, KeyRange
@@ -69,10 +69,13 @@ class PostgresKeyValue:
         deleted: Sequence[tuple[str, str]] = (),
         expected_version: int | None = None,
         existing: Sequence[str] = (),
+        expected_entries: Mapping[tuple[str, str], int] = {},
     ) -> None:
+        expected = Preconditions(existing=tuple(existing), entries=dict(expected_entries))
+
         def work(cursor: Cursor[Any]) -> None:
             transaction = Transaction(self._server, cursor, self._tenant)
-            check(transaction, Preconditions(existing=tuple(existing)))
+            check(transaction, expected)
             put(transaction.cursor, self._tenant, entries, deleted, expected_version)
 
         self._server.write(self._tenant, work)

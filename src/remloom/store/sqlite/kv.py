@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -56,9 +56,12 @@ class SqliteKeyValue:
         deleted: Sequence[tuple[str, str]] = (),
         expected_version: int | None = None,
         existing: Sequence[str] = (),
+        expected_entries: Mapping[tuple[str, str], int] = {},
     ) -> None:
+        expected = Preconditions(existing=tuple(existing), entries=dict(expected_entries))
+
         def work(cursor: apsw.Cursor) -> None:
-            check(cursor, Preconditions(existing=tuple(existing)))
+            check(cursor, expected)
             put(cursor, entries, deleted, expected_version)
 
         self._database.write(work)

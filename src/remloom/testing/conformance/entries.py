@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ...errors import ConflictError, InvalidInputError
+from ...errors import ChangedError, ConflictError, InvalidInputError
 from ...kv import Entry, KeyRange
 from ...model import Entity, Resource
 from ...store import validation
@@ -61,6 +61,16 @@ class Entries(Opened):
         assert keys(after="b/10", newest_first=True) == ["b", "a/1"]
         assert keys(prefix="b", after="b") == ["b/10", "b/2"]
         assert keys(limit=0) == keys(prefix="%") == []
+
+    def test_an_entry_is_put_only_while_others_have_the_versions_that_are_expected(
+        self, store: Store
+    ) -> None:
+        store.kv.put([Entry("watch", "w", b"1")])
+        store.kv.put([Entry("k", "a", b"1")], expected_entries={("watch", "w"): 1})
+        store.kv.put([Entry("watch", "w", b"2")])
+        with pytest.raises(ChangedError):
+            store.kv.put([Entry("k", "b", b"1")], expected_entries={("watch", "w"): 1})
+        assert [entry.key for entry in store.kv.list("k")] == ["a"]
 
     def test_of_two_that_expect_the_same_version_one_is_told_of_the_conflict(
         self, store: Store
