@@ -653,7 +653,7 @@ def test_a_stopped_run_keeps_replies_that_speak_of_a_label(
     writer = writing("affinity")
     refs = (note_id(memory), label_ref("sarah-chen"))
     store.kv.put([Entry("reply", f"{writer.run.id}/a", b"{}", refs=refs)])
-    with pytest.raises(ValueError, match="stopped"), run_to_end(store, writer):
+    with pytest.raises(ValueError, match="stopped"), run_to_end(writer):
         raise ValueError("stopped")
     # it was paid for, and the run goes on with it
     assert [entry.key for entry in store.kv.list("reply")] == [f"{writer.run.id}/a"]
