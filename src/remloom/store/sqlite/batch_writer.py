@@ -6,7 +6,7 @@ entity has an edge; a vector, a queue entry and a parent belong to a record.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
@@ -37,6 +37,7 @@ __all__ = ["apply", "erase"]
 
 _Outcome = Literal["created", "updated", "unchanged"]
 _DERIVED, _REFERRING = 0, 1  # kinds of parents
+_NO_NAMES: Mapping[int, bool] = {}
 
 
 def apply(cursor: apsw.Cursor, batch: Batch) -> Written:
@@ -180,12 +181,13 @@ class _BatchWriter:
         item: BatchRecord,
         record_no: int,
         text_no: int | None = None,
-        handles: Collection[int] = (),
+        names: Mapping[int, bool] = _NO_NAMES,
     ) -> None:
         """Gather the rows of a record; its text gets a number if it has none.
 
         Args:
-            handles: labels that are handles of it if it is no row.
+            names: the labels that it had, and whether each was its handle; that of what is no row
+                still is.
         """
         record, session = item.record, self._session
         if text_no is None and item.text:
@@ -199,11 +201,19 @@ class _BatchWriter:
         for rank, key in enumerate(item.keys):
             labels = self._labels
             label_no = labels.find_or_add(key)
-            is_handle = rank == 0 if is_row else label_no in handles
+            was_handle = names.get(label_no, False)
+            is_handle = rank == 0 if is_row else was_handle
             if label_no not in labels.new and not (shows_first and rank == 0):
-                labels.replace_thin(label_no, record_no, is_thin=is_thin, is_handle=is_handle)
+                takes = is_handle and not was_handle
+                labels.replace_thin(label_no, record_no, is_thin=is_thin, is_handle=takes)
             labels.add_name(
-                label_no, record_no, rank, len(item.keys), is_handle=is_handle, is_row=is_row
+                label_no,
+                record_no,
+                rank,
+                len(item.keys),
+                is_handle=is_handle,
+                was_handle=was_handle,
+                is_row=is_row,
             )
         add_vectors(session, record_no, self._model_no, item.vectors)
         if item.embed:
@@ -216,9 +226,7 @@ class _BatchWriter:
         session, cursor = self._session, self._cursor
         self._labels.flush()
         same_text = (searchable_text(stored), origin(stored)) == (item.text, origin(item.record))
-        lost_before = set(self._labels.lost)
-        released = self._labels.take_names(record_no)
-        handles = self._labels.lost - lost_before
+        names = self._labels.take_names(record_no)
         cursor.execute("DELETE FROM records WHERE rid = ?", (record_no,))
         if not same_text and text_no is not None:
             session.leave_tombstone("terms", text_no)
@@ -231,9 +239,9 @@ class _BatchWriter:
             item = replace(item, embed=False)
         kept = _DERIVED if item.parents is None else None
         cursor.execute(SQL.delete_parents, (record_no, kept))
-        self._insert(item, record_no, text_no if same_text else None, handles)
+        self._insert(item, record_no, text_no if same_text else None, names)
         self._labels.flush()
-        self._labels.released.update(dict.fromkeys(released))
+        self._labels.released.update(dict.fromkeys(names))
 
     def _check_handles(self, changed: Sequence[tuple[int, BatchRecord]]) -> None:
         """Refuse a row whose handle is the label of another of its schema: edges would lead to

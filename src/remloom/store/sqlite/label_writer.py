@@ -11,6 +11,7 @@ its edges (`names.total` is 0). A foreign key makes a handle of the label that i
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -100,10 +101,21 @@ class LabelWriter:
     # -- names of records --------------------------------------------------------------------------
 
     def add_name(
-        self, label_no: int, record_no: int, rank: int, total: int, *, is_handle: bool, is_row: bool
+        self,
+        label_no: int,
+        record_no: int,
+        rank: int,
+        total: int,
+        *,
+        is_handle: bool,
+        was_handle: bool,
+        is_row: bool,
     ) -> None:
-        """Give a record, which has so many labels, one of them."""
+        """Give a record, which has so many labels, one of them. If it `was_handle` until it was
+        taken for this, what else is called so had none of its edges and has none."""
         self._session.rows.names.append((label_no, record_no, rank, total, is_handle))
+        if is_handle and was_handle:
+            return
         if is_handle:
             (self._handles if is_row else self._claimed).add(label_no)
         elif label_no not in self.new or label_no in self._made_handles:
@@ -202,14 +214,14 @@ class LabelWriter:
             if other != key:
                 self._named.append((number, session.record_no))
 
-    def take_names(self, record_no: int) -> list[int]:
-        """Take a record its labels; returns these."""
+    def take_names(self, record_no: int) -> dict[int, bool]:
+        """Take a record its labels; returns these, and whether each was its handle."""
         sql = "DELETE FROM names WHERE rid = ? RETURNING lid, handle"
         rows = self._cursor.execute(sql, (record_no,)).fetchall()
         self.lost.update(label_no for label_no, is_handle in rows if is_handle)
-        return [label_no for label_no, _ in rows]
+        return {label_no: bool(is_handle) for label_no, is_handle in rows}
 
-    def _delete_thin(self, record_no: int) -> list[int]:
+    def _delete_thin(self, record_no: int) -> Collection[int]:
         """Remove a thin entity; returns its labels, which are to be released."""
         label_nos = self.take_names(record_no)
         self._cursor.execute("DELETE FROM records WHERE rid = ?", (record_no,))
