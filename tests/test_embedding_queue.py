@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from remloom import Memory, Resource
+from remloom import Entity, Memory, Resource
 from remloom.ingest.token_worker import TokenQueue
 from remloom.testing.embedder import WordEmbedder, WordTokenEncoder
 from waiting import PATIENCE
@@ -71,3 +71,38 @@ def test_a_process_that_was_forked_while_texts_were_embedded_embeds_its_own(
         assert status == 0
         memory.embed_pending()
         assert {hit.name for hit in memory.search("pear plum").records} == {"parent", "child"}
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return str(tmp_path) if request.param == "sqlite" else request.getfixturevalue("postgres")
+
+
+@pytest.mark.parametrize("how", ["write", "write and wait", "read", "embed_pending", "reembed"])
+def test_what_was_written_without_an_embedder_is_found_by_meaning_once_there_is_one(
+    place: str, tmp_path: Path, how: str
+) -> None:
+    tenant = f"{tmp_path.name[-30:]}-{how.replace(' ', '-').replace('_', '-')}"
+    with Memory.open(place, tenant=tenant, embedder="none") as memory:
+        memory.write([
+            Resource(name="old", content="The kettle stands on the stove."),
+            Entity(name="Bob", type="person", summary="Bakes rye bread."),
+        ])  # fmt: skip
+    with Memory.open(place, tenant=tenant, embedder=WordEmbedder()) as memory:
+        new = [Resource(name="new", content="It rains in Bergen.")]
+        match how:
+            case "write":
+                memory.write(new)
+            case "write and wait":
+                memory.write(new, wait=True)
+            case "read":
+                memory.read_text("It rains in Bergen.", uri="new.txt")
+            case "embed_pending":
+                memory.embed_pending()
+            case _:
+                memory.admin.reembed()
+        # what the background has begun, or was left to it
+        memory.embed_pending()
+        assert memory.search("kettle on the stove").records[0].name == "old"
+        assert memory.search("bakes bread", schema="entities").records[0].name == "Bob"
+        assert memory.admin.stats().pending == 0

@@ -165,6 +165,36 @@ def test_forgetting_is_dry_until_it_is_meant(memory):
         memory.get_resource(made.ids[0])
 
 
+@pytest.mark.parametrize("source", ["mail", "https://example.org/a page", "notes/2024", "Æ 'x' %_"])
+def test_a_source_is_forgotten_with_all_that_was_remembered_from_it(memory, source):
+    kept = [
+        call(memory, "remember", text=f"The {word} stays.", source=other)[0].ids[0]
+        for word, other in [("heron", ""), ("otter", f"{source}er"), ("stoat", f"{source}/inner")]
+    ]
+    gone = [
+        *call(memory, "remember", text="The kettle leaks.", source=source)[0].ids,
+        *call(memory, "remember", text="The rudder is oak.", source=source)[0].ids,
+        *call(memory, "remember", messages=[{"speaker": "Ann", "text": "Hi."}], source=source)[
+            0
+        ].ids,
+    ]
+    would_go, _ = call(memory, "forget", what=[source])
+    assert set(gone) <= set(would_go.ids)
+    assert not set(kept) & set(would_go.ids)
+    receipt = memory.forget(source)
+    assert receipt.verified
+    assert all(memory.get_resource(id) for id in kept)
+    for id in gone:
+        with pytest.raises(NotFoundError):
+            memory.get_resource(id)
+
+
+def test_the_word_for_texts_without_a_source_is_no_source(memory):
+    call(memory, "remember", text="The kettle leaks.")
+    with pytest.raises(NotFoundError):
+        memory.forget("remembered")
+
+
 def test_forgetting_a_name_tells_which_texts_still_say_it(memory):
     made, _ = call(memory, "remember", text="Odalys Finch mends clocks. Odalys Finch is tall.")
     for dry_run in (True, False):

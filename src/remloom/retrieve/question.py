@@ -12,6 +12,7 @@ from ..errors import EmbedderTimeoutError, InvalidInputError, VectorError
 from ..predicates import Predicate
 from ..store.contract import Store
 from ..store.definitions import Schemas
+from ..store.schemas import SCHEMAS
 from ..text.language import is_english
 from ..text.questions import check_length
 from .conversation import Conversation
@@ -164,6 +165,14 @@ class Question:
             if any(field.searchable for field in definition.base_fields.values())
         ]
         return ["resources", *with_texts]
+
+    @property
+    def summarized_schemas(self) -> list[str]:
+        """The other schemas, whose records have at most a summary; none with a filter."""
+        if self.predicate is not None:
+            return []
+        searched = self.searched_schemas
+        return [name for name in (*SCHEMAS, *self.registered) if name not in searched]
 
     @property
     def names(self) -> list[Named]:

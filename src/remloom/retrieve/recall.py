@@ -33,7 +33,7 @@ from .question import Embed, Paraphrase, Question
 from .question_kinds import OVERVIEWS, REQUEST, asks_present
 from .rerankers.base import Reranker
 from .reranking import LOOKED_AT, rerank
-from .signals import SIGNALS
+from .signals import SIGNALS, rank_summaries
 from .time_expressions import Window
 from .timeline import timeline
 
@@ -172,7 +172,14 @@ class Recaller:
         with self._store.snapshot():
             candidates, weights = self._find(question, begun, late)
             self._boost(candidates, question)
-            reason = self._reason_to_abstain(candidates, question) if options.abstain else ""
+            doubts = options.abstain and not (question.kind == REQUEST and heeded(candidates))
+            reason = self._unrelated(candidates, question) if doubts else ""
+            if reason or not any(candidates):
+                summaries = self._find_summaries(question)
+                if summaries is not None:
+                    (candidates, weights), reason = summaries, ""
+            elif doubts:
+                reason = misattributed(self._store, candidates, question)
         if self._late is not None:
             self._late.mend()
         if reranker is not None and not reason and question.uses("rerank"):
@@ -246,6 +253,20 @@ class Recaller:
         candidates.fuse(question.options.fusion, weights)
         return candidates, weights
 
+    def _find_summaries(self, question: Question) -> tuple[Candidates, dict[str, float]] | None:
+        """Find what answers by its summary a question that no text answers; None where nothing
+        does."""
+        candidates = Candidates()
+        for part, ranking in rank_summaries(self._store, question, POOL).items():
+            candidates.add(part, ranking)
+        weights = self._weights(candidates, question)
+        candidates.fuse(question.options.fusion, weights)
+        self._boost(candidates, question)
+        fits = any(candidates) and not (
+            question.options.abstain and self._unrelated(candidates, question)
+        )
+        return (candidates, weights) if fits else None
+
     def _late_question(self, question: Question, deadline: Deadline) -> TokenQuestion | None:
         """Return the question for late interaction; None where it is not asked."""
         late = self._late
@@ -293,12 +314,8 @@ class Recaller:
             if question.uses(boost.part):
                 boost.apply(candidates, question, scale * WEIGHTS[boost.part])
 
-    def _reason_to_abstain(self, candidates: Candidates, question: Question) -> str:
-        """Say why nothing found answers the question; empty when something may."""
-        if question.kind == REQUEST and heeded(candidates):
-            return ""
-        reason = unrelated(self._store, candidates, question.subject, self._card)
-        return reason or misattributed(self._store, candidates, question)
+    def _unrelated(self, candidates: Candidates, question: Question) -> str:
+        return unrelated(self._store, candidates, question.subject, self._card)
 
     def _best(self, candidates: Candidates, question: Question) -> list[Candidate]:
         """The candidates to return; where hops are followed, with what is some away from them."""

@@ -24,7 +24,7 @@ from .links import mentions, rarity, relations
 from .names import lookup
 from .question import Question
 
-__all__ = ["SIGNALS", "Signal"]
+__all__ = ["SIGNALS", "Signal", "rank_summaries"]
 
 _SCORE = attrgetter("score")
 
@@ -56,6 +56,10 @@ def _at_its_turn(
 def _by_text(store: Store, question: Question, count: int) -> Ranking:
     """Rank the records with the words of the question (BM25)."""
     found = _with_words(store, question, question.searched_text, count)
+    return _ranking_of_words(found, count)
+
+
+def _ranking_of_words(found: Sequence[Match], count: int) -> Ranking:
     # A list that is not full holds every record with any of the words: one without them is worth
     # nothing.
     floor = 0.0 if len(found) < count else None
@@ -68,10 +72,11 @@ def _by_vector(store: Store, question: Question, count: int) -> _Rank:
         return lambda: None
     find = _begin_near(store, question, question.vector, count)
 
-    def rank() -> Ranking:
-        return Ranking([RankedRecord(one.record, one.score, one.matched) for one in find()])
+    return lambda: _ranking_of_vectors(find())
 
-    return rank
+
+def _ranking_of_vectors(found: Sequence[Match]) -> Ranking:
+    return Ranking([RankedRecord(one.record, one.score, one.matched) for one in found])
 
 
 def _by_names(store: Store, question: Question, _count: int) -> Ranking:
@@ -138,24 +143,49 @@ def _by_paraphrases(store: Store, question: Question, count: int) -> Ranking | N
     return Ranking(nlargest(count, best.values(), key=_SCORE), floor=0.0, top=1.0)
 
 
-def _with_words(store: Store, question: Question, text: str, count: int) -> list[Match]:
-    """The records with the words of a text, best first."""
+def rank_summaries(store: Store, question: Question, count: int) -> dict[str, Ranking]:
+    """Rank by words and meaning what `SIGNALS` find by its name alone: entities, moments and rows
+    without searchable fields, by their summaries. By the part of the search."""
+    schemas = question.summarized_schemas
+    rankings: dict[str, Ranking] = {}
+    if question.uses("text"):
+        found = _with_words(store, question, question.searched_text, count, schemas)
+        rankings["text"] = _ranking_of_words(found, count)
+    if question.vector is not None:
+        near = _begin_near(store, question, question.vector, count, schemas)
+        rankings["vector"] = _ranking_of_vectors(near())
+    return rankings
+
+
+def _with_words(
+    store: Store,
+    question: Question,
+    text: str,
+    count: int,
+    schemas: Sequence[str] | None = None,
+) -> list[Match]:
+    """The records with the words of a text, best first; default those that have texts."""
     found: list[Match] = []
-    for schema in question.searched_schemas:
+    for schema in question.searched_schemas if schemas is None else schemas:
         spec = SearchSpec(schema=schema, where=question.predicate, limit=count)
         found += store.search.text(text, spec)
     return nlargest(count, found, key=_SCORE)
 
 
 def _begin_near(
-    store: Store, question: Question, vector: Sequence[float], count: int
+    store: Store,
+    question: Question,
+    vector: Sequence[float],
+    count: int,
+    schemas: Sequence[str] | None = None,
 ) -> Callable[[], list[Match]]:
-    """Begin to find the records with a window near a vector, best first."""
+    """Begin to find the records with a window near a vector, best first; default those that have
+    texts."""
     begun = [
         store.search.begin_vector(
             vector, SearchSpec(schema=schema, where=question.predicate, limit=count)
         )
-        for schema in question.searched_schemas
+        for schema in (question.searched_schemas if schemas is None else schemas)
     ]
     return lambda: nlargest(count, chain.from_iterable(find() for find in begun), key=_SCORE)
 

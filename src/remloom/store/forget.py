@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, groupby
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -22,7 +22,7 @@ from ..errors import InvalidInputError, LabelError, NotFoundError
 from ..kv import KeyRange, edge_ref, label_ref
 from ..model import Edge, EdgeKey, Entity, Moment, Receipt, Record, Resource, Row, edge_types
 from ..model.reports import MOST_NAMINGS
-from ..predicates import Eq, Query
+from ..predicates import Eq, Query, StartsWith
 from . import history
 from .batch import Batch
 from .contract import Reads, Store
@@ -32,6 +32,7 @@ from .meanings import check_one_meaning
 from .merge import keys_of
 from .namings import names_of, namings
 from .remaining_words import ForgottenWords, find_remaining_words
+from .remembered import source_of
 from .specs import ChunkRange, NameSpec
 
 __all__ = [
@@ -485,8 +486,9 @@ def _around(
 def _records(reads: Reads, name: str) -> list[Record]:
     if (record := reads.records.get(None, name)) is not None:
         return [record]
-    if chunks := reads.records.chunks(name):
-        return [*chunks, *_described(reads, chunks), *_describing(reads, chunks)]
+    if chunks := _from_source(reads, name):
+        by_uri = groupby(chunks, key=lambda chunk: chunk.uri)
+        return [record for _, some in by_uri for record in _whole_source(reads, list(some))]
     if named := _named(reads, name):
         return [record for part in named for record in (part, *_source_of(reads, part))]
     # What a source was called may be left when every chunk of it was forgotten: no index leads
@@ -495,6 +497,17 @@ def _records(reads: Reads, name: str) -> list[Record]:
         *reads.records.query("entities", Query().filter(Eq("properties.uri", name))),
         *reads.records.query("moments", Query().filter(Eq("metadata.uri", name))),
     ]
+
+
+def _from_source(reads: Reads, source: str) -> list[Resource]:
+    """What was read from a source, and the texts that were remembered one by one from it."""
+    below = reads.records.query("resources", Query().filter(StartsWith("uri", f"{source}/")))
+    uris = {r.uri for r in below if isinstance(r, Resource) and source_of(r.uri) == source}
+    return [chunk for uri in (source, *sorted(uris)) for chunk in reads.records.chunks(uri)]
+
+
+def _whole_source(reads: Reads, chunks: list[Resource]) -> list[Record]:
+    return [*chunks, *_described(reads, chunks), *_describing(reads, chunks)]
 
 
 def _named(reads: Reads, label: str) -> list[Record]:
@@ -509,7 +522,7 @@ def _named(reads: Reads, label: str) -> list[Record]:
 def _check_meaning(reads: Reads, name: str) -> None:
     """Refuse a label that means several things, where it is neither an id nor a source."""
     named = _named(reads, name)
-    if len(named) > 1 and reads.records.get(None, name) is None and not reads.records.chunks(name):
+    if len(named) > 1 and reads.records.get(None, name) is None and not _from_source(reads, name):
         check_one_meaning(name, named)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from hashlib import sha256
 from typing import Annotated
 
 import msgspec
@@ -15,6 +14,7 @@ from ...errors import InvalidInputError
 from ...memory.memory import Memory
 from ...model import Edge, Message, ReadReport, Resource, edge_types
 from ...predicates import Contains, Eq, Query
+from ...store.remembered import digest_of, uri_of
 from ...text.quoting import one_line
 from ..bounds import LONGEST_LABEL, NO_NUL
 from ..operation import Hints, Operation, Progress, Route
@@ -111,7 +111,7 @@ def _read_text(memory: Memory, values: RememberTakes, at: datetime | None) -> Re
     """Read a text; one that is remembered from this source is left as it is."""
     # Another text from the same source stands beside it: reading it under the same uri would
     # replace this one.
-    uri = f"{values.source or 'remembered'}/{_digest(values.text)}"
+    uri = uri_of(values.source, values.text)
     known = memory.query_resources(Query(where=Eq("uri", uri), order=(("ordinal", "asc"),)))
     if known:
         return ReadReport(ids=tuple(record.id for record in known))
@@ -127,8 +127,9 @@ def _read_text(memory: Memory, values: RememberTakes, at: datetime | None) -> Re
 def _read_messages(memory: Memory, values: RememberTakes, at: datetime | None) -> ReadReport:
     """Append turns to the chat of that source; a call that is repeated appends nothing."""
     given = [_given(turn, number) for number, turn in enumerate(values.messages)]
-    digest = _digest(msgspec.json.encode(given).decode())
-    uri = values.source or f"remembered/{digest}"
+    encoded = msgspec.json.encode(given).decode()
+    digest = digest_of(encoded)
+    uri = values.source or uri_of("", encoded)
     known = _find_turn(memory, uri, f"{digest}-0")
     at = at or (known.starts_at if known else datetime.now(UTC))
     messages = [
@@ -157,10 +158,6 @@ def _given(turn: Turn, number: int) -> dict[str, str]:
 def _find_turn(memory: Memory, uri: str, id: str) -> Resource | None:
     query = Query().filter(Eq("uri", uri)).filter(Contains("metadata.message_ids", id))
     return next(iter(memory.query_resources(query.limit(1))), None)
-
-
-def _digest(text: str) -> str:
-    return sha256(text.strip().encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _name_of(text: str) -> str:

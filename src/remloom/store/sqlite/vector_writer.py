@@ -108,6 +108,9 @@ def register_model(cursor: apsw.Cursor, name: str, dims: int, *, current: bool =
     number, is_new = choose_model(rows, name, dims, current=current)
     if is_new:
         cursor.execute("INSERT INTO models VALUES (?,?,?,?)", (number, name, dims, int(current)))
+        if name and not rows and current:
+            # what was written while there was no embedder was not queued
+            cursor.execute(SQL.queue_without_vectors)
     return number
 
 

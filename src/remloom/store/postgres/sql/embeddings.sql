@@ -44,7 +44,8 @@ ON CONFLICT (tenant_id, id) DO UPDATE SET attempts = 0, error = NULL, parked = f
 INSERT INTO remloom.pending
 SELECT r.tenant_id, r.id, r.seq FROM remloom.records r
 WHERE r.tenant_id = %(tenant)s AND r.doc IS NOT NULL
-  AND NOT EXISTS (SELECT FROM remloom.vectors v WHERE v.tenant_id = r.tenant_id AND v.id = r.id);
+  AND NOT EXISTS (SELECT FROM remloom.vectors v WHERE v.tenant_id = r.tenant_id AND v.id = r.id)
+ON CONFLICT (tenant_id, id) DO NOTHING;
 
 -- name: dequeue
 -- Take the texts of records off the queue.

@@ -213,6 +213,6 @@ DELETE FROM snapshots AS s WHERE EXISTS (SELECT 1 FROM dead d WHERE d.seq > s.de
 
 -- name: queue_without_vectors
 -- Queues every text that has no vectors: it reads the numbers of all texts.
-INSERT INTO pending (rid, attempts, error, parked)
+INSERT OR IGNORE INTO pending (rid, attempts, error, parked)
 SELECT r.rid, 0, NULL, 0 FROM records r
 WHERE r.doc IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.rid = r.rid);

@@ -1,0 +1,94 @@
+"""Recall of what is said in summaries alone: of entities, moments and rows."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from remloom import Entity, Memory, Moment, Resource, Row
+from remloom.testing.embedder import WordEmbedder
+
+QUESTION = "How do I repair leaking gates?"
+SUMMARY = "How to repair leaking gates."
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
+    where = tmp_path if request.param == "sqlite" else request.getfixturevalue("postgres")
+    with Memory.open(where, tenant=tmp_path.name, embedder="none") as opened:
+        yield opened
+
+
+def _names(memory: Memory, question: str) -> list[str]:
+    return [hit.record.name for hit in memory.recall(question).hits]
+
+
+def test_an_entity_is_recalled_by_the_words_of_its_summary(memory: Memory) -> None:
+    memory.write([
+        Entity(name="Drain a lock", type="task", summary=SUMMARY),
+        Resource(name="note", content="The heron sleeps on one leg."),
+    ])  # fmt: skip
+    assert _names(memory, QUESTION) == ["Drain a lock"]
+    assert "repair leaking gates" in memory.context(QUESTION)
+
+
+def test_a_moment_and_a_row_are_recalled_by_their_summaries_too(memory: Memory) -> None:
+    memory.schemas.register(
+        schema_name="jobs", fields={"number": "integer"}, entity_types=["job"], handle=["number"]
+    )
+    at = datetime(2024, 5, 1, tzinfo=UTC)
+    memory.write([
+        Moment(name="Wednesday", starts_at=at, ends_at=at, summary="We mended the copper kettle."),
+        Row(schema="jobs", fields={"number": 7}, summary="Varnish the oak rudder."),
+    ])  # fmt: skip
+    assert _names(memory, "Who mended the copper kettle?") == ["Wednesday"]
+    assert _names(memory, "Is there varnish on the oak rudder?") == ["job-7"]
+
+
+def test_where_a_text_answers_summaries_change_nothing(memory: Memory) -> None:
+    memory.write([Resource(name="note", content="To repair leaking gates, drain the lock first.")])
+    before = memory.recall(QUESTION).hits
+    memory.write([Entity(name="Sluice", type="task", summary="How to repair leaking things.")])
+    after = memory.recall(QUESTION).hits
+    assert [hit.record.name for hit in after] == [hit.record.name for hit in before] == ["note"]
+
+
+def test_a_question_that_no_summary_answers_is_not_answered_by_one(memory: Memory) -> None:
+    memory.write([Entity(name="Drain a lock", type="task", summary=SUMMARY)])
+    assert memory.recall("Who designed the cathedral of Reykjavik?").abstained
+
+
+def test_a_filter_is_over_texts_alone(memory: Memory) -> None:
+    memory.write([Entity(name="Drain a lock", type="task", summary=SUMMARY)])
+    assert memory.recall(QUESTION, where="category = 'manual'").abstained
+
+
+def test_summaries_are_recalled_by_their_vectors(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
+        memory.write([Entity(name="Drain a lock", type="task", summary=SUMMARY)], wait=True)
+        hits = memory.recall(QUESTION, exclude=["text"]).hits
+    assert [hit.record.name for hit in hits] == ["Drain a lock"]
+    assert {reason.part for reason in hits[0].reasons} == {"vector"}
+
+
+_WORDS = st.lists(
+    st.text("bcdfgklmnprstvz", min_size=5, max_size=9), min_size=3, max_size=6, unique=True
+)
+
+
+@given(_WORDS)
+@settings(deadline=None, max_examples=20)
+def test_whatever_a_summary_says_is_recalled_by_it(words: list[str]) -> None:
+    said = " ".join(words)
+    with tempfile.TemporaryDirectory() as home, Memory.open(home, embedder="none") as memory:
+        memory.write([
+            Entity(name="Qo", type="task", summary=said),
+            Resource(name="note", content="heron quay oxbow"),
+        ])  # fmt: skip
+        assert _names(memory, said) == ["Qo"]
