@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import chain, groupby
+from itertools import chain
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -486,24 +486,26 @@ def _around(
 def _records(reads: Reads, name: str) -> list[Record]:
     if (record := reads.records.get(None, name)) is not None:
         return [record]
-    if chunks := _from_source(reads, name):
-        by_uri = groupby(chunks, key=lambda chunk: chunk.uri)
-        return [record for _, some in by_uri for record in _whole_source(reads, list(some))]
+    if chunks := reads.records.chunks(name):
+        return _whole_source(reads, chunks)
     if named := _named(reads, name):
         return [record for part in named for record in (part, *_source_of(reads, part))]
-    # What a source was called may be left when every chunk of it was forgotten: no index leads
-    # there.
+    # What a source was called may be left when every chunk of it was forgotten, and texts may have
+    # been remembered one by one from it: no index leads there.
     return [
+        *_remembered(reads, name),
         *reads.records.query("entities", Query().filter(Eq("properties.uri", name))),
         *reads.records.query("moments", Query().filter(Eq("metadata.uri", name))),
     ]
 
 
-def _from_source(reads: Reads, source: str) -> list[Resource]:
-    """What was read from a source, and the texts that were remembered one by one from it."""
+def _remembered(reads: Reads, source: str) -> list[Record]:
+    """What was remembered one by one from a source."""
     below = reads.records.query("resources", Query().filter(StartsWith("uri", f"{source}/")))
     uris = {r.uri for r in below if isinstance(r, Resource) and source_of(r.uri) == source}
-    return [chunk for uri in (source, *sorted(uris)) for chunk in reads.records.chunks(uri)]
+    return [
+        record for uri in sorted(uris) for record in _whole_source(reads, reads.records.chunks(uri))
+    ]
 
 
 def _whole_source(reads: Reads, chunks: list[Resource]) -> list[Record]:
@@ -522,7 +524,7 @@ def _named(reads: Reads, label: str) -> list[Record]:
 def _check_meaning(reads: Reads, name: str) -> None:
     """Refuse a label that means several things, where it is neither an id nor a source."""
     named = _named(reads, name)
-    if len(named) > 1 and reads.records.get(None, name) is None and not _from_source(reads, name):
+    if len(named) > 1 and reads.records.get(None, name) is None and not reads.records.chunks(name):
         check_one_meaning(name, named)
 
 
