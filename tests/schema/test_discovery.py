@@ -166,6 +166,23 @@ def test_enums_personal_data_labels_and_prose_are_told(plan: Plan) -> None:
     assert fields["products", "notes"].searchable
 
 
+def test_times_of_day_are_no_addresses_of_machines(tmp_path: Path) -> None:
+    path = tmp_path / "doors.db"
+    with sqlite3.connect(path) as connection:
+        connection.executescript(
+            """
+            CREATE TABLE doors (id INTEGER PRIMARY KEY, opens TEXT, host TEXT, card TEXT);
+            INSERT INTO doors (opens, host, card) VALUES
+              ('24:00:00', '10.0.0.7', '00:1B:44:11:3A:B7'),
+              ('08:30:00', 'fe80::1', '00-1b-44-11-3a-b8');
+            """
+        )
+    connection.close()
+    (table,) = discovered(path).tables
+    told = {field.column: field.field.personal for field in table.fields}
+    assert told == {"id": "", "opens": "", "host": "ip address", "card": "ip address"}
+
+
 def test_secrets_pictures_and_views_are_left_out_and_it_is_said(plan: Plan) -> None:
     left_out = {(each.table, each.column): each.reason for each in plan.left_out}
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
+from ipaddress import ip_address
 
 import msgspec
 from msgspec import Struct
@@ -26,9 +27,25 @@ _LONGEST = 200  # characters of a value that may be one
 _EMAIL = re.compile(r"[^\s@]{1,64}@[^\s@]+\.[^\s@.]{2,}")
 # with a sign that numbers of other things do not have
 _PHONE = re.compile(r"(?=(?:\D*\d){7})(?:\+|\(\d|00\d)[\d\s()./x-]{6,24}")
-_IP_ADDRESS = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}|(?=.*::?)[0-9a-fA-F:]{6,39}")
+_MAC_ADDRESS = re.compile(r"(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}")
 # which secrets numbers prove themselves to be, and what they say of a person
 _BY_NUMBER = {"IBAN": "bank account", "social security number": "national id"}
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return _MAC_ADDRESS.fullmatch(text) is not None
+    return True
+
+
+# personal data that have a form, and whether a text has it
+_BY_FORM: tuple[tuple[str, Callable[[str], object]], ...] = (
+    ("email", _EMAIL.fullmatch),
+    ("ip address", _is_address),
+    ("phone", _PHONE.fullmatch),
+)
 
 
 class Sensitivity(Struct, frozen=True):
@@ -90,8 +107,8 @@ def _by_values(column: ColumnFacts) -> Sensitivity | None:
     texts = [value for value in column.profile.values if isinstance(value, str)][:_LOOKED_AT]
     if not texts or column.column.kind != "string":
         return None
-    for kind, pattern in (("email", _EMAIL), ("ip address", _IP_ADDRESS), ("phone", _PHONE)):
-        hits = sum(pattern.fullmatch(text.strip()) is not None for text in texts)
+    for kind, is_one in _BY_FORM:
+        hits = sum(bool(is_one(text.strip())) for text in texts)
         if hits / len(texts) >= _MOST:
             return Sensitivity(kind, evidence="by its values")
     few = [text for text in texts[:_FEW] if len(text) < _LONGEST]
