@@ -58,7 +58,10 @@ def outside(text: str) -> list[str]:
 
 
 def long_names(text: str) -> list[str]:
-    return [span for span in _SPAN.findall(text) if MARK in span and len(span) > LONGEST + 2]
+    """Names in quotes that are too long; lines of passages ("> ") have quotes of their own."""
+    lines = [line for line in text.split("\n") if not line.startswith("> ")]
+    spans = [span for line in lines for span in _SPAN.findall(line)]
+    return [span for span in spans if MARK in span and len(span) > LONGEST + 2]
 
 
 def check(text: str, *, has_passages: bool = False) -> None:

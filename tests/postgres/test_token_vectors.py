@@ -9,7 +9,6 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from alembic import command
 
 from postgres_server import connect
 from remloom import Resource
@@ -27,15 +26,22 @@ def make(store: PostgresStore, *ids: str) -> None:
     store.token_vectors.put(TokenVectorBatch(vectors, model="tokens", dims=1))
 
 
-def test_a_database_from_before_there_were_token_vectors_has_all_its_texts_wait(
-    fresh: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    upgrade = command.upgrade
-    with monkeypatch.context() as past:
-        past.setattr(command, "upgrade", lambda config, _: upgrade(config, "0002"))
-        past.setattr(migrations, "newest", lambda: 2)
-        with closing(PostgresStore(fresh, "acme")) as store:
-            put(store, Resource(id="old", content="an old text"))
+# takes back what versions 3 to 5 of the tables brought
+OLD = """
+    DROP TABLE remloom.token_models, remloom.token_vectors, remloom.token_failures;
+    DROP AGGREGATE remloom.held (text, text), remloom.first_of (jsonb);
+    DROP FUNCTION remloom.held_step, remloom.first_of_step;
+    DROP INDEX remloom.names_handle;
+    ALTER TABLE remloom.names DROP COLUMN handle, ALTER COLUMN kin SET NOT NULL;
+    UPDATE remloom.alembic_version SET version_num = '0002'
+"""
+
+
+def test_a_database_from_before_there_were_token_vectors_has_all_its_texts_wait(fresh: str) -> None:
+    with closing(PostgresStore(fresh, "acme")) as store:
+        put(store, Resource(id="old", content="an old text"))
+    with connect(fresh) as connection:
+        connection.execute(OLD)
     with pytest.raises(SchemaVersionError, match="schema version 2"):
         PostgresStore(fresh, "acme", create=False)
     assert migrate(fresh, 30.0) == Migrated(before=2, after=migrations.newest())
