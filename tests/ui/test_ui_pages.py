@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 import urllib.request
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,7 @@ PAGES = {
     "console?statement=LOOKP": "Console",
     "profile": "Profile",
     "profile?view=agents": "Profile",
+    "profile?view=learn": "Profile",
     "documents": "Documents",
     "documents/note:prices": "Prices",
     "dreams": "Dreams",
@@ -46,6 +49,16 @@ PAGES = {
 def violations(page: Any) -> list[str]:
     found = Axe().run(page).response["violations"]
     return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
+
+
+def call(looking: Any, method: str, path: str, **values: Any) -> Any:
+    bearer = {"Authorization": f"Bearer {looking.server.key}"}
+    answer = httpx.request(method, f"{looking.server.url}/v1/{path}", headers=bearer, **values)
+    return answer.raise_for_status().json()
+
+
+def beliefs(looking: Any) -> Any:
+    return call(looking, "GET", "profile")["beliefs"]
 
 
 def overflows(page: Any) -> bool:
@@ -93,13 +106,17 @@ def test_the_cookie_is_not_for_scripts_and_ends_with_signing_out(signed_in: Any)
 def test_a_key_that_only_reads_is_offered_only_that(looking: Any) -> None:
     looking.sign_in(looking.server.reading_key)
     page = looking.page
-    for address in ("record/Prices", "documents", "profile", "dreams?view=begin", "keys"):
+    for address in ("record/Prices", "documents", "profile", "dreams?view=begin", "keys",
+                    "profile?view=learn"):  # fmt: skip
         looking.open(address)
         assert page.get_by_role("button", name="Forget").count() == 0
         assert page.get_by_role("button", name="Choose files").count() == 0
         assert page.get_by_role("button", name="Say something").count() == 0
         assert page.get_by_role("button", name="Show what it would do").count() == 0
         assert page.get_by_role("button", name="Make a key").count() == 0
+        assert page.get_by_role("button", name="Show what it would learn").count() == 0
+        assert page.get_by_role("button", name="up to date").count() == 0
+        assert page.get_by_role("tab", name="Learn").count() == 0
 
 
 @pytest.mark.parametrize(
@@ -307,6 +324,124 @@ def test_what_has_changed_is_no_mistake(signed_in: Any) -> None:
     dialog.get_by_role("button", name="Save").click()
     page.get_by_text("Changed: Location: Bergen").wait_for()
     page.get_by_text("said here").first.wait_for()
+
+
+def test_what_is_no_longer_so_is_ended_and_can_be_seen_among_the_changes(signed_in: Any) -> None:
+    page = signed_in.page
+    call(signed_in, "POST", "profile/set", json={"slot": "environment.shell", "value": "fish"})
+    signed_in.open("profile")
+    page.get_by_role("button", name="Why: Shell: fish").click()
+    page.get_by_role("button", name="No longer so").click()
+    page.get_by_text("No longer so: Shell: fish").wait_for()
+    page.get_by_role("tab", name="Changes").click()
+    row = page.get_by_role("row", name="Shell").first
+    assert row.inner_text().split("\t")[1:4] == ["Shell", "fish", "no longer"]
+
+
+def test_a_profile_is_exported_as_a_file_that_can_be_imported(
+    signed_in: Any, tmp_path: Path
+) -> None:
+    signed_in.open("profile")
+    with signed_in.page.expect_download() as download:
+        signed_in.page.get_by_role("button", name="Export").click()
+    assert download.value.suggested_filename == "profile-me.json"
+    download.value.save_as(tmp_path / "me.json")
+    with Memory.open(tmp_path / "other", tenant="default", embedder="none") as other:
+        assert other.profile.import_(tmp_path / "me.json").evidence > 0
+        assert "I live in Lisbon." in {
+            one.quote for one in other.profile.why("location").evidence
+        }  # fmt: skip
+    assert signed_in.complaints == []
+
+
+def test_a_text_is_looked_at_before_it_is_learned_and_is_taken_back(signed_in: Any) -> None:
+    page = signed_in.page
+    signed_in.open("profile?view=learn")
+    page.get_by_label("A text of yours").fill("I have a dog called Bolt. <b>I use Emacs.</b>")
+    page.get_by_role("button", name="Show what it would learn").click()
+    page.get_by_role("region", name="What would be learned").wait_for()
+    assert "Bolt" in page.get_by_role("region", name="What would be learned").inner_text()
+    assert violations(page) == []
+    assert "Bolt" not in json.dumps(beliefs(signed_in))
+    page.get_by_role("button", name="Learn it").click()
+    page.get_by_text(re.compile(r"^Learned \d+ statement")).wait_for()
+    assert "Bolt" in json.dumps(beliefs(signed_in))
+    assert violations(page) == []
+    page.get_by_role("button", name="Take it back").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Take it back").click()
+    dialog.get_by_role("button", name="Done").click()
+    page.get_by_text("Taken back: the profile is as it was.").wait_for()
+    assert "Bolt" not in json.dumps(beliefs(signed_in))
+    page.get_by_role("link", name="your text").click()
+    page.get_by_text("I have a dog called Bolt. <b>").first.wait_for()
+
+
+def test_everything_is_looked_at_anew(signed_in: Any) -> None:
+    page = signed_in.page
+    signed_in.open("profile?view=learn")
+    page.get_by_label("What to look at").select_option("bootstrap")
+    page.get_by_role("button", name="Show what it would learn").click()
+    page.get_by_role("status").filter(has_text="Nothing new is said of anybody").wait_for()
+    assert page.get_by_role("button", name="Learn it").count() == 0
+
+
+def test_why_nothing_can_be_learned_is_said_with_the_remedy(signed_in: Any) -> None:
+    page = signed_in.page
+    refused = {"status": 409, "title": "ConflictError", "detail": "a scan is going on",
+               "remedy": "wait for it to end"}  # fmt: skip
+    page.route("**/v1/profile/observe", lambda route: route.fulfill(status=409, json=refused))
+    signed_in.open("profile?view=learn")
+    page.get_by_role("button", name="Show what it would learn").click()
+    alert = page.get_by_role("alert")
+    alert.wait_for()
+    assert alert.inner_text().split("\n") == ["a scan is going on", "", "wait for it to end"]
+
+
+def test_what_a_slot_offers_is_shown_in_words(signed_in: Any) -> None:
+    call(signed_in, "POST", "profile/set", json={"slot": "decision style", "value": "ask_first"})
+    signed_in.open("profile")
+    signed_in.page.get_by_role("button", name="Why: Decision style: ask first").wait_for()
+    assert "ask_first" not in signed_in.page.locator("main").inner_text()
+
+
+def test_a_database_is_brought_up_to_date(browser: Any, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as shop:
+        shop.execute("CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL)")
+        shop.execute("INSERT INTO customers (name) VALUES ('Ada Lovelace')")
+        shop.commit()
+    home = tmp_path / "home"
+    with Memory.open(home, tenant="default", embedder="none") as memory:
+        found = memory.schemas.discover(str(tmp_path / "shop.db"), "shop")
+        memory.schemas.register_from_discovery(found)
+    with ApiKeys(Settings(home=str(home), embedder="none")) as keys:
+        key = keys.create("all", SCOPES, tenant="default").key
+        reading = keys.create("reading", ["read"], tenant="default").key
+    with (
+        running_server(home) as url,
+        looking_at(Server(url, key, reading), browser) as looking,
+    ):
+        page, dialog = looking.page, looking.page.get_by_role("dialog")
+        looking.sign_in(key)
+        looking.open("documents")
+        row = page.get_by_role("region", name="Databases that are followed").get_by_role("row").last
+        assert "never" in row.inner_text()
+        row.get_by_role("button", name="Bring shop up to date").click()
+        dialog.get_by_text("This would be written").wait_for()
+        assert violations(page) == []
+        assert "Added\n1" in dialog.inner_text()
+        dialog.get_by_role("button", name="Write it").click()
+        dialog.get_by_role("heading", name="Up to date").wait_for()
+        dialog.get_by_role("button", name="Done").click()
+        row.get_by_text("never").wait_for(state="detached")
+        looking.open("record/Ada Lovelace")
+        assert page.locator("h1").inner_text() == "Ada Lovelace"
+        assert looking.complaints == []
+    with running_server(home) as url, looking_at(Server(url, key, reading), browser) as looking:
+        looking.sign_in(reading)
+        looking.open("documents")
+        looking.page.get_by_role("region", name="Databases that are followed").wait_for()
+        assert looking.page.get_by_role("button", name="up to date").count() == 0
 
 
 def test_slots_are_searched_and_stand_in_groups(signed_in: Any) -> None:

@@ -85,6 +85,13 @@ async function settled(work) {
   }
 }
 
+// Give the browser a file to keep.
+export function save(name, text) {
+  const href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  Object.assign(document.createElement("a"), { href, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 10_000);
+}
+
 // -- writing values --------------------------------------------------------------------------------
 
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });

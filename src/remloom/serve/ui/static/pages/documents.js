@@ -3,6 +3,7 @@
 import { post, upload } from "../lib/api.js";
 import { Badge, Empty, Failure, Loaded, Page, Table, When, of } from "../lib/parts.js";
 import { count, decimal, hrefOf, html, plain, plural, shortUri, title, useAction, useLoad, useRef, useState } from "../lib/view.js";
+import { Databases } from "./databases.js";
 import { Reading } from "./reading.js";
 
 const AT_ONCE = 500; // rows of a request
@@ -33,6 +34,7 @@ function List({ session }) {
             ${!isWhole && html`<button onClick=${() => setSize(size + AT_ONCE)}>Show older ones</button>`}</section>`
         : html`<${Empty} heading="Nothing has been read yet">Drop a file above: text, Markdown, HTML, PDF, Word, tables or exported chats.</${Empty}>`;
     }}</${Loaded}>
+    <${Databases} session=${session} />
   </${Page}>`;
 }
 

@@ -73,7 +73,7 @@ function Run({ id, session }) {
   }}</${Loaded}>`;
 }
 
-function TakeBack({ run, close, done }) {
+export function TakeBack({ run, close, done }) {
   const rollback = useAction(() => post(`/v1/runs/${segment(run.id)}/rollback`));
   const ended = () => (rollback.done ? done() : close());
   return html`<${Dialog} heading=${rollback.done ? "Taken back" : "Take this run back?"} close=${ended}>

@@ -3,32 +3,37 @@
 import { get, post } from "../lib/api.js";
 import { Badge, Busy, Empty, Failure, Field, Forget, Loaded, Page, Quote, Table, Tabs, When, of } from "../lib/parts.js";
 import { Edit } from "./profile-edit.js";
-import { count, dateText, go, html, plain, plural, share, title, useAction, useLoad, useState } from "../lib/view.js";
+import { Learn } from "./profile-learn.js";
+import { labelOf, useSlots, wordsOf } from "./profile-slots.js";
+import { count, dateText, go, html, plain, plural, save, share, title, useAction, useLoad, useState } from "../lib/view.js";
 
-const VIEWS = [["beliefs", "Beliefs"], ["agents", "What agents get"], ["changes", "Changes"], ["staged", "Waiting"]];
+const VIEWS = [["beliefs", "Beliefs"], ["agents", "What agents get"], ["changes", "Changes"], ["staged", "Waiting"], ["learn", "Learn"]];
 const HUBS = { preferences: "Preferences", operating_context: "How you live and work", soft_identity: "Who you are" };
 
 export default function Profile({ values, session }) {
   const view = values.view || "beliefs";
   const subject = values.of || "";
   const subjects = useLoad(() => get("/v1/profile/subjects"), []);
+  const slots = useSlots();
   const others = (subjects.value || []).filter((name) => name !== "me");
   const show = (changes) => go("profile", [], { view, of: subject, ...changes });
+  const views = VIEWS.filter(([name]) => name !== "learn" || session.scopes.includes("dream"));
   return html`<${Page} heading="Profile" lead="What is believed, since when, how surely, and whose words say so. What you change here holds against anything that is read.">
     ${others.length > 0 && html`<div class="row"><${Field} label="Of">${(given) => html`<select ...${given} value=${subject} onChange=${(event) => show({ of: event.target.value })}>
       <option value="">Me</option>${others.map((name) => html`<option value=${name} selected=${name === subject}>${plain(name)}</option>`)}
     </select>`}</${Field}></div>`}
-    <${Tabs} label="Views" tabs=${VIEWS} chosen=${view} choose=${(name) => show({ view: name })} />
-    ${view === "beliefs" && html`<${Beliefs} key=${subject} subject=${subject} session=${session} />`}
+    <${Tabs} label="Views" tabs=${views} chosen=${view} choose=${(name) => show({ view: name })} />
+    ${view === "beliefs" && html`<${Beliefs} key=${subject} subject=${subject} session=${session} slots=${slots} />`}
     ${view === "agents" && html`<${Agents} subject=${subject} />`}
-    ${view === "changes" && html`<${Changes} subject=${subject} />`}
-    ${view === "staged" && html`<${Staged} />`}
+    ${view === "changes" && html`<${Changes} subject=${subject} slots=${slots} />`}
+    ${view === "staged" && html`<${Staged} slots=${slots} />`}
+    ${view === "learn" && views.length === VIEWS.length && html`<${Learn} session=${session} slots=${slots} />`}
   </${Page}>`;
 }
 
 // -- beliefs ---------------------------------------------------------------------------------------
 
-function Beliefs({ subject, session }) {
+function Beliefs({ subject, session, slots }) {
   const state = useLoad(() => get("/v1/profile", { subject }), [subject]);
   const [said, setSaid] = useState("");
   const [adding, setAdding] = useState(false);
@@ -37,33 +42,35 @@ function Beliefs({ subject, session }) {
     setSaid(text);
     state.again();
   };
-  return html`<${Loaded} state=${state}>${({ beliefs, waiting }) => { const shown = beliefs.filter((belief) => has(belief, wanted)); return html`<div class="stack">
+  const exported = useAction(async () => save(`profile-${subject || "me"}.json`, await get("/v1/profile/export", { subject })));
+  return html`<${Loaded} state=${state}>${({ beliefs, waiting }) => { const shown = beliefs.filter((belief) => has(belief, wordsOf(slots, belief.slot, belief.value), wanted)); return html`<div class="stack">
     <div class="row apart">
       <p class="muted small" role="status">${said || `${wanted ? `${count(shown.length)} of ` : ""}${plural(beliefs.length, "belief")}${waiting ? `, ${plural(waiting, "claim")} waiting` : ""}`}</p>
-      ${session.scopes.includes("write") && html`<button class="small" onClick=${() => setAdding(true)}>Say something</button>`}
+      <div class="row"><button class="small" disabled=${exported.busy} onClick=${() => exported.run()}>Export</button>
+        ${session.scopes.includes("write") && html`<button class="small" onClick=${() => setAdding(true)}>Say something</button>`}</div>
     </div>
+    ${exported.error && html`<${Failure} error=${exported.error} />`}
     ${beliefs.length > 1 && html`<${Field} label="Only beliefs with">${(given) => html`<input ...${given} data-search type="search" value=${wanted}
       placeholder="A name or a value" onInput=${(event) => setWanted(event.target.value)} />`}</${Field}>`}
     ${beliefs.length > 0 && shown.length === 0 && html`<${Empty} heading="No belief has that">Write less of it, or another word.</${Empty}>`}
     ${beliefs.length === 0 && html`<${Empty} heading="Nothing is believed yet">Chats and notes are looked at for what they say of people; or say something yourself.</${Empty}>`}
     ${Object.entries(Object.groupBy(shown, (belief) => belief.hub)).map(([hub, ones]) => html`<section class="card" key=${hub}>
       <h2>${of(HUBS, hub) || title(hub)}</h2>
-      <div>${ones.map((belief) => html`<${Belief} key=${belief.id} belief=${belief} session=${session} changed=${changed} />`)}</div>
+      <div>${ones.map((belief) => html`<${Belief} key=${belief.id} belief=${belief} session=${session} slots=${slots} changed=${changed} />`)}</div>
     </section>`)}
-    ${adding && html`<${Edit} subject=${subject} close=${() => setAdding(false)} done=${(text) => { setAdding(false); changed(text); }} />`}
+    ${adding && html`<${Edit} subject=${subject} slots=${slots} close=${() => setAdding(false)} done=${(text) => { setAdding(false); changed(text); }} />`}
   </div>`; }}</${Loaded}>`;
 }
 
 // whether all that was typed stands in what is shown of a belief
-function has(belief, wanted) {
-  const text = `${belief.label} ${valueText(belief.value)} ${belief.scope}`.toLowerCase();
+function has(belief, value, wanted) {
+  const text = `${belief.label} ${value} ${belief.scope}`.toLowerCase();
   return wanted.toLowerCase().split(/\s+/).every((word) => text.includes(word));
 }
 
-const valueText = (value) => (value === true ? "yes" : value === false ? "no" : plain(value));
 const whichOf = ({ slot, value, subject, scope }) => ({ slot, value, subject: subject === "me" ? "" : subject, scope });
 
-function Belief({ belief, session, changed }) {
+function Belief({ belief, session, slots, changed }) {
   const [isOpen, setOpen] = useState(false);
   const [doing, setDoing] = useState("");
   const which = whichOf(belief);
@@ -71,7 +78,8 @@ function Belief({ belief, session, changed }) {
     await post(`/v1/profile/${path}`, { ...which, ...values });
     changed(said);
   });
-  const name = `${belief.label}: ${valueText(belief.value)}`;
+  const value = wordsOf(slots, belief.slot, belief.value);
+  const name = `${belief.label}: ${value}`;
   const may = (scope) => session.scopes.includes(scope);
   const ended = (said) => {
     setDoing("");
@@ -80,12 +88,12 @@ function Belief({ belief, session, changed }) {
   return html`<article class="belief">
     <div class="belief-head">
       <h3>${plain(belief.label)}</h3>
-      <span class="value">${valueText(belief.value)} <${Marks} belief=${belief} /></span>
+      <span class="value" dir="auto">${value} <${Marks} belief=${belief} /></span>
       <${Sureness} belief=${belief} />
       <button class="quiet" aria-expanded=${String(isOpen)} aria-label=${`${isOpen ? "Close" : "Why"}: ${name}`} onClick=${() => setOpen(!isOpen)}>${isOpen ? "Close" : "Why"}</button>
     </div>
     ${isOpen && html`<div class="stack">
-      <${Why} which=${which} belief=${belief} />
+      <${Why} which=${which} belief=${belief} slots=${slots} />
       <div class="row">
         ${may("write") && html`
           <button class="small" disabled=${act.busy} onClick=${() => act.run("confirm", {}, `Confirmed: ${name}`)}>Confirm</button>
@@ -98,7 +106,7 @@ function Belief({ belief, session, changed }) {
       </div>
       ${act.error && html`<${Failure} error=${act.error} />`}
     </div>`}
-    ${doing === "edit" && html`<${Edit} belief=${belief} subject=${which.subject} close=${() => setDoing("")} done=${ended} />`}
+    ${doing === "edit" && html`<${Edit} belief=${belief} subject=${which.subject} slots=${slots} close=${() => setDoing("")} done=${ended} />`}
     ${doing === "forget" && html`<${Forget} what=${name} path="/v1/profile/forget" values=${which}
       close=${() => setDoing("")} done=${() => ended(`Forgotten: ${name}`)} />`}
   </article>`;
@@ -117,13 +125,13 @@ const Sureness = ({ belief }) => html`<div class="stack tight small">
   <span class="muted">since <${When} at=${belief.since} /></span>
 </div>`;
 
-function Why({ which, belief }) {
+function Why({ which, belief, slots }) {
   const state = useLoad(() => post("/v1/profile/why", which), [belief.id, belief.checked_at]);
   return html`<${Loaded} state=${state}>${({ evidence }) => html`<div class="stack">
     ${evidence.map((one) => html`<${Evidence} key=${one.id} one=${one} />`)}
     ${belief.history.length > 0 && html`<div class="stack tight small">
       <h4 class="muted">Before</h4>
-      <ul class="stack tight">${belief.history.map((held) => html`<li>${valueText(held.value)}${" "}
+      <ul class="stack tight">${belief.history.map((held) => html`<li>${wordsOf(slots, belief.slot, held.value)}${" "}
         <span class="muted">${dateText(held.since)} to ${dateText(held.until)}${held.ended_by ? `, ended by ${plain(held.ended_by)}` : ""}</span></li>`)}</ul>
     </div>`}
   </div>`}</${Loaded}>`;
@@ -160,24 +168,24 @@ function Agents({ subject }) {
   </div>`;
 }
 
-function Changes({ subject }) {
+function Changes({ subject, slots }) {
   const state = useLoad(() => get("/v1/profile/changes", { subject }), [subject]);
   const columns = [
     { name: "When", of: (change) => html`<${When} at=${change.at} />` },
     { name: "What", of: (change) => plain(change.label) },
-    { name: "Before", of: (change) => (change.before === null ? html`<span class="muted">not known</span>` : valueText(change.before)) },
-    { name: "After", of: (change) => (change.after === null ? html`<span class="muted">no longer</span>` : valueText(change.after)) },
+    { name: "Before", of: (change) => (change.before === null ? html`<span class="muted">not known</span>` : wordsOf(slots, change.slot, change.before)) },
+    { name: "After", of: (change) => (change.after === null ? html`<span class="muted">no longer</span>` : wordsOf(slots, change.slot, change.after)) },
     { name: "Said in", of: (change) => plain(change.citation) },
   ];
   return html`<${Loaded} state=${state}>${(changes) => html`<${Table} caption="Changes, the newest first" columns=${columns} rows=${changes} none="Nothing has changed." />`}</${Loaded}>`;
 }
 
-function Staged() {
+function Staged({ slots }) {
   const state = useLoad(() => get("/v1/profile/staged"), []);
   const columns = [
     { name: "Said", of: (claim) => html`<${Quote} text=${claim.quote || ""} citation=${claim.citation} />` },
-    { name: "As", of: (claim) => plain(claim.key || claim.slot) },
-    { name: "Value", of: (claim) => valueText(claim.value) },
+    { name: "As", of: (claim) => labelOf(slots, claim) },
+    { name: "Value", of: (claim) => wordsOf(slots, claim.slot, claim.value) },
     { name: "When", of: (claim) => html`<${When} at=${claim.at} />` },
   ];
   return html`<${Loaded} state=${state}>${(claims) => claims.length
