@@ -15,13 +15,14 @@ from remloom import Edge, Entity, Memory, Resource
 from remloom.errors import ConflictError, GoneError, InvalidInputError, NotFoundError
 from remloom.kv import Entry, label_ref
 from remloom.runs.lifecycle import run_to_end
+from remloom.runs.part import Part
 from remloom.runs.rollback import created_ids, rollback
 from remloom.runs.run import begin_run, find_run, list_runs, run_entry
 from remloom.runs.supersede import SUPERSEDED
 from remloom.runs.writer import Writer
 from remloom.store.batch import Batch, Vector, VectorBatch
 from remloom.store.contract import Store
-from remloom.store.forgetting_watch import WATCH
+from remloom.store.forgetting_watch import FORGOTTEN, WATCH, watch_entries
 from remloom.store.results import Written
 from remloom.store.specs import EdgeSpec
 from remloom.store.validation import build
@@ -288,6 +289,89 @@ def test_a_superseded_record_is_out_of_every_search_and_comes_back(
     assert exported(memory) == before
     assert memory.search("the data team is growing fast").records[0].id == old
     assert memory.admin.check() == []
+
+
+def test_what_takes_the_place_of_another_is_written_with_it_or_not_at_all(
+    memory: Memory, store: Store, writing: Writing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (other,) = memory.write([Resource(name="Other", content="Bob rows.", uri="other.md")])
+    first = writing()
+    (old,) = first.write((), [insight("The data team is growing fast.", parents=(other,))])
+    first.finish()
+    second = writing("consolidate")
+    id = "22222222-2222-5222-8222-222222222222"
+    new = insight("The data team grows quickly.", parents=(note_id(memory),), id=id)
+    part = Part((), (new,), superseded={old: id}, counts={"summaries": 1})
+    put = store.write
+    left = 1
+
+    def forgetting(batch: Batch) -> Written:
+        nonlocal left
+        left -= 1
+        if left == -1:
+            # between the first transaction and the next, if there is one
+            memory.forget("other.md")
+        return put(batch)
+
+    monkeypatch.setattr(type(store), "write", lambda _, batch: forgetting(batch))
+    written = second.write_each([part])
+    run = second.finish()
+    monkeypatch.undo()
+    assert run.counts.get("summaries", 0) == len(written) == 1
+    assert memory.get_resource(new.id).content
+    assert run.receipt["superseded"] == 1
+    rollback(store, run.id)
+    assert memory.get_resource(old).content
+
+
+def test_of_what_no_search_would_find_nothing_takes_the_place(
+    memory: Memory, store: Store, writing: Writing
+) -> None:
+    first = writing()
+    text = "The data team is growing fast."
+    many = [f"{n:08}-1111-5111-8111-111111111111" for n in range(11)]
+    ids = first.write((), [insight(text, parents=(note_id(memory),), id=id) for id in many])
+    first.finish()
+    second = writing("consolidate")
+    id = "22222222-2222-5222-8222-222222222222"
+    new = insight(text, parents=(note_id(memory),), generation=20, id=id)
+    second.write((), [new], superseded={ids[0]: id})
+    run = second.finish()
+    assert (run.receipt.get("superseded"), run.receipt["not_found_again"]) == (None, 1)
+    assert memory.get_resource(ids[0]).content == text
+
+
+def test_a_run_goes_on_however_much_is_forgotten_beside_it(
+    memory: Memory, store: Store, writing: Writing
+) -> None:
+    writer = writing()
+    gone = [f"{n:032x}" for n in range(25_000)]
+    for names in (gone[:1], gone[1:20], gone[20:]):
+        store.kv.put(watch_entries(store.kv, names))
+    writer.write((note_id(memory),), [insight("It goes on.", parents=(note_id(memory),))])
+    for name in (gone[0], gone[19], gone[9_999], gone[10_020], gone[-1]):
+        with pytest.raises(GoneError) as error:
+            writer.write((name, note_id(memory)), entries=[Entry("kept", "a", b"{}")])
+        assert error.value.fields["names"] == (name,)
+    writer.finish()
+    assert store.kv.list(WATCH) == store.kv.list(FORGOTTEN) == []
+
+
+def test_who_was_taken_for_dead_neither_keeps_nor_ends_the_run_of_who_goes_on_with_it(
+    store: Store, writing: Writing
+) -> None:
+    dead = writing("learn")
+    # its machine sleeps
+    store.kv.put([run_entry(dead.run, process="another")])
+    alive = writing("learn")
+    store.kv.put([run_entry(alive.run, reason="goes on")])
+    dead.save()
+    dead.finish("stopped", "it woke up")
+    assert find_run(store, alive.id).reason == "goes on"
+    with pytest.raises(ConflictError, match="no longer"):
+        dead.write((), entries=[Entry("kept", "a", b"{}")])
+    alive.write((), entries=[Entry("kept", "a", b"{}")])
+    assert alive.finish().status == find_run(store, alive.id).status == "done"
 
 
 def test_a_source_is_never_superseded(memory: Memory, writing: Writing) -> None:

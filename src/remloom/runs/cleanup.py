@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..kv import Entry, KeyRange
 from ..llm.reply_cache import KIND as REPLY
 from ..store.contract import Store
-from ..store.forgetting_watch import watch_key
+from ..store.forgetting_watch import watch_keys
 
 __all__ = ["CHECKPOINT", "encode_part", "leftovers"]
 
@@ -17,7 +17,8 @@ CHECKPOINT = "checkpoint"  # namespace of the entries that hold a state machine'
 
 def leftovers(store: Store, run_id: str) -> list[tuple[str, str]]:
     """The keys of all that is kept for a run to go on, its watch among them."""
-    return [*((entry.namespace, entry.key) for entry in _entries(store, run_id)), watch_key(run_id)]
+    kept = [(entry.namespace, entry.key) for entry in _entries(store, run_id)]
+    return [*kept, *watch_keys(store.kv, run_id)]
 
 
 def encode_part(id: str) -> str:

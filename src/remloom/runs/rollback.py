@@ -18,10 +18,9 @@ from ..model import Edge, EdgeKey, Entity, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Preconditions
 from ..store.contract import Store
 from ..store.definitions import as_stored
-from ..store.forgetting_watch import ForgettingWatch, watched
+from ..store.forgetting_watch import LAST_FORGETTING
 from ..store.indexed_text import searchable_text
 from ..store.merge import keys_of
-from ..store.record_ids import new_id
 from ..store.schemas import DECODERS
 from .before_images import (
     BEFORE_EDGE,
@@ -73,15 +72,13 @@ def rollback(store: Store, run_id: str) -> Run:
         ConflictError: a run is going on, it was rolled back before, or later runs (or records of
             yours) build on it; the error names them. Nothing was changed.
     """
-    watch_id = new_id()
-    with watched(store.kv, watch_id):
-        for _ in range(_ATTEMPTS - 1):
-            try:
-                return _Rollback(store, run_id, watch_id).execute()
-            except ChangedError:
-                # somebody wrote, or forgot, in between: look everything up again
-                continue
-        return _Rollback(store, run_id, watch_id).execute()
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return _Rollback(store, run_id).execute()
+        except ChangedError:
+            # somebody wrote, or forgot, in between: look everything up again
+            continue
+    return _Rollback(store, run_id).execute()
 
 
 class _EdgePlan(Struct, frozen=True):
@@ -116,10 +113,11 @@ class _EntryPlan(Struct, frozen=True):
 class _Rollback:
     """One attempt to roll a run back, by what the store holds as it begins."""
 
-    def __init__(self, store: Store, run_id: str, watch_id: str) -> None:
+    def __init__(self, store: Store, run_id: str) -> None:
         self._store = store
         # before anything is read: what is forgotten after that must not be put back
-        self._watch = ForgettingWatch(store.kv, watch_id)
+        last = store.kv.get(*LAST_FORGETTING)
+        self._forgetting = last.version if last else 0
         self._version = last_change_version(store)
         self._run = run = find_run(store, run_id)
         self._refuse_if_impossible()
@@ -189,7 +187,7 @@ class _Rollback:
             expected=Preconditions(
                 records={record.id: record.updated_at for record in removed} | records.current,
                 edges=edges.current,
-                entries={LAST_CHANGE: self._version, **self._watch.expected},
+                entries={LAST_CHANGE: self._version, LAST_FORGETTING: self._forgetting},
             ),
         )
         store.write(batch)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 
 from msgspec import Struct
@@ -15,6 +15,7 @@ from ..model import Resource
 from ..store.batch import Batch, BatchRecord, Preconditions
 from ..store.contract import Store
 from ..store.specs import SearchSpec
+from ..text.analysis import terms
 from .before_images import BeforeImages
 from .write_plan import made_by_run
 
@@ -24,66 +25,74 @@ __all__ = ["SUPERSEDED", "SupersedePlan", "plan_supersede"]
 SUPERSEDED = "superseded"
 # the best matches of a search, among which the new record must be
 _SEARCH_LIMIT = 10
+_SAME = 0.999  # cosine of two vectors from which either may be found first
 
 
 class SupersedePlan(Struct, frozen=True):
-    """The records to hide, what they are now, and how many new ones no search finds."""
+    """The records to hide, what they are now, and how many new ones no search would find."""
 
-    hidden: tuple[BatchRecord, ...]
-    images: tuple[Entry, ...]
-    expected: dict[str, datetime | None]  # of the old and the new: id to `updated_at`
-    unfindable: int
+    hidden: tuple[BatchRecord, ...] = ()
+    images: tuple[Entry, ...] = ()
+    expected: dict[str, datetime | None] = {}  # of the old and the stored new: id to `updated_at`
+    unfindable: int = 0
 
     @property
     def receipt(self) -> dict[str, int]:
         """What hiding them adds to the receipt of the run."""
-        receipt = {"superseded": len(self.hidden)}
-        if self.unfindable:
-            receipt["not_found_again"] = self.unfindable
-        return receipt
+        receipt = {"superseded": len(self.hidden)} if self.hidden else {}
+        return receipt | ({"not_found_again": self.unfindable} if self.unfindable else {})
 
-    def to_batch(self, model: str, expected_entries: Mapping[tuple[str, str], int]) -> Batch:
-        return Batch(
-            self.hidden,
-            model=model,
-            entries=self.images,
-            expected=Preconditions(records=self.expected, entries=dict(expected_entries)),
+    def added_to(self, batch: Batch) -> Batch:
+        """The batch that hides the records, too."""
+        expected = batch.expected or Preconditions()
+        return replace(
+            batch,
+            records=(*batch.records, *self.hidden),
+            entries=(*batch.entries, *self.images),
+            expected=replace(expected, records={**self.expected, **expected.records}),
         )
 
 
-def plan_supersede(store: Store, pairs: Mapping[str, str], run_id: str) -> SupersedePlan:
+def plan_supersede(
+    store: Store, pairs: Mapping[str, str], batch: Batch, images: BeforeImages, run_id: str
+) -> SupersedePlan:
     """Look up which of the old records can be hidden; `pairs` maps their ids to those of the new.
 
-    An old record stays as it is until a search finds the new one by its own text.
+    An old record stays as it is unless a search finds the new one by its own text: the new one as
+    it is stored, or as it is in the batch that is to be written.
 
     Raises:
-        InvalidInputError: an old record was read, not derived.
+        InvalidInputError: an old record was read, not derived, or is in the batch itself.
     """
-    images = BeforeImages(store, run_id)
+    written = {item.record.id: item for item in batch.records}
     hidden: list[BatchRecord] = []
     entries: list[Entry] = []
     expected: dict[str, datetime | None] = {}
     unfindable = 0
     for old_id, new_id in pairs.items():
-        old, new = store.records.get("resources", old_id), store.records.get("resources", new_id)
+        old, item = store.records.get("resources", old_id), written.get(new_id)
+        new = item.record if item else store.records.get("resources", new_id)
         if not isinstance(old, Resource) or not isinstance(new, Resource):
             continue
         if SUPERSEDED in old.metadata:
             continue
-        if not old.generation:
+        if not old.generation or old_id in written:
+            why = "is written here, too" if old.generation else "was read, not derived"
             raise InvalidInputError(
-                f"{old.name!r} was read, not derived: no run may supersede it",
-                remedy="forget it, if it is to go",
+                f"{old.name!r} {why}: no run may supersede it",
+                remedy="supersede it afterwards" if old.generation else "forget it, if it is to go",
                 id=old.id,
             )
-        if not _is_findable(store, new):
+        if not _is_findable(store, new, item, without=pairs):
             unfindable += 1
             continue
-        item = _hide(store, old, new_id, run_id)
-        hidden.append(item)
-        expected |= {old.id: old.updated_at, new.id: new.updated_at}
+        hiding = _hide(store, old, new_id, run_id)
+        hidden.append(hiding)
+        expected[old.id] = old.updated_at
+        if item is None:
+            expected[new.id] = new.updated_at
         if not made_by_run(old, run_id):
-            entries.append(images.of_record(old, item))
+            entries.append(images.of_record(old, hiding))
     return SupersedePlan(tuple(hidden), tuple(entries), expected, unfindable)
 
 
@@ -101,17 +110,34 @@ def _hide(store: Store, record: Resource, by: str, run_id: str) -> BatchRecord:
     return BatchRecord(hidden, keys, text="", parents=tuple(store.records.parents(record.id)))
 
 
-def _is_findable(store: Store, record: Resource) -> bool:
-    """Whether a search for a record's own text finds it."""
-    windows = store.vectors.get(record.id)
+def _is_findable(
+    store: Store, record: Resource, item: BatchRecord | None, *, without: Collection[str]
+) -> bool:
+    """Whether a search for a record's own text finds it.
+
+    Args:
+        item: the record on its way in; None: it is stored.
+        without: ids of records that will not be found any more.
+    """
+    windows = item.vectors if item else store.vectors.get(record.id)
+    if item is not None and not windows:
+        # nothing that is stored says better what it says
+        return bool(terms(record.content))
+    # what will not be found any more takes no place from it
+    limit = _SEARCH_LIMIT + (len(without) if item else 0)
+    spec = SearchSpec(schema="resources", limit=limit)
     if windows:
         import numpy as np
 
         vector = np.frombuffer(windows[0].data, np.float32).tolist()
-        matches = store.search.vector(vector, SearchSpec(schema="resources", limit=_SEARCH_LIMIT))
+        matches = store.search.vector(vector, spec)
     else:
-        matches = store.search.text(
-            record.content,
-            SearchSpec(schema="resources", limit=_SEARCH_LIMIT),
-        )
-    return any(match.record.id == record.id for match in matches)
+        matches = store.search.text(record.content, spec)
+    if item is None:
+        return any(match.record.id == record.id for match in matches)
+    as_near = [
+        match
+        for match in matches
+        if match.score > _SAME and match.record.id != record.id and match.record.id not in without
+    ]
+    return len(as_near) < _SEARCH_LIMIT

@@ -15,7 +15,7 @@ from ..kv import Entry, is_label_ref
 from ..model import Edge, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Vector
 from ..store.contract import Store
-from ..store.forgetting_watch import ForgettingWatch, watch_key
+from ..store.forgetting_watch import ForgettingWatch
 from ..store.indexed_text import embedded_text
 from ..store.results import Written
 from ..store.validation import build
@@ -157,10 +157,7 @@ class Writer:
                 counts,
             )
             names = part.names
-            ids = _retry(lambda: self._write(part, names, expected_entries, expected_records))
-            if superseded:
-                _retry(lambda: self._supersede(superseded, names))
-            return ids
+            return _retry(lambda: self._write(part, names, expected_entries, expected_records))
 
     def write_each(self, parts: Iterable[Part], *, entries: Iterable[Entry] = ()) -> list[Part]:
         """Write parts as one batch, without those that rest on what was forgotten meanwhile.
@@ -207,13 +204,14 @@ class Writer:
         """Store the run's counts, as a sign of life."""
         if not self._dry_run:
             with self._writing:
-                self._store.kv.put([run_entry(self.run)])
+                self._watch.put(self._store.kv, [run_entry(self.run)])
 
     def finish(self, status: Status = "done", reason: str = "") -> Run:
-        """End the run; returns it as it was stored."""
+        """End the run, unless another process goes on with it; returns it as it ended here."""
         run = replace(self.run, status=status, reason=reason, finished_at=datetime.now(UTC))
         if not self._dry_run:
-            self._store.kv.put([run_entry(run)], deleted=[watch_key(run.id)])
+            with self._writing:
+                self._watch.put(self._store.kv, [run_entry(run)], ends=True)
         self._run = run
         return run
 
@@ -236,8 +234,9 @@ class Writer:
         counts = _sum(part.counts, {"parked": failed} if failed else {})
         if self._dry_run:
             self.count(**counts)
-            self._collect(plan)
+            self._collect(plan, part.superseded)
             return plan.ids
+        hiding = plan_supersede(self._store, part.superseded, embedded, self._images, self._run.id)
         images = plan.images(self._images, self._run.id)
         whole = plan.to_batch(
             embedded,
@@ -248,12 +247,14 @@ class Writer:
             expected_records,
         )
         try:
-            written = self._commit(whole, plan.receipt, counts)
+            written = self._commit(
+                hiding.added_to(whole), _sum(plan.receipt, hiding.receipt), counts
+            )
         except GoneError as error:
             raise _gone(error.fields["ids"]) from error
         # an entity whose name is stored already joins its namesake, under that one's id
         stored_ids = {
-            item.record.id: id for item, id in zip(plan.changed, written.ids, strict=True)
+            item.record.id: id for item, id in zip(plan.changed, written.ids, strict=False)
         }
         return [stored_ids.get(id, id) for id in plan.ids]
 
@@ -268,18 +269,6 @@ class Writer:
             )
         if forgotten:
             raise _gone(forgotten)
-
-    def _supersede(self, pairs: Mapping[str, str], names: Collection[str]) -> None:
-        if self._dry_run:
-            superseded = (*self._diff.superseded, *pairs.items())
-            self._diff = replace(self._diff, superseded=superseded)
-            return
-        self._refuse_forgotten(names)
-        plan = plan_supersede(self._store, pairs, self._run.id)
-        if plan.hidden:
-            self._commit(plan.to_batch(self._model, self._watch.expected), plan.receipt, {})
-        else:
-            self._add_to_receipt(plan.receipt)
 
     def _commit(
         self,
@@ -301,14 +290,14 @@ class Writer:
         with self._counting:
             self._receipt.update(receipt)
 
-    def _collect(self, plan: WritePlan) -> None:
+    def _collect(self, plan: WritePlan, superseded: Mapping[str, str]) -> None:
         """Add to the diff what a write would do."""
         records = [_with_parents(item) for item in plan.changed]
         edges = [(change.before, change.edge) for change in plan.edges]
         self._diff = Diff(
             records=(*self._diff.records, *records),
             edges=(*self._diff.edges, *edges),
-            superseded=self._diff.superseded,
+            superseded=(*self._diff.superseded, *superseded.items()),
         )
         self._add_to_receipt(plan.receipt)
 

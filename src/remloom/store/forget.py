@@ -314,7 +314,7 @@ def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
         deleted_edges=(*moved, *plan.cut),
         deleted_entries=tuple(deleted_entries),
         # what is made again without it says another thing now
-        entries=watch_entries(reads.kv, (*plan.removed, *label_refs, *records)),
+        entries=tuple(watch_entries(reads.kv, (*plan.removed, *label_refs, *records))),
         exact=True,
     )
 
