@@ -36,7 +36,7 @@ def test_waits_for_no_thread_where_all_are_busy(one_core_free: beside.Helpers) -
     go_on.set()
     assert busy()
     wait = one_core_free.begin(threading.get_ident)
-    assert wait() == wait()
+    assert wait() == wait() != threading.get_ident()
 
 
 def test_goes_on_beside_the_caller(one_core_free: beside.Helpers) -> None:

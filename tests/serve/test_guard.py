@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guarded import HERE, bearer, guarded, make_key
-from remloom.errors import LimitError, SettingsError
+from remloom.errors import LimitError, MisdirectedError, SettingsError
 from remloom.serve.guard.bodies import LARGEST, LARGEST_READ, MIB, LimitedBody, limit_of
 from remloom.serve.guard.origins import Origins
 from remloom.serve.guard.rate import BURST, RateLimit
@@ -87,6 +87,8 @@ def test_a_host_that_is_allowed_is_let_in(tmp_path):
 def test_the_address_that_is_listened_on_is_a_host():
     origins = Origins(Settings(serve_bind="192.168.1.5:80"))
     origins.check_host("192.168.1.5:80")
+    with pytest.raises(MisdirectedError):
+        origins.check_host("192.168.1.6:80")
 
 
 @pytest.mark.parametrize(

@@ -444,6 +444,97 @@ def test_a_database_is_brought_up_to_date(browser: Any, tmp_path: Path) -> None:
         assert looking.page.get_by_role("button", name="up to date").count() == 0
 
 
+def test_a_conversation_is_called_by_its_chat_and_when_it_was(signed_in: Any) -> None:
+    page = signed_in.page
+    signed_in.open("timeline")
+    name = page.get_by_role("link", name=re.compile(r"^Maria, \d"))
+    name.wait_for()
+    assert "session 1" not in page.locator("main").inner_text()
+    name.click()
+    page.get_by_role("heading", name="Maria, Mar 2, 2026", exact=True).wait_for()
+    # its edges are still found by the name that it has in the store
+    page.get_by_role("link", name="Show in the graph").click()
+    page.get_by_text(re.compile(r"\d+ things, \d+ edges")).wait_for()
+    assert page.get_by_label("Begin with").input_value().startswith("Maria, session 1")
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_months_stand_on_one_line_and_the_newest_are_in_view(signed_in: Any, width: int) -> None:
+    page = signed_in.page
+    for month in range(1, 13):
+        note = {
+            "text": f"Tide {month}.",
+            "uri": f"t{month}.md",
+            "at": f"2025-{month:02}-03T09:00:00Z",
+        }
+        for letter in "ab"[: 1 + month % 2]:
+            call(signed_in, "POST", "texts", json={**note, "uri": f"{letter}{month}.md"})
+    page.set_viewport_size({"width": width, "height": 800})
+    signed_in.open("timeline")
+    boxes = [one.bounding_box() for one in page.locator(".months .month").all()]
+    assert len(boxes) > 12
+    assert len({box["y"] for box in boxes}) == 1
+    assert boxes[-1]["x"] + boxes[-1]["width"] <= width
+    assert not overflows(page)
+
+
+def test_the_newest_of_many_moments_are_shown(signed_in: Any) -> None:
+    page = signed_in.page
+    moments = [
+        {
+            "schema": "moments",
+            "name": f"Tide {number}",
+            "starts_at": f"{1900 + number}-02-01T09:00:00Z",
+        }
+        for number in range(5)
+    ]
+    call(signed_in, "POST", "write", json={"records": moments})
+
+    def fewer(most: int) -> Any:
+        def served(route: Any) -> None:
+            answer = route.fetch()
+            text = answer.text().replace("AT_ONCE = 1000", "AT_ONCE = 2")
+            route.fulfill(response=answer, body=text.replace("MOST = 10_000", f"MOST = {most}"))
+
+        return served
+
+    for most, said_of in ((1_000, "moments"), (4, "4 moments of the newest 4")):
+        page.route("**/pages/timeline.js", fewer(most))
+        page.goto("about:blank")
+        page.goto(f"{signed_in.server.url}/ui/#/timeline")
+        page.get_by_role("status").filter(has_text=said_of).wait_for()
+        page.get_by_role("link", name=re.compile("^Maria, ")).wait_for()
+        assert page.get_by_role("link", name="Tide 0").count() == (most == 1_000)
+
+
+def test_an_excerpt_shows_no_marks_of_headings_and_no_empty_braces(signed_in: Any) -> None:
+    signed_in.open("ask?q=What does a berth cost")
+    text = signed_in.page.locator("main").inner_text()
+    assert "190 euros" in text
+    assert "# " not in text
+    signed_in.open("ask?q=What happened on 2 March 2026?")
+    assert signed_in.page.locator("article").count() > 0
+    assert "{}" not in signed_in.page.locator("main").inner_text()
+
+
+def test_the_chosen_view_is_in_sight_on_a_narrow_screen(signed_in: Any) -> None:
+    page = signed_in.page
+    page.set_viewport_size({"width": 400, "height": 800})
+    signed_in.open("profile?view=learn")
+    box = page.get_by_role("tab", name="Learn").bounding_box()
+    assert box["x"] + box["width"] <= 400
+
+
+def test_the_profile_of_another_speaks_of_them(signed_in: Any) -> None:
+    page = signed_in.page
+    for subject in ("", "Olga"):
+        values = {"slot": "identity.employer", "value": "Acme", "subject": subject}
+        call(signed_in, "POST", "profile/set", json=values)
+    for address, heading in (("profile", "Who you are"), ("profile?of=Olga", "Who they are")):
+        signed_in.open(address)
+        page.get_by_role("heading", name=heading, exact=True).wait_for()
+
+
 def test_slots_are_searched_and_stand_in_groups(signed_in: Any) -> None:
     page = signed_in.page
     signed_in.open("profile")

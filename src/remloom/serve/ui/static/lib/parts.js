@@ -128,6 +128,11 @@ export function Field({ label, hint, children, grow }) {
 // Tabs that arrow keys walk through; `tabs` is a list of [name, label].
 export function Tabs({ label, tabs, chosen, choose }) {
   const list = useRef(null);
+  // a narrow screen has no room for all of them
+  useEffect(() => {
+    const { offsetLeft, offsetWidth } = list.current.querySelector("[aria-selected=true]") || {};
+    if (offsetWidth) list.current.scrollTo({ left: offsetLeft + offsetWidth / 2 - list.current.clientWidth / 2 });
+  }, [chosen]);
   const walk = (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;

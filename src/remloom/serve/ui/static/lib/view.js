@@ -4,7 +4,7 @@ import { html, render, useCallback, useEffect, useRef, useState } from "../vendo
 
 export { html, render, useCallback, useEffect, useRef, useState };
 
-const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 // Give text as it may be shown: control characters become visible, and none turns the line around.
 export function plain(text) {
@@ -119,6 +119,18 @@ export const title = (name) => {
 
 // The label of a record, and where it was read.
 export const nameOf = (record) => record.name || record.id;
+
+// The name of a record for people: a conversation is called by its chat and when it was.
+export function titleOf(record, when = dateText(record.starts_at)) {
+  const name = nameOf(record);
+  const { session } = record.metadata || {};
+  const end = session ? name.lastIndexOf(`, session ${session}`) : -1;
+  return end > 0 ? `${title(name.slice(0, end))}, ${when}` : name;
+}
+
+// Some of a text, to be looked over: without what marks headings in Markdown.
+export const excerptOf = (text) => String(text ?? "").replaceAll(/^#{1,6}\s+/gm, "");
+
 export function sourceOf(record) {
   const { lines, pages } = record.metadata || {};
   const place = lines ? `:${lines.join("-")}` : pages ? `, p. ${pages.join("-")}` : "";

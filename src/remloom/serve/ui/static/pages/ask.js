@@ -1,8 +1,8 @@
 // Ask: what answers a question, why each passage came, and what an agent would be given.
 
 import { get, post, stream } from "../lib/api.js";
-import { About, Badge, Bar, Busy, Empty, Failure, Field, Loaded, Memory, Page, RecordLink, Tabs, of } from "../lib/parts.js";
-import { count, dateText, decimal, go, html, nameOf, plain, plural, share, useEffect, useLoad, useState } from "../lib/view.js";
+import { About, Badge, Bar, Busy, Empty, Facts, Failure, Field, Loaded, Memory, Page, RecordLink, Tabs, of } from "../lib/parts.js";
+import { count, dateText, decimal, excerptOf, go, html, plain, plural, share, titleOf, useEffect, useLoad, useState } from "../lib/view.js";
 
 const VIEWS = [["passages", "Passages"], ["prompt", "As a prompt"], ["answer", "By a model"]];
 const MODES = ["auto", "hybrid", "temporal", "contextual", "iterated"];
@@ -139,14 +139,15 @@ function foundBy({ mode, explained }) {
 
 function Hit({ hit, best }) {
   const { record } = hit;
-  const text = record.content || record.summary || JSON.stringify(record.properties || {});
+  const properties = Object.entries(record.properties || {}).filter(([name]) => name !== "extracted");
+  const text = excerptOf(record.content || record.summary);
   return html`<article class="card hit">
     <div class="hit-head">
-      <h2><${RecordLink} to=${record.id}>${nameOf(record)}</${RecordLink}></h2>
+      <h2><${RecordLink} to=${record.id}>${titleOf(record)}</${RecordLink}></h2>
       <span class="number small muted" title="Score">${decimal(hit.score)}</span>
     </div>
     <${About} record=${record} />
-    <${Memory} text=${text} />
+    ${text ? html`<${Memory} text=${text} />` : properties.length > 0 && html`<${Facts} of=${Object.fromEntries(properties)} />`}
     <div class="stack tight">
       <h3 class="small muted">Why</h3>
       <ul class="shares">${hit.reasons.map((reason) => html`<${Reason} reason=${reason} best=${best} />`)}</ul>
@@ -169,7 +170,7 @@ function Reason({ reason, best }) {
 function Around({ hit }) {
   const { before, after } = hit;
   if (!before.length && !after.length) return null;
-  const shown = (records) => records.map((record) => html`<${Memory} text=${record.content} />`);
+  const shown = (records) => records.map((record) => html`<${Memory} text=${excerptOf(record.content)} />`);
   return html`<details>
     <summary>What stands around it</summary>
     <div class="stack">${shown(before)}<p class="small muted">— the passage above —</p>${shown(after)}</div>

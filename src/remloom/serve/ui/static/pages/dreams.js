@@ -2,7 +2,7 @@
 
 import { get, post, segment, stream } from "../lib/api.js";
 import { Badge, Bar, Busy, Dialog, Empty, Facts, Failure, Field, Loaded, Memory, Page, RecordLink, Table, Tabs, When, of } from "../lib/parts.js";
-import { count, decimal, go, html, nameOf, plain, plural, share, title, useAction, useLoad, useState } from "../lib/view.js";
+import { count, decimal, excerptOf, go, html, plain, plural, share, title, titleOf, useAction, useLoad, useState } from "../lib/view.js";
 
 const VIEWS = [["runs", "Runs"], ["begin", "Begin one"], ["metrics", "Measures"], ["failed", "What failed"]];
 // by kind: its path, and what it does; `model`: whether it cannot do without one
@@ -28,7 +28,7 @@ export default function Dreams({ rest, values, session }) {
 
 const STATUS = { done: "good", failed: "bad", interrupted: "careful", "rolled back": "careful", rolled_back: "careful" };
 const Status = ({ run }) => html`<${Badge} kind=${of(STATUS, run.status)}>${title(run.status)}</${Badge}>`;
-const madeBy = (run) => Object.entries(run.receipt || {}).filter(([, number]) => number).map(([name, number]) => `${count(number)} ${name}`).join(", ");
+const madeBy = (run) => Object.entries(run.receipt || {}).filter(([, number]) => number).map(([name, number]) => `${count(number)} ${number === 1 ? name.replace(/s$/, "") : name}`).join(", ");
 
 function Runs() {
   const state = useLoad(() => get("/v1/runs", { limit: 200 }), []);
@@ -90,9 +90,9 @@ export function TakeBack({ run, close, done }) {
 
 export function Records({ records, none }) {
   const columns = [
-    { name: "Record", of: (record) => html`<${RecordLink} to=${record.id}>${nameOf(record)}</${RecordLink}>` },
+    { name: "Record", of: (record) => html`<${RecordLink} to=${record.id}>${titleOf(record)}</${RecordLink}>` },
     { name: "Kind", of: (record) => html`<${Badge}>${title(record.kind && record.kind !== "chunk" ? record.kind : record.type || record.category || record.schema)}</${Badge}>` },
-    { name: "Text", of: (record) => plain((record.content || record.summary || record.metadata?.quote || "").slice(0, 200)) },
+    { name: "Text", of: (record) => plain(excerptOf(record.content || record.summary || record.metadata?.quote || "").slice(0, 200)) },
   ];
   return html`<${Table} caption="Records" columns=${columns} rows=${records} none=${none} />`;
 }
@@ -146,7 +146,7 @@ function Result({ result, doIt, busy }) {
       : html`<div class="notice good" role="status"><strong>Done.</strong>
           <p>Wrote ${madeBy(result.run) || "nothing"}. ${result.run.id && html`<a href=${`#/dreams/${encodeURIComponent(result.run.id)}`}>Look at the run</a>`}</p></div>`}
     ${result.dry_run && diff.records.length > 0 && html`<div class="stack tight"><h2>New records</h2>${diff.records.slice(0, 100).map((record) => html`<article class="card">
-      <h3>+ ${plain(nameOf(record))}</h3><${Memory} text=${record.content || record.summary || ""} /></article>`)}</div>`}
+      <h3>+ ${plain(titleOf(record))}</h3><${Memory} text=${excerptOf(record.content || record.summary)} /></article>`)}</div>`}
     ${result.dry_run && diff.edges.length > 0 && html`<div class="stack tight"><h2>Edges</h2><${DiffEdges} edges=${diff.edges} /></div>`}
     ${result.failed?.length > 0 && html`<div class="notice careful"><strong>${plural(result.failed.length, "item")} failed and will be tried again.</strong>
       <p>${plain(result.failed[0].reason)}</p></div>`}

@@ -2,7 +2,7 @@
 
 import { post } from "../lib/api.js";
 import { Busy, Empty, Failure, NameField, Page, RecordLink, Table } from "../lib/parts.js";
-import { count, go, html, nameOf, plain, plural, useEffect, useRef, useState } from "../lib/view.js";
+import { count, go, html, plain, plural, titleOf, useEffect, useRef, useState } from "../lib/view.js";
 
 const FIRST = 12; // edges that are open at once
 const STEP = 8; // neighbours that one press adds
@@ -32,7 +32,7 @@ class Drawing {
   add({ nodes, edge_summary: edges }) {
     for (const { record, path } of nodes) {
       const key = path.at(-1);
-      if (!this.nodes.has(key)) this.nodes.set(key, { key, name: record ? nameOf(record) : key, record });
+      if (!this.nodes.has(key)) this.nodes.set(key, { key, name: record ? titleOf(record) : key, record });
     }
     for (const [from, type, to] of edges) {
       if (this.nodes.has(from) && this.nodes.has(to)) this.edges.set(`${from} ${type} ${to}`, { from, type, to });
@@ -140,6 +140,7 @@ function AsTable({ nodes, edges, choose }) {
 function Canvas({ nodes, edges, chosen, choose, version }) {
   const box = useRef(null);
   const graph = useRef(null);
+  const [isReady, setReady] = useState(false);
   const latest = useRef(choose);
   latest.current = choose;
   useEffect(() => {
@@ -148,7 +149,7 @@ function Canvas({ nodes, edges, chosen, choose, version }) {
       if (isGone) return;
       graph.current = cytoscape({ container: box.current, style: styleNow(), minZoom: 0.3, maxZoom: 2.5 });
       graph.current.on("tap", "node", (event) => latest.current(event.target.data("key")));
-      draw(graph.current, nodes, edges, chosen);
+      setReady(true);
     });
     const recolour = () => graph.current?.style(styleNow());
     addEventListener("remloom-theme", recolour);
@@ -161,7 +162,7 @@ function Canvas({ nodes, edges, chosen, choose, version }) {
       scheme.removeEventListener("change", recolour);
     };
   }, []);
-  useEffect(() => graph.current && draw(graph.current, nodes, edges, chosen), [version, chosen]);
+  useEffect(() => graph.current && draw(graph.current, nodes, edges, chosen), [version, chosen, isReady]);
   return html`<div class="canvas" role="img" aria-label="A drawing of the edges in the table below" ref=${box}></div>`;
 }
 
@@ -170,12 +171,17 @@ const idOf = (key) => `node ${key}`;
 const nodeOf = (graph, key) => graph.getElementById(idOf(key));
 
 function draw(graph, nodes, edges, chosen) {
+  const [first] = nodes.keys();
   const from = chosen && nodeOf(graph, chosen).nonempty() ? nodeOf(graph, chosen).position() : { x: 0, y: 0 };
   const missing = [...nodes.values()].filter(({ key }) => nodeOf(graph, key).empty());
-  const added = missing.map(({ key, name, record }, index) => {
-    // around what was opened; the layout then makes room
-    const angle = (2 * Math.PI * (index + 0.5)) / missing.length;
-    const position = missing.length === 1 ? from : { x: from.x + 170 * Math.cos(angle), y: from.y + 130 * Math.sin(angle) };
+  const isStar = missing.length === nodes.size && [...edges.values()].every((edge) => edge.from === first || edge.to === first);
+  const around = missing.filter(({ key }) => key !== first);
+  const added = missing.map(({ key, name, record }) => {
+    // around what was opened, in two rings so that no name covers another
+    const index = around.findIndex((one) => one.key === key);
+    const angle = (2 * Math.PI * (index + 0.5)) / around.length;
+    const [wide, high] = radiiOf(graph, index % 2 ? 1 : 0.68);
+    const position = index < 0 ? from : { x: from.x + wide * Math.cos(angle), y: from.y + high * Math.sin(angle) };
     return { group: "nodes", position, data: { id: idOf(key), key, name: shortened(plain(name)), kind: record?.schema || "name" } };
   });
   for (const [id, { from: source, type, to: target }] of edges) {
@@ -183,14 +189,17 @@ function draw(graph, nodes, edges, chosen) {
   }
   if (added.length) {
     graph.add(added);
-    graph.layout(layoutOf(graph)).run();
-    graph.fit(undefined, 44);
+    // a star has its places; what is opened later needs room made for it
+    if (!isStar) graph.layout(layoutOf(graph)).run();
+    graph.fit(undefined, 24);
     if (graph.zoom() > 1.15) graph.zoom(1.15);
     graph.center();
   }
   graph.nodes().removeClass("chosen");
   if (chosen) nodeOf(graph, chosen).addClass("chosen");
 }
+
+const radiiOf = (graph, part) => [graph.width() - 160, graph.height() - 90].map((side) => Math.max(90, (side / 2) * part));
 
 function layoutOf(graph) {
   if (!graph.edges().length) return { name: "preset" };

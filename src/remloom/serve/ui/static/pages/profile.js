@@ -8,6 +8,7 @@ import { labelOf, useSlots, wordsOf } from "./profile-slots.js";
 import { count, dateText, go, html, plain, plural, save, share, title, useAction, useLoad, useState } from "../lib/view.js";
 
 const VIEWS = [["beliefs", "Beliefs"], ["agents", "What agents get"], ["changes", "Changes"], ["staged", "Waiting"], ["learn", "Learn"]];
+const OTHERS = { preferences: "Preferences", operating_context: "Life and work", soft_identity: "Who they are" };
 const HUBS = { preferences: "Preferences", operating_context: "How you live and work", soft_identity: "Who you are" };
 
 export default function Profile({ values, session }) {
@@ -55,7 +56,7 @@ function Beliefs({ subject, session, slots }) {
     ${beliefs.length > 0 && shown.length === 0 && html`<${Empty} heading="No belief has that">Write less of it, or another word.</${Empty}>`}
     ${beliefs.length === 0 && html`<${Empty} heading="Nothing is believed yet">Chats and notes are looked at for what they say of people; or say something yourself.</${Empty}>`}
     ${Object.entries(Object.groupBy(shown, (belief) => belief.hub)).map(([hub, ones]) => html`<section class="card" key=${hub}>
-      <h2>${of(HUBS, hub) || title(hub)}</h2>
+      <h2>${of(subject && subject !== "me" ? OTHERS : HUBS, hub) || title(hub)}</h2>
       <div>${ones.map((belief) => html`<${Belief} key=${belief.id} belief=${belief} session=${session} slots=${slots} changed=${changed} />`)}</div>
     </section>`)}
     ${adding && html`<${Edit} subject=${subject} slots=${slots} close=${() => setAdding(false)} done=${(text) => { setAdding(false); changed(text); }} />`}

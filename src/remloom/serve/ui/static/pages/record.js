@@ -2,7 +2,7 @@
 
 import { get, post, segment } from "../lib/api.js";
 import { About, Badge, Facts, Forget, Loaded, Memory, Page, RecordLink, Table, When } from "../lib/parts.js";
-import { decimal, go, hrefOf, html, nameOf, plain, plural, title, useLoad, useState } from "../lib/view.js";
+import { decimal, go, hrefOf, html, nameOf, plain, plural, title, titleOf, useLoad, useState } from "../lib/view.js";
 
 // shown on their own, or of no use to a reader
 const NOT_FACTS = new Set([
@@ -21,7 +21,7 @@ function View({ view, what, session }) {
   const record = view.records[0]?.record;
   const label = record ? nameOf(record) : what;
   const may = session.scopes.includes("forget") && record;
-  return html`<${Page} heading=${plain(label)}>
+  return html`<${Page} heading=${plain(record ? titleOf(record) : what)}>
     <div class="row apart">
       ${record ? html`<${About} record=${record} />` : html`<p class="muted">Nothing is stored of it but its edges.</p>`}
       <div class="row">
@@ -63,7 +63,7 @@ function Edges({ view }) {
   // an edge has the key of a label: the names are looked up
   const keys = [...new Set(view.edges_in.map((edge) => edge.src))];
   const found = useLoad(() => (keys.length ? post("/v1/lookup", { labels: keys }) : null), [view]);
-  const names = new Map((found.value?.records || []).map((hit) => [hit.matched, nameOf(hit.record)]));
+  const names = new Map((found.value?.records || []).map((hit) => [hit.matched, titleOf(hit.record)]));
   const otherName = (way, edge) => (way === "out" ? edge.properties?.dst_name || edge.dst : names.get(edge.src) || edge.src);
   const edges = [...view.edges_out.map((edge) => ["out", edge]), ...view.edges_in.map((edge) => ["in", edge])];
   const columns = [
