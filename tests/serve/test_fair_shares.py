@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import Future
+from functools import partial
 
 import anyio
 import msgspec
@@ -16,6 +17,7 @@ from remloom.memory.api_keys import SCOPES
 from remloom.operations import OPERATIONS, Hints, Operation
 from remloom.serve.caller import Caller
 from remloom.serve.fair_queue import Call, FairQueue
+from remloom.serve.pool import Pool
 from remloom.serve.service import Service
 from remloom.settings import Settings
 from waiting import PATIENCE
@@ -183,10 +185,15 @@ WHO = st.tuples(st.sampled_from("abc"), st.sampled_from("123"))
 
 
 @settings(deadline=None)
-@given(places=st.integers(1, 9), steps=st.lists(st.tuples(WHO, st.integers(0, 5)), max_size=60))
-def test_a_queue_gives_each_a_turn_and_nobody_more_than_a_share(places, steps):
-    queue, calls, left = FairQueue(places, 40), [], []
-    for who, step in steps:
+@given(
+    places=st.integers(1, 9),
+    turn=st.sampled_from([0.0, 3.0]),
+    steps=st.lists(st.tuples(WHO, st.integers(0, 5)), max_size=60),
+)
+def test_a_queue_gives_each_a_turn_and_nobody_more_than_a_share(places, turn, steps):
+    calls, left, now, began = [], [], 0.0, {}
+    queue = FairQueue(places, 40, turn=turn, clock=lambda: now)
+    for now, (who, step) in enumerate(steps):
         if step < 3 and not queue.is_full() and not queue.has_share(who):
             calls.append(Call(who, lambda: None, Future()))
             queue.add(calls[-1])
@@ -197,6 +204,7 @@ def test_a_queue_gives_each_a_turn_and_nobody_more_than_a_share(places, steps):
         while (call := queue.next()) is not None:
             assert call.runs
             assert call in calls
+            began[id(call)] = now
         running = [one.who for one in calls if one.runs]
         assert len(running) == queue.running <= places
         assert queue.taken == len(calls)
@@ -205,9 +213,13 @@ def test_a_queue_gives_each_a_turn_and_nobody_more_than_a_share(places, steps):
             of_tenant = sum(one[0] == tenant for one in running)
             assert of_tenant <= max(1, places * 3 // 4)
             assert of_tenant < places or places == 1
-        # whoever waits has its share of what runs, or there is no place
-        assert queue.running == places or all(
-            queue.has_share(one.who, of_running=True) for one in queue.waiting()
+        has_turn = [one for one in calls if one.runs and now - began[id(one)] < turn]
+        assert len(has_turn) <= 1 or not turn
+        # whoever waits has its share of what runs, or there is no place, or it is another's turn
+        assert (
+            queue.running == places
+            or has_turn
+            or all(queue.has_share(one.who, of_running=True) for one in queue.waiting())
         )
     for call in calls:
         queue.leave(call)
@@ -226,6 +238,58 @@ def test_tenants_take_turns_and_so_do_the_keys_of_one():
         queue.leave(now)
         now = queue.next()
     assert turns == ["a1", "b1", "c1", "a2", "b1", "a1", "a1", "a1"]
+
+
+def test_whoever_comes_now_and_then_is_next_after_each_call_of_a_busy_tenant():
+    queue, order = FairQueue(8, 100, turn=1.0, clock=lambda: 0.0), []
+    for _ in range(16):
+        queue.add(Call(("busy", "1"), lambda: None, Future()))
+    for _ in range(5):
+        call = queue.next()
+        assert queue.next() is None
+        # it comes while the other's call runs, and has never called before, or long ago
+        queue.add(Call(("quiet", "1"), lambda: None, Future()))
+        order.append(call.who[0])
+        queue.leave(call)
+        call = queue.next()
+        order.append(call.who[0])
+        queue.leave(call)
+    assert order == ["busy", "quiet"] * 5
+
+
+def in_pool(turn, calls, gate=None):
+    """Give calls, (who, work), to a pool in this order, open the gate, and wait for all."""
+
+    async def run():
+        pool = Pool(8, waiting=100, seconds=PATIENCE, busy="calls", retry_after=1, turn=turn)
+        async with anyio.create_task_group() as group:
+            for who, work in calls:
+                group.start_soon(pool.run, "test", (who, "1"), work)
+            await anyio.wait_all_tasks_blocked()
+            if gate is not None:
+                gate.set()
+        pool.close()
+
+    anyio.run(run)
+
+
+def test_a_call_of_another_tenant_begins_before_the_second_of_a_busy_one():
+    gate, order = threading.Event(), []
+
+    def first():
+        order.append("busy")
+        gate.wait(PATIENCE)
+
+    busy = [("busy", first), *[("busy", lambda: order.append("busy"))] * 15]
+    others = [(name, partial(order.append, name)) for name in ("third", "quiet")]
+    in_pool(10 * PATIENCE, [*busy, *others], gate)
+    assert order == ["busy", "third", "quiet", *["busy"] * 15]
+
+
+def test_a_call_that_waits_longer_than_a_turn_lets_others_begin_beside_it():
+    met = threading.Barrier(3, timeout=PATIENCE)
+    in_pool(0.001, [("a", met.wait), ("b", met.wait), ("c", met.wait)])
+    assert not met.broken
 
 
 def test_when_all_places_are_taken_by_many_the_server_is_busy(service):

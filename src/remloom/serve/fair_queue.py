@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -12,6 +13,8 @@ from msgspec import Struct
 __all__ = ["Call", "FairQueue", "Who"]
 
 Who: TypeAlias = tuple[str, str]  # a tenant and a key
+
+MOST_TURNS = 10_000  # tenants and keys whose last turn is known
 
 
 class Call(Struct, eq=False):
@@ -27,18 +30,38 @@ class FairQueue:
     """Calls of many, none of whom keeps the others waiting. It is used under a lock.
 
     A key has half of the places at most, and a tenant three quarters: what is left is for others.
-    The same goes for calls that wait. Of those that wait, tenants take turns, and the keys of one.
+    The same goes for calls that wait. Of those that wait, the tenant comes next whose last turn was
+    the longest ago, with that of its keys: one that comes now and then comes before a busy one.
+
+    A turn keeps others from beginning for as long as a call that computes takes: two of these in
+    one interpreter take more than twice as long as one. A call that takes longer, or waits for
+    something itself, keeps its place, and the next begins beside it.
 
     Args:
         places: calls that run at the same time.
         waiting: calls that wait for a place at most.
+        turn: seconds for which a call that runs lets no other begin.
+        clock: in seconds, never going back.
     """
 
-    def __init__(self, places: int, waiting: int) -> None:
+    def __init__(
+        self,
+        places: int,
+        waiting: int,
+        *,
+        turn: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._places, self._most = places, places + waiting
+        self._turn, self._clock = turn, clock
+        self._last: Call | None = None  # that has begun, while it runs
+        self._turn_ends = 0.0
         self._taken, self._running = _Counts(), _Counts()
-        # whose turn is next stands first; nobody without a call is in it
-        self._waiting: dict[str, dict[str, deque[Call]]] = {}
+        # nobody without a call is in it
+        self._waiting: dict[Who, deque[Call]] = {}
+        # the number of the last turn of each tenant, and of each key
+        self._turns: dict[tuple[str, ...], int] = {}
+        self._turn_number = 0
 
     @property
     def taken(self) -> int:
@@ -49,6 +72,11 @@ class FairQueue:
     def running(self) -> int:
         """How many calls run."""
         return self._running.all
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether calls wait."""
+        return bool(self._waiting)
 
     def is_full(self) -> bool:
         """Whether no call of anybody is taken."""
@@ -63,31 +91,29 @@ class FairQueue:
     def add(self, call: Call) -> None:
         """Take a call in."""
         self._taken.add(call.who, 1)
-        tenant, key = call.who
-        self._waiting.setdefault(tenant, {}).setdefault(key, deque()).append(call)
+        self._waiting.setdefault(call.who, deque()).append(call)
 
     def next(self) -> Call | None:
         """Give the call whose turn it is, which runs from now on; None: no call may."""
-        if self._running.all >= self._places:
+        if self._running.all >= self._places or self._is_turn_of_last():
             return None
-        for tenant, keys in self._waiting.items():
-            for key, calls in keys.items():
-                if not self._running.is_share((tenant, key), self._places):
-                    call = calls[0]
-                    self._take(call)
-                    # whoever has had a turn goes to the end
-                    if key in keys:
-                        keys[key] = keys.pop(key)
-                    if tenant in self._waiting:
-                        self._waiting[tenant] = self._waiting.pop(tenant)
-                    call.runs = True
-                    self._running.add(call.who, 1)
-                    return call
-        return None
+        may = (who for who in self._waiting if not self.has_share(who, of_running=True))
+        who = min(may, key=self._last_turns, default=None)
+        if who is None:
+            return None
+        call = self._waiting[who][0]
+        self._take(call)
+        call.runs = True
+        self._running.add(who, 1)
+        self._last, self._turn_ends = call, self._clock() + self._turn
+        self._note_turn(who)
+        return call
 
     def leave(self, call: Call) -> None:
         """Let a call go that has ended, or that nobody waits for any more."""
         self._taken.add(call.who, -1)
+        if call is self._last:
+            self._last = None
         if call.runs:
             self._running.add(call.who, -1)
         else:
@@ -95,18 +121,25 @@ class FairQueue:
 
     def waiting(self) -> list[Call]:
         """List the calls that wait."""
-        return [
-            call for keys in self._waiting.values() for calls in keys.values() for call in calls
-        ]
+        return [call for calls in self._waiting.values() for call in calls]
+
+    def _is_turn_of_last(self) -> bool:
+        return self._last is not None and self._clock() < self._turn_ends
+
+    def _last_turns(self, who: Who) -> tuple[int, int]:
+        return self._turns.get(who[:1], 0), self._turns.get(who, 0)
+
+    def _note_turn(self, who: Who) -> None:
+        if len(self._turns) > MOST_TURNS:
+            self._turns.clear()
+        self._turn_number += 1
+        self._turns[who[:1]] = self._turns[who] = self._turn_number
 
     def _take(self, call: Call) -> None:
-        tenant, key = call.who
-        keys = self._waiting[tenant]
-        keys[key].remove(call)
-        if not keys[key]:
-            del keys[key]
-        if not keys:
-            del self._waiting[tenant]
+        calls = self._waiting[call.who]
+        calls.remove(call)
+        if not calls:
+            del self._waiting[call.who]
 
 
 class _Counts:

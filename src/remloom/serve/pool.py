@@ -34,15 +34,26 @@ class Pool:
         seconds: that a caller waits for the end of a call.
         busy: what too many of there are, as an error says it.
         retry_after: seconds after which one that finds no place may try again.
+        turn: seconds for which a call that runs lets no other begin.
     """
 
     def __init__(
-        self, places: int, *, waiting: int, seconds: float, busy: str, retry_after: int
+        self,
+        places: int,
+        *,
+        waiting: int,
+        seconds: float,
+        busy: str,
+        retry_after: int,
+        turn: float = 0.0,
     ) -> None:
         self._seconds = seconds
         self._busy, self._retry_after = busy, retry_after
         self._lock = Lock()
-        self._queue = FairQueue(places, waiting)
+        self._queue = FairQueue(places, waiting, turn=turn)
+        self._turn = turn
+        # the event loop that looks whether a turn has ended, while calls wait for that
+        self._looking: asyncio.AbstractEventLoop | None = None
         self._threads: list[Thread] = []
         # those whose turn it is, for the threads, of which there is one for each; None ends one
         self._begun: SimpleQueue[Call | None] = SimpleQueue()
@@ -65,6 +76,7 @@ class Pool:
             TimeLimitError: it takes too long; what it has begun is finished all the same.
         """
         begun = self._begin(who, work)
+        self._look_later(asyncio.get_running_loop())
         try:
             async with asyncio.timeout(self._seconds) as limit:
                 return await asyncio.wrap_future(begun)
@@ -118,6 +130,17 @@ class Pool:
                     self._threads.append(thread)
                     thread.start()
                 self._begun.put(call)
+
+    def _look_later(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Have the next call begin when the turn of one has ended that still runs."""
+        if self._turn and self._looking is not loop and self._queue.is_waiting:
+            self._looking = loop
+            loop.call_later(self._turn, self._look, loop)
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._looking = None
+        self._start()
+        self._look_later(loop)
 
     def _work(self) -> None:
         while (call := self._begun.get()) is not None:

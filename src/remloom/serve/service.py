@@ -38,6 +38,7 @@ __all__ = ["Service"]
 AT_ONCE = 8  # calls that run at the same time, of all tenants together
 WAITING = 1_000  # calls that wait for their turn at most
 STREAMS = 4  # exports and backups that are sent at the same time
+TURN = 0.02  # seconds for which a call that computes here lets no other begin; most end before
 LONG = 6 * 3600.0  # seconds for a call that may take minutes
 WAIT = 0.05  # seconds of a short call that has waited for something
 HEAVY_RETRY = 10  # seconds after which a heavy call may try again
@@ -69,6 +70,8 @@ class Service:
             seconds=settings.serve_timeout,
             busy="calls wait for their turn",
             retry_after=1,
+            # what asks a database server waits for that most of the time
+            turn=TURN if self._is_local else 0.0,
         )
         self._heavy = _pool_of_long(max(1, settings.serve_heavy))
         # a client that reads slowly holds the place of its stream, and no other
