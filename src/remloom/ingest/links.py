@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
+from msgspec.structs import replace
+
 from .. import labels
 from ..model import Edge, Resource
 from ..model.edge_types import (
@@ -19,12 +21,26 @@ from ..model.edge_types import (
 )
 from .names.name import Name
 
-__all__ = ["authored_by", "chain", "follows", "mentions", "part_of", "references", "spoken_by"]
+__all__ = [
+    "KNOWN",
+    "authored_by",
+    "chain",
+    "follows",
+    "mentions",
+    "part_of",
+    "references",
+    "spoken_by",
+]
+
+# property of an edge to what a text names only because the memory knows it: no rule found a name
+# there, and another that is known may be named there instead
+KNOWN = "known"
 
 
 def mentions(src: str, name: Name) -> Edge:
     """The edge from a text to what it names."""
-    return _edge(src, MENTIONS, name.name, name.type)
+    edge = _edge(src, MENTIONS, name.name, name.type)
+    return replace(edge, properties={**edge.properties, KNOWN: True}) if name.known else edge
 
 
 def part_of(resources: Iterable[Resource], whole: str, kind: str) -> list[Edge]:

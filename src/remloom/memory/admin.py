@@ -105,6 +105,7 @@ class Admin:
             **counted,
             tenant=self.tenant,
             token_encoder=encoder,
+            unlinked=self._writing.unlinked,
             embedding_error=self._engine.embedding_error,
         )
 
@@ -191,6 +192,7 @@ class Admin:
 
     def optimize(self) -> None:
         """Finish background work on indexes now; may take minutes. Answers are right without."""
+        self._writing.link()
         self.store.admin.optimize()
 
     def reembed(

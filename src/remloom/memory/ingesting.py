@@ -173,6 +173,7 @@ class Ingesting:
             extractor=self._extractor,
             progress=progress,
         )
+        self._writing.link_named(report.entities, of_text=True)
         report = msgspec.structs.replace(report, caption_error=captions.error)
         if not self._engine.has_waiting():
             return report

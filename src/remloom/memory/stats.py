@@ -15,12 +15,19 @@ class MemoryStats(Stats, frozen=True, kw_only=True):
 
     tenant: str
     token_encoder: str = ""  # of late interaction; "" when there is none
+    # entities that earlier texts are still to be linked to, up to a thousand; `optimize()` does
+    unlinked: int = 0
     # why embedding in the background stopped, or what it has long waited for; else ""
     embedding_error: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Give the same as a dictionary, as `remloom stats --json` prints it."""
-        shown = {"tenant": self.tenant, **super().as_dict(), "token_encoder": self.token_encoder}
+        shown = {
+            "tenant": self.tenant,
+            **super().as_dict(),
+            "token_encoder": self.token_encoder,
+            "unlinked": self.unlinked,
+        }
         # the key is there only when there is something to say
         return shown | {"embedding_error": self.embedding_error} if self.embedding_error else shown
 

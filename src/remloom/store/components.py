@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from ..model import Direction, Edge, EdgeKey, Moment, Record, Resource, TypeCount
+from ..model import Direction, Edge, EdgeKey, Entity, Moment, Record, Resource, TypeCount
 from ..predicates import Query
 from ..sql.answers import ResultSet
 from ..sql.values import Select
@@ -128,6 +128,15 @@ class Records(RecordReads, Protocol):
         records come without `parents`."""
         ...
 
+    def entities_after(self, number: int, limit: int) -> tuple[list[Entity], int]:
+        """List the first `limit` entities, thin ones too, that were made after the record with this
+        number (0: all), in the order of making; and the number of the last record that was looked
+        at, behind which the next are.
+
+        No number is given twice. They are numbers of this store: a copy has others. It costs the
+        records passed over, too: each a step in the order of writing."""
+        ...
+
     def all(self, schema: str | None = None, *, expired: bool = False) -> Iterator[Record]:
         """Yield every record, with `parents`; a consistent snapshot. In the order written, and
         behind them the thin entities, which go and come back with their edges, in the order of
@@ -231,6 +240,12 @@ class Search(Protocol):
     def text(self, text: str, spec: SearchSpec) -> list[Match]:
         """Find the records with the highest BM25 (k1 1.2, b 0.75; stop words out, stemmed).
         Inverted index."""
+        ...
+
+    def having_all(self, text: str, limit: int) -> list[Resource]:
+        """List the first `limit` resources, in the order in which their texts were written, whose
+        texts have every word of this text (stop words out, stemmed); none for a text that has no
+        others. Inverted index; the resources come without `parents`."""
         ...
 
 

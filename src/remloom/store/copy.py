@@ -27,6 +27,7 @@ from .backends import backend_for
 from .batch import Batch, BatchRecord, TokenVectorBatch, Vector
 from .contract import ERASURES, INDEXES, TEXT_NUMBERS, Store
 from .definitions import DEFINITIONS, as_stored
+from .history import RENAMED
 from .indexed_text import searchable_text
 from .merge import keys_of
 from .stats import Stats
@@ -39,7 +40,7 @@ __all__ = ["copy", "copy_tenant", "unfinished"]
 # namespace of the mark in a target that is not complete; the key is the source
 _UNDER_WAY = "copy"
 _OWN = frozenset(
-    (_UNDER_WAY, ERASURES, TEXT_NUMBERS)
+    (_UNDER_WAY, ERASURES, RENAMED, TEXT_NUMBERS)
 )  # namespaces of what concerns one store alone
 _AT_ONCE = 1_000  # records or edges in one transaction
 _TEXTS_AT_ONCE = 1_000_000_000  # of the queue: all

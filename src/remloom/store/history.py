@@ -30,6 +30,7 @@ __all__ = [
     "CHANGE",
     "KEPT",
     "NAME",
+    "RENAMED",
     "Change",
     "change_entries",
     "change_prefix",
@@ -46,6 +47,9 @@ CHANGE = "entity.change"
 NAME = (
     "entity.name"  # … of a label that an entity gave up; the key is that and the id of the entity
 )
+# … of an entity that is called otherwise than before, until `ingest.linking` has looked for it; the
+# key is its id
+RENAMED = "entity.renamed"
 KEPT = 1_000  # changes of one entity
 _MARK = "\x1f"  # between the parts of an id
 _DIGITS = 20
@@ -106,9 +110,16 @@ def change_entries(old: Entity, new: Entity, last: Entry | None) -> list[Entry]:
             refs=(new.id,),
         )
     ]
+    if _called(old) != _called(new):
+        entries.append(Entry(RENAMED, new.id, b"{}", refs=(new.id,)))
     lost = set(keys_of(old)) - set(keys_of(new))
     entries += [Entry(NAME, f"{_short(key)}{_MARK}{new.id}", b"{}", refs=(new.id,)) for key in lost]
     return entries
+
+
+def _called(entity: Entity) -> tuple[object, ...]:
+    """Return what decides which words of a text name an entity."""
+    return entity.name, entity.aliases, entity.type, entity.is_extracted
 
 
 def number(entry: Entry) -> int:

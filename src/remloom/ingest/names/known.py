@@ -11,21 +11,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from msgspec.structs import replace
 
 from ... import labels
-from ...model import EXTRACTED, Entity
+from ...model import EXTRACTED, Entity, Record
 from ...store.contract import Store
+from ...store.merge import keys_of
 from .name import Extractor, Name, with_labels
 from .phrases import mask
 from .word_lists import ENGLISH
 
-__all__ = ["KnownNames"]
+__all__ = ["MOST_WORDS", "KnownNames", "is_nameable", "may_name", "says"]
 
-_MOST_WORDS = 4  # of a name that is looked for
+MOST_WORDS = 4  # of a name that is looked for
 _LONGEST_WORD = 1_000  # characters of a word that a name may have
 _AT_ONCE = 10_000  # keys looked up in one call
 # entities that stand for a source, whose titles are not names in others
@@ -65,16 +67,34 @@ class KnownNames:
 
     def extract(self, text: str, known: Mapping[str, str] = {}) -> list[Name]:
         names = with_labels(self._extractor.extract(text, known))
-        entities = self._entities(text)
+        entities = self.entities(text)
         if not entities:
             return names
-        added = _find_known(mask(text), entities, names)
+        masked = mask(text)
+        covered = bytearray(len(masked))
+        for start, end in chain.from_iterable(name.spans for name in names):
+            covered[start:end] = b"\1" * (end - start)
+        added = _find_known(masked, entities, covered)
         renamed = [_as_known(name, entities) for name in names]
         joined = _join([*renamed, *added])
         return sorted(joined, key=lambda name: name.spans[0])
 
-    def _entities(self, text: str) -> dict[str, Entity]:
-        """The entities whose keys are those of runs of words in the text."""
+    def named_besides(
+        self, text: str, entities: Mapping[str, Entity], found: Collection[str]
+    ) -> list[Name]:
+        """The entities of `entities` that a part of a text names, beside what was found in it
+        without knowing them: `found`, names as they may stand there."""
+        masked = mask(text)
+        covered = bytearray(len(masked))
+        keys = {key for key in map(labels.try_key, found) if key}
+        spans = [(start, end) for _, start, end in _find_keys(masked, keys)]
+        spans += [one.span() for name in found for one in re.finditer(re.escape(name), masked)]
+        for start, end in spans:
+            covered[start:end] = b"\1" * (end - start)
+        return _find_known(masked, entities, covered)
+
+    def entities(self, text: str) -> dict[str, Entity]:
+        """The entities whose keys are those of runs of words in the text, by key."""
         entities: dict[str, Entity] = {}
         plain = text.isascii()
         lowered = text.lower() if plain else text
@@ -87,18 +107,37 @@ class KnownNames:
         while batch := list(islice(keys, _AT_ONCE)):
             records_by_key = self._store.records.lookup(batch, edges=0)
             for key, records in records_by_key.items():
-                for record in records:
-                    if isinstance(record, Entity) and record.type not in _SOURCE_TYPES:
-                        entities.setdefault(key, record)
+                called = [record for record in records if is_nameable(record)]
+                if called:
+                    entities[key] = min(called, key=partial(_rank, key))
         return entities
 
 
-def _find_known(masked: str, entities: Mapping[str, Entity], names: Iterable[Name]) -> list[Name]:
-    """The known entities that a text names where no name was found, the longest name first."""
-    covered = bytearray(len(masked))
-    for name in names:
-        for start, end in name.spans:
-            covered[start:end] = b"\1" * (end - start)
+def is_nameable(record: Record) -> TypeGuard[Entity]:
+    """Whether a record is looked for by its names in texts."""
+    return isinstance(record, Entity) and record.type not in _SOURCE_TYPES
+
+
+def may_name(key: str) -> bool:
+    """Whether words with this key may name an entity wherever they stand."""
+    return "-" in key or (len(key) > 1 and key not in ENGLISH.ordinary)
+
+
+def says(text: str, entity: Entity) -> bool:
+    """Whether a text has words that name an entity, if they name nothing else there."""
+    keys = set(keys_of(entity))
+    return any(
+        _is_meant(entity, key, text[start:end]) for key, start, end in _find_keys(mask(text), keys)
+    )
+
+
+def _rank(key: str, entity: Entity) -> tuple[object, ...]:
+    """Which of several entities of a key is named: it does not hang on which came first."""
+    return entity.is_extracted, labels.key(entity.name) != key, entity.name, entity.type
+
+
+def _find_known(masked: str, entities: Mapping[str, Entity], covered: bytearray) -> list[Name]:
+    """The known entities that a text names where it is not `covered`, the longest name first."""
     spans_by_id: dict[str, list[Span]] = {}
     mentions = sorted(_find_keys(masked, entities), key=lambda mention: -mention.length)
     for key, start, end in mentions:
@@ -111,7 +150,8 @@ def _find_known(masked: str, entities: Mapping[str, Entity], names: Iterable[Nam
     found = []
     for id, spans in spans_by_id.items():
         entity = by_id[id]
-        found.append(Name(name=entity.name, type=entity.type, spans=tuple(sorted(spans))))
+        spans = sorted(spans)
+        found.append(Name(name=entity.name, type=entity.type, spans=tuple(spans), known=True))
     return found
 
 
@@ -132,7 +172,7 @@ def _keys_of_runs(parts: Iterable[Sequence[str]], first_words: Collection[str]) 
         for start, key in enumerate(keys):
             if key not in first_words:
                 continue
-            last = min(start + _MOST_WORDS, len(keys))
+            last = min(start + MOST_WORDS, len(keys))
             runs = {"-".join(keys[start:end]) for end in range(start + 2, last + 1)}
             if len(key) > 1 and key not in ENGLISH.ordinary:
                 runs.add(key)
@@ -142,6 +182,7 @@ def _keys_of_runs(parts: Iterable[Sequence[str]], first_words: Collection[str]) 
 
 def _find_keys(text: str, keys: Collection[str]) -> Iterator[_Mention]:
     """Where in a text there are words with one of these keys."""
+    longest = max((key.count("-") + 1 for key in keys), default=0)
     beginnings = set(keys)
     for key in keys:
         beginnings.update(key[: hyphen.start()] for hyphen in re.finditer("-", key))
@@ -151,7 +192,7 @@ def _find_keys(text: str, keys: Collection[str]) -> Iterator[_Mention]:
         if key not in beginnings:
             continue
         begin, previous_end = spans[first]
-        for last in range(first, min(first + _MOST_WORDS, len(word_keys))):
+        for last in range(first, min(first + longest, len(word_keys))):
             start, end = spans[last]
             if last > first and _MARKS.search(text, previous_end, start):
                 break

@@ -20,6 +20,7 @@ class Name(Struct, frozen=True, kw_only=True):
     type: str = ""  # person | organization | place | concept | project | technology; empty: unknown
     aliases: tuple[str, ...] = ()
     spans: tuple[tuple[int, int], ...] = ()  # character offsets of each mention, in order
+    known: bool = False  # it is one only because the memory knows it
 
     @property
     def keys(self) -> set[str]:

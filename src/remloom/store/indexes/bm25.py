@@ -114,6 +114,18 @@ class TermIndex(SegmentedIndex[PostingsSegment, bytes]):
             scores.append(best[1])
         return _top(np.concatenate(ids), np.concatenate(scores), limit)
 
+    def having_all(self, text: str) -> Ids:
+        """List the ids of the rows that have every term of a text, ascending; none for a text
+        without terms."""
+        terms = np.unique(np.frombuffer(self._hasher.hash_terms(text), "<u8"))
+        if not len(terms):
+            return np.empty(0, np.int64)
+        state = self._state
+        tail = self._count_in_tail(state, terms)
+        in_tail = tail.ids[np.logical_and.reduce(tail.counts)]
+        found = [segment.having_all(terms) for segment in state.segments]
+        return np.sort(np.concatenate([*found, in_tail]))
+
     def _count_in_tail(self, state: State[PostingsSegment, bytes], terms: Hashes) -> _TailCounts:
         """Count each term in each live row of the tail."""
         count = len(state.ids)

@@ -230,6 +230,19 @@ class PostingsSegment(Segment):
         peaks = np.where(found, self.peaks[at], 0)
         return list(map(PostingRange, starts.tolist(), ends.tolist(), peaks.tolist()))
 
+    def having_all(self, terms: Hashes) -> Ids:
+        """List the ids of the live rows that have every one of these terms, ascending."""
+        postings = [self.rows[start:end] for start, end, _ in self.find(terms)]
+        rows, *others = sorted(postings, key=len)
+        for other in others:
+            if not len(rows):
+                break
+            at = np.minimum(np.searchsorted(other, rows), len(other) - 1)
+            rows = rows[other[at] == rows]
+        if self.has_dead:
+            rows = rows[~self.dead[rows]]
+        return self.ids[rows]
+
     def best(
         self,
         ranges: Sequence[PostingRange],

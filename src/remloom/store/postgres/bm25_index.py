@@ -10,7 +10,8 @@ a text is one, and nothing is ever out of date.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,7 +27,17 @@ from .statements import SQL
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-__all__ = ["Run", "Text", "add", "read_index", "remove", "runs", "score", "terms_of_text"]
+__all__ = [
+    "Run",
+    "Text",
+    "add",
+    "having_all",
+    "read_index",
+    "remove",
+    "runs",
+    "score",
+    "terms_of_text",
+]
 
 # The statement `postings_of_terms` has this number too.
 _TERM_BITS = 40
@@ -163,7 +174,34 @@ def score(cursor: Cursor[Any], tenant: str, text: str) -> Scores:
         return none
     texts, average_length = row[0], row[1] / row[0]
     numbers_by_term, scores_by_term = [], []
-    for term, (starts, parts) in _read_buckets(cursor, tenant, terms.tolist()).items():
+    for numbers, postings in _read_postings(cursor, tenant, terms.tolist()):
+        numbers_by_term.append(numbers)
+        weight = term_weight(texts, len(numbers))
+        scores_by_term.append(_saturated(postings, weight, average_length))
+    if not numbers_by_term:
+        return none
+    numbers, positions = np.unique(np.concatenate(numbers_by_term), return_inverse=True)
+    scores = np.bincount(positions, np.concatenate(scores_by_term)).astype(np.float32)
+    order = np.lexsort((numbers, -scores))
+    return numbers[order], scores[order]
+
+
+def having_all(cursor: Cursor[Any], tenant: str, text: str) -> NDArray[np.int64]:
+    """List the numbers of the texts that have every term of this one, ascending; none if it has no
+    terms."""
+    terms = np.unique(np.frombuffer(hash_terms(text), "<i8"))
+    found = [numbers for numbers, _ in _read_postings(cursor, tenant, terms.tolist())]
+    if not found or len(found) < len(terms):
+        return np.empty(0, np.int64)
+    return reduce(np.intersect1d, found)
+
+
+def _read_postings(
+    cursor: Cursor[Any], tenant: str, terms: Sequence[int]
+) -> Iterator[tuple[NDArray[np.int64], Postings]]:
+    """Yield the postings of each of these terms that any text has, with the numbers of the
+    texts."""
+    for term, (starts, parts) in _read_buckets(cursor, tenant, terms).items():
         postings = _unpacked(parts)
         # A bucket has other terms too.
         ours = np.flatnonzero(_terms_of(postings) == np.uint64(term))
@@ -171,15 +209,7 @@ def score(cursor: Cursor[Any], tenant: str, text: str) -> Scores:
             continue
         sizes = [len(part) // _POSTING.itemsize for part in parts]
         first_numbers = np.repeat(np.array(starts, np.int64), sizes)
-        numbers_by_term.append(first_numbers[ours] + postings["doc"][ours])
-        weight = term_weight(texts, len(ours))
-        scores_by_term.append(_saturated(postings[ours], weight, average_length))
-    if not numbers_by_term:
-        return none
-    numbers, positions = np.unique(np.concatenate(numbers_by_term), return_inverse=True)
-    scores = np.bincount(positions, np.concatenate(scores_by_term)).astype(np.float32)
-    order = np.lexsort((numbers, -scores))
-    return numbers[order], scores[order]
+        yield first_numbers[ours] + postings["doc"][ours], postings[ours]
 
 
 def _read_buckets(

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import force_setattr
 
 from ... import labels
-from ...model import Moment, Record, Resource
+from ...model import Entity, Moment, Record, Resource
 from ...predicates import Query
 from ...sql.writer import requires_value
 from ..encoding import TOP, micros, successor
@@ -212,6 +212,12 @@ class PostgresRecords:
         rows = self._fetch(SQL.texts_after, number=number, now=self._now, limit=limit)
         given_out = self._reader()
         return [(text_no, given_out(decode(*record))) for text_no, *record in rows]
+
+    def entities_after(self, number: int, limit: int) -> tuple[list[Entity], int]:
+        rows = self._fetch(SQL.entities_after, number=number, now=self._now, limit=limit)
+        given_out = self._reader()
+        found: list[Any] = [given_out(decode(*record)) for _, *record in rows]
+        return found, rows[-1][0] if rows else number
 
     # -- all of them -------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -29,6 +30,8 @@ from .vector_search import NearestWindows, Serving, VectorQuery, Window, read_se
 
 if TYPE_CHECKING:
     from psycopg import Cursor
+
+    from ...model import Resource
 
 __all__ = ["PostgresSearch"]
 
@@ -135,6 +138,20 @@ class PostgresSearch:
                 start += count
                 count *= _OVERFETCH
         return self._shown(matches[: spec.limit])
+
+    def having_all(self, text: str, limit: int) -> list[Resource]:
+        condition, values = self._condition("resources", None)
+        sql = SQL.fill("texts_by_number", condition=condition)
+        given_out = self._reader()
+        found: list[Any] = []
+        with self._server.read(self._tenant) as cursor:
+            numbers = bm25_index.having_all(cursor, self._tenant, text).tolist()
+            while numbers and len(found) < limit:
+                batch, numbers = numbers[:limit], numbers[limit:]
+                rows = cursor.execute(sql, (self._tenant, batch, *values)).fetchall()
+                records = [given_out(decode(*row)) for _, *row in sorted(rows, key=itemgetter(0))]
+                found += [record for record in records if not has_expired(record)]
+        return found[:limit]
 
     # -- vectors -----------------------------------------------------------------------------------
 

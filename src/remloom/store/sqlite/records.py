@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import force_setattr
 
 from ... import labels
-from ...model import Moment, Record, Resource
+from ...model import Entity, Moment, Record, Resource
 from ...predicates import Query
 from ...sql.writer import requires_value
 from ..encoding import TOP, micros, successor
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["SqliteRecords"]
 
 _STREAM_CACHE = 8  # MB
+_LOOKED_AT = 500  # records looked at together for entities among them
 _RANK = itemgetter(1, 2)  # those a label names before those it is an alias of, then as written
 
 
@@ -229,6 +230,24 @@ class SqliteRecords:
             rows = self._database.reader.execute(SQL.texts_after, values).fetchall()
         given_out = self._reader()
         return [(text_no, given_out(decode(*row))) for text_no, _, *row in rows]
+
+    def entities_after(self, number: int, limit: int) -> tuple[list[Entity], int]:
+        found: list[Any] = []
+        given_out = self._reader()
+        at = self._now
+        while len(found) < limit:
+            with self._translate:
+                values = (number, max(limit - len(found), _LOOKED_AT))
+                rows = self._database.reader.execute(SQL.records_after, values).fetchall()
+            if not rows:
+                break
+            for row_no, expires, body in rows:
+                number = row_no
+                if body is not None and (expires is None or expires > at):
+                    found.append(given_out(decode("entities", body, None)))
+                    if len(found) == limit:
+                        break
+        return found, number
 
     # -- all of them -------------------------------------------------------------------------------
 

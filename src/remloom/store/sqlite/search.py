@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ... import labels as label_keys
 from ...errors import LabelError, VectorError
-from ...model import Record
+from ...model import Record, Resource
 from ...predicates import All
 from ..expiry import has_expired, now
 from ..results import Match
@@ -148,6 +148,14 @@ class SqliteSearch:
             return index.search(text, limit=count, allow=allow)
 
         return self._search(ask, len(index), self._filter(_TEXTS, spec), spec.limit)
+
+    def having_all(self, text: str, limit: int) -> list[Resource]:
+        numbers = self._indexes.terms().having_all(text)
+        hits = [(number, 0.0) for number in numbers.tolist()]
+        resources = _Filter(_TEXTS, "r.schema = 'resources'")
+        with self._database.snapshot() as cursor:
+            matches, _ = self._records(cursor, hits, len(hits), resources, limit)
+        return [match.record for match in matches]  # type: ignore[misc]
 
     # -- vectors -----------------------------------------------------------------------------------
 

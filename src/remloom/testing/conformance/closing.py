@@ -41,6 +41,7 @@ CALLS: dict[str, Callable[[Store], object]] = {
         "note", first="a", end="b", mark="/", limit=3
     ),
     "records.texts_after": lambda store: store.records.texts_after(0, 3),
+    "records.entities_after": lambda store: store.records.entities_after(0, 3),
     "records.expired": lambda store: store.records.expired(3),
     "records.children": lambda store: store.records.children("x"),
     "records.parents": lambda store: store.records.parents("x"),
@@ -55,6 +56,7 @@ CALLS: dict[str, Callable[[Store], object]] = {
         [1.0, 0.0], SearchSpec(schema="resources", limit=3)
     )(),
     "search.text": lambda store: store.search.text("tea", SearchSpec(limit=3)),
+    "search.having_all": lambda store: store.search.having_all("tea", 3),
     "graph.edges": lambda store: store.graph.edges(EdgeSpec(["a"], **_ALL)),
     "graph.stored_edges": lambda store: store.graph.stored_edges(["a"], **_AT),
     "graph.edge_keys": lambda store: store.graph.edge_keys(_SOME),

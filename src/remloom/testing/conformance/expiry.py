@@ -364,6 +364,8 @@ READS: dict[str, Callable[[Store], Iterable[Any]]] = {
     "text of rows": lambda store: store.search.text("tea", SearchSpec(schema="notes", limit=9)),
     "vector of rows": lambda store: store.search.vector(_NEAR, SearchSpec(schema="notes", limit=9)),
     "text": lambda store: store.search.text("tea", _FOUND),
+    "having_all": lambda store: store.search.having_all("tea", 99),
+    "entities_after": lambda store: store.records.entities_after(0, 99)[0],
     "vector": lambda store: store.search.vector(_NEAR, _FOUND),
 }
 

@@ -135,6 +135,12 @@ WHERE r.tenant_id = %(tenant)s AND (%(schema)s::text IS NULL OR r.schema = %(sch
 SELECT r.doc, r.schema, r.body, r.content FROM remloom.records r
 WHERE r.tenant_id = %(tenant)s AND r.doc > %(number)s AND (r.expires IS NULL OR r.expires > %(now)s) ORDER BY r.doc LIMIT %(limit)s;
 
+-- name: entities_after
+-- The entities that were written first after the record with a number, in that order.
+SELECT r.seq, r.schema, r.body, r.content FROM remloom.records r
+WHERE r.tenant_id = %(tenant)s AND r.schema = 'entities' AND r.seq > %(number)s AND (r.expires IS NULL OR r.expires > %(now)s)
+ORDER BY r.seq LIMIT %(limit)s;
+
 -- name: all_thin
 -- Every thin entity, in the order of the ids; the last column is as in `all_records`.
 SELECT r.schema, r.body, r.content, NULL::text[]

@@ -45,6 +45,11 @@ SELECT lid, vid, doc, dead, (SELECT model FROM models WHERE current = 1) FROM se
 SELECT r.doc, r.rid, r.schema, r.body, r.content FROM records r WHERE r.doc > :after
   AND (r.expires IS NULL OR r.expires > :now) ORDER BY r.doc LIMIT :limit;
 
+-- name: records_after
+-- The records above a number, as many as are looked at together, with the bodies of entities alone.
+SELECT r.rid, r.expires, CASE r.schema WHEN 'entities' THEN r.body END FROM records r
+WHERE r.rid > :after ORDER BY r.rid LIMIT :limit;
+
 -- name: vectors_after
 -- The vectors of a model above a number, as many as are read at a time.
 SELECT vid, data FROM vectors WHERE vid > :after AND model = :model ORDER BY vid LIMIT :limit;

@@ -1,0 +1,225 @@
+"""Texts that were read before what they name was known: they are linked to it.
+
+Reading finds what the memory knows by then. Whatever gets a name later is looked for in the texts
+that are there, by the index of words, and each text found is asked once more what it names: so the
+edges are those that reading would make now, in whichever order all was written.
+
+What is new is told by its number, so a write costs nothing more; an entity that is called otherwise
+has an entry until it was looked for. A text and the entities in it are as they were when it was
+looked at, or nothing is written of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+
+import msgspec
+
+from .. import labels
+from ..errors import ChangedError, ConflictError
+from ..kv import Entry, KeyRange
+from ..model import Edge, EdgeKey, Entity, Record, Resource
+from ..model.edge_types import MENTIONS
+from ..store.batch import Preconditions
+from ..store.contract import TEXT_NUMBERS, Store
+from ..store.history import RENAMED
+from ..store.merge import keys_of
+from ..store.specs import MOST_NAMESAKES
+from .links import KNOWN, mentions
+from .names.known import MOST_WORDS, KnownNames, is_nameable, may_name, says
+from .names.name import Name
+from .names.rules import CapitalizedNames
+
+__all__ = ["Linker"]
+
+_MARK = (TEXT_NUMBERS, "linked")  # of the number up to which entities were looked for
+_AT_ONCE = 64  # entities, or texts, between two commits
+_BEHIND = 1_000  # records by which the stored number may be behind: a new process begins there
+_TRIES = 4  # to write of texts that others write to meanwhile
+_COUNTED = 1_000  # entities that wait, beyond which they are not counted
+
+Write = Callable[[list[Record | Edge], Sequence[str], Sequence[EdgeKey], Preconditions], object]
+
+
+class Linker:
+    """Links the texts of one store to what was named after they were read.
+
+    Any thread may run it, several at once too: what is there already is not written again.
+
+    Args:
+        write: writes items, after removing records by id and edges, in one transaction, if what is
+            expected is so.
+    """
+
+    def __init__(self, store: Store, write: Write) -> None:
+        self._store = store
+        self._write = write
+        self._names = KnownNames(CapitalizedNames(), store)
+        self._upto: int | None = None  # None: as stored
+
+    def run(self, limit: int | None = None) -> int:
+        """Look for entities that wait, `limit` of them at most; returns how many were looked for.
+
+        Raises:
+            StoreError: what was found cannot be written. The rest waits.
+        """
+        done = 0
+        while limit is None or done < limit:
+            size = _AT_ONCE if limit is None else min(_AT_ONCE, limit - done)
+            count = self._run_renamed(size) or self._run_new(size)
+            if not count:
+                break
+            done += count
+        if limit is None:
+            self._keep_mark(0)
+        return done
+
+    def waiting(self) -> int:
+        """Count the entities that were not looked for yet, up to a thousand."""
+        found, _ = self._store.records.entities_after(self._mark(), _COUNTED)
+        return min(_COUNTED, self._store.kv.count(RENAMED) + sum(map(is_nameable, found)))
+
+    # -- what waits ----------------------------------------------------------------------------
+
+    def _mark(self) -> int:
+        if self._upto is None:
+            self._upto = self._stored_mark()
+        return self._upto
+
+    def _stored_mark(self) -> int:
+        entry = self._store.kv.get(*_MARK)
+        return msgspec.json.decode(entry.value, type=int) if entry else 0
+
+    def _keep_mark(self, behind: int) -> None:
+        """Store how far this is, if what is stored is further behind."""
+        upto = self._mark()
+        if upto - self._stored_mark() > behind:
+            self._store.kv.put([Entry(*_MARK, msgspec.json.encode(upto))])
+
+    def _run_new(self, limit: int) -> int:
+        before = self._mark()
+        entities, upto = self._store.records.entities_after(before, limit)
+        if upto == before:
+            return 0
+        self._link(entities)
+        self._upto = upto
+        self._keep_mark(_BEHIND)
+        return len(entities)
+
+    def _run_renamed(self, limit: int) -> int:
+        entries = self._store.kv.list(RENAMED, KeyRange(limit=limit))
+        if not entries:
+            return 0
+        records = [self._store.records.get("entities", entry.key) for entry in entries]
+        self._link(record for record in records if record is not None)
+        for entry in entries:
+            key = (entry.namespace, entry.key)
+            # it may have got another name meanwhile
+            with suppress(ChangedError, ConflictError):
+                self._store.kv.put([], deleted=[key], expected_entries={key: entry.version})
+        return len(entries)
+
+    # -- texts ---------------------------------------------------------------------------------
+
+    def _link(self, records: Iterable[Record]) -> None:
+        """Link the texts that name these entities."""
+        entities = [record for record in records if is_nameable(record)]
+        texts = {text.id: text for entity in entities for text in self._texts_saying(entity)}
+        ids_of_texts = list(texts)
+        for first in range(0, len(texts), _AT_ONCE):
+            ids = ids_of_texts[first : first + _AT_ONCE]
+            for attempt in range(_TRIES):
+                try:
+                    self._link_texts(ids, entities)
+                    break
+                except ChangedError:
+                    if attempt == _TRIES - 1:
+                        raise
+
+    def _texts_saying(self, entity: Entity) -> Iterator[Resource]:
+        """The texts that were read and say a name of an entity. A name that too many say is a
+        word."""
+        names = {labels.key(name): name for name in (entity.name, *entity.aliases)}
+        for key, name in names.items():
+            if key.count("-") < MOST_WORDS and may_name(key):
+                found = self._store.search.having_all(name, MOST_NAMESAKES + 1)
+                if len(found) <= MOST_NAMESAKES:
+                    yield from (
+                        text for text in found if _is_read(text) and says(_read(text), entity)
+                    )
+
+    def _link_texts(self, ids: Iterable[str], entities: Sequence[Entity]) -> None:
+        """Make the edges that these texts lack to these entities, and remove those to others that
+        are not named any more, since one of these is."""
+        records = self._store.records
+        found = [records.get("resources", id) for id in ids]
+        texts = {labels.key(text.name): text for text in found if isinstance(text, Resource)}
+        made: dict[str, dict[str, Edge]] = {key: {} for key in texts}
+        for edge in self._store.graph.stored_edges(list(texts), direction="out"):
+            if edge.rel_type == MENTIONS.name:
+                made[edge.src][edge.dst] = edge
+        new_keys = {labels.key(entity.name) for entity in entities}
+        keys_of_new = [keys_of(entity) for entity in entities]
+        items: list[Record | Edge] = []
+        unlinked: list[EdgeKey] = []
+        expected: dict[str, datetime | None] = {}
+        for key, text in texts.items():
+            content = _read(text)
+            if not any(
+                made[key].keys().isdisjoint(keys) and says(content, entity)
+                for entity, keys in zip(entities, keys_of_new, strict=True)
+            ):
+                continue
+            known = self._names.entities(content)
+            named = self._named(text, content, known, made[key].values())
+            added = [
+                mentions(text.name, name)
+                for to, name in named.items()
+                if to in new_keys - made[key].keys()
+            ]
+            gone = [
+                edge.key
+                for to, edge in made[key].items()
+                if KNOWN in edge.properties and to not in named
+            ]
+            if added or gone:
+                items += added
+                unlinked += gone
+                expected[text.id] = text.updated_at
+                expected |= {entity.id: entity.updated_at for entity in known.values()}
+        if items or unlinked:
+            self._write(items, (), unlinked, Preconditions(records=expected))
+
+    def _named(
+        self, text: Resource, content: str, known: Mapping[str, Entity], edges: Iterable[Edge]
+    ) -> dict[str, Name]:
+        """What a text names only because it is known, by key."""
+        ruled = {edge.dst: edge for edge in edges if KNOWN not in edge.properties}
+        found = {str(edge.properties.get("dst_name") or key) for key, edge in ruled.items()}
+        for records in self._store.records.lookup(list(ruled), edges=0).values():
+            for record in records:
+                if isinstance(record, Entity):
+                    found.update((record.name, *record.aliases))
+        speaker = labels.try_key(text.speaker)
+        names = self._names.named_besides(content, known, found)
+        by_key = {labels.key(name.name): name for name in names}
+        return {key: name for key, name in by_key.items() if key != speaker}
+
+
+def _is_read(resource: Resource) -> bool:
+    """Whether a resource is a part of what was read, in which names were looked for."""
+    return resource.is_chunk and "title" in resource.metadata
+
+
+def _read(resource: Resource) -> str:
+    """The text of a part as reading looks for names in it: a table repeats its header, and has its
+    cells apart."""
+    text = resource.content
+    if resource.category != "table":
+        return text
+    header = resource.metadata.get("header")
+    if header and resource.ordinal:
+        text = "\n".join(text.split("\n")[header[1] - header[0] + 1 :])
+    return text.replace(",", "|").replace("\t", "|")

@@ -1,0 +1,208 @@
+"""A text mentions what the memory knows, in whichever order the two came."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from uuid import uuid4
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from remloom import Edge, Entity, Memory, Message
+
+Open = Callable[[], Memory]
+
+
+@pytest.fixture(params=["sqlite", "postgres"], scope="module")
+def new_memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Open:
+    sqlite = request.param == "sqlite"
+    home = str(tmp_path_factory.mktemp("linked")) if sqlite else request.getfixturevalue("postgres")
+    return lambda: Memory.open(home, tenant=f"linked-{uuid4().hex[:8]}", embedder="none")
+
+
+@pytest.fixture
+def memory(new_memory: Open) -> Iterator[Memory]:
+    with new_memory() as memory:
+        yield memory
+
+
+def _mentions(memory: Memory) -> dict[str, set[str]]:
+    """What each text mentions: the labels of the entities that edges lead to."""
+    found: dict[str, set[str]] = {}
+    for resource in memory.admin.records("resources"):
+        edges = memory.get_edges(resource.name, direction="out")
+        found[resource.name] = {edge.dst for edge in edges if edge.rel_type == "mentions"}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("entity", "text", "is_named"),
+    [
+        (Entity(type="organization", name="acme"), "yesterday we had a call with acme.", True),
+        (Entity(type="organization", name="acme"), "acmes are acme-like, see `acme`", False),
+        (Entity(name="Globex Corp", aliases=("the old factory",)), "to the old factory", True),
+        (Entity(type="concept", name="price per seat"), "settle the price per\nseat", True),
+        (Entity(type="concept", name="price per seat"), "the price, per seat, is high", False),
+        (Entity(type="product", name="Product-A"), "the release of product a is near", True),
+        (Entity(type="company", name="Target"), "our target is near", False),
+        (Entity(type="company", name="Orange"), "we peeled an orange", False),
+        (Entity(type="person", name="Noor"), "a noor of light is not a name", False),
+        (Entity(type="place", name="Gouda"), "they ate gouda", False),
+        (Entity(type="concept", name="株式会社テスト"), "昨日 株式会社テスト に行った", True),
+        (Entity(type="concept", name="größe"), "die größe zählt", True),
+    ],
+)
+def test_a_text_that_was_read_before_mentions_what_one_read_later_would(
+    memory: Memory, entity: Entity, text: str, is_named: bool
+) -> None:
+    memory.read_text(text, uri="before.txt", name="before")
+    memory.write([entity])
+    memory.read_text(f"{text} ", uri="after.txt", name="after")
+    found = _mentions(memory)
+    assert found["before"] == found["after"]
+    assert bool(found["before"]) == is_named
+
+
+def test_a_row_of_ways_to_know_a_name_later_links_the_text(memory: Memory) -> None:
+    memory.read_text("the zephyr is slow and so is the mistral, said quux", uri="n.txt", name="n")
+    memory.write([Entity(id="m", type="product", name="Mistral Engine")])
+    assert _mentions(memory)["n"] == set()
+    memory.write([Entity(type="product", name="Mistral Engine", aliases=("mistral",))])
+    assert _mentions(memory)["n"] == {"mistral-engine"}
+    memory.write([Edge(src="zephyr", rel_type="needs", dst="Mistral Engine")])
+    assert _mentions(memory)["n"] == {"mistral-engine", "zephyr"}
+    memory.update_entity("m", aliases=["mistral", "quux"])
+    reached = memory.query('TRAVERSE mentions WITH LOOKUP "n"').records
+    assert {record.name for record in reached} >= {"Mistral Engine", "zephyr"}
+
+
+def test_a_turn_of_a_chat_is_linked_but_not_to_who_says_it(memory: Memory) -> None:
+    turns = [
+        Message(speaker="ida", text="is acme late again?", id="1"),
+        Message(speaker="Tom", text="ida, it is", id="2"),
+    ]
+    memory.read_chat(turns, uri="chat", name="chat")
+    memory.write([Entity(type="organization", name="acme"), Entity(type="agent", name="ida")])
+    assert "acme" in _mentions(memory)["chat #1"]
+    assert "ida" not in _mentions(memory)["chat #1"]
+
+
+def test_what_was_written_and_not_read_gets_no_edges(memory: Memory) -> None:
+    from remloom import Resource
+
+    memory.write([Resource(name="own", content="a call with acme", uri="own.txt")])
+    memory.write([Entity(type="organization", name="acme")])
+    assert _mentions(memory)["own"] == set()
+
+
+def test_many_entities_at_once_wait_and_are_counted(memory: Memory) -> None:
+    memory.read_text("gadget number 7 broke, and so did gadget number 99", uri="g.txt", name="g")
+    memory.write([Entity(type="product", name=f"gadget number {n}") for n in range(100)])
+    assert memory.admin.stats().unlinked == 100
+    assert _mentions(memory)["g"] == set()
+    memory.admin.optimize()
+    assert memory.admin.stats().unlinked == 0
+    assert _mentions(memory)["g"] == {"gadget-number-7", "gadget-number-99"}
+
+
+def test_what_was_forgotten_is_linked_to_nothing(memory: Memory) -> None:
+    memory.read_text("a call with acme", uri="a.txt", name="a")
+    memory.read_text("a call with umbra", uri="b.txt", name="b")
+    names = ["acme", "umbra", *(f"filler {n}" for n in range(80))]
+    memory.write([Entity(type="organization", name=name) for name in names])
+    memory.forget("acme")
+    memory.forget("b.txt")
+    memory.admin.optimize()
+    assert _mentions(memory) == {"a": set()}
+    assert memory.lookup("acme").records == []
+
+
+def test_what_is_forgotten_while_it_is_linked_does_not_come_back(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.read_text("a call with acme and umbra", uri="a.txt", name="a")
+    fillers = [Entity(type="thing", name=f"filler {n}") for n in range(80)]
+    memory.write([*fillers, Entity(name="acme"), Entity(name="umbra")])
+    from remloom.ingest.linking import Linker
+
+    whole = Linker._named
+
+    def forget_first(self: Linker, *arguments: object) -> object:
+        found = whole(self, *arguments)  # type: ignore[arg-type]
+        if memory.lookup("acme").records:
+            memory.forget("acme")
+        return found
+
+    monkeypatch.setattr(Linker, "_named", forget_first)
+    memory.admin.optimize()
+    assert _mentions(memory)["a"] == {"umbra"}
+    assert memory.lookup("acme").records == []
+
+
+def test_a_name_that_too_many_texts_say_is_a_word(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remloom.ingest.linking.MOST_NAMESAKES", 3)
+    for n in range(4):
+        memory.read_text(f"widget {n} and the flange", uri=f"{n}.txt", name=f"t{n}")
+    memory.read_text("a flange and a sprocket", uri="s.txt", name="s")
+    memory.write([Entity(type="part", name="flange"), Entity(type="part", name="sprocket")])
+    found = _mentions(memory)
+    assert found["s"] == {"sprocket"}
+    assert not any(found[f"t{n}"] for n in range(4))
+
+
+_PLACES = ("Acme", "acme", "acme tower", "Kessler", "kessler", "quill works", "Quill", "Sarah Chen")
+_TEXTS = st.lists(
+    st.tuples(
+        st.sampled_from(["yesterday", "Yesterday", "They", "we saw"]), st.sampled_from(_PLACES)
+    )
+    .map(" ".join)
+    .map(lambda words: f"{words} called again."),
+    min_size=1,
+    max_size=3,
+).map(" ".join)
+_ENTITIES = st.builds(
+    Entity,
+    type=st.sampled_from(["organization", "person", "thing"]),
+    name=st.sampled_from(["acme", "Acme Tower", "Kessler", "Quill Works", "tower", "Chen"]),
+    aliases=st.lists(st.sampled_from(["quill", "kessler", "the tower"]), max_size=1).map(tuple),
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_the_order_in_which_texts_and_entities_came_does_not_matter(
+    new_memory: Open, data: st.DataObject
+) -> None:
+    texts = data.draw(st.lists(_TEXTS, min_size=1, max_size=3, unique=True))
+    entities = data.draw(
+        st.lists(_ENTITIES, min_size=1, max_size=3, unique_by=lambda entity: entity.name.lower())
+    )
+    steps: list[str | Entity] = [*texts, *entities]
+    found = []
+    for order in (steps, data.draw(st.permutations(steps))):
+        with new_memory() as memory:
+            for step in order:
+                if isinstance(step, Entity):
+                    memory.write([step])
+                else:
+                    memory.read_text(
+                        step, uri=f"{texts.index(step)}.txt", name=f"text {texts.index(step)}"
+                    )
+            memory.admin.optimize()
+            found.append(_reached(memory, entities))
+            assert memory.admin.check() == []
+    assert found[0] == found[1]
+
+
+def _reached(memory: Memory, entities: list[Entity]) -> set[tuple[str, str]]:
+    """Which of these entities each text mentions, as one who follows its edges sees it."""
+    names = {entity.name for entity in entities}
+    return {
+        (resource.name, record.name)
+        for resource in memory.admin.records("resources")
+        for record in memory.query(f'TRAVERSE mentions WITH LOOKUP "{resource.name}"').records
+        if record.name in names
+    }
