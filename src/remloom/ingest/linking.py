@@ -125,14 +125,17 @@ class Linker:
 
     def _link(self, records: Iterable[Record]) -> None:
         """Link the texts that name these entities."""
-        entities = [record for record in records if is_nameable(record)]
-        texts = {text.id: text for entity in entities for text in self._texts_saying(entity)}
-        ids_of_texts = list(texts)
-        for first in range(0, len(texts), _AT_ONCE):
-            ids = ids_of_texts[first : first + _AT_ONCE]
+        # by the id of the text
+        naming: dict[str, list[Entity]] = {}
+        for entity in filter(is_nameable, records):
+            for id in {text.id for text in self._texts_saying(entity)}:
+                naming.setdefault(id, []).append(entity)
+        ids = list(naming)
+        for first in range(0, len(ids), _AT_ONCE):
+            some = {id: naming[id] for id in ids[first : first + _AT_ONCE]}
             for attempt in range(_TRIES):
                 try:
-                    self._link_texts(ids, entities)
+                    self._link_texts(some)
                     break
                 except ChangedError:
                     if attempt == _TRIES - 1:
@@ -150,42 +153,34 @@ class Linker:
                         text for text in found if _is_read(text) and says(_read(text), entity)
                     )
 
-    def _link_texts(self, ids: Iterable[str], entities: Sequence[Entity]) -> None:
-        """Make the edges that these texts lack to these entities, and remove those to others that
+    def _link_texts(self, naming: Mapping[str, Sequence[Entity]]) -> None:
+        """Make the edges that texts, by id, lack to these entities, and remove those to others that
         are not named any more, since one of these is."""
-        records = self._store.records
-        found = [records.get("resources", id) for id in ids]
-        texts = {labels.key(text.name): text for text in found if isinstance(text, Resource)}
+        records = [self._store.records.get("resources", id) for id in naming]
+        texts = {labels.key(text.name): text for text in records if isinstance(text, Resource)}
         made: dict[str, dict[str, Edge]] = {key: {} for key in texts}
         for edge in self._store.graph.stored_edges(list(texts), direction="out"):
             if edge.rel_type == MENTIONS.name:
                 made[edge.src][edge.dst] = edge
-        new_keys = {labels.key(entity.name) for entity in entities}
-        keys_of_new = [keys_of(entity) for entity in entities]
         items: list[Record | Edge] = []
         unlinked: list[EdgeKey] = []
         expected: dict[str, datetime | None] = {}
         for key, text in texts.items():
-            content = _read(text)
-            if not any(
-                made[key].keys().isdisjoint(keys) and says(content, entity)
-                for entity, keys in zip(entities, keys_of_new, strict=True)
-            ):
-                continue
-            known = self._names.entities(content)
-            named = self._named(text, content, known, made[key].values())
-            added = [
-                mentions(text.name, name)
-                for to, name in named.items()
-                if to in new_keys - made[key].keys()
+            new = [
+                entity for entity in naming[text.id] if made[key].keys().isdisjoint(keys_of(entity))
             ]
+            if not new:
+                continue
+            known = self._names.entities(_read(text))
+            named = self._named(text, known, made[key].values())
+            lacking = named.keys() & {labels.key(entity.name) for entity in new}
             gone = [
                 edge.key
                 for to, edge in made[key].items()
                 if KNOWN in edge.properties and to not in named
             ]
-            if added or gone:
-                items += added
+            if lacking or gone:
+                items += [mentions(text.name, named[to]) for to in sorted(lacking)]
                 unlinked += gone
                 expected[text.id] = text.updated_at
                 expected |= {entity.id: entity.updated_at for entity in known.values()}
@@ -193,7 +188,7 @@ class Linker:
             self._write(items, (), unlinked, Preconditions(records=expected))
 
     def _named(
-        self, text: Resource, content: str, known: Mapping[str, Entity], edges: Iterable[Edge]
+        self, text: Resource, known: Mapping[str, Entity], edges: Iterable[Edge]
     ) -> dict[str, Name]:
         """What a text names only because it is known, by key."""
         ruled = {edge.dst: edge for edge in edges if KNOWN not in edge.properties}
@@ -203,7 +198,7 @@ class Linker:
                 if isinstance(record, Entity):
                     found.update((record.name, *record.aliases))
         speaker = labels.try_key(text.speaker)
-        names = self._names.named_besides(content, known, found)
+        names = self._names.named_besides(_read(text), known, found)
         by_key = {labels.key(name.name): name for name in names}
         return {key: name for key, name in by_key.items() if key != speaker}
 
