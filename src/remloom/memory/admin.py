@@ -191,7 +191,10 @@ class Admin:
         return [*store.admin.check(), *unfinished(store), *leftovers]
 
     def optimize(self) -> None:
-        """Finish background work on indexes now; may take minutes. Answers are right without."""
+        """Finish background work on indexes now; may take minutes. Answers are right without.
+
+        Texts that were read before what they name was known are linked to it first.
+        """
         self._writing.link()
         self.store.admin.optimize()
 

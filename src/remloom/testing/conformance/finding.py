@@ -24,6 +24,24 @@ __all__ = ["Finding"]
 class Finding(Opened):
     """Finding records by label, name, text and vector."""
 
+    def test_texts_with_every_word_are_found_in_the_order_of_writing(self, store: Store) -> None:
+        texts = ("The price of a seat.", "Seats.", "A seat has its price.", "Prices rise.")
+        put(store, *(Resource(name=str(n), content=text) for n, text in enumerate(texts)))
+        put(store, Entity(name="e", summary="The price per seat."))
+
+        def having(text: str, limit: int = 9) -> list[str]:
+            return [resource.name for resource in store.search.having_all(text, limit)]
+
+        assert having("price per seat") == []
+        assert having("seat prices") == ["0", "2"]
+        assert having("seat prices", 1) == ["0"]
+        assert having("the of") == having("nowhere seat") == having("") == []
+        store.admin.optimize()
+        put(store, Resource(name="4", content="What price this seat?"))
+        assert having("seat prices") == ["0", "2", "4"]
+        store.delete([store.records.lookup(["0"])["0"][0].id])
+        assert having("seat prices") == ["2", "4"]
+
     # -- lookup ------------------------------------------------------------------------------------
 
     def test_lookup_sees_every_schema(self, store: Store) -> None:

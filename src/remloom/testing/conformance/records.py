@@ -98,6 +98,20 @@ class Records(Opened):
         assert texts(after=last) == ["two"]
         assert store.admin.check() == []
 
+    def test_entities_come_in_the_order_in_which_they_were_made(self, store: Store) -> None:
+        put(store, Resource(name="r", content="Text."), Entity(name="a"), Entity(id="b", name="b"))
+        put(store, Edge(src="a", rel_type="r", dst="thin"), Moment(name="m"))
+        found, last = store.records.entities_after(0, 9)
+        assert [entity.name for entity in found] == ["a", "b", "thin"]
+        first, at = store.records.entities_after(0, 1)
+        assert [entity.name for entity in first] == ["a"]
+        assert [entity.name for entity in store.records.entities_after(at, 9)[0]] == ["b", "thin"]
+        put(store, Entity(id="b", name="b", summary="It changed."))
+        put(store, *(Resource(name=f"r{n}", content=f"Text {n}.") for n in range(9)))
+        assert store.records.entities_after(last, 9)[0] == []
+        put(store, Entity(name="c"))
+        assert [entity.name for entity in store.records.entities_after(last, 9)[0]] == ["c"]
+
     def test_the_chunks_of_a_source_come_in_order_from_either_end(self, store: Store) -> None:
         put(
             store,
