@@ -20,11 +20,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-from remloom import Edge, Entity, Memory, Message, Resource
+from remloom import Edge, Entity, Memory, Message, Resource, Row
 
 from . import data, stores
 
 Call = Callable[[], Any]
+
+_ORDERS = 1_000  # rows, of a schema of its own
 
 
 class Hot:
@@ -32,6 +34,7 @@ class Hot:
 
     def __init__(self, home: str, tenant: str, size: int) -> None:
         self._numbers = count()
+        self._hundreds = count(_ORDERS // 100)
         self._rng = np.random.default_rng(21)
         key = None if "://" in home else stores.KEY
         self.memory = Memory.open(home, tenant=tenant, key=key, embedder="none")
@@ -55,6 +58,13 @@ class Hot:
             ),
             "texts": self._drawn(texts),
         }
+        self.memory.schemas.register(
+            schema_name="orders",
+            fields={"number": "integer", "total": "integer", "note": "string"},
+            entity_types=["order"],
+            handle=["number"],
+        )
+        self.memory.write([self._order(number) for number in range(_ORDERS)])
         self._entity = self.memory.create_entity(Entity(type="person", name="Constant Person"))
         self.memory.read_chat(
             [Message(speaker="Ann", text="We begin.", id="m-0")], uri="chat/short"
@@ -100,6 +110,8 @@ class Hot:
             "write 100 entities": (lambda: memory.write([self._person() for _ in range(100)]), 3),
             "write 100 edges": (lambda: memory.write([self._knows() for _ in range(100)]), 3),
             "write 100 resources": (lambda: memory.write([self._chunk() for _ in range(100)]), 2),
+            "write 100 rows": (lambda: self._write_orders(next(self._hundreds)), 3),
+            "write 100 rows again": (lambda: self._write_orders(next(self._numbers) % 10), 3),
             "update an entity": (self._update, 20),
             "read a document": (self._read, 2),
             "append a turn": (self._append, 4),
@@ -119,6 +131,18 @@ class Hot:
             name=f"new {number}", content=f"{number} {self._next('texts')}", uri=f"new/{number}.md",
             embedding=self._next("vectors"),
         )  # fmt: skip
+
+    def _order(self, number: int) -> Row:
+        customer = Edge(
+            dst=f"customer-{number % 50}", rel_type="belongs_to", properties={"source_fk": "customer"}
+        )
+        return Row(
+            schema="orders", name=f"Order of {number % 90} lamps", graph_paths=(customer,),
+            fields={"number": number, "total": next(self._numbers), "note": self._next("texts")[:80]},
+        )  # fmt: skip
+
+    def _write_orders(self, hundred: int) -> None:
+        self.memory.write([self._order(hundred * 100 + number) for number in range(100)])
 
     def _update(self) -> None:
         self.memory.update_entity(self._entity, properties={"number": next(self._numbers)})
