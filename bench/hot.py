@@ -134,11 +134,13 @@ class Hot:
 
     def _order(self, number: int) -> Row:
         customer = Edge(
-            dst=f"customer-{number % 50}", rel_type="belongs_to", properties={"source_fk": "customer"}
+            dst=f"customer-{number % 50}",
+            rel_type="belongs_to",
+            properties={"source_fk": "customer"},
         )
         return Row(
             schema="orders", name=f"Order of {number % 90} lamps", graph_paths=(customer,),
-            fields={"number": number, "total": next(self._numbers), "note": self._next("texts")[:80]},
+            fields={"number": number, "total": next(self._numbers), "note": self._next("nodes")},
         )  # fmt: skip
 
     def _write_orders(self, hundred: int) -> None:

@@ -8,13 +8,12 @@ from difflib import get_close_matches
 from typing import TypeVar, get_args
 
 from .. import labels
-from ..errors import AmbiguousLabelError, InvalidInputError, NotFoundError, UnknownNameError
+from ..errors import InvalidInputError, NotFoundError, UnknownNameError
 from ..model import Direction, Edge, Entity, Moment, Resource, label_of_record
-from ..model.traversal import meanings_dict
 from ..predicates import Query
 from ..store.contract import Reads, Store
 from ..store.meanings import several_meanings
-from ..store.own_keys import own_keys
+from ..store.own_keys import no_own_label, own_keys
 from ..store.schemas import SCHEMAS
 from ..store.specs import EdgeOrder, EdgeSpec
 from .arguments import check_aware, check_limit, check_query, check_text, edge_type_names
@@ -80,13 +79,7 @@ def label_of(reads: Reads, label_or_id: str) -> str:
     if not own:
         key = labels.key(label)
         namesakes = reads.records.lookup([key], edges=0)
-        raise AmbiguousLabelError(
-            f"{label!r} is the handle of a row, and {record.id} is called nothing else: the edges"
-            " of that label are the row's",
-            remedy=f"give {record.id} a name or an alias of its own, or give the id of the row",
-            label=label,
-            meanings=meanings_dict(several_meanings(namesakes)).get(key, []),
-        )
+        raise no_own_label(record, several_meanings(namesakes).get(key, ()))
     return label if labels.key(label) == own else own
 
 

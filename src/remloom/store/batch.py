@@ -91,6 +91,9 @@ class Batch(Struct, frozen=True):
     records: tuple[BatchRecord, ...] = ()
     # src and dst are keys; created_at is set, of each later than of the one before
     edges: tuple[Edge, ...] = ()
+    # position of an edge that a record was written with -> position of that in `records`; none of a
+    # row, to whose handle its edges belong
+    own_edges: dict[int, int] = {}
     # key at an edge's end -> name and type of the thin entity, if it needs one
     names: dict[str, tuple[str, str]] = {}
     deleted: tuple[str, ...] = ()  # ids to delete first, as `delete(derived=True)` does

@@ -70,14 +70,22 @@ class Namesake(Struct, frozen=True, gc=False):
     # the key is its name or, if it is thin, the label that edges lead to; else only what that one
     # shows
     own: bool = True
+    # what stands for a row that is not there, under its handle
+    placeholder: bool = False
 
 
 def find_namesake(namesakes: Sequence[Namesake], type: str | None) -> str | None:
     """Return the id of the stored entity that one of this type, given without id, is.
 
     That is the one of its type; or else a thin one of its label, or the only thin one that shows
-    this name, if the types allow it; or else one of no other type.
+    this name, if the types allow it; or else one of no other type. What stands for a row is none
+    but that of an entity which is of its type.
     """
+    namesakes = [
+        namesake
+        for namesake in namesakes
+        if not namesake.placeholder or (type and namesake.type and are_related(namesake.type, type))
+    ]
     real = [namesake for namesake in namesakes if not namesake.thin]
     thin = [namesake for namesake in namesakes if namesake.thin]
     ids = [namesake.id for namesake in real if namesake.type == type]

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from ..model import Entity, Record, Row
+from ..errors import AmbiguousLabelError
+from ..model import Entity, Meaning, Record, Row, label_of_record
 from .contract import Reads
 from .merge import keys_of
 
-__all__ = ["own_keys"]
+__all__ = ["no_own_label", "own_keys"]
 
 _NONE: Mapping[str, Sequence[Record]] = {}
 
@@ -44,6 +45,22 @@ def own_keys(
         ordered = [*filter(asked.__contains__, others), *others, first]
         chosen[id] = next((key for key in ordered if id in owners[key]), "")
     return [chosen[id] for id in keys]
+
+
+def no_own_label(record: Record, meanings: Sequence[Meaning] = ()) -> AmbiguousLabelError:
+    """Say that no edge is a record's own, as it is called as the handle of a row, and nothing else.
+
+    Args:
+        meanings: of its label, as far as they are known.
+    """
+    label = label_of_record(record)
+    return AmbiguousLabelError(
+        f"{label!r} is the handle of a row, and {record.id} is called nothing else: the edges"
+        " of that label are the row's",
+        remedy=f"give {record.id} a name or an alias of its own, or give the id of the row",
+        label=label,
+        meanings=[meaning.as_dict() for meaning in meanings],
+    )
 
 
 def _may_be_shared(found: Sequence[Record] | None) -> bool:

@@ -1,18 +1,19 @@
 """What a row is called where it does not say: its handle, its name and further labels, by the
-definition of its schema."""
+definition of its schema; and which of its edges lead to the handle that its own fields make."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from ..errors import LabelError
-from ..model import Row, SchemaDefinition
+from ..model import SOURCE_FK, Edge, Row, SchemaDefinition
 from .row_validation import checker_of
 
-__all__ = ["complete_row", "field_texts"]
+__all__ = ["complete_row", "field_texts", "foreign_key"]
 
 
 def complete_row(row: Row, definition: SchemaDefinition) -> Row:
@@ -51,13 +52,45 @@ def _handle(row: Row, definition: SchemaDefinition) -> str:
     parts = list(field_texts(row, definition.handle))
     if not parts or len(parts) < len(definition.handle):
         return ""
+    return _joined(definition, parts)
+
+
+def _joined(definition: SchemaDefinition, parts: Sequence[str]) -> str:
     if len(parts) > 1:
         parts = [part.replace("%", "%25").replace("/", "%2F") for part in parts]
-    prefix = definition.entity_types[0] if definition.entity_types else definition.schema_name
-    return f"{prefix}-{'/'.join(parts)}"
+    return f"{_prefix(definition)}-{'/'.join(parts)}"
 
 
-def field_texts(row: Row, names: tuple[str, ...] | list[str]) -> list[str]:
+def _prefix(definition: SchemaDefinition) -> str:
+    return definition.entity_types[0] if definition.entity_types else definition.schema_name
+
+
+def foreign_key(edge: Edge, row: Row, schemas: Mapping[str, SchemaDefinition]) -> Edge:
+    """Return an edge that a completed row was written with; one that leads to the handle of a row
+    that the row's own fields name is a foreign key, and says by which (`source_fk`).
+
+    These are the fields of an edge of this type that its schema has, or else a single one. The
+    handle is spelled as one: "room-1" is, "Room 1" is a name.
+    """
+    if edge.is_from_key or not isinstance(edge.dst, str):
+        return edge
+    targets = [one for one in schemas.values() if edge.dst.startswith(f"{_prefix(one)}-")]
+    if not targets:
+        return edge
+    definition = schemas[row.schema]
+    declared = [one.fields for one in definition.edges if one.name == edge.rel_type and one.fields]
+    for fields in declared or [(name,) for name in definition.base_fields]:
+        parts = field_texts(row, fields)
+        if len(parts) != len(fields):
+            continue
+        for target in targets:
+            if _joined(target, parts) == edge.dst:
+                said = {"dst_entity_type": _prefix(target), SOURCE_FK: ",".join(fields)}
+                return replace(edge, properties=said | edge.properties)
+    return edge
+
+
+def field_texts(row: Row, names: Sequence[str]) -> list[str]:
     """Return those of these fields that are set, as text; of a list each value."""
     texts: list[str] = []
     for name in names:

@@ -39,7 +39,7 @@ from .indexed_text import embedded_text, searchable_text
 from .json_values import NOT_STORABLE_REMEDY, check_json, encode_strict
 from .merge import free_values, keys_of, merge_namesakes, same_handle
 from .record_ids import content_hash, new_id, resource_id, row_id
-from .row_names import complete_row
+from .row_names import complete_row, foreign_key
 from .schemas import SCHEMAS
 from .time_validation import WRITABLE, times_in_utc
 from .vector_validation import to_vectors
@@ -131,6 +131,8 @@ class _BatchBuilder:
         self._now = datetime.now(UTC)
         self._records: dict[str, BatchRecord] = {}  # by id
         self._given: list[str] = []  # the id of each record, in order
+        # position of an edge that a record was written with -> the id of that
+        self._own_edges: dict[int, str] = {}
         self._edges = EdgeBuilder(self._now)
         self._dims = 0
         # (key, type) of entities without id -> the id made for them here
@@ -154,16 +156,22 @@ class _BatchBuilder:
         self._given.append(record.id)
         for given in item.graph_paths:
             edge = inline_edge(given)
+            if _is_own(edge, prepared):
+                if isinstance(record, Row):
+                    edge = foreign_key(edge, record, self._schemas_now())
+                else:
+                    self._own_edges[len(self._edges.edges)] = record.id
             self._edges.add(edge, edge.src or label_of_record(record))
 
     def batch(self) -> Batch:
+        position = {id: number for number, id in enumerate(self._records)}
         positions: tuple[int, ...] = ()
         if len(self._given) != len(self._records):  # some record was given twice
-            position = {id: number for number, id in enumerate(self._records)}
             positions = tuple(position[id] for id in self._given)
         return Batch(
             records=tuple(self._records.values()),
             edges=tuple(self._edges.edges),
+            own_edges={number: position[id] for number, id in self._own_edges.items()},
             names=self._edges.names,
             at=self._now,
             dims=self._dims,
@@ -195,10 +203,13 @@ class _BatchBuilder:
             updated_at=self._now,
         )
 
-    def _complete_row(self, item: Row) -> Row:
+    def _schemas_now(self) -> Mapping[str, SchemaDefinition]:
         if self._known is None:
             self._known = self._schemas()
-        schemas = self._known
+        return self._known
+
+    def _complete_row(self, item: Row) -> Row:
+        schemas = self._schemas_now()
         if not isinstance(item.schema, str) or item.schema not in schemas:
             raise UnknownNameError("schema", str(item.schema), [*SCHEMAS, *schemas])
         row = complete_row(item, schemas[item.schema])
@@ -244,6 +255,11 @@ class _BatchBuilder:
         if self._dims and dims != self._dims:
             raise VectorError(f"vectors of {self._dims} and of {dims} dimensions in one batch")
         self._dims = dims
+
+
+def _is_own(edge: Edge, item: BatchRecord) -> bool:
+    """Whether an edge that a record was written with leaves a label of its own."""
+    return not edge.src or labels.key(edge.src) in item.keys
 
 
 def _name_of(resource: Resource) -> str:

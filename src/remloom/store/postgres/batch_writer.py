@@ -14,8 +14,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
-from ...model import Entity, Moment, Row
+from ...model import Entity, Moment, Record, Row
 from .. import history
 from ..batch import Batch, BatchRecord, Vector
 from ..encoding import micros
@@ -71,7 +72,7 @@ class BatchWriter(EdgeWriter):
         plan = plan_records(self, batch.records, batch.at) if batch.records else Plan()
         if plan.changes:
             self._store(plan, batch, model)
-        edges = self.put_edges(batch.edges)
+        edges = self.put_edges(batch.edges, self._own_edges(batch, plan.ids))
         # Only now: a key may have got another edge.
         if unlinked:
             self.delete_unlinked_thin(unlinked)
@@ -97,6 +98,13 @@ class BatchWriter(EdgeWriter):
             now=now(),
         )
 
+    def _own_edges(self, batch: Batch, ids: Sequence[str]) -> dict[int, Record]:
+        """The records that edges were written with, by the edges' positions, with these ids."""
+        return {
+            edge: replace(batch.records[position].record, id=ids[position])
+            for edge, position in batch.own_edges.items()
+        }
+
     def _expired_among(self, batch: Batch) -> list[str]:
         """The ids of the expired records that have an id or a key of what the batch writes."""
         keys = {key for item in batch.records for key in item.keys}
@@ -113,7 +121,8 @@ class BatchWriter(EdgeWriter):
         """Store the records of a plan, and everything that hangs on them."""
         changes = plan.changes
         # A batch that copies another store brings the edges and the history of it.
-        moved = {} if batch.exact else self._renamed_keys(changes)
+        known = _handles(changes.values())
+        moved = {} if batch.exact else self.displaced(known) | self._renamed_keys(changes)
         embed = {
             id for id, change in changes.items() if change.item.embed and not change.item.vectors
         }
@@ -122,7 +131,7 @@ class BatchWriter(EdgeWriter):
         self._store_rows(changes, embed, model, batch.dims)
         if moved:
             self.move_edges(moved)
-        if known := _handles(changes.values()):
+        if known:
             handles = Column("t", known)
             self.run(SQL.yield_handles, keys=handles)
             self.run(SQL.hide_names, keys=handles)

@@ -4,17 +4,18 @@ has."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
 
 from msgspec.structs import replace
 
-from ...model import Edge, EdgeKey
+from ...model import Edge, EdgeKey, Record
 from ..encoding import micros
 from ..json_values import encode_free
 from ..merge import thin_entity
+from ..own_keys import no_own_label
 from .binary_arrays import Column, columns, parts
 from .rows import RECORD_COLUMNS, edge_of, row_of
 from .short_keys import short
@@ -33,6 +34,8 @@ _EDGE_COLUMNS = {
     "valid_to": "q",
     "properties": "t",
 }
+_OWN_COLUMNS = {"positions": "q", "keys": "t", "ids": "t"}
+_NONE: Mapping[int, Record] = {}
 _KEY_COLUMNS = {"src": "t", "rel": "t", "dst": "t"}
 _NAME_COLUMNS = {"key": "t", "id": "t", "rank": "i", "label": "t", "kin": "?", "handle": "?"}
 
@@ -55,10 +58,16 @@ class EdgeWriter(Transaction):
 
     # -- edges -------------------------------------------------------------------------------------
 
-    def put_edges(self, edges: Sequence[Edge]) -> int:
+    def put_edges(self, edges: Sequence[Edge], own: Mapping[int, Record] = _NONE) -> int:
         """Store edges, or merge them with those there are; returns how many were given.
 
         Of ends that no record has, thin entities are made.
+
+        Args:
+            own: position of an edge that a record was written with -> that record.
+
+        Raises:
+            AmbiguousLabelError: such a record is only called as others are handled.
         """
         if not edges:
             return 0
@@ -71,6 +80,9 @@ class EdgeWriter(Transaction):
         self._make_thin({key: whole_keys[key] for key in free})
         from_keys = {key for ends, edge in keyed if edge.is_from_key for key in (ends[0], ends[2])}
         self._claim({key: whole_keys[key] for key in from_keys})
+        for position, src in self._own_keys(keyed, own).items():
+            (_, rel, dst), edge = keyed[position]
+            keyed[position] = ((src, rel, dst), edge)
         # One statement may touch a row once: an edge that is given twice waits for the next.
         while keyed:
             first: dict[EdgeKey, Edge] = {}
@@ -78,6 +90,19 @@ class EdgeWriter(Transaction):
             self._upsert(sorted(first.items(), key=itemgetter(0)))
             keyed = later
         return len(edges)
+
+    def _own_keys(
+        self, keyed: Sequence[tuple[EdgeKey, Edge]], own: Mapping[int, Record]
+    ) -> dict[int, str]:
+        """The keys which edges leave that are their records' own, by the edges' positions."""
+        if not own:
+            return {}
+        asked = [(position, keyed[position][0][0], record.id) for position, record in own.items()]
+        found = dict(self.rows(SQL.own_keys, **columns(_OWN_COLUMNS, asked)))
+        for position, record in own.items():
+            if found[position] is None:
+                raise no_own_label(record)
+        return found
 
     def _upsert(self, edges: Sequence[tuple[EdgeKey, Edge]]) -> None:
         """Store edges, or merge them with those there are; none is given twice."""
@@ -200,10 +225,18 @@ class EdgeWriter(Transaction):
         record's, a thin entity stands."""
         free = self._matching_keys(SQL.keys_without_handle, list(whole_keys))
         if free:
+            moved = self.displaced(free)
             made = self._matching_keys(SQL.make_handles, free)
             missing = {key: whole_keys[key] for key in set(free).difference(made)}
             self._make_thin(missing, are_handles=True)
+            if moved:
+                self.move_edges(moved)
             self.run(SQL.hide_names, keys=Column("t", free))
+
+    def displaced(self, handles: Sequence[str]) -> dict[str, str]:
+        """Return keys that become handles and are those of entities, each with another key of its
+        entity, to which the edges there go: they were written for it."""
+        return dict(self.rows(SQL.displaced, keys=Column("t", handles))) if handles else {}
 
     def _make_thin(self, whole_keys: dict[str, str], *, are_handles: bool = False) -> None:
         if not whole_keys:

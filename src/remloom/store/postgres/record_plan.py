@@ -108,7 +108,7 @@ class _Planner:
             if rank == 0 and schema not in SCHEMAS:
                 self._handles[schema, key] = id
             if (rank == 0 or thin) and schema == "entities":
-                namesake = Namesake(id, type, thin, own)
+                namesake = Namesake(id, type, thin, own, thin and is_handle)
                 self._namesakes.setdefault(key, []).append(namesake)
 
     def read_stored(self, items: Sequence[BatchRecord]) -> None:

@@ -90,24 +90,31 @@ class _BatchWriter:
         labels.load({key for item in batch.records for key in item.keys} | batch.names.keys())
         counts = {"created": 0, "updated": 0, "unchanged": 0}
         ids: list[str] = []
+        numbers: list[int] = []
         changed: list[tuple[int, BatchRecord]] = []
         for item in batch.records:
             id, record_no, outcome = self._write_record(item)
             ids.append(id)
+            numbers.append(record_no)
             counts[outcome] += 1
             if outcome != "unchanged" or item.parents:
                 changed.append((record_no, item))
         labels.flush()
         # From here on all records of the batch are stored, under all of their labels.
         self._check_handles(changed)
-        if self._moved:
-            self._edges.move(self._moved)
+        moved = self._moved if batch.exact else labels.displaced() | self._moved
+        if moved:
+            self._edges.move(moved)
         for label_no in labels.released:
             labels.release(label_no)
         for record_no, item in changed:
             self._add_parents(record_no, item.parents or (), _DERIVED)
             self._add_parents(record_no, referred_ids(item.record), _REFERRING)
-        edges = self._edges.write(batch.edges)
+        own = {
+            edge: (numbers[position], batch.records[position].record)
+            for edge, position in batch.own_edges.items()
+        }
+        edges = self._edges.write(batch.edges, own)
         for label_no in unlinked:
             labels.drop_thin(label_no)
         self._session.close()
@@ -171,8 +178,8 @@ class _BatchWriter:
         if label_no is None:
             return None
         namesakes = [
-            Namesake(id, type, bool(thin), bool(own))
-            for id, type, thin, own in self._cursor.execute(SQL.namesakes, (label_no,)).fetchall()
+            Namesake(id, type, *map(bool, flags))
+            for id, type, *flags in self._cursor.execute(SQL.namesakes, (label_no,)).fetchall()
         ]
         return find_namesake(namesakes, type_of(item.record))
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ...model import Edge, EdgeKey
+from ...model import Edge, EdgeKey, Record
 from ..encoding import micros
+from ..own_keys import no_own_label
 from .label_writer import LabelWriter
 from .statements import SQL
 from .write_session import WriteSession
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     import apsw
 
 __all__ = ["EdgeWriter"]
+
+_NONE: Mapping[int, tuple[int, Record]] = {}
 
 
 class EdgeWriter:
@@ -28,8 +31,15 @@ class EdgeWriter:
         self._cursor: apsw.Cursor = session.cursor
         self._labels = labels
 
-    def write(self, edges: Sequence[Edge]) -> int:
-        """Store edges, or merge them into those stored; returns how many there were."""
+    def write(self, edges: Sequence[Edge], own: Mapping[int, tuple[int, Record]] = _NONE) -> int:
+        """Store edges, or merge them into those stored; returns how many there were.
+
+        Args:
+            own: position of an edge that a record was written with -> that record, by number.
+
+        Raises:
+            AmbiguousLabelError: such a record is only called as others are handled.
+        """
         if not edges:
             return 0
         type_nos: dict[str, int] = {}
@@ -44,6 +54,12 @@ class EdgeWriter:
                 claimed[row[0]], claimed[row[2]] = edge.src, edge.dst
         self._labels.claim(claimed)
         self._labels.flush()
+        if moved := self._labels.displaced():
+            self.move(moved)
+        if own and self._cursor.execute(SQL.any_handle).get:
+            for position, (record_no, record) in own.items():
+                src, *others = rows[position]
+                rows[position] = (self._own_label(src, record_no, record), *others)
         self._mark_linked(rows)
         rows.sort(key=lambda row: row[:3])  # neighbours in the tree, written together
         self._cursor.executemany(SQL.add_edge, rows)
@@ -84,6 +100,13 @@ class EdgeWriter:
             micros(edge.valid_to),
             properties,
         )
+
+    def _own_label(self, label_no: int, record_no: int, record: Record) -> int:
+        """Return a label of a record that is no other's handle: this one, if it can be."""
+        own = self._cursor.execute(SQL.own_label, (record_no, label_no)).get
+        if own is None:
+            raise no_own_label(record)
+        return int(own)
 
     def _type_no(self, name: str) -> int:
         number = self._cursor.execute(SQL.edge_type_no, (name,)).get

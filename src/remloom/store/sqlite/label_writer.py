@@ -54,6 +54,8 @@ class LabelWriter:
         self._made_handles: set[int] = set()
         # names that records got since the last `flush`, which may be handles: label and record
         self._named: list[tuple[int, int]] = []
+        # names that ceased to be those of records' edges: label and record
+        self._displaced: set[tuple[int, int]] = set()
         self.new: set[int] = set()
         self.lost: set[int] = set()
         self.released: dict[int, None] = {}
@@ -125,14 +127,30 @@ class LabelWriter:
         """Write what was gathered so far, and give each label's edges to whom they belong."""
         self._session.flush()
         cursor = self._cursor
+        yielded: set[tuple[int, int]] = set()
         if known := self._handles - self.new:
-            cursor.execute(SQL.yield_handles, (json.dumps(list(known)),))
+            yielded.update(cursor.execute(SQL.yield_handles, (json.dumps(list(known)),)))
         if handles := self._handles | self._claimed:
             self._made_handles |= handles
-            cursor.execute(SQL.hide_names, (json.dumps(list(handles)),))
+            hidden = cursor.execute(SQL.hide_names, (json.dumps(list(handles)),)).fetchall()
+            self._displaced.update(set(hidden) - yielded)
         if self._named and cursor.execute(SQL.any_handle).get:
             cursor.executemany(SQL.hide_name, self._named)
         self._handles, self._claimed, self._named = set(), set(), []
+
+    def displaced(self) -> dict[int, int]:
+        """Return labels that became handles and were those of entities, each with another label of
+        its entity, to which the edges there go: they were written for it."""
+        found: dict[int, list[int | None]] = {}
+        for label_no, record_no in self._displaced:
+            if label_no in self.lost or record_no > self._session.last_before:
+                continue
+            for (other,) in self._cursor.execute(SQL.other_label, (record_no,)):
+                found.setdefault(label_no, []).append(other)
+        self._displaced.clear()
+        # of several entities, nobody knows which
+        single = {label_no: others[0] for label_no, others in found.items() if len(others) == 1}
+        return {label_no: other for label_no, other in single.items() if other is not None}
 
     def claim(self, ends: dict[int, str]) -> None:
         """Make handles of labels, with their keys, at the ends of edges made from foreign keys. For

@@ -20,6 +20,21 @@ WHERE n.tenant_id = %(tenant)s AND n.key = ANY (%(keys)b::text[]) AND n.handle
 UPDATE remloom.names SET kin = NULL
 WHERE tenant_id = %(tenant)s AND key = ANY (%(keys)b::text[]) AND NOT handle AND kin IS NOT NULL;
 
+-- name: displaced
+-- Keys that are to be handles and that one entity had for its own, with another key of that.
+SELECT n.key, min(o.key) FROM remloom.names n
+JOIN remloom.records r ON r.tenant_id = n.tenant_id AND r.id = n.id
+LEFT JOIN LATERAL (
+  SELECT o.key FROM remloom.names o
+  WHERE o.tenant_id = n.tenant_id AND o.id = n.id AND o.kin IS NOT NULL AND o.key <> ALL (%(keys)b::text[])
+  ORDER BY o.rank LIMIT 1
+) o ON true
+WHERE n.tenant_id = %(tenant)s AND n.key = ANY (%(keys)b::text[]) AND n.kin IS NOT NULL AND NOT n.handle
+  AND r.schema = 'entities' AND NOT r.thin AND NOT EXISTS (
+    SELECT FROM remloom.names h WHERE h.tenant_id = n.tenant_id AND h.key = n.key AND h.handle OFFSET 0
+  )
+GROUP BY n.key HAVING count(*) = 1 AND min(o.key) IS NOT NULL;
+
 -- name: show_names
 -- Give the records that some keys name the edges there, if they are no handles any more.
 UPDATE remloom.names n SET kin = EXISTS (
@@ -35,6 +50,14 @@ SELECT k.key FROM unnest(%(keys)b::text[]) k (key)
 WHERE NOT EXISTS (
   SELECT FROM remloom.names h WHERE h.tenant_id = %(tenant)s AND h.key = k.key AND h.handle OFFSET 0
 );
+
+-- name: own_keys
+-- A key of each of some records at which edges are its own: a certain one, if that is; NULL if none.
+SELECT a.position, (
+  SELECT n.key FROM remloom.names n WHERE n.tenant_id = %(tenant)s AND n.id = a.id AND n.kin IS NOT NULL
+  ORDER BY n.key <> a.key, n.rank LIMIT 1
+)
+FROM unnest(%(positions)b::bigint[], %(keys)b::text[], %(ids)b::text[]) a (position, key, id);
 
 -- name: make_handles
 -- Make keys the handles of the thin entities that stand for them.

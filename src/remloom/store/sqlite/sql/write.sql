@@ -16,8 +16,9 @@ SELECT r.id, r.updated FROM json_each(:ids) i CROSS JOIN records r ON r.id = i.v
 WHERE r.expires IS NULL OR r.expires > :now;
 
 -- name: namesakes
--- The entities that a label names, or that are thin and have it: id, type, whether thin, whether it is their own.
-SELECT r.id, r.type, r.thin, n.rank > 0 OR n.total = 1 FROM names n CROSS JOIN records r ON r.rid = n.rid
+-- The entities that a label names, or that are thin and have it: id, type, whether thin, whether it is their own, whether they
+-- stand for a row by it.
+SELECT r.id, r.type, r.thin, n.rank > 0 OR n.total = 1, n.handle AND r.thin IS 1 FROM names n CROSS JOIN records r ON r.rid = n.rid
 WHERE n.lid = :label_no AND (n.rank = 0 OR r.thin = 1) AND r.schema = 'entities' ORDER BY r.rid;
 
 -- name: same_handle
@@ -39,6 +40,10 @@ SELECT 1 FROM names INDEXED BY names_handle WHERE lid = :label_no AND handle = 1
 -- Whether some label is the handle of a record.
 SELECT 1 FROM names INDEXED BY names_handle WHERE lid > 0 AND handle = 1 LIMIT 1;
 
+-- name: own_label
+-- A label of a record at which edges are its own, if it has one: a certain one, if that is.
+SELECT lid FROM names WHERE rid = :record_no AND total > 0 ORDER BY lid <> :label_no, rank LIMIT 1;
+
 -- name: labels_without_handle
 -- Of some labels, those that are no record's handle.
 SELECT l.value FROM json_each(:label_nos) l
@@ -55,12 +60,19 @@ RETURNING rid;
 -- Takes labels that are the handles of rows from entities that had them for theirs.
 UPDATE names SET handle = 0
 WHERE lid IN (SELECT value FROM json_each(:label_nos)) AND handle = 1
-  AND EXISTS (SELECT 1 FROM records r WHERE r.rid = names.rid AND r.schema = 'entities');
+  AND EXISTS (SELECT 1 FROM records r WHERE r.rid = names.rid AND r.schema = 'entities')
+RETURNING lid, rid;
 
 -- name: hide_names
 -- Notes of labels that are handles that the other records which they name do not have their edges.
 UPDATE names SET total = 0
-WHERE lid IN (SELECT value FROM json_each(:label_nos)) AND handle = 0 AND total > 0;
+WHERE lid IN (SELECT value FROM json_each(:label_nos)) AND handle = 0 AND total > 0
+RETURNING lid, rid;
+
+-- name: other_label
+-- If a record is an entity, a label at which edges are its own; NULL if none is.
+SELECT (SELECT n.lid FROM names n WHERE n.rid = r.rid AND n.total > 0 ORDER BY n.rank LIMIT 1)
+FROM records r WHERE r.rid = :record_no AND r.schema = 'entities' AND r.thin IS NOT 1;
 
 -- name: hide_name
 -- Notes the same of one record, if the label is a handle.
