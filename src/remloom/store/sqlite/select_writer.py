@@ -170,7 +170,7 @@ class SqliteWriter(SqliteExpressions):
             self._guard(self.write(value), _MAX_TYPE, self.write(value))
             return self.write(value)
         written = self.write(value)
-        return f"held({f'one_number({written})' if value.type == 'json' else written}, 0)"
+        return f"held_json({written})" if value.type == "json" else f"held({written}, 0)"
 
     def _is_in_row(self, value: Expression) -> bool:
         """Whether a value is a column of the table itself, and short."""

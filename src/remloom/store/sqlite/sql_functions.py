@@ -77,7 +77,7 @@ def prepare(connection: apsw.Connection) -> None:
         ("matches", matches, 2),
         ("held", held, 2),
         ("counted", counted, 1),
-        ("one_number", one_number, 1),
+        ("held_json", held_json, 1),
         ("lowered", _lowered, 1),
         ("uppered", _uppered, 1),
         ("number_of", number_of, 1),
@@ -192,16 +192,16 @@ def number_of(value: Any) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
 
 
-def one_number(json: str | None) -> str | None:
-    """JSON by which rows are grouped: 1 and 1.0 are one number."""
+def held_json(json: str | None) -> str | None:
+    """JSON by which rows are grouped, counted as by `held`: 1 and 1.0 are one number."""
     if (
         json
         and json[0] in "-0123456789"
         and (number := float(json)).is_integer()
         and abs(number) < 2**53
     ):
-        return str(int(number))
-    return json
+        json = str(int(number))
+    return held(json, 0)  # type: ignore[no-any-return]
 
 
 def number_text(value: float | None) -> str | None:
