@@ -41,7 +41,7 @@ UPDATE remloom.names n SET kin = EXISTS (
   SELECT FROM remloom.names o WHERE o.tenant_id = n.tenant_id AND o.id = n.id AND o.key <> n.key
 )
 WHERE n.tenant_id = %(tenant)s AND n.key = ANY (%(keys)b::text[]) AND n.kin IS NULL AND NOT EXISTS (
-  SELECT FROM remloom.names h WHERE h.tenant_id = n.tenant_id AND h.key = n.key AND h.handle
+  SELECT FROM remloom.names h WHERE h.tenant_id = n.tenant_id AND h.key = n.key AND h.handle OFFSET 0
 );
 
 -- name: keys_without_handle
