@@ -247,7 +247,9 @@ def test_another_zip_named_docx_fails(tmp_path: Path):
 def test_empty_files_are_skipped_without_failing(tmp_path: Path):
     (tmp_path / "a.md").write_text("")
     (tmp_path / "b.md").write_text(" \n\n")
-    for one in read(tmp_path).values():
+    found = read(tmp_path)
+    assert found.keys() == {"a.md", "b.md"}
+    for one in found.values():
         assert isinstance(one, Skipped)
         assert not one.failed
         assert one.reason == "it is empty"

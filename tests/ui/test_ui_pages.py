@@ -379,6 +379,7 @@ def test_a_text_is_looked_at_before_it_is_learned_and_is_taken_back(signed_in: A
 
 def test_everything_is_looked_at_anew(signed_in: Any) -> None:
     page = signed_in.page
+    call(signed_in, "POST", "profile/bootstrap", json={})
     signed_in.open("profile?view=learn")
     page.get_by_label("What to look at").select_option("bootstrap")
     page.get_by_role("button", name="Show what it would learn").click()
@@ -533,6 +534,35 @@ def test_the_profile_of_another_speaks_of_them(signed_in: Any) -> None:
     for address, heading in (("profile", "Who you are"), ("profile?of=Olga", "Who they are")):
         signed_in.open(address)
         page.get_by_role("heading", name=heading, exact=True).wait_for()
+
+
+def test_why_a_profile_cannot_be_shown_is_said_and_tried_again(signed_in: Any) -> None:
+    page = signed_in.page
+    refused = {"status": 503, "title": "StoreBusyError", "detail": "the store is busy",
+               "remedy": "try again"}  # fmt: skip
+    page.route("**/v1/profile/slots", lambda route: route.fulfill(status=503, json=refused))
+    signed_in.open("profile")
+    assert "the store is busy\n\ntry again" in page.get_by_role("alert").inner_text()
+    page.unroute("**/v1/profile/slots")
+    page.get_by_role("button", name="Try again").click()
+    page.get_by_role("heading", name="Who you are").wait_for()
+
+
+def test_nothing_moves_while_a_page_loads(signed_in: Any) -> None:
+    page = signed_in.page
+    values = {"slot": "identity.employer", "value": "Acme", "subject": "Olga"}
+    call(signed_in, "POST", "profile/set", json=values)
+    page.add_init_script(
+        "window.moved = []; new PerformanceObserver((list) => { for (const one of list.getEntries())"
+        " moved.push(...one.sources.map(({ node }) => node?.outerHTML?.slice(0, 90))) })"
+        ".observe({ type: 'layout-shift', buffered: true })"
+    )
+    for address in ("profile", "profile?view=learn", "timeline", "documents"):
+        page.goto("about:blank")
+        page.goto(f"{signed_in.server.url}/ui/")
+        signed_in.open(address)
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate("moved") == [], address
 
 
 def test_slots_are_searched_and_stand_in_groups(signed_in: Any) -> None:

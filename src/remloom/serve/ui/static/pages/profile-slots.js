@@ -1,12 +1,11 @@
 // What can be known of people, and how its values are said.
 
 import { get } from "../lib/api.js";
-import { plain, useLoad } from "../lib/view.js";
+import { plain } from "../lib/view.js";
 
-// The slots by id; empty until they have come.
-export function useSlots() {
-  const { value } = useLoad(() => get("/v1/profile/slots"), []);
-  return new Map((value || []).map((slot) => [slot.id, slot]));
+// Give the slots by id.
+export async function slotsById() {
+  return new Map((await get("/v1/profile/slots")).map((slot) => [slot.id, slot]));
 }
 
 export const labelOf = (slots, { slot, key }) => plain(slots.get(slot)?.label || key || slot);

@@ -4,7 +4,7 @@ import { get, post } from "../lib/api.js";
 import { Badge, Busy, Empty, Failure, Field, Forget, Loaded, Page, Quote, Table, Tabs, When, of } from "../lib/parts.js";
 import { Edit } from "./profile-edit.js";
 import { Learn } from "./profile-learn.js";
-import { labelOf, useSlots, wordsOf } from "./profile-slots.js";
+import { labelOf, slotsById, wordsOf } from "./profile-slots.js";
 import { count, dateText, go, html, plain, plural, save, share, title, useAction, useLoad, useState } from "../lib/view.js";
 
 const VIEWS = [["beliefs", "Beliefs"], ["agents", "What agents get"], ["changes", "Changes"], ["staged", "Waiting"], ["learn", "Learn"]];
@@ -14,12 +14,14 @@ const HUBS = { preferences: "Preferences", operating_context: "How you live and 
 export default function Profile({ values, session }) {
   const view = values.view || "beliefs";
   const subject = values.of || "";
-  const subjects = useLoad(() => get("/v1/profile/subjects"), []);
-  const slots = useSlots();
-  const others = (subjects.value || []).filter((name) => name !== "me");
+  // whom it is of stands above all the rest: nothing is shown before that is known
+  const known = useLoad(async () => {
+    const [subjects, slots] = await Promise.all([get("/v1/profile/subjects"), slotsById()]);
+    return { others: subjects.filter((name) => name !== "me"), slots };
+  }, []);
   const show = (changes) => go("profile", [], { view, of: subject, ...changes });
   const views = VIEWS.filter(([name]) => name !== "learn" || session.scopes.includes("dream"));
-  return html`<${Page} heading="Profile" lead="What is believed, since when, how surely, and whose words say so. What you change here holds against anything that is read.">
+  return html`<${Page} heading="Profile" lead="What is believed, since when, how surely, and whose words say so. What you change here holds against anything that is read."><${Loaded} state=${known}>${({ others, slots }) => html`
     ${others.length > 0 && html`<div class="row"><${Field} label="Of">${(given) => html`<select ...${given} value=${subject} onChange=${(event) => show({ of: event.target.value })}>
       <option value="">Me</option>${others.map((name) => html`<option value=${name} selected=${name === subject}>${plain(name)}</option>`)}
     </select>`}</${Field}></div>`}
@@ -29,7 +31,7 @@ export default function Profile({ values, session }) {
     ${view === "changes" && html`<${Changes} subject=${subject} slots=${slots} />`}
     ${view === "staged" && html`<${Staged} slots=${slots} />`}
     ${view === "learn" && views.length === VIEWS.length && html`<${Learn} session=${session} slots=${slots} />`}
-  </${Page}>`;
+  `}</${Loaded}></${Page}>`;
 }
 
 // -- beliefs ---------------------------------------------------------------------------------------
