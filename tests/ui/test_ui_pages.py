@@ -402,7 +402,10 @@ def test_why_nothing_can_be_learned_is_said_with_the_remedy(signed_in: Any) -> N
 def test_what_a_slot_offers_is_shown_in_words(signed_in: Any) -> None:
     call(signed_in, "POST", "profile/set", json={"slot": "decision style", "value": "ask_first"})
     signed_in.open("profile")
-    signed_in.page.get_by_role("button", name="Why: Decision style: ask first").wait_for()
+    signed_in.page.get_by_role("button", name="Why: Decision style: ask first").click()
+    signed_in.page.get_by_text(
+        call(signed_in, "GET", "profile/slots/decision style")["question"]
+    ).wait_for()
     assert "ask_first" not in signed_in.page.locator("main").inner_text()
 
 

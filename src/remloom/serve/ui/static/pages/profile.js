@@ -96,6 +96,7 @@ function Belief({ belief, session, slots, changed }) {
       <button class="quiet" aria-expanded=${String(isOpen)} aria-label=${`${isOpen ? "Close" : "Why"}: ${name}`} onClick=${() => setOpen(!isOpen)}>${isOpen ? "Close" : "Why"}</button>
     </div>
     ${isOpen && html`<div class="stack">
+      ${slots.get(belief.slot)?.question && html`<p class="small muted">${plain(slots.get(belief.slot).question)}</p>`}
       <${Why} which=${which} belief=${belief} slots=${slots} />
       <div class="row">
         ${may("write") && html`
