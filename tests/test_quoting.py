@@ -23,7 +23,14 @@ from remloom.operations import OPERATIONS, TOOLS
 from remloom.serve.cli.app import program
 from remloom.serve.mcp.tools import _json
 from remloom.testing.models import ScriptedModel
-from remloom.text.quoting import LONGEST, cleaned, one_line, quoted, quoted_lines
+from remloom.text.quoting import (
+    LONGEST,
+    cleaned,
+    cleaned_origins,
+    one_line,
+    quoted,
+    quoted_lines,
+)
 
 MARK = "OBEYME"  # in whatever is remembered; nothing of ours has it
 # what a hostile name has beside the mark
@@ -229,3 +236,12 @@ def test_a_prompt_shows_nothing_that_is_not_seen(evil: str) -> None:
 
 def test_every_operation_that_a_model_may_call_tells_text_or_json() -> None:
     assert all(one.text is None or callable(one.text) for one in OPERATIONS)
+
+
+@given(st.text(st.sampled_from("ab \n\x1b\u200b\u200d\u202e\ufe0e\ufe0f\N{MAN}\u0915")))
+def test_each_character_that_a_model_sees_is_found_in_the_text(text: str) -> None:
+    seen, origins = cleaned(text), cleaned_origins(text)
+    assert len(origins) == len(seen) + 1
+    assert list(origins) == sorted(set(origins))
+    for at, character in enumerate(seen):
+        assert text[origins[at]] == character or (character == " " and text[origins[at]] < " ")

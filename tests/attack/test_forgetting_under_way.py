@@ -21,7 +21,7 @@ from tried import Counted, Rounds
 from write_points import tell_of_writes
 
 from remloom import Edge, Entity, Memory, Resource
-from remloom.errors import EmbedderError, GoneError, NotFoundError
+from remloom.errors import EmbedderError, GoneError, InvalidInputError, NotFoundError
 from remloom.llm import Request
 from remloom.model import Receipt
 from remloom.settings import Settings
@@ -236,10 +236,6 @@ def retire(memory: Memory, points: Points, folder: Path) -> object:
     return None
 
 
-BEFORE["confirm"] = BEFORE["retire"] = lambda memory, *_: memory.profile.observe()
-BEFORE["normalise"] = lambda memory, *_: memory.profile.observe()
-
-
 @kind
 def roll_back(memory: Memory, points: Points, folder: Path) -> object:
     return [
@@ -259,11 +255,101 @@ BEFORE["roll_back"] = _learn_and_dream
 
 @kind
 def read_a_folder(memory: Memory, points: Points, folder: Path) -> object:
+    return memory.read(more_files(folder), progress=points.progress)
+
+
+def more_files(folder: Path) -> Path:
     files = folder / "more"
     files.mkdir(exist_ok=True)
     for n in range(3):
         (files / f"{n}.md").write_text(f"# More {n}\n\nBoat {n} hums near Captain Hall.\n")
-    return memory.read(files, progress=points.progress)
+    return files
+
+
+@kind
+def learn_a_source(memory: Memory, points: Points, folder: Path) -> object:
+    files = more_files(folder)
+    return memory.learn(files, period="none", progress=points.progress)
+
+
+@kind
+def bootstrap(memory: Memory, points: Points, folder: Path) -> object:
+    return memory.profile.bootstrap(progress=points.progress)
+
+
+@kind
+def edit_beliefs(memory: Memory, points: Points, folder: Path) -> object:
+    for belief in memory.profile.beliefs():
+        memory.profile.pin(belief.slot)
+        memory.profile.hide(belief.slot)
+        memory.profile.correct(belief.slot, "Salem")
+    memory.profile.set("employer", "Harbour Ltd")
+    for belief in memory.profile.beliefs():
+        memory.profile.forget(belief.slot)
+    return None
+
+
+@kind
+def take_in_a_profile(memory: Memory, points: Points, folder: Path) -> object:
+    return memory.profile.import_(folder / "profile.json")
+
+
+def _export_profile(memory: Memory, points: Points, folder: Path) -> object:
+    memory.profile.observe()
+    memory.profile.set("employer", "Harbour Ltd")
+    (folder / "profile.json").unlink(missing_ok=True)
+    memory.profile.export(folder / "profile.json")
+    return memory.profile.forget("employer")
+
+
+@kind
+def read_a_longer_chat(memory: Memory, points: Points, folder: Path) -> object:
+    said = turns("Boats sail.", "Do they?", first=60, speakers=("user", "Ann"))
+    memory.read_chat(said, uri="chat:other", append=True)
+    return memory.read_chat(said, uri="chat:third")
+
+
+@kind
+def read_again(memory: Memory, points: Points, folder: Path) -> object:
+    for n in range(3):
+        memory.read_text(
+            f"# Boat {n}\n\nBoat {n} rests in Salem. Captain Hall sleeps.",
+            uri=f"notes/boat{n}.md",
+            name=f"Boat {n}",
+            at=MONDAY,
+        )
+    return None
+
+
+@kind
+def keep_an_answer(memory: Memory, points: Points, folder: Path) -> object:
+    sources = dict.fromkeys(hit.record.uri for hit in memory.search_text("hum hums").records)
+    with memory.reader(*sources, told=points.progress) as reader:
+        reading = reader.ask("What hums?", session="humming")
+        points.passed("the answer is there")
+        with suppress(InvalidInputError):
+            return reader.keep(reading)
+    return None
+
+
+@kind
+def take_in(memory: Memory, points: Points, folder: Path) -> object:
+    return memory.admin.import_(folder / "other.rem")
+
+
+def _export_another(memory: Memory, points: Points, folder: Path) -> object:
+    (folder / "other.rem").unlink(missing_ok=True)
+    settings = Settings.load(home=folder / "other")
+    with Memory.open(settings=settings, embedder="none") as other:
+        other.read_text("# More\n\nBoat 9 hums near Captain Hall.", uri="more.md")
+        return other.admin.export(folder / "other.rem")
+
+
+@kind
+def sweep(memory: Memory, points: Points, folder: Path) -> object:
+    (id, *_) = (hit.id for hit in memory.search_text("sails").records)
+    memory.admin.set_expiry([id], MONDAY)
+    return memory.admin.sweep()
 
 
 @kind
@@ -286,6 +372,16 @@ def work_at_jobs(memory: Memory, points: Points, folder: Path) -> object:
     memory.jobs.add("moments", {"hours": None})
     memory.jobs.add("affinity")
     return memory.jobs.work(until_idle=True)
+
+
+def _observe(memory: Memory, points: Points, folder: Path) -> object:
+    return memory.profile.observe()
+
+
+for name in ("confirm", "retire", "normalise", "bootstrap", "edit_beliefs"):
+    BEFORE[name] = _observe
+BEFORE["take_in_a_profile"] = _export_profile
+BEFORE["take_in"] = _export_another
 
 
 # -- the attack ------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from tried import Counted, Rounds
 
@@ -25,6 +26,7 @@ from remloom.errors import (
     StoreError,
     StoreFullError,
 )
+from remloom.store.sqlite.error_translation import translated
 
 resource = pytest.importorskip("resource")
 
@@ -192,6 +194,19 @@ def test_without_a_file_to_be_opened_each_call_says_so(home: Path, tmp_path: Pat
     assert CorruptStoreError not in kinds
     with Memory.open(home, tenant="acme", key=KEY, embedder="none") as memory:
         assert memory.admin.check() == []
+
+
+@pytest.mark.parametrize("room", [0, 1_000_000])
+def test_a_limit_of_files_is_blamed_only_by_what_has_come_to_it(tmp_path: Path, room: int) -> None:
+    path = tmp_path / "memory.db"
+    path.write_bytes(bytes(5_000_000))
+    error = apsw.IOError("disk I/O error")
+    error.extendedresult = apsw.SQLITE_IOERR_WRITE
+    with limited(resource.RLIMIT_FSIZE, 5_000_000 + room):
+        said = translated(error, path)
+    assert isinstance(said, StoreError)
+    assert isinstance(said, StoreFullError) is (room == 0)
+    assert ("ulimit" in said.remedy) is (room == 0)
 
 
 def test_a_file_that_may_not_grow_is_not_called_damaged(home: Path, tmp_path: Path) -> None:

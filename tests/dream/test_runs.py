@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,8 +12,14 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from remloom import Edge, Entity, Memory, Resource
-from remloom.errors import ConflictError, GoneError, InvalidInputError, NotFoundError
+from remloom import Edge, Entity, Memory, Resource, errors
+from remloom.errors import (
+    ConflictError,
+    GoneError,
+    InvalidInputError,
+    NotFoundError,
+    RemloomError,
+)
 from remloom.kv import Entry, label_ref
 from remloom.runs.lifecycle import run_to_end
 from remloom.runs.part import Part
@@ -729,6 +736,23 @@ def test_an_interrupted_run_that_is_rolled_back_is_told_no_more_of_what_is_forgo
     rollback(store, writer.run.id)
     memory.forget("note.md")
     assert store.kv.list(WATCH) == []
+
+
+@pytest.mark.parametrize("name", sorted(set(errors.__all__) - {"nearest_names", "unencodable"}))
+def test_the_reason_of_a_stopped_run_says_nothing_of_what_was_read(
+    store: Store, writing: Writing, name: str
+) -> None:
+    kind = getattr(errors, name)
+    error = kind.__new__(kind)
+    RemloomError.__init__(error, "it cannot speak of Quandrimal", remedy="ask Quandrimal")
+    writer = writing("learn")
+    with suppress(RemloomError), run_to_end(writer):
+        raise error
+    run = find_run(store, writer.id)
+    assert run.status == "stopped"
+    assert run.reason
+    # the numbers of a budget are our own words
+    assert "Quandrimal" not in run.reason or kind is errors.BudgetError
 
 
 def test_a_stopped_run_keeps_replies_that_speak_of_a_label(

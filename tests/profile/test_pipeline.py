@@ -108,6 +108,15 @@ def test_what_a_model_finds_waits_until_it_is_normalised(tmp_path: Path) -> None
         assert list(memory.profile.show()) == []
 
 
+def test_a_quote_is_sought_in_what_the_model_saw_and_found_in_what_was_said(tmp_path: Path) -> None:
+    model = scripted([claim("what they eat", "veggie food", "went meat-free in spring")])
+    with opened(tmp_path, model, "Well, I went\x1bmeat\u00ad-free\u200b in spring.") as memory:
+        scan = memory.profile.observe()
+        assert "fabricated" not in scan.run.counts
+        (waiting,) = memory.profile.staged()
+        assert waiting.quote == "went\x1bmeat\u00ad-free\u200b in spring"
+
+
 def test_a_slot_that_a_claim_has_no_word_of_is_not_taken_and_at_last_it_is_an_extra(
     tmp_path: Path,
 ) -> None:

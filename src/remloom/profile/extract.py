@@ -21,6 +21,7 @@ from ..model import Resource
 from ..predicates import Eq, Gte, Lte, Query
 from ..runs.writer import Writer
 from ..store.contract import Store
+from ..text.quoting import cleaned, cleaned_origins
 from ..text.secrets import mask
 from ..text.sentences import count_words, middle
 from .claim import Claim, Polarity
@@ -228,14 +229,20 @@ def _quote(turn: Passage | Resource, piece: _Piece) -> Quote:
 
 
 def _place(quote: str, passage: Passage, piece: _Piece) -> tuple[int, int] | None:
-    """Where a quote stands in a text, whatever the case, blanks and kinds of quotation marks."""
+    """Where a quote stands in a text, whatever the case, blanks and kinds of quotation marks.
+
+    It is looked for in what the model saw of the text.
+    """
     words = quote.split()
     if sum(char.isalnum() for char in quote) < _SHORTEST_QUOTE:
         return None
     pattern = r"\s+".join(map(_pattern, words))
-    found = re.search(pattern, piece.text(passage), re.IGNORECASE)
-    start = piece.within[0]
-    return (start + found.start(), start + found.end()) if found else None
+    text = piece.text(passage)
+    found = re.search(pattern, cleaned(text), re.IGNORECASE)
+    if not found:
+        return None
+    origins, start = cleaned_origins(text), piece.within[0]
+    return start + origins[found.start()], start + origins[found.end() - 1] + 1
 
 
 def _pattern(word: str) -> str:

@@ -67,21 +67,20 @@ class AnswerKeeper:
             GoneError: what it cites is forgotten while it is written.
             ConflictError: other answers were being kept for seconds.
         """
-        documents = self._read_documents(reading)
-        kept = [*_still_holding(reading, documents)]
-        if not kept:
+        writer = Writer(self._store, self._tenant, self._begin_run(), model=self._embedder())
+        with run_to_end(writer):
+            # within the run: it is told what is forgotten from here on
+            documents = self._read_documents(reading)
+            kept = [*_still_holding(reading, documents)]
+            ids = writer.write((), [self._record(reading, kept, documents)]) if kept else []
+            writer.count(answers=len(ids))
+        if not ids:
             raise InvalidInputError(
                 "nothing in this answer is held by what the documents say now",
                 remedy="keep an answer that was found and has sentences without a doubt",
             )
-        record = self._record(reading, kept, documents)
-        run = self._begin_run()
-        writer = Writer(self._store, self._tenant, run, model=self._embedder())
-        with run_to_end(writer):
-            (id,) = writer.write((), [record])
-            writer.count(answers=1)
         self._written()
-        return id
+        return ids[0]
 
     def _begin_run(self) -> Run:
         """Begin a run as soon as that of another answer is over."""

@@ -8,9 +8,18 @@ terminal, hides text or reverses its direction.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-__all__ = ["cleaned", "escaped", "one_line", "quoted", "quoted_lines", "unquoted", "visible"]
+__all__ = [
+    "cleaned",
+    "cleaned_origins",
+    "escaped",
+    "one_line",
+    "quoted",
+    "quoted_lines",
+    "unquoted",
+    "visible",
+]
 
 LONGEST = 160  # characters of a name or source; of a longer one both ends are shown
 _END = 60  # of them, what is shown of the end: lines and pages stand there
@@ -66,6 +75,22 @@ def cleaned(value: object) -> str:
     if _is_plain(text):
         return text
     return _unread.sub("", _controls.sub(" ", text))
+
+
+def cleaned_origins(text: str) -> Sequence[int]:
+    """Say where each character of the `cleaned` text stands in the text, and where that ends.
+
+    >>> list(cleaned_origins("a\\u200bb"))
+    [0, 2, 3]
+    """
+    if _is_plain(text):
+        return range(len(text) + 1)
+    origins: list[int] = []
+    end = 0
+    for unread in _unread.finditer(_controls.sub(" ", text)):
+        origins += range(end, unread.start())
+        end = unread.end()
+    return [*origins, *range(end, len(text) + 1)]
 
 
 def escaped(json: str) -> str:

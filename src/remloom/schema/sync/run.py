@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from ...errors import RemloomError
+from ...runs.reasons import reason_of
 from ...store.contract import Store
 from ..databases.contract import Database, Key, Table
 from ..links import LinkReader
@@ -90,9 +91,8 @@ def _parts(target: Target) -> tuple[Store, str, str]:
 
 
 def _end_quietly(end: Callable[..., None], writer: SyncWriter, error: BaseException) -> None:
-    reason = str(error) if isinstance(error, RemloomError) else type(error).__name__
     try:
-        end(writer.counts, reason)
+        end(writer.counts, reason_of(error))
     except RemloomError:
         # what broke it off is what is to be told
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -35,6 +36,8 @@ _WRITING = frozenset(
         apsw.SQLITE_IOERR_SHMMAP,
     }
 )
+
+_PAGE = 65_536 + 24  # bytes that are written at once, at most: a page, with its head in the log
 
 __all__ = ["closed_error", "damaged", "nested_write_error", "translate", "translated"]
 
@@ -120,16 +123,26 @@ def _no_more_files() -> OSError | None:
 
 def _not_written(error: apsw.Error, path: Path) -> StoreError:
     """Make the error for a write that the system refused; SQLite does not say why."""
-    if _file_limit() is not None:
+    limit = _file_limit()
+    if limit is not None and (grown := _largest(path)) > limit - _PAGE:
         return StoreFullError(
-            f"{path} cannot grow: a file may have {_file_limit():,} bytes; nothing of this write "
-            "was kept",
+            f"{path} cannot grow beyond {grown:,} bytes: a file may have {limit:,} bytes; nothing "
+            "of this write was kept",
             remedy="raise the limit (`ulimit -f`) and retry",
         )
     return StoreError(
         f"{path} could not be written: {error}; nothing of this write was kept",
         remedy="look whether a quota is used up, or the disk is failing; then retry",
     )
+
+
+def _largest(path: Path) -> int:
+    """Return the size of the largest of a database's files, in bytes."""
+    sizes = [0]
+    for suffix in ("", "-wal", "-shm"):
+        with suppress(OSError):
+            sizes.append(os.stat(f"{path}{suffix}").st_size)
+    return max(sizes)
 
 
 def _file_limit() -> int | None:

@@ -1,0 +1,73 @@
+"""Why a run stopped, in words of our own.
+
+A message may quote what was read, and what a model said of it; a run outlasts both. So what is kept
+of an error is its kind, a status, and the numbers of a budget; whoever began the run is given the
+error itself.
+"""
+
+from __future__ import annotations
+
+from ..errors import (
+    BudgetError,
+    ConflictError,
+    EmbedderError,
+    GoneError,
+    InvalidInputError,
+    LeaseLostError,
+    MissingExtraError,
+    ModelCallsForbiddenError,
+    ModelError,
+    ModelNotConfiguredError,
+    ModelRefusedError,
+    ModelUnavailableError,
+    NotFoundError,
+    RemloomError,
+    ReplyError,
+    SourceError,
+    StoreBusyError,
+    StoreClosedError,
+    StoreError,
+    StoreFullError,
+)
+
+__all__ = ["reason_of"]
+
+_REASONS: dict[type[BaseException], str] = {
+    KeyboardInterrupt: "interrupted",
+    LeaseLostError: "another process took over",
+    GoneError: "what it rested on was forgotten",
+    ConflictError: "something was changed, or going on, at the same moment",
+    SourceError: "the source could not be read",
+    NotFoundError: "something that it needs is not there",
+    InvalidInputError: "something in it is not as it must be",
+    MissingExtraError: "an extra is not installed",
+    EmbedderError: "the embedder failed",
+    StoreBusyError: "the store was busy",
+    StoreFullError: "there was no space left",
+    StoreClosedError: "the memory was closed",
+    StoreError: "the store could not be read or written",
+    ModelNotConfiguredError: "no model is set",
+    ModelCallsForbiddenError: "calls of models are switched off",
+    ModelUnavailableError: "the model did not answer",
+    ModelRefusedError: "the model refused",
+    ReplyError: "the model replied with what is not asked for",
+    ModelError: "the model failed",
+    RemloomError: "it failed",
+}
+
+
+def reason_of(error: BaseException) -> str:
+    """Say why a run stopped that an error ended; nothing of what was read is in it.
+
+    >>> reason_of(ModelRefusedError("cannot speak of Bob", status=402))
+    'the model refused (402)'
+    >>> reason_of(KeyError("Bob"))
+    'it failed by KeyError'
+    """
+    if isinstance(error, BudgetError):
+        return str(error)
+    for kind in type(error).__mro__:
+        if kind in _REASONS:
+            status = error.fields.get("status") if isinstance(error, ModelError) else None
+            return f"{_REASONS[kind]} ({status})" if isinstance(status, int) else _REASONS[kind]
+    return f"it failed by {type(error).__name__}"
