@@ -33,6 +33,7 @@ def test_a_folder(tmp_path: Path) -> None:
             " SELECT rid FROM names WHERE lid IN (SELECT lid FROM names WHERE total = 0));"
             "DELETE FROM names WHERE rid NOT IN (SELECT rid FROM records);"
             "UPDATE names SET total = (SELECT count(*) FROM names o WHERE o.rid = names.rid);"
+            "DROP INDEX records_origin;"
             "DROP INDEX names_handle; ALTER TABLE names DROP COLUMN handle;"
             "PRAGMA user_version = 9;"
         )
@@ -53,6 +54,7 @@ def test_a_database(postgres: str) -> None:
                     " (SELECT FROM remloom.records r WHERE r.id = n.id);"
                     "UPDATE remloom.names n SET kin = EXISTS"
                     " (SELECT FROM remloom.names o WHERE o.id = n.id AND o.key <> n.key);"
+                    "DROP INDEX remloom.records_origin;"
                     "DROP INDEX remloom.names_handle;"
                     "ALTER TABLE remloom.names DROP COLUMN handle, ALTER COLUMN kin SET NOT NULL;"
                     "UPDATE remloom.alembic_version SET version_num = '0004'"

@@ -107,7 +107,7 @@ class Conversation:
         if not stored:
             return ()
         try:
-            return self._memory.forget(*(resource.id for resource in stored)).ids
+            return self._memory.forget(*(resource.id for resource in stored), by="id").ids
         except NotFoundError:
             # it names one; the others are still to go
             left = {resource.id for resource in self._stored(None)}

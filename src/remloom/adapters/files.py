@@ -163,11 +163,11 @@ class Files:
     def _forget(self, path: str, gone: Sequence[Resource]) -> None:
         ids = [resource.id for resource in gone]
         try:
-            forgotten = self._memory.forget(*ids).records if ids else 0
+            forgotten = self._memory.forget(*ids, by="id").records if ids else 0
         except NotFoundError:
             # somebody else forgot some of them
             left = [id for id in ids if self._is_stored(id)]
-            forgotten = self._memory.forget(*left).records if left else 0
+            forgotten = self._memory.forget(*left, by="id").records if left else 0
         if not forgotten:
             raise FileNotFoundError(path)
 

@@ -25,6 +25,7 @@ from ..model import (
     Receipt,
     Record,
     Resource,
+    TargetKind,
 )
 from ..predicates import Eq, Predicate, Query
 from ..settings import Settings
@@ -313,17 +314,22 @@ class Memory:
         """
         # `forget` takes labels and sources too; here it is to be a resource
         self.get_resource(id)
-        return self._writing.forget((id,))
+        return self._writing.forget((id,), by="id")
 
-    def forget(self, *targets: str, dry_run: bool = False) -> Receipt:
+    def forget(self, *targets: str, by: TargetKind | None = None, dry_run: bool = False) -> Receipt:
         """Forget records by id, sources by uri, or things by label, and all that was made of them.
 
         What quotes them beside others is made again without them. See docs/guarantees.md.
 
+        Args:
+            by: what the targets are: "id", "source" or "label". None, the default, finds out.
+
         Raises:
             NotFoundError: one of them is not known. Nothing was forgotten.
+            AmbiguousLabelError: one of them means several things; the error names each, and how to
+                say which. Nothing was forgotten.
         """
-        return self._writing.forget(targets, dry_run=dry_run)
+        return self._writing.forget(targets, by=by, dry_run=dry_run)
 
     # -- getting -----------------------------------------------------------------------------------
 

@@ -429,7 +429,9 @@ class Profiles:
         if not dry_run:
             # first: what a scan finds meanwhile is not written from now on
             self._editing.forget_mark(belief, only)
-        receipt = self._writing.forget(beliefs.forgettable(belief.id, only), dry_run=dry_run)
+        receipt = self._writing.forget(
+            beliefs.forgettable(belief.id, only), by="id", dry_run=dry_run
+        )
         said = held.values() if only is None else [only]
         return replace(receipt, named_in=said_in(self._store, evidence, said, receipt.ids))
 

@@ -20,7 +20,7 @@ from ..errors import (
     UnknownNameError,
     VectorError,
 )
-from ..model import EXTRACTED, Edge, Entity, Moment, Receipt, Record, Resource, Row
+from ..model import EXTRACTED, Edge, Entity, Moment, Receipt, Record, Resource, Row, TargetKind
 from ..store import validation
 from ..store.batch import Batch, Preconditions
 from ..store.contract import Reads
@@ -252,7 +252,12 @@ class Writing:
         self.link_named(1)
 
     def forget(
-        self, targets: Sequence[str], *, dry_run: bool = False, keep_away: bool = True
+        self,
+        targets: Sequence[str],
+        *,
+        by: TargetKind | None = None,
+        dry_run: bool = False,
+        keep_away: bool = True,
     ) -> Receipt:
         """Forget records; see `Memory.forget`.
 
@@ -269,6 +274,7 @@ class Writing:
             remakes=_remakes(),
             dry_run=dry_run,
             keep_away=keep_away,
+            by=by,
         )
         if not dry_run:
             self._engine.embed_in_background()

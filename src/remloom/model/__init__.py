@@ -47,6 +47,7 @@ from .traversal import (
     ResolvedLabel,
     Stage,
     StageCounts,
+    TargetKind,
     TraverseReport,
     TypeCount,
 )
@@ -96,6 +97,7 @@ __all__ = [
     "Speaker",
     "Stage",
     "StageCounts",
+    "TargetKind",
     "Taxonomy",
     "TenantInfo",
     "TraverseReport",

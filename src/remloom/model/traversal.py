@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -23,6 +23,7 @@ __all__ = [
     "ResolvedLabel",
     "Stage",
     "StageCounts",
+    "TargetKind",
     "TraverseReport",
     "TypeCount",
     "meanings_dict",
@@ -159,6 +160,10 @@ class TypeCount(JsonValue, frozen=True, gc=False):
     count: int
 
 
+# what names something that is to be forgotten
+TargetKind: TypeAlias = Literal["id", "source", "label"]
+
+
 class Meaning(JsonValue, frozen=True, gc=False, kw_only=True):
     """One of the things that a label means."""
 
@@ -173,6 +178,11 @@ class Meaning(JsonValue, frozen=True, gc=False, kw_only=True):
     def which(self) -> str:
         """What means this alone: the uri of a document or chat, else the id."""
         return self.uri or self.id
+
+    @property
+    def by(self) -> TargetKind:
+        """What `which` is."""
+        return "source" if self.uri else "id"
 
     def as_dict(self) -> dict[str, Any]:
         """Make the JSON object, without what is not set."""

@@ -71,6 +71,11 @@ class RecordReads(Protocol):
         it costs what it returns."""
         ...
 
+    def originating(self, source: str) -> list[Record]:
+        """List what came from a source beside its chunks: the resources that `remembered.uri_of`
+        gave a uri of it, the entities and moments whose own uri it is. One range of an index."""
+        ...
+
     def messages(self, uri: str, ids: Sequence[str]) -> list[Resource]:
         """List the turns of the chat with this uri whose message had one of these ids. An index
         probe for each."""

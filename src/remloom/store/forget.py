@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,9 +20,19 @@ from msgspec.structs import replace
 from .. import labels
 from ..errors import InvalidInputError, LabelError, NotFoundError
 from ..kv import KeyRange, edge_ref, label_ref
-from ..model import Edge, EdgeKey, Entity, Moment, Receipt, Record, Resource, Row, edge_types
+from ..model import (
+    Edge,
+    EdgeKey,
+    Entity,
+    Moment,
+    Receipt,
+    Record,
+    Resource,
+    Row,
+    TargetKind,
+    edge_types,
+)
 from ..model.reports import MOST_NAMINGS
-from ..predicates import Eq, Query, StartsWith
 from . import history
 from .batch import Batch
 from .contract import Reads, Store
@@ -32,7 +42,6 @@ from .meanings import check_one_meaning
 from .merge import keys_of
 from .namings import names_of, namings
 from .remaining_words import ForgottenWords, find_remaining_words
-from .remembered import source_of
 from .specs import ChunkRange, NameSpec
 
 __all__ = [
@@ -95,13 +104,24 @@ class _Plan(Struct, frozen=True):
         return {link for link in links if not {link[0], link[2]} & self.keys}
 
 
-def targets(store: Store, names: Sequence[str]) -> dict[str, list[Record]]:
+def targets(
+    store: Store, names: Sequence[str], by: TargetKind | None = None
+) -> dict[str, list[Record]]:
     """The records each of these ids, source uris or labels stands for.
+
+    Args:
+        by: which of the three they are; None for whichever.
 
     Raises:
         NotFoundError: one of them stands for nothing; the remedy names what is most like it.
+        AmbiguousLabelError: one of them stands for several things.
         InvalidInputError: one of them is not text, or blank, or what no store can keep.
     """
+    if by not in (None, *get_args(TargetKind)):
+        raise InvalidInputError(
+            f"nothing is forgotten by {by!r}",
+            remedy='give by="id", "source" or "label", or leave it out',
+        )
     for name in names:
         # Whatever was not read has "" for its uri: a variable left empty must not stand for all of
         # that.
@@ -110,11 +130,11 @@ def targets(store: Store, names: Sequence[str]) -> dict[str, list[Record]]:
                 f"{name!r} names nothing",
                 remedy="give an id, a label, or the uri that something was read from",
             )
-    by_name = {name: _records(store, name) for name in names}
+    by_name = {name: _meant(store, name, by) for name in names}
     for name, records in by_name.items():
         if not records:
             raise NotFoundError(
-                f"nothing has the id, source or label {name!r}",
+                f"nothing has the {by or 'id, source or label'} {name!r}",
                 remedy=_remedy(store, name),
                 id=name,
             )
@@ -146,19 +166,17 @@ def forget(
     remakes: Sequence[Remake] = (),
     dry_run: bool = False,
     keep_away: bool = True,
+    by: TargetKind | None = None,
 ) -> Receipt:
     """Remove what these names stand for, what was derived from it, and entities known from
     nowhere else; remake what quotes it. The receipt says what went, and where its words
     were found afterwards. With `dry_run` it says what would go; with `keep_away`, rows that come
-    from a database do not come back with its next sync.
+    from a database do not come back with its next sync. For `by` see `targets`.
 
     Raises:
-        NotFoundError: see `targets`. Nothing was removed.
-        AmbiguousLabelError: one of them is a label that means several things. Nothing was removed.
+        NotFoundError, AmbiguousLabelError: see `targets`. Nothing was removed.
     """
-    given = targets(store, names)
-    for name in names:
-        _check_meaning(store, name)
+    given = targets(store, names, by)
     if dry_run:
         with store.snapshot():
             plan = _plan(store, chain.from_iterable(given.values()), remakes)
@@ -175,9 +193,7 @@ def forget(
         )
 
     def find(reads: Reads) -> list[Record]:
-        for name in names:
-            _check_meaning(reads, name)
-        return [record for name in names for record in _records(reads, name)]
+        return [record for name in names for record in _meant(reads, name, by)]
 
     return forget_found(store, find, build=build, remakes=remakes, keep_away=keep_away)
 
@@ -483,32 +499,41 @@ def _around(
 # -- what a name stands for ------------------------------------------------------------------------
 
 
-def _records(reads: Reads, name: str) -> list[Record]:
-    if (record := reads.records.get(None, name)) is not None:
-        return [record]
-    if chunks := reads.records.chunks(name):
-        return _whole_source(reads, chunks)
-    if named := _named(reads, name):
-        return [record for part in named for record in (part, *_source_of(reads, part))]
-    # What a source was called may be left when every chunk of it was forgotten, and texts may have
-    # been remembered one by one from it: no index leads there.
-    return [
-        *_remembered(reads, name),
-        *reads.records.query("entities", Query().filter(Eq("properties.uri", name))),
-        *reads.records.query("moments", Query().filter(Eq("metadata.uri", name))),
-    ]
+def _meant(reads: Reads, name: str, by: TargetKind | None) -> list[Record]:
+    """Find the one thing that a name means, wherever names are looked for.
+
+    Raises:
+        AmbiguousLabelError: it means several.
+    """
+    itself = reads.records.get(None, name) if by in (None, "id") else None
+    source = _read_from(reads, name) if by in (None, "source") else []
+    named = _named(reads, name) if by in (None, "label") else []
+    check_one_meaning(name, itself=itself, source=source, named=named)
+    found = [] if itself is None else [itself]
+    whole = [record for part in named for record in (part, *_source_of(reads, part))]
+    return list({record.id: record for record in (*found, *source, *whole)}.values())
 
 
-def _remembered(reads: Reads, source: str) -> list[Record]:
-    """What was remembered one by one from a source."""
-    below = reads.records.query("resources", Query().filter(StartsWith("uri", f"{source}/")))
-    uris = {r.uri for r in below if isinstance(r, Resource) and source_of(r.uri) == source}
-    return [
-        record for uri in sorted(uris) for record in _whole_source(reads, reads.records.chunks(uri))
+def _read_from(reads: Reads, source: str) -> list[Record]:
+    """All that was read from a source, and the texts that were remembered one by one from it."""
+    chunks = reads.records.chunks(source)
+    beside = reads.records.originating(source)
+    remembered = sorted({record.uri for record in beside if isinstance(record, Resource)})
+    texts = [
+        *_whole_source(reads, chunks),
+        *(
+            record
+            for uri in remembered
+            for record in _whole_source(reads, reads.records.chunks(uri))
+        ),
     ]
+    # what stands for a source as a whole may be left where every text of it was forgotten
+    return texts or beside
 
 
 def _whole_source(reads: Reads, chunks: list[Resource]) -> list[Record]:
+    if not chunks:
+        return []
     return [*chunks, *_described(reads, chunks), *_describing(reads, chunks)]
 
 
@@ -519,13 +544,6 @@ def _named(reads: Reads, label: str) -> list[Record]:
     except LabelError:
         return []
     return reads.records.lookup([key], edges=0)[key]
-
-
-def _check_meaning(reads: Reads, name: str) -> None:
-    """Refuse a label that means several things, where it is neither an id nor a source."""
-    named = _named(reads, name)
-    if len(named) > 1 and reads.records.get(None, name) is None and not reads.records.chunks(name):
-        check_one_meaning(name, named)
 
 
 def _describing(reads: Reads, chunks: Sequence[Resource]) -> list[Record]:

@@ -3,14 +3,19 @@
 Each row is a thing of its own. So is each document or chat, with all that was read of it; and an
 entity, with those of its name whose type is the same or said more closely. Whatever else has the
 name tells of one of these: a note, a moment, what was derived.
+
+A word may be an id and a source besides: the record of that id alone is a meaning, and so is the
+source with all that was read and remembered from it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from ..errors import AmbiguousLabelError
-from ..model import Entity, Meaning, Record, Row
+from ..model import Entity, Meaning, Record, Resource, Row
 from .merge import are_related
 
 __all__ = ["check_one_meaning", "meanings_of", "several_meanings"]
@@ -21,6 +26,11 @@ _LISTED = 20  # in the fields of an error, in a report
 
 def meanings_of(records: Sequence[Record]) -> list[Meaning]:
     """List what a label means that these records have; at least one meaning, if there are any."""
+    return list(map(_meaning, _things(records) or records[:1]))
+
+
+def _things(records: Sequence[Record]) -> list[Record]:
+    """List a record of each thing that these records are records of."""
     things: dict[tuple[str, str], Record] = {}
     entities: list[Entity] = []
     for record in records:
@@ -38,7 +48,7 @@ def meanings_of(records: Sequence[Record]) -> list[Meaning]:
         if not any(are_related(entity.type, type) for type in types):
             types.append(entity.type)
             things["entities", entity.type] = entity
-    return [_meaning(record) for record in things.values() or records[:1]]
+    return list(things.values())
 
 
 def several_meanings(
@@ -51,22 +61,44 @@ def several_meanings(
     return {key: tuple(some[:_LISTED]) for key, some in meanings.items() if len(some) > 1}
 
 
-def check_one_meaning(label: str, records: Sequence[Record]) -> None:
-    """Refuse a label that means several things.
+def check_one_meaning(
+    word: str, *, itself: Record | None, source: Sequence[Record], named: Sequence[Record]
+) -> None:
+    """Refuse a word that means several things.
+
+    Args:
+        itself: the record whose id it is, if any.
+        source: what was read and remembered from the source that it is.
+        named: the records whose label it is.
 
     Raises:
         AmbiguousLabelError: it names them, and how to say which.
     """
-    meanings = meanings_of(records)
+    of_source = {record.id for record in source}
+    others = [record for record in named if record.id not in of_source]
+    meanings = list(map(_meaning, _things(others)))
+    if source:
+        whole = next((record for record in source if isinstance(record, Entity)), source[0])
+        meanings.insert(0, replace(_meaning(whole), uri=word))
+    elif others and not meanings:
+        meanings = [_meaning(others[0])]
+    ids = [record.id for record in others]
+    texts = [record.id for record in source if isinstance(record, Resource)]
+    if itself is not None and texts != [itself.id] and itself.id not in ids:
+        meanings.insert(0, replace(_meaning(itself), uri=""))
     if len(meanings) < 2:
         return
     shown = "; ".join(map(str, meanings[:_SHOWN]))
     more = f"; and {len(meanings) - _SHOWN} more" if len(meanings) > _SHOWN else ""
     raise AmbiguousLabelError(
-        f"{label!r} means {len(meanings)} things, and none was forgotten: {shown}{more}",
-        remedy=f"forget one of them by what tells it from the others: {meanings[0].which!r}",
-        label=label,
-        meanings=[meaning.as_dict() for meaning in meanings[:_LISTED]],
+        f"{word!r} means {len(meanings)} things, and none was forgotten: {shown}{more}",
+        remedy="forget one of them by what tells it from the others, and say what that is: "
+        f"forget({meanings[0].which!r}, by={meanings[0].by!r})",
+        label=word,
+        meanings=[
+            {**meaning.as_dict(), "which": meaning.which, "by": meaning.by}
+            for meaning in meanings[:_LISTED]
+        ],
     )
 
 

@@ -6,7 +6,9 @@ from __future__ import annotations
 import re
 from hashlib import sha256
 
-__all__ = ["digest_of", "source_of", "uri_of"]
+from ..model import Record, Resource, Row
+
+__all__ = ["digest_of", "origin_of", "uri_of"]
 
 _NO_SOURCE = "remembered"
 _DIGEST = 16  # hexadecimal digits
@@ -18,9 +20,12 @@ def uri_of(source: str, text: str) -> str:
     return f"{source or _NO_SOURCE}/{digest_of(text)}"
 
 
-def source_of(uri: str) -> str:
-    """The source that a uri of `uri_of` was made of; empty for other uris, and without a source."""
-    found = _URI.fullmatch(uri)
+def origin_of(record: Record) -> str:
+    """The source that the uri of a text was made of by `uri_of`; empty for other uris, and without
+    a source. Of an entity or a moment, its uri."""
+    if not isinstance(record, Resource):
+        return "" if isinstance(record, Row) else record.uri
+    found = _URI.fullmatch(record.uri)
     source = found[1] if found else ""
     return "" if source == _NO_SOURCE else source
 

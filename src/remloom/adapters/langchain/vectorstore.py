@@ -156,7 +156,7 @@ class RemloomVectorStore(VectorStore):
         stored = self._stored(ids)
         while stored:
             try:
-                self._memory.forget(*(resource.id for resource in stored))
+                self._memory.forget(*(resource.id for resource in stored), by="id")
             except NotFoundError:
                 # somebody else forgot some of them
                 stored = self._stored(ids)

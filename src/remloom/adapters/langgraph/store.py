@@ -204,7 +204,7 @@ class RemloomStore(BaseStore):
             if self._get(op.namespace, op.key) is None:
                 continue
             try:
-                self.memory.forget(id)
+                self.memory.forget(id, by="id")
             except NotFoundError:
                 # somebody else was quicker
                 continue

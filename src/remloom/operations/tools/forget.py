@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from ...memory.memory import Memory
+from ...model import TargetKind
 from ...text.quoting import one_line, quoted
 from ..operation import Hints, Operation, Progress, Route
 from .arguments import Labels
@@ -21,6 +22,9 @@ class ForgetTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """The arguments of `forget`."""
 
     what: Annotated[Labels, Meta(description="ids, names or sources")]
+    by: Annotated[
+        TargetKind | None, Meta(description="what these are, where one means several things")
+    ] = None
     dry_run: Annotated[bool, Meta(description="only tells what would go")] = True
 
 
@@ -43,9 +47,9 @@ class Forgotten(Struct, frozen=True, kw_only=True):
 
 
 def _forget(memory: Memory, values: ForgetTakes, progress: Progress | None) -> Forgotten:
-    would_go = memory.forget(*values.what, dry_run=True)
+    would_go = memory.forget(*values.what, by=values.by, dry_run=True)
     names = [memory.history(id).entries[0].name for id in would_go.ids[:_MOST_NAMES]]
-    receipt = would_go if values.dry_run else memory.forget(*values.what)
+    receipt = would_go if values.dry_run else memory.forget(*values.what, by=values.by)
     return Forgotten(
         dry_run=values.dry_run,
         names=names,

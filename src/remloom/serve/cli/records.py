@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
-from click import IntRange, argument, option
+from click import Choice, IntRange, argument, option
 from click.exceptions import Exit
 
 from ...errors import InvalidInputError, NotFoundError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from ...memory import Memory
+    from ...model import TargetKind
 
 __all__ = ["show_stats"]
 
@@ -69,9 +70,12 @@ def show_stats(call: Call, memory: Memory) -> None:
 
 @command("forget")
 @argument("what", metavar="ID|LABEL|URI...", nargs=-1, required=True)
+@option("--by", type=Choice(["id", "source", "label"]), help="What these are. [default: found out]")
 @option("--dry-run", is_flag=True, help="Say what would go, and keep it.")
 @option("--yes", "-y", is_flag=True, help="Do not ask.")
-def forget(call: Call, what: tuple[str, ...], dry_run: bool, yes: bool) -> None:
+def forget(
+    call: Call, what: tuple[str, ...], by: TargetKind | None, dry_run: bool, yes: bool
+) -> None:
     """Forget records and what was derived from them.
 
     Afterwards it is verified that nothing of them is left. Texts that only say a name stay, as they
@@ -80,18 +84,18 @@ def forget(call: Call, what: tuple[str, ...], dry_run: bool, yes: bool) -> None:
     with call.open() as memory:
 
         def check_known(name: str) -> str:
-            memory.forget(name, dry_run=True)
+            memory.forget(name, by=by, dry_run=True)
             return name
 
         # All names first: a mistyped one stops the command before anything is forgotten.
         names = [_as_named(name, check_known) for name in what]
-        receipt = memory.forget(*names, dry_run=True)
+        receipt = memory.forget(*names, by=by, dry_run=True)
         if not dry_run:
             from .render import count_receipt
 
             stays = f" ({receipt.namings})" if receipt.named_in else ""
             call.confirm(f"forget {count_receipt(receipt)}{stays}?", yes=yes)
-            receipt = memory.forget(*names)
+            receipt = memory.forget(*names, by=by)
 
     def view() -> RenderableType:
         from .render import draw_receipt

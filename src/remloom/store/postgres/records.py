@@ -17,6 +17,7 @@ from ...sql.writer import requires_value
 from ..encoding import TOP, micros, successor
 from ..expiry import BEFORE_ALL, has_expired, now
 from ..predicate_sql import VectorSearch, asks_regex, order_direction, search_similar
+from ..remembered import origin_of
 from ..schemas import SCHEMAS
 from ..specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange
 from .compilers import Compilers
@@ -148,6 +149,10 @@ class PostgresRecords:
         )
         chunks = self._decode_all(rows)
         return chunks[::-1] if within.last else chunks
+
+    def originating(self, source: str) -> list[Record]:
+        found = self._decode_all(self._fetch(SQL.originating, source=source, now=self._now))
+        return [record for record in found if origin_of(record) == source]
 
     def messages(self, uri: str, ids: Sequence[str]) -> list[Resource]:
         storable = _storable(ids)

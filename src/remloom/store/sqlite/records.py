@@ -19,6 +19,7 @@ from ...sql.writer import requires_value
 from ..encoding import TOP, micros, successor
 from ..expiry import BEFORE_ALL, has_expired, now
 from ..predicate_sql import VectorSearch, order_direction, search_similar
+from ..remembered import origin_of
 from ..schemas import SCHEMAS
 from ..specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange
 from .compilers import Compilers
@@ -167,6 +168,10 @@ class SqliteRecords:
         sql = SQL.fill("chunks", way="DESC" if within.last else "ASC")
         chunks = self._records(sql, uri, within.after, within.before, self._now, within.limit)
         return chunks[::-1] if within.last else chunks
+
+    def originating(self, source: str) -> list[Record]:
+        found = self._records(SQL.originating, source)
+        return [record for record in found if origin_of(record) == source]
 
     def messages(self, uri: str, ids: Sequence[str]) -> list[Resource]:
         return self._records(SQL.messages, _json_once(ids), uri)

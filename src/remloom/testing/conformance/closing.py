@@ -46,6 +46,7 @@ CALLS: dict[str, Callable[[Store], object]] = {
     "records.children": lambda store: store.records.children("x"),
     "records.parents": lambda store: store.records.parents("x"),
     "records.chunks": lambda store: store.records.chunks("a.md"),
+    "records.originating": lambda store: store.records.originating("a"),
     "records.messages": lambda store: store.records.messages("a.md", ["1"]),
     "records.referring": lambda store: store.records.referring(["x"]),
     "search.names": lambda store: store.search.names("ann", NameSpec(threshold=0.5, limit=3)),

@@ -58,6 +58,21 @@ WHERE r.tenant_id = %(tenant)s AND r.schema = 'resources' AND md5(r.uri) = md5(%
   AND coalesce((r.body ->> 'ordinal')::bigint, 0) < %(before)s AND (r.expires IS NULL OR r.expires > %(now)s)
 ORDER BY coalesce((r.body ->> 'ordinal')::bigint, 0) DESC, r.seq DESC LIMIT %(limit)s;
 
+-- name: originating
+-- What came from a source beside its chunks.
+SELECT r.schema, r.body, r.content FROM remloom.own_records r
+WHERE r.tenant_id = %(tenant)s AND md5(CASE r.schema
+  WHEN 'resources' THEN CASE WHEN r.uri ~ '/[0-9a-f]{16}$' THEN left(r.uri, -17) END
+  WHEN 'entities' THEN r.body #>> '{properties,uri}'
+  WHEN 'moments' THEN r.body #>> '{metadata,uri}'
+END) = md5(%(source)s)
+  AND (CASE r.schema
+  WHEN 'resources' THEN CASE WHEN r.uri ~ '/[0-9a-f]{16}$' THEN left(r.uri, -17) END
+  WHEN 'entities' THEN r.body #>> '{properties,uri}'
+  WHEN 'moments' THEN r.body #>> '{metadata,uri}'
+END) IS NOT NULL AND (r.expires IS NULL OR r.expires > %(now)s)
+ORDER BY r.seq;
+
 -- name: messages
 -- The turns of a chat whose messages had some ids, in their order; `hashes` are those of the URI and each id.
 SELECT r.schema, r.body, r.content

@@ -67,6 +67,17 @@ WHERE r.schema = 'resources' AND r.body ->> '$.uri' = :uri
   AND (r.expires IS NULL OR r.expires > :now)
 ORDER BY coalesce(r.body ->> '$.ordinal', 0) {way}, r.rid {way} LIMIT coalesce(:limit, -1);
 
+-- name: originating
+-- What came from a source beside its chunks.
+SELECT r.rid, r.schema, r.body, r.content FROM records r INDEXED BY records_origin
+WHERE CASE schema
+    WHEN 'resources' THEN CASE WHEN body ->> '$.uri' GLOB '*/[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]'
+        THEN substr(body ->> '$.uri', 1, length(body ->> '$.uri') - 17) END
+    WHEN 'entities' THEN body ->> '$.properties.uri'
+    WHEN 'moments' THEN body ->> '$.metadata.uri'
+END = :source
+ORDER BY r.rid;
+
 -- name: messages
 -- The turns of a chat that began with one of some messages.
 SELECT r.rid, r.schema, r.body, r.content
