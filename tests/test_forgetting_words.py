@@ -10,15 +10,18 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import msgspec
 import psycopg
 import pytest
 from click.testing import CliRunner
 
-from remloom import Entity, Memory, Message, Resource, Row
+from remloom import Edge, Entity, Memory, Message, Resource, Row
 from remloom.errors import AmbiguousLabelError, InvalidInputError, NotFoundError
+from remloom.llm import LLM
 from remloom.model import SchemaDefinition
 from remloom.operations import TOOLS
 from remloom.serve.cli.app import program
+from remloom.testing.models import ScriptedModel
 
 WORLDS = 30
 REMEMBER = next(tool for tool in TOOLS if tool.name == "remember")
@@ -227,3 +230,53 @@ def test_the_command_line_and_the_tool_are_told_which(
         values = forget.takes(what=["Borneo"], by="source", dry_run=False)
         assert forget.does(memory, values, None).verified
         assert [hit.type for hit in memory.lookup("Borneo").records] == ["person"]
+
+
+# -- what stays, and is said to --------------------------------------------------------------------
+
+
+def test_the_edges_that_stay_at_a_name_which_another_has_are_in_the_receipt(memory: Memory) -> None:
+    (person,) = memory.write([Entity(name="Atlas", type="person", aliases=("The Old Man",))])
+    memory.write([Edge(src=person, rel_type="works_at", dst="Harbour")])
+    memory.write([Edge(src="Ann", rel_type="knows", dst="The Old Man")])
+    (place,) = memory.write([Entity(name="Atlas", type="place")])
+    stays = (("atlas", "works_at", "harbour"),)
+    assert memory.forget(person, dry_run=True).shared_edges == stays
+    receipt = memory.forget(person)
+    assert receipt.shared_edges == stays
+    assert receipt.edges == 1
+    assert receipt.sharing.endswith("something else has too: atlas works_at harbour")
+    assert [edge.rel_type for edge in memory.get_edges(place)] == ["works_at"]
+    receipt = memory.forget(place)
+    assert (receipt.edges, receipt.shared_edges, receipt.sharing) == (1, (), "")
+
+
+def test_what_a_stopped_run_keeps_of_a_record_goes_when_that_is_made_again_without_the_forgotten(
+    memory: Memory,
+) -> None:
+    turns = [Message(speaker="Ann", text=f"Turn {n} is about subject{n}.") for n in range(9)]
+    memory.read_chat(turns, uri="chat")
+    store = memory.admin.store
+    ids = [turn.id for turn in store.records.chunks("chat")]
+    ids += memory.write([Resource(name="note", content="A note apart.")])
+    model = ScriptedModel([f"reply {n}" for n in range(10)])
+
+    def ask_of_each() -> None:
+        with LLM(model, kv=store.kv).run("killed", keep=True) as llm:
+            for number, id in enumerate(ids):
+                llm.ask("question", {"passages": [f"turn {number}"]}, subjects=[id])
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ask_of_each()
+    assert len(store.kv.list("reply")) == 10
+    before = {id: memory.get_resource(id).context for id in ids}
+    memory.forget(ids[3])
+    made_again = {
+        id for id in ids if id != ids[3] and memory.get_resource(id).context != before[id]
+    }
+    assert ids[4] in made_again
+    replies = [msgspec.json.decode(entry.value)["text"] for entry in store.kv.list("reply")]
+    left = {ids[int(reply.removeprefix("reply "))] for reply in replies}
+    assert not left & {*made_again, ids[3]}
+    assert ids[9] in left

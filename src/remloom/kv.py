@@ -7,7 +7,7 @@ the tenant.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Protocol, TypeAlias
 
@@ -23,11 +23,14 @@ __all__ = [
     "KeyRange",
     "KeyValue",
     "edge_ref",
-    "is_label_ref",
+    "is_other_ref",
     "label_ref",
+    "quoting_refs",
+    "remade_ref",
 ]
 
 _LABEL = "label:"
+_REMADE = "remade:"
 
 
 class Entry(Struct, frozen=True):
@@ -75,9 +78,21 @@ def edge_ref(key: tuple[str, str, str]) -> str:
     return f"edge:{sha256(data).hexdigest()[:32]}"
 
 
-def is_label_ref(name: str) -> bool:
-    """Whether a ref is that of a label."""
-    return name.startswith(_LABEL)
+def remade_ref(id: str) -> str:
+    """The ref of an entry that quotes a record: it goes when the record is made again, too."""
+    return f"{_REMADE}{id}"
+
+
+def quoting_refs(names: Iterable[str]) -> tuple[str, ...]:
+    """The refs of an entry that quotes what these ids and refs stand for: it goes when that goes,
+    and when it is made again without something that is forgotten."""
+    known = tuple(names)
+    return (*known, *map(remade_ref, known))
+
+
+def is_other_ref(name: str) -> bool:
+    """Whether a ref is that of a label, or of a record as it was, and not the id of a record."""
+    return name.startswith((_LABEL, _REMADE))
 
 
 ALL_KEYS = KeyRange()

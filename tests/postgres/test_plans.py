@@ -82,7 +82,7 @@ ASKED: dict[str, tuple[Ask, set[str]]] = {
     "by uri": (lambda s: s.records.query("resources", Query().filter(Eq("uri", "u7"))), {"records_uri"}),
     "the last chunks": (lambda s: s.records.chunks("u7", ChunkRange(limit=3, last=True)), {"records_uri"}),
     "turns by message": (lambda s: s.records.messages("u7", ["m7"]), {"records_message"}),
-    "remembered from a source": (lambda s: s.records.originating("u7"), {"records_origin"}),
+    "remembered from a source": (lambda s: [s.records.originating("u7")], {"records_origin"}),
     "moments of a record": (lambda s: s.records.referring(["r1"]), {"parents_parent", "records_pkey"}),
     "by category": (lambda s: s.records.query("resources", Query().filter(Eq("category", "c7"))), {"records_type"}),
     "by an indexed field": (lambda s: s.records.query("entities", Query().filter(Eq("properties.team", "t7"))), {"user_"}),

@@ -21,7 +21,7 @@ from ..errors import (
     ModelError,
     ReplyError,
 )
-from ..kv import is_label_ref
+from ..kv import is_other_ref
 from ..settings import Settings, TaskSettings
 from . import event_loop, reply_cache, schemas
 from .contract import Bounded, Image, Model, Reply, Request, Turn, Watch
@@ -344,7 +344,7 @@ class LLM:
                 try:
                     self._kv.put(
                         left,
-                        existing=[ref for ref in about if not is_label_ref(ref)],
+                        existing=[ref for ref in about if not is_other_ref(ref)],
                         expected_entries=self._watch.expected if self._watch and about else {},
                     )
                     break

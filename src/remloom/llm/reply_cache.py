@@ -7,7 +7,7 @@ from hashlib import sha256
 
 import msgspec
 
-from ..kv import Entry, KeyRange, KeyValue
+from ..kv import Entry, KeyRange, KeyValue, quoting_refs
 from .contract import Reply, Request
 
 __all__ = ["KIND", "as_entry", "delete", "find", "identify"]
@@ -22,8 +22,9 @@ def identify(model: str, request: Request) -> str:
 
 
 def as_entry(run: str, identity: str, reply: Reply, subjects: Sequence[str]) -> Entry:
-    """Make the entry of a reply; forgetting one of the records it is about deletes it."""
-    return Entry(KIND, f"{run}/{identity}", msgspec.json.encode(reply), refs=tuple(subjects))
+    """Make the entry of a reply; forgetting one of the records it is about deletes it, and so does
+    making one again without what is forgotten."""
+    return Entry(KIND, f"{run}/{identity}", msgspec.json.encode(reply), refs=quoting_refs(subjects))
 
 
 def find(kv: KeyValue, run: str, identity: str) -> Reply | None:

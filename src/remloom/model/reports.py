@@ -9,6 +9,8 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from .edges import EdgeKey
+
 __all__ = [
     "Copied",
     "Exported",
@@ -23,6 +25,7 @@ __all__ = [
 ]
 
 MOST_NAMINGS = 1_000  # told of what was forgotten
+_SHOWN_EDGES = 5  # in words
 
 
 class Receipt(Struct, frozen=True, kw_only=True):
@@ -42,6 +45,9 @@ class Receipt(Struct, frozen=True, kw_only=True):
     # ids of records that stay and say a name of what was forgotten, up to `MOST_NAMINGS`: they are
     # somebody's words, are found and recalled as before, and go when these ids are forgotten too
     named_in: tuple[str, ...] = ()
+    # edges, as (src, rel_type, dst), at a name of what was forgotten that others have too: they
+    # stay, as an edge is at a name and does not say whose; up to `MOST_NAMINGS`
+    shared_edges: tuple[EdgeKey, ...] = ()
     at: datetime | None = None
 
     @property
@@ -58,10 +64,24 @@ class Receipt(Struct, frozen=True, kw_only=True):
         stay = "records that stay say its name, and are found and recalled as before"
         return f"{at_least}{count:,} {stay}" if count else ""
 
+    @property
+    def sharing(self) -> str:
+        """Say which edges stay at a name that others have too; empty if none does.
+
+        >>> Receipt(shared_edges=(("ann", "knows", "bo"),)).sharing
+        '1 edge stays at its name, which something else has too: ann knows bo'
+        """
+        count = len(self.shared_edges)
+        shown = "; ".join(" ".join(edge) for edge in self.shared_edges[:_SHOWN_EDGES])
+        more = f"; and {count - _SHOWN_EDGES:,} more" if count > _SHOWN_EDGES else ""
+        stay = "1 edge stays" if count == 1 else f"{count:,} edges stay"
+        return f"{stay} at its name, which something else has too: {shown}{more}" if count else ""
+
     def plus(self, other: Receipt) -> Receipt:
         """Add what was removed after this."""
         gone = set(other.ids)
         named_in = dict.fromkeys((*self.named_in, *other.named_in))
+        shared_edges = dict.fromkeys((*self.shared_edges, *other.shared_edges))
         return Receipt(
             records=self.records + other.records,
             vectors=self.vectors + other.vectors,
@@ -74,6 +94,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
             # each says what is pending of all
             pending=other.pending,
             named_in=tuple(id for id in named_in if id not in gone)[:MOST_NAMINGS],
+            shared_edges=tuple(shared_edges)[:MOST_NAMINGS],
             at=other.at,
         )
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..kv import Entry, is_label_ref
+from ..kv import Entry, is_other_ref
 from ..model import Edge, Entity, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Preconditions
 from ..store.contract import Store
@@ -206,7 +206,7 @@ class WritePlan(Struct, frozen=True):
     def _prerequisites(self, rests_on: Iterable[str]) -> tuple[str, ...]:
         """Ids of the records that must exist, or nothing of the batch may be written."""
         ids = {*rests_on, *(id for item in self.changed for id in item.parents or ())}
-        ids.update(ref for entry in self.entries for ref in entry.refs if not is_label_ref(ref))
+        ids.update(ref for entry in self.entries for ref in entry.refs if not is_other_ref(ref))
         for item in self.changed:
             if item.record.id not in self.existing:
                 ids.update(referred_ids(item.record))

@@ -11,7 +11,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from ..errors import BudgetError, ChangedError, ConflictError, GoneError
-from ..kv import Entry, is_label_ref
+from ..kv import Entry, is_other_ref
 from ..model import Edge, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Vector
 from ..store.contract import Store
@@ -242,7 +242,7 @@ class Writer:
             embedded,
             images,
             self._run.id,
-            [name for name in part.rests_on if not is_label_ref(name)],
+            [name for name in part.rests_on if not is_other_ref(name)],
             {**expected_entries, **self._watch.expected},
             expected_records,
         )
@@ -336,7 +336,7 @@ def _gone(names: Iterable[str]) -> GoneError:
     return GoneError(
         "what this was to rest on was forgotten meanwhile",
         remedy="start it again: it goes on without",
-        ids=tuple(name for name in given if not is_label_ref(name)),
+        ids=tuple(name for name in given if not is_other_ref(name)),
         names=given,
     )
 

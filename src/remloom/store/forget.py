@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..errors import InvalidInputError, LabelError, NotFoundError
-from ..kv import KeyRange, edge_ref, label_ref
+from ..kv import KeyRange, edge_ref, label_ref, remade_ref
 from ..model import (
     Edge,
     EdgeKey,
@@ -96,6 +96,7 @@ class _Plan(Struct, frozen=True):
     edges: tuple[Edge, ...]  # that go with them
     loose: tuple[EdgeKey, ...]  # edges that reading made at a key which stays
     remade: tuple[Remade, ...]
+    shared: tuple[EdgeKey, ...]  # edges that stay, and may have been those of what goes
 
     @property
     def cut(self) -> set[EdgeKey]:
@@ -190,6 +191,7 @@ def forget(
             derived=len(ids) - len(plan.given),
             ids=ids,
             named_in=named_in,
+            shared_edges=plan.shared,
         )
 
     def find(reads: Reads) -> list[Record]:
@@ -225,7 +227,7 @@ def forget_found(
         keep_away: see `forget`.
         beside: gives entries that are written and deleted with it.
     """
-    plan = _Plan({}, {}, frozenset(), (), (), ())
+    plan = _Plan({}, {}, frozenset(), (), (), (), ())
 
     def work(reads: Reads) -> Batch:
         nonlocal plan
@@ -258,6 +260,7 @@ def forget_found(
         remaining=remaining,
         pending=(*deletion.pending, *deletion.traces),
         named_in=_named_in(store, plan),
+        shared_edges=plan.shared,
         at=datetime.now(UTC),
     )
 
@@ -294,7 +297,8 @@ def _plan(reads: Reads, records: Iterable[Record], remakes: Sequence[Remake]) ->
         _given_up(reads, removed, [key for record in removed.values() for key in keys_of(record)])
     )
     edges = tuple(reads.graph.stored_edges(sorted(keys), direction="both")) if keys else ()
-    return _Plan(given, removed, keys, edges, tuple(loose), remade)
+    plan = _Plan(given, removed, keys, edges, tuple(loose), remade, ())
+    return replace(plan, shared=_shared(reads, plan))
 
 
 def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
@@ -326,7 +330,13 @@ def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
     ]
     return replace(
         batch,
-        deleted=(*plan.removed, *label_refs, *map(edge_ref, (*moved, *plan.cut)), ANY_FORGETTING),
+        deleted=(
+            *plan.removed,
+            *label_refs,
+            *map(edge_ref, (*moved, *plan.cut)),
+            *map(remade_ref, records),
+            ANY_FORGETTING,
+        ),
         deleted_edges=(*moved, *plan.cut),
         deleted_entries=tuple(deleted_entries),
         # what is made again without it says another thing now
@@ -397,6 +407,17 @@ def _given_up(reads: Reads, removed: RemovedRecords, keys: Iterable[str]) -> set
     return {
         key for key, records in by_key.items() if all(record.id in removed for record in records)
     }
+
+
+def _shared(reads: Reads, plan: _Plan) -> tuple[EdgeKey, ...]:
+    """The edges at names of things that go which others have too: these stay. An edge leads from
+    and to a name, whichever of its things it was written for."""
+    things = [r for r in plan.given.values() if isinstance(r, Row | Entity) and not _is_read(r)]
+    names = {key for thing in things for key in keys_of(thing)} - plan.keys
+    own = reads.records.lookup(sorted(names), edges=0, own=True)
+    shared = [key for key, some in own.items() if any(r.id in plan.given for r in some)]
+    edges = reads.graph.stored_edges(shared, direction="both") if shared else []
+    return tuple(dict.fromkeys(e.key for e in edges if e.key not in plan.cut))[:MOST_NAMINGS]
 
 
 def _loose(reads: Reads, removed: RemovedRecords) -> list[EdgeKey]:

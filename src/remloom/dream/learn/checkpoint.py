@@ -23,7 +23,7 @@ from langgraph.checkpoint.base import (
 )
 
 from ...errors import GoneError
-from ...kv import Entry, KeyRange
+from ...kv import Entry, KeyRange, quoting_refs
 from ...runs.cleanup import CHECKPOINT, encode_part
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class CheckpointSaver(BaseCheckpointSaver[str]):
             CHECKPOINT,
             prefix + checkpoint["id"],
             msgspec.json.encode(stored),
-            self.record_ids,
+            quoting_refs(self.record_ids),
         )
         # what it speaks of was forgotten: the last one went with it, and this one is not stored
         with suppress(GoneError):

@@ -44,6 +44,7 @@ class Forgotten(Struct, frozen=True, kw_only=True):
     pending: list[str]
     named_in: list[str]
     namings: str
+    sharing: str  # edges that stay at a name of it which others have too
 
 
 def _forget(memory: Memory, values: ForgetTakes, progress: Progress | None) -> Forgotten:
@@ -64,6 +65,7 @@ def _forget(memory: Memory, values: ForgetTakes, progress: Progress | None) -> F
         pending=list(receipt.pending),
         named_in=list(receipt.named_in),
         namings=receipt.namings,
+        sharing=receipt.sharing,
     )
 
 
@@ -77,6 +79,8 @@ def _text(value: Forgotten) -> str:
         if value.namings
         else ""
     )
+    if value.sharing:
+        said = f"\n{one_line(value.sharing, 0)}.{said}"
     if value.dry_run:
         remedy = "Nothing is forgotten yet: call again with dry_run=false to forget them."
         return f"Would go: {counts}.{names}{said}\n{remedy}"

@@ -137,12 +137,14 @@ def _draw_check(receipt: Receipt) -> list[Text]:
 
 
 def _draw_namings(receipt: Receipt) -> list[Text]:
+    shared = [Text(f"{one_line(receipt.sharing)}.", "yellow")] if receipt.sharing else []
     if not receipt.named_in:
-        return []
+        return shared
     shown = " ".join(receipt.named_in[:SHOWN_IDS])
     more = len(receipt.named_in) - SHOWN_IDS
     them = "it" if len(receipt.named_in) == 1 else "them"
     lines = [
+        *shared,
         Text(f"{receipt.namings}. To forget {them} too:", "yellow"),
         Text(f"  remloom forget {shown}", no_wrap=True, overflow="ignore"),
     ]
