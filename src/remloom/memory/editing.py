@@ -173,9 +173,11 @@ class Editing:
         note: str = "",
     ) -> Belief:
         """Record whether what is believed is right."""
+        from ..profile.profile import named
+
         found = self.slots().get(slot)
         belief = self.find(found, value, subject, scope)
-        one = self.edit(kind, found, belief.value, subject, scope, note=note)
+        one = self.edit(kind, found, named(belief, found, value), subject, scope, note=note)
         return self.record([one], was=belief, right=right)
 
     def mark(

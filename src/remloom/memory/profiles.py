@@ -352,6 +352,8 @@ class Profiles:
             NotFoundError: nothing is believed there.
             InvalidInputError: `at` has no time zone, is in the future, or before it began.
         """
+        from ..profile.profile import named
+
         found = self._editing.slot(slot)
         belief = self._editing.find(found, value, subject, scope)
         if at is not None:
@@ -361,7 +363,8 @@ class Profiles:
                 f"{found.label} has been believed only since {belief.since.isoformat()}",
                 remedy="give a later time, or `reject` what never was so",
             )
-        one = self._editing.edit("retire", found, belief.value, subject, scope, note=note, at=at)
+        ended = named(belief, found, value)
+        one = self._editing.edit("retire", found, ended, subject, scope, note=note, at=at)
         return self._editing.record([one], was=belief)
 
     def pin(
@@ -418,7 +421,7 @@ class Profiles:
         found = self._editing.slot(slot)
         belief = self._editing.find(found, value, subject, scope)
         beliefs = self._editing.beliefs()
-        values = (belief.value, *(one.value for one in belief.history))
+        values = (belief.value, *(one.value for one in (*belief.history, *belief.rivals)))
         held = {value_key(one): one for one in values}
         only = None
         if value is not None and found.kind != "list" and len(held) > 1:

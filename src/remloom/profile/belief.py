@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .claim import Polarity, Signal, Value
-from .evidence import Authority, Evidence, value_key
+from .evidence import BY_HAND, Authority, Evidence, value_key
 from .filter import Level, Posterior, level, strength
 from .reliability import Constants
 from .slots import Hub, Slot
@@ -95,6 +95,7 @@ class Fold(Struct, frozen=True, kw_only=True, omit_defaults=True):
     citation: str = ""  # of the same
     disputed: bool = False
     hard: bool = False
+    rivals: tuple[Held, ...] = ()  # see `Belief.rivals`
 
     @property
     def current(self) -> Held | None:
@@ -121,6 +122,8 @@ class Belief(Struct, frozen=True, kw_only=True):
         history: the values before, the oldest first.
         citation: of what last spoke for it.
         pieces: how many pieces of evidence there are, for and against.
+        rivals: of what could hurt (`Slot.is_safety`) and has one value at a time, the others that
+            were said and that nobody settled: any of them may hold.
     """
 
     id: str
@@ -147,6 +150,7 @@ class Belief(Struct, frozen=True, kw_only=True):
     hard: bool = False
     pinned: bool = False
     hidden: bool = False
+    rivals: tuple[Held, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -222,6 +226,7 @@ def view(
         citation=folded.citation,
         pieces=folded.pieces,
         hard=folded.hard,
+        rivals=folded.rivals,
     )
 
 
@@ -323,6 +328,7 @@ class _Folding:
         self._support: Piece | None = None  # the last piece for the current value
         self._disputed_by: int | None = None  # the rank of what speaks against it
         self._hard = False
+        self._rivals: dict[str, Piece] = {}  # what said them, by value; see `Belief.rivals`
 
     def take(self, piece: Piece) -> None:
         """Take the next piece of evidence."""
@@ -354,8 +360,11 @@ class _Folding:
             last_at=self._last.at,
             checked_at=support.at,
             citation=support.citation,
-            disputed=self._disputed_by is not None,
+            disputed=self._disputed_by is not None or bool(self._rivals),
             hard=self._hard,
+            rivals=tuple(
+                Held(value=rival.value, since=rival.at) for rival in self._rivals.values()
+            ),
         )
 
     def _prior(self) -> Posterior:
@@ -387,6 +396,8 @@ class _Folding:
             self._begin_again(piece)
         elif not self._may_end(piece):
             self._dispute(piece, current)
+            if self._slot.is_safety:
+                self._rivals.setdefault(value_key(piece.value), piece)
         elif is_said(piece) or self._wins(piece):
             self._replace(current, piece)
         else:
@@ -436,6 +447,7 @@ class _Folding:
         self._support = piece
         self._disputed_by = None
         self._hard = piece.hard
+        self._rivals.clear()
 
     def _reinforce(self, piece: Piece) -> None:
         if piece.group not in self._groups:
@@ -445,6 +457,8 @@ class _Folding:
         self._hard = self._hard or piece.hard
         if _rank(piece) >= _RANKS[self._authority] and piece.confident:
             self._authority = piece.authority
+        if piece.authority in BY_HAND:
+            self._rivals.clear()
         # the newest word of the user settles a dispute; what is observed only one of its kind
         if self._disputed_by is not None and (is_said(piece) or _rank(piece) >= self._disputed_by):
             self._disputed_by = None
@@ -454,11 +468,14 @@ class _Folding:
             piece.value == "" or value_key(piece.value) == value_key(current.value)
         )
         if current is None or not speaks_of:
-            self._note_end(piece.value, piece)
+            if self._is_settled_by(piece):
+                self._rivals.pop(value_key(piece.value), None)
+                self._note_end(piece.value, piece)
         elif self._may_end(piece) and (is_said(piece) or self._fell(current)):
             self._end(current, piece)
             self._disputed_by = None
             self._hard = False
+            self._let_rivals_hold()
         else:
             self._dispute(piece, current)
 
@@ -475,6 +492,13 @@ class _Folding:
         self._held[-1] = replace(current, until=piece.at, because=piece.id, ended_by=piece.citation)
         self._note_end(current.value, piece)
 
+    def _let_rivals_hold(self) -> None:
+        """Begin the last of the values that nobody ended, where the one that held has ended."""
+        rivals = dict(self._rivals)
+        if rivals:
+            self._begin(rivals.popitem()[1])
+            self._rivals = rivals
+
     def _note_end(self, value: Value, piece: Piece) -> None:
         name, rank = value_key(value), _rank(piece)
         if piece.confident and (name not in self._ended or self._ended[name].rank <= rank):
@@ -484,7 +508,15 @@ class _Folding:
         """Whether it has the authority to end what holds."""
         if self._hard:
             return piece.authority == "edit"
+        if self._slot.is_safety:
+            return self._is_settled_by(piece)
         return _rank(piece) >= _RANKS[self._authority]
+
+    def _is_settled_by(self, piece: Piece) -> bool:
+        """Whether it may end anything in this slot: what could hurt is ended by hand alone, since
+        words are misread ("not only allergic to nuts").
+        """
+        return piece.authority in BY_HAND or not self._slot.is_safety
 
     def _wins(self, piece: Piece) -> bool:
         ranked = self._posterior.ranked()

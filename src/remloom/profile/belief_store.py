@@ -292,7 +292,11 @@ class BeliefStore:
         slots change by hand, by a rollback, and with a release.
         """
         slots = [
-            (slot.id, slot.kind, slot.cardinality, slot.half_life, slot.stability)
+            (
+                *(slot.id, slot.kind, slot.cardinality, slot.half_life, slot.stability),
+                # what an extra is called makes it one of these
+                *((slot.label, slot.aliases) if slot.is_safety else ()),
+            )
             for slot in self._slots
         ]
         made_with = msgspec.json.encode((self._constants, slots))

@@ -187,6 +187,8 @@ class _Choice:
         others = [belief for belief in allowed if self._urgency(belief) == _REST]
         sure = [belief for belief in others if _is_sure(belief)]
         unsure = [belief for belief in others if not _is_sure(belief)]
+        # what could hurt is given all the same; what speaks against it has to be asked as well
+        unsure += [one for one in urgent if self._slot(one).is_safety and one.state == "disputed"]
         return [
             *self._urgent(urgent),
             *self._relevant(sure),
@@ -221,7 +223,14 @@ class _Choice:
         """What goes before all that the query is about."""
         return [
             _Candidate(
-                (self._urgency(belief), -belief.confidence), "standing", _writer(belief, "standing")
+                (self._urgency(belief), -belief.confidence),
+                "standing",
+                partial(
+                    line_of_belief,
+                    belief,
+                    "standing",
+                    could_hurt=self._slot(belief).is_safety,
+                ),
             )
             for belief in beliefs
         ]

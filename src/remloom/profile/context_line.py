@@ -23,6 +23,7 @@ __all__ = [
     "Part",
     "certainty",
     "clean",
+    "doubt_of_safety",
     "line_of_belief",
     "line_of_change",
     "line_of_end",
@@ -64,13 +65,17 @@ class ContextLine(Struct, frozen=True, kw_only=True):
     text: str
 
 
-def line_of_belief(belief: Belief, part: Part) -> ContextLine:
-    """The line of what holds."""
+def line_of_belief(belief: Belief, part: Part, *, could_hurt: bool = False) -> ContextLine:
+    """The line of what holds.
+
+    Args:
+        could_hurt: see `Slot.is_safety`; then what speaks against it has not ended it.
+    """
     notes = [
         _scope_note(belief.scope),
         f"since {_day(belief.since)}",
         certainty(belief),
-        _doubt(belief),
+        doubt_of_safety(belief) if could_hurt else _doubt(belief),
         _before(belief),
     ]
     said = f"{_label(belief.label)}: {shown_value(belief.label, belief.value)}"
@@ -79,7 +84,8 @@ def line_of_belief(belief: Belief, part: Part) -> ContextLine:
 
 def line_of_question(belief: Belief, slot: Slot) -> ContextLine:
     """The line of what may no longer hold, with what to ask; the question is for the user alone."""
-    notes = [_scope_note(belief.scope), f"since {_day(belief.since)}", "unsure", _doubt(belief)]
+    doubt = doubt_of_safety(belief) if slot.is_safety else _doubt(belief)
+    notes = [_scope_note(belief.scope), f"since {_day(belief.since)}", "unsure", doubt]
     said = f"{_label(belief.label)}: {shown_value(belief.label, belief.value)}"
     question = clean(slot.question) if belief.subject == "me" else ""
     return _line(belief, "unsure", said, notes, end=f' ask: "{question}"' if question else "")
@@ -168,6 +174,16 @@ def _label(label: str) -> str:
 
 def _scope_note(scope: str) -> str:
     return f'in "{mask(clean(scope))[0][:_LONGEST_VALUE]}"' if scope else ""
+
+
+def doubt_of_safety(belief: Belief) -> str:
+    """What speaks against something that could hurt, and was not settled by hand; or nothing."""
+    if belief.rivals:
+        values = (shown_value(belief.label, rival.value) for rival in belief.rivals)
+        return f"or {', '.join(values)}: the user has to say which"
+    if belief.state == "disputed":
+        return "may be over: the user has to confirm that"
+    return _doubt(belief)
 
 
 def _doubt(belief: Belief) -> str:

@@ -15,7 +15,7 @@ from ..text.secrets import mask
 from .belief import Belief, Piece
 from .belief_store import MARK, Mark
 from .claim import Polarity, Signal, Value
-from .evidence import Authority, Evidence
+from .evidence import BY_HAND, Authority, Evidence
 from .masking import is_only_secret
 from .reliability import Outcome
 from .slots import Slot
@@ -107,7 +107,7 @@ def outcome_entries(
     kinds = {
         (one.source, one.signal, one.extractor, one.confident)
         for one in pieces
-        if one.polarity == "for" and one.authority not in ("edit", "confirmed")
+        if one.polarity == "for" and one.authority not in BY_HAND
     }
     entries = []
     for source, signal, extractor, confident in sorted(kinds):

@@ -21,6 +21,7 @@ from ..model.records import cited
 from .claim import Claim, Polarity, Signal, Value
 
 __all__ = [
+    "BY_HAND",
     "CATEGORY",
     "EVIDENCE",
     "KIND",
@@ -54,6 +55,8 @@ _NAMESPACE = uuid5(NAMESPACE_URL, "https://remloom.dev/evidence")
 
 # Who says it, the strongest first. What a weaker one says never ends what a stronger one said.
 Authority: TypeAlias = Literal["edit", "statement", "confirmed", "observed", "inferred"]
+# of what the caller does; reading never sets these
+BY_HAND: tuple[Authority, ...] = ("edit", "confirmed")
 
 
 class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -25,6 +25,7 @@ from .claim import Value
 from .constants import CONSTANTS
 from .edits import OUTCOME
 from .evidence import (
+    BY_HAND,
     EVIDENCE,
     KIND,
     LONGEST_QUOTE,
@@ -66,8 +67,6 @@ _TITLES: dict[Hub, str] = {
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~])")
 _BELIEF_KEY = re.compile(r"[0-9a-f]{20}/[0-9a-f]{28}")
 _AHEAD = timedelta(days=366)  # by which a clock may have been set back
-# what reading never sets, so what no export has either
-_BY_HAND = ("edit", "confirmed")
 
 
 class Bundle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -253,7 +252,7 @@ class Import:
         # an extra may have become a slot meanwhile
         if slot.id != evidence.slot and not evidence.slot.startswith(EXTRAS):
             raise InvalidInputError(f"{evidence.slot!r} is not the id of a slot")
-        if slot.user_only and evidence.authority not in _BY_HAND:
+        if slot.user_only and evidence.authority not in BY_HAND:
             raise InvalidInputError(f"only the user sets {slot.id}, and this was read")
         if evidence.value == "" and evidence.polarity != "for":
             return replace(evidence, slot=slot.id)
@@ -270,7 +269,7 @@ class Import:
         for time in times:
             if time.tzinfo is None or time > self._now + _AHEAD:
                 raise InvalidInputError(f"{time.isoformat()} has no time zone, or is to come")
-        if evidence.authority in _BY_HAND:
+        if evidence.authority in BY_HAND:
             return evidence
         return replace(evidence, at=min(evidence.at, self._now))
 

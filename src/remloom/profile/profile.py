@@ -17,7 +17,7 @@ from .scopes import check_scope
 from .slots import Slot
 from .values import canonical
 
-__all__ = ["Change", "Explanation", "Profile", "changes", "find", "scope_rank", "within"]
+__all__ = ["Change", "Explanation", "Profile", "changes", "find", "named", "scope_rank", "within"]
 
 _SPECIFIC = ("session:", "project:", "domain:")  # kinds of scopes, the narrowest first
 
@@ -65,7 +65,7 @@ class Profile(Struct, frozen=True, kw_only=True):
             place = hubs[belief.hub]
             for folder in folders:
                 place = place.setdefault(folder, {})
-            shown = {
+            shown: dict[str, Any] = {
                 "value": belief.value,
                 "confidence": round(belief.confidence, 3),
                 "evidence_count": belief.pieces,
@@ -74,6 +74,8 @@ class Profile(Struct, frozen=True, kw_only=True):
                 "state": belief.state,
                 "since": belief.since.isoformat(),
             }
+            if belief.rivals:
+                shown["rivals"] = [rival.value for rival in belief.rivals]
             if belief.scope:
                 place = place.setdefault("by_scope", {}).setdefault(belief.scope, {})
             # two values in one slot and scope are items of a list
@@ -198,10 +200,35 @@ def find(beliefs: Sequence[Belief], slot: Slot, value: Value | None, scope: str)
     )
 
 
+def named(belief: Belief, slot: Slot, value: Value | None) -> Value:
+    """The value of a belief that an answer names: the last one, or one of its rivals.
+
+    Args:
+        value: as for `find`; None is the last one.
+
+    Raises:
+        NotFoundError: it names a value that another one has followed.
+    """
+    if value is None:
+        return belief.value
+    answerable = (belief.value, *(one.value for one in belief.rivals))
+    by_key = {value_key(one): one for one in answerable}
+    found = by_key.get(value_key(value))
+    if found is None:
+        found = by_key.get(value_key(canonical(slot, value)))
+    if found is None:
+        raise NotFoundError(
+            f"{value!r} is what was believed of {slot.label} before",
+            remedy=f"what is believed now is {', '.join(map(repr, answerable))}",
+            id=slot.id,
+        )
+    return found
+
+
 def _held(belief: Belief, slot: Slot, value: Value) -> bool:
     """Whether this value is believed, or was where there is one at a time."""
-    before = () if slot.kind == "list" else tuple(one.value for one in belief.history)
-    return value_key(value) in {value_key(one) for one in (belief.value, *before)}
+    others = () if slot.kind == "list" else (*belief.history, *belief.rivals)
+    return value_key(value) in {value_key(belief.value), *(value_key(one.value) for one in others)}
 
 
 def _changes_of(belief: Belief, since: datetime | None) -> Iterator[Change]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ..text.secrets import mask
 from .context import ContextSpec, beliefs_for
-from .context_line import clean, shown_value
+from .context_line import clean, doubt_of_safety, shown_value
 from .profile import Profile
 from .relevance import Relevance
 from .slots import Registry
@@ -74,6 +74,8 @@ class _Known:
             named = relevance.by_words(slot, belief.value)
             if rules.allow(belief, slot, named=named):
                 value = shown_value(belief.label, belief.value)
+                if slot.is_safety and (doubt := doubt_of_safety(belief)):
+                    value += f" ({doubt})"
                 place = self._safety if slot.is_safety else self._values
                 place.setdefault(belief.slot, []).append(value)
 

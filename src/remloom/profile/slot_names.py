@@ -113,6 +113,11 @@ class SlotNames:
         """The id of the slot that has these words for a name, in any order and form."""
         return self._words.get(_plain(name))
 
+    def has_one_within(self, key: str) -> bool:
+        """Whether all words of a name are in a key, in any order and form."""
+        words = frozenset(_plain(key))
+        return any(words.issuperset(name) for name in self._words)
+
     def within(self, group: str) -> list[str]:
         """The first ids of slots that lie under this part of a path, such as autonomy."""
         part = try_key(group)

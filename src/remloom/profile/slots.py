@@ -39,6 +39,7 @@ class Registry:
             self.slots[slot.id] = slot
         self._sensitive_words = frozenset(sensitive_words)
         self._names = SlotNames(self.slots.values())
+        self._safety_names = SlotNames(slot for slot in self if slot.is_safety)
 
     def __iter__(self) -> Iterator[Slot]:
         return iter(self.slots.values())
@@ -81,18 +82,20 @@ class Registry:
 
     def extra(self, key: str) -> Slot:
         """Make the slot `extras.<key>` for a key that no slot is for: any text, in soft identity.
-        One that is called as a slot of what could hurt is given as that slot is.
+        One whose key has a name of a slot of what could hurt in it ("drug allergy", "allergy") is
+        given as that slot is, and never ended by words either.
 
         Raises:
             InvalidInputError: the key has no letter or digit, or is too long.
 
         >>> registry().extra("Fav team").id, registry().extra("blood_type").sensitive
         ('extras.fav_team', True)
+        >>> registry().extra("drug_allergy").is_safety
+        True
         """
         name = identifier(key.removeprefix(EXTRAS))
         words = name.split("_")
-        id = self._names.meaning(name)
-        is_safety = id is not None and self.slots[id].is_safety
+        is_safety = self._safety_names.has_one_within(name)
         return Slot(
             id=EXTRAS + name,
             hub="soft_identity",
