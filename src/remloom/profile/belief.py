@@ -413,7 +413,7 @@ class _Folding:
     def _begin_again(self, piece: Piece) -> None:
         """Begin a value where none holds, if whoever ended it allows that."""
         ended = self._ended.get(value_key(piece.value))
-        if ended is None or _rank(piece) >= ended.rank:
+        if ended is None or piece.authority in BY_HAND or _rank(piece) >= ended.rank:
             self._begin(piece)
         elif is_said(piece) and piece.at > ended.said_at:
             # The user ended it by hand and says it again: newer, yet of less weight.
