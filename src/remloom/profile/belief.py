@@ -516,7 +516,8 @@ class _Folding:
         """Whether it may end anything in this slot: what could hurt is ended by hand alone, since
         words are misread ("not only allergic to nuts").
         """
-        return piece.authority in BY_HAND or not self._slot.is_safety
+        by_hand = piece.authority == "edit" or (piece.authority in BY_HAND and not piece.ends)
+        return by_hand or not self._slot.is_safety
 
     def _wins(self, piece: Piece) -> bool:
         ranked = self._posterior.ranked()
