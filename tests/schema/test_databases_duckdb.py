@@ -67,7 +67,7 @@ def test_duckdb_is_described_and_read(tmp_path: Path, opened: list[Database]) ->
         (1, 1, None),
         (1, 2, Decimal("1.50")),
     ]
-    assert database.rows(c, ["ratio"], after=None, limit=9) == [(None,)]
+    assert database.rows(c, ["ratio"], after=None, limit=9) == [("NaN",)]
     assert database.count_contained("sales.b", ["x", "y"], [(1, 2), (1, 3)]) == 1
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 from msgspec.structs import replace
@@ -24,7 +25,8 @@ def cleaned(document: Document) -> tuple[Document, str]:
 
     In the place of half a surrogate pair and of a NUL stands U+FFFD.
     Authors and speakers who cannot be a label are nobody. Whole numbers of more than 64 bits become
-    texts; numbers that JSON has not, and what is nested too deeply, none.
+    texts; numbers that JSON has not, what is nested too deeply, and times before the year 1 or
+    after 9999 in UTC, none.
 
     >>> from remloom.model import Message
     >>> turn = Turn(message=Message(speaker="''", text="Hi"))
@@ -32,11 +34,16 @@ def cleaned(document: Document) -> tuple[Document, str]:
     "''", who speaks in turn 1, which is no name
     """
     left_out: list[str] = []
+    turns = tuple(_turn(number, turn, left_out) for number, turn in enumerate(document.turns, 1))
+    at = _time(document.at, "its time", [] if turns else left_out)
+    if at is None and turns:
+        at = min((turn.message.at for turn in turns if turn.message.at), default=None)
     made = replace(
         document,
+        at=at,
         title=_value(document.title, "its title", left_out),
         text=_text(document.text, "its text", left_out),
-        turns=tuple(_turn(number, turn, left_out) for number, turn in enumerate(document.turns, 1)),
+        turns=turns,
         authors=_authors(document.authors, left_out),
         metadata=_value(document.metadata, "its metadata", left_out),
         columns=_value(document.columns, "its columns", left_out),
@@ -59,11 +66,23 @@ def _turn(number: int, turn: Turn, left_out: list[str]) -> Turn:
         text=_text(message.text, where, left_out),
         id=_value(message.id, where, left_out),
         role=_value(message.role, where, left_out),
+        at=_time(message.at, where, left_out),
     )
     session = _value(turn.session, where, left_out)
     if made == message and session == turn.session:
         return turn
     return replace(turn, message=made, session=session)
+
+
+def _time(at: datetime | None, where: str, left_out: list[str]) -> datetime | None:
+    """A time, if there is one in UTC."""
+    try:
+        if at is not None and at.tzinfo is not None:
+            at.astimezone(UTC)
+        return at
+    except OverflowError:
+        left_out.append(f"the time {at} of {where}, which no calendar has in UTC")
+        return None
 
 
 def _authors(authors: tuple[str, ...], left_out: list[str]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from ..model import Field
 
 __all__ = [
+    "UNREADABLE",
     "Estimate",
     "LeftOut",
     "PlanContents",
@@ -16,6 +17,9 @@ __all__ = [
     "PlannedTable",
     "Question",
 ]
+
+
+UNREADABLE = "cannot be read"  # how the reason begins of what a database could not give
 
 
 class PlannedField(Struct, frozen=True, kw_only=True, omit_defaults=True):

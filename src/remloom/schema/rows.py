@@ -13,15 +13,18 @@ from msgspec import Struct
 from .. import labels
 from ..model import SOURCE_FK, Edge, Row
 from ..store.handles import handle_of, with_digest
-from .databases.contract import Key
+from .databases.contract import Key, Table, Unreadable
+from .databases.plain_values import Converter, converter
 from .plan import Plan, PlannedEdge, PlannedTable
 
-__all__ = ["SOURCE_HASH", "Handles", "RowEdge", "RowReader", "SourceRow", "Targets"]
+__all__ = ["LEFT_OUT", "SOURCE_HASH", "Handles", "RowEdge", "RowReader", "SourceRow", "Targets"]
 
 _DIGEST = 12  # bytes of the digest of a row
 
 # what the metadata of a row has its digest under
 SOURCE_HASH = "source_hash"
+# what it has the values under that its fields could not take: ["born must be a date, not 'May'"]
+LEFT_OUT = "left_out"
 
 _encode = msgspec.json.Encoder(order="deterministic", enc_hook=str).encode
 
@@ -98,6 +101,7 @@ class RowReader:
     """Makes rows of a schema, with their edges, of the rows of one table.
 
     Args:
+        table: as the database has it; None: it has none of this name any more.
         handles: of the table's own rows.
         edges: those that its rows have.
         others: types of edges that lead from its rows, but that rows of other tables say.
@@ -106,6 +110,7 @@ class RowReader:
     def __init__(
         self,
         plan: Plan,
+        table: Table | None,
         handles: Handles,
         edges: Sequence[RowEdge],
         others: frozenset[str] = frozenset(),
@@ -124,6 +129,7 @@ class RowReader:
             columns.append(self.table.watermark)
         self.columns = tuple(dict.fromkeys(columns))
         self._key = [self.columns.index(column) for column in self.table.key]
+        self._converters = _converters(self.table, table)
 
     @cached_property
     def plan_digest(self) -> bytes:
@@ -145,7 +151,7 @@ class RowReader:
             LabelError: what it would be called is no label.
         """
         key = self._key_of(values)
-        if None in key:
+        if not all(map(_is_said, key)):
             return None
         handle = self._handles.of(key)
         digest = blake2b(_encode(values), digest_size=_DIGEST, key=self.plan_digest)
@@ -180,7 +186,7 @@ class RowReader:
     def name_of(self, values: Mapping[str, Any], handle: str) -> str:
         """Give what people call a row; its handle if nothing."""
         parts = [values[column] for column in self.table.name]
-        name = " ".join(str(part).strip() for part in parts if part is not None).strip()
+        name = " ".join(str(part).strip() for part in parts if _is_said(part)).strip()
         return name if labels.is_label(name) else handle
 
     def row_of(
@@ -201,10 +207,16 @@ class RowReader:
                 edges.append(_inverse_of(edge, target, row.handle, self.table.entity_type, name))
         fields = {}
         aliases = []
+        left_out: list[str] = []
         for planned in self.table.fields:
             value = values[planned.column]
             if value is None:
                 continue
+            if isinstance(value, Unreadable):
+                left_out.append(f"{planned.name} cannot be read: {value.reason}")
+                continue
+            if convert := self._converters.get(planned.column):
+                value = convert(value)
             fields[planned.name] = value
             if planned.field.is_key and labels.is_label(str(value)):
                 aliases.append(str(value))
@@ -215,7 +227,7 @@ class RowReader:
             type=self.table.entity_type,
             aliases=tuple(dict.fromkeys(aliases)),
             fields=fields,
-            metadata={SOURCE_HASH: row.digest},
+            metadata={SOURCE_HASH: row.digest, **({LEFT_OUT: left_out} if left_out else {})},
             uri=self.uri,
             graph_paths=tuple(edges),
         )
@@ -241,5 +253,20 @@ def _inverse_of(edge: RowEdge, target: str, handle: str, entity_type: str, name:
     return Edge(src=target, rel_type=edge.planned.inverse, dst=handle, properties=properties)
 
 
+def _is_said(value: Any) -> bool:
+    return value is not None and not isinstance(value, Unreadable)
+
+
 def _is_scalar(value: Any) -> bool:
-    return value is not None and not isinstance(value, dict | list)
+    return value is not None and not isinstance(value, dict | list | Unreadable)
+
+
+def _converters(planned: PlannedTable, table: Table | None) -> dict[str, Converter]:
+    """By column, what makes its values those of its field, where that is of another kind."""
+    columns = {column.name: column for column in table.columns} if table else {}
+    return {
+        each.column: converter(each.field.kind, is_list=each.field.list)
+        for each in planned.fields
+        if (column := columns.get(each.column))
+        and (column.kind, column.list) != (each.field.kind, each.field.list)
+    }

@@ -12,12 +12,14 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..errors import InvalidInputError, UnknownNameError
 from ..kv import Entry, EntryReads
 from .databases.contract import Table
 from .figures import TableFigures
 from .plan import Plan
+from .planned import UNREADABLE
 
 __all__ = [
     "SOURCES",
@@ -98,8 +100,18 @@ def find_source(entries: EntryReads, name: str) -> Source:
 def source_entry(source: Source) -> Entry:
     """Give the entry that keeps a source."""
     registered = source.registered_at or datetime.now(UTC)
-    kept = msgspec.structs.replace(source, registered_at=registered)
+    kept = replace(source, registered_at=registered, plan=_without_values(source.plan))
     return Entry(SOURCES, source.name, msgspec.json.encode(kept))
+
+
+def _without_values(plan: Plan) -> Plan:
+    """A plan without what shows values of rows: what was asked, and what databases said of columns
+    that they could not read."""
+    left_out = tuple(
+        replace(each, reason=UNREADABLE) if each.reason.startswith(UNREADABLE) else each
+        for each in plan.left_out
+    )
+    return replace(plan, questions=(), left_out=left_out)
 
 
 def _source(entry: Entry) -> Source:

@@ -19,7 +19,7 @@ from .field_values import is_stored_as_given, storing, to_stored, value_type
 from .json_schema import compile_schema
 from .json_values import holds_nul
 
-__all__ = ["RowChecker", "checker_of", "row_faults"]
+__all__ = ["RowChecker", "checker_of", "row_faults", "value_fault"]
 
 _MOST_FAULTS = 20  # of one row that are told
 _LONGEST = 300  # characters of one
@@ -142,7 +142,7 @@ def _field_faults(fields: Any, definition: SchemaDefinition) -> Faults:
     faults = []
     for name, value in fields.items():
         field = definition.base_fields.get(name)
-        why = _unknown(name, definition) if field is None else _fault_of(value, field)
+        why = _unknown(name, definition) if field is None else value_fault(value, field)
         if why:
             faults.append({"path": f"fields.{str(name)[:_LONGEST]}", "why": why})
         if len(faults) >= _MOST_FAULTS:
@@ -153,7 +153,8 @@ def _field_faults(fields: Any, definition: SchemaDefinition) -> Faults:
     return faults
 
 
-def _fault_of(value: Any, field: Field) -> str:
+def value_fault(value: Any, field: Field) -> str:
+    """Say why a field cannot have this value; empty: it can."""
     if value is None:
         return ""
     try:

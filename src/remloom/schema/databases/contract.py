@@ -21,10 +21,17 @@ __all__ = [
     "Key",
     "Table",
     "TableProfile",
+    "Unreadable",
 ]
 
 # values of the columns of a key, in their order
 Key: TypeAlias = tuple[Any, ...]
+
+
+class Unreadable(Struct, frozen=True):
+    """What stands for a value that the database or its driver cannot give."""
+
+    reason: str
 
 
 class Column(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -83,6 +90,7 @@ class TableProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     sampled: int = 0  # rows read
     whole: bool = False  # whether the sample is the whole table
     columns: tuple[ColumnProfile, ...] = ()
+    unreadable: dict[str, str] = {}  # column that cannot be read, even as text -> why
 
 
 class Database(Protocol):
@@ -126,7 +134,8 @@ class Database(Protocol):
 
         The key is the table's `primary_key`; a table without one is read by offset, and `after` is
         then a tuple of one number. Values are plain: str, int, float, Decimal, bool, date, datetime
-        (UTC), None, lists and dicts of these.
+        (UTC), None, lists and dicts of these; Unreadable is what cannot be read, which costs no
+        other value.
         """
         ...
 

@@ -44,7 +44,7 @@ _CONSTRAINTS = """
     ORDER BY schema_name, table_name, constraint_index
 """
 _ZONED = "TIMESTAMP WITH TIME ZONE"
-_TYPED = ("DATE", "TIMESTAMP")
+_AS_TEXTS = ("DATE", "TIMESTAMP", "TIME", "INTERVAL")
 _SEPARATED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _PARQUET = ".parquet"
 _INTEGERS = ("BIGINT", "HUGEINT", "INTEGER", "DOUBLE")
@@ -61,6 +61,7 @@ class DuckdbDatabase(SqlDatabase):
     """
 
     kind: ClassVar[str] = "duckdb"
+    _text_type: ClassVar[str] = "varchar"
     # columns are stored apart: looking at one is cheap
     _scanned: ClassVar[int | None] = None
 
@@ -139,9 +140,20 @@ class DuckdbDatabase(SqlDatabase):
             name = f"timezone('UTC', {name})"
         elif _ZONED in declared:
             return f"CAST({name} AS VARCHAR{'[]' if column.list else ''})"
-        if declared.startswith(_TYPED) and not column.list:
-            return f"CASE WHEN isfinite({name}) THEN {name} END"
-        return f"CAST({name} AS VARCHAR)" if declared == "INTERVAL" else name
+        if declared.startswith(_AS_TEXTS):
+            # those that Python has not: the year 20000, "infinity", 24:00
+            return f"CAST({name} AS VARCHAR{'[]' if column.list else ''})"
+        return name
+
+    def _key(self, column: Column) -> str:
+        # these are ordered by the numbers of their values, and compared by their texts
+        name = self._quote(column.name)
+        return f"CAST({name} AS VARCHAR)" if column.declared.startswith("ENUM") else name
+
+    def _mark(self, column: Column) -> str:
+        # what is read as a text is not compared with one
+        is_text = column.declared.upper().startswith(_AS_TEXTS)
+        return f"CAST(? AS {column.declared})" if is_text else "?"
 
     def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
         if table.is_view or table.rows is None or table.rows <= limit:

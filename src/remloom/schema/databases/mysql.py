@@ -64,6 +64,7 @@ class MysqlDatabase(ServerDatabase):
     _dialect: ClassVar[str] = "mysql+pymysql"
     _checks_dialect: ClassVar[str] = "mysql"
     _extra: ClassVar[str] = "mysql"
+    _text_type: ClassVar[str] = "char"
     # (a, b) > (1, 2) would read the whole table
     _compares_tuples: ClassVar[bool] = False
     # table and column -> the type of its geometry
@@ -169,8 +170,16 @@ class MysqlDatabase(ServerDatabase):
 
     def _expression(self, column: Column) -> str:
         name = self._quote(column.name)
-        is_shape = column.declared.lower().startswith(_GEOMETRY)
-        return f"ST_AsText({name})" if is_shape else name
+        declared = column.declared.lower()
+        if declared.startswith(_GEOMETRY):
+            return f"ST_AsText({name})"
+        return f"CAST({name} AS unsigned)" if declared.startswith("bit") else name
+
+    def _key(self, column: Column) -> str:
+        # these are ordered by the numbers of their values, and compared by their texts
+        name = self._quote(column.name)
+        is_listed = column.declared.lower().startswith(("enum", "set"))
+        return f"CAST({name} AS char)" if is_listed else name
 
     def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
         return self._sample_by_key(table, columns, limit)

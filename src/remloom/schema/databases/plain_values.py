@@ -1,8 +1,8 @@
 """Plain values, out of what the drivers of databases give.
 
-What is a number and yet none (NaN, infinity) is None. Whatever is not of its column's kind stays as
-it is, a date that no calendar has (the year 0, "infinity") too, so that whoever checks the row can
-say so.
+Whatever is not of its column's kind stays as it is, so that whoever checks the row can say so: a
+date that no calendar has (the year 0, "infinity") and what is a number and yet none ("NaN",
+"Infinity") as their texts, a NULL within a list as None.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from .contract import Column
+from ...model import Kind
+from .contract import Column, Unreadable
 from .kinds import read_type
 
-__all__ = ["Converter", "bind", "converters", "plain"]
+__all__ = ["Converter", "bind", "converter", "converters", "plain"]
 
 Converter: TypeAlias = Callable[[Any], Any]
 
-_TRUE = frozenset((1, "1", "t", "true", "y", "yes", b"\x01"))
-_FALSE = frozenset((0, "0", "f", "false", "n", "no", b"\x00"))
+_TRUE = frozenset((1, "1", "t", "true", "y", "yes"))
+_FALSE = frozenset((0, "0", "f", "false", "n", "no"))
 
 
-def _converter(column: Column) -> Converter:
-    """Return what makes values of a column plain."""
-    if column.kind is None:
+def converter(kind: Kind | None, *, is_list: bool = False) -> Converter:
+    """Return what makes values of a column of this kind plain; what is plain stays so."""
+    if kind is None:
         return _dropped
-    of_kind = _CONVERTERS[column.kind]
-    if not column.list:
+    of_kind = _CONVERTERS[kind]
+    if not is_list:
         return of_kind
 
     def convert(values: Any) -> Any:
         if isinstance(values, list | tuple | set):
-            # a field has no place for "none" among its values
-            return [made for made in map(of_kind, values) if made is not None]
+            return list(map(of_kind, values))
         return plain(values)
 
     return convert
@@ -49,14 +49,12 @@ def plain(value: Any) -> Any:
 
     >>> from uuid import UUID
     >>> plain({"id": UUID(int=1), "ratio": float("nan"), "for": timedelta(hours=26)})
-    {'id': '00000000-0000-0000-0000-000000000001', 'ratio': None, 'for': '26:00:00'}
+    {'id': '00000000-0000-0000-0000-000000000001', 'ratio': 'NaN', 'for': '26:00:00'}
     """
     if value is None or isinstance(value, str | bool | int):
         return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Decimal):
-        return value if value.is_finite() else None
+    if isinstance(value, float | Decimal):
+        return _number(value)
     if isinstance(value, datetime):
         return _in_utc(value)
     if isinstance(value, Mapping):
@@ -100,9 +98,17 @@ def _dropped(value: Any) -> None:
     return None
 
 
+def _number(value: float | Decimal) -> Any:
+    """The number; the text of what is none."""
+    exact = value if isinstance(value, Decimal) else Decimal(value)
+    return value if exact.is_finite() else str(exact)
+
+
 def _text(value: Any) -> Any:
-    if isinstance(value, str) or value is None:
+    if isinstance(value, str | Unreadable) or value is None:
         return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value).hex()
     if isinstance(value, timedelta):
@@ -128,15 +134,15 @@ def _integer(value: Any) -> Any:
         return int(value)
     if isinstance(value, Decimal | float) and math.isfinite(value) and value == int(value):
         return int(value)
-    # MySQL's BIT
-    return int.from_bytes(value, "big") if isinstance(value, bytes) else plain(value)
+    return plain(value)
 
 
 def _float(value: Any) -> Any:
-    if type(value) is float:
-        return value if math.isfinite(value) else None
-    if isinstance(value, Decimal):
-        return float(value) if value.is_finite() else None
+    if type(value) is float and math.isfinite(value):
+        return value
+    if isinstance(value, Decimal) and value.is_finite():
+        # beyond the largest float it stays what it is
+        return number if math.isfinite(number := float(value)) else value
     return plain(value)
 
 
@@ -145,7 +151,7 @@ def _decimal(value: Any) -> Any:
         # the digits that stand for it, not those of its binary fraction
         value = Decimal(repr(value))
     if isinstance(value, Decimal):
-        return value if value.is_finite() else None
+        return _number(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return Decimal(value)
     if isinstance(value, str):
@@ -153,7 +159,7 @@ def _decimal(value: Any) -> Any:
             number = Decimal(value)
         except InvalidOperation:
             return value
-        return number if number.is_finite() else None
+        return _number(number)
     return plain(value)
 
 
@@ -198,13 +204,14 @@ def _parsed(text: str) -> datetime | str | None:
         return text
 
 
-def _in_utc(value: datetime) -> datetime | None:
+def _in_utc(value: datetime) -> datetime | str:
     if value.tzinfo is None:
         return value.replace(tzinfo=UTC)
     try:
         return value.astimezone(UTC)
     except OverflowError:
-        return None
+        # its zone leads out of the calendar
+        return value.isoformat()
 
 
 def _json(value: Any) -> Any:
@@ -231,4 +238,4 @@ _CONVERTERS: Mapping[str, Converter] = {
 
 def converters(columns: Sequence[Column]) -> list[Converter]:
     """Return what makes each value of a row plain."""
-    return [_converter(column) for column in columns]
+    return [converter(column.kind, is_list=column.list) for column in columns]

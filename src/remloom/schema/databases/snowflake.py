@@ -45,6 +45,7 @@ class SnowflakeDatabase(SqlDatabase):
 
     kind: ClassVar[str] = "snowflake"
     _placeholder: ClassVar[str] = "%s"
+    _text_type: ClassVar[str] = "varchar"
     # columns are stored apart: looking at one is cheap
     _scanned: ClassVar[int | None] = 100_000_000
     _compares_tuples: ClassVar[bool] = False

@@ -7,15 +7,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import pairwise
+from operator import and_
 from typing import Any, ClassVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...errors import SourceError, UnknownNameError
 from .addresses import Address
-from .contract import Column, Key, Table, TableProfile
+from .contract import Column, Key, Table, TableProfile, Unreadable
 from .plain_values import bind, converters
 from .profiles import LONGEST, profile_rows, rows_to_read
+from .tables import without_unordered_key
 
 __all__ = ["Sample", "SqlDatabase"]
 
@@ -43,6 +46,7 @@ class SqlDatabase(ABC):
 
     kind: ClassVar[str]
     _placeholder: ClassVar[str] = "?"
+    _text_type: ClassVar[str] = "text"
     # rows of the largest table that is scanned for values; None: any
     _scanned: ClassVar[int | None] = _SCANNED
     # whether (a, b) > (1, 2) is answered from an index
@@ -52,6 +56,9 @@ class SqlDatabase(ABC):
         self._address = address
         self._described: dict[str, Table] = {}
         self._places: dict[str, tuple[str, ...]] = {}
+        self._texts: set[Column] = set()  # columns that can be read only as texts
+        # where the last page of a table ended, as its reader knows it and as the database does
+        self._last: tuple[Any, Sequence[Any]] = ((), ())
 
     @property
     def address(self) -> str:
@@ -64,7 +71,7 @@ class SqlDatabase(ABC):
         Raises:
             UnknownNameError: there is no such table.
         """
-        described = {table.name: table for table in self._describe()}
+        described = {table.name: without_unordered_key(table) for table in self._describe()}
         self._described = described
         if names is None:
             return [described[name] for name in sorted(described)]
@@ -79,9 +86,16 @@ class SqlDatabase(ABC):
         limit = rows_to_read(table.rows, len(columns), sample)
         if not columns:
             return TableProfile(table=table.name, rows=table.rows)
-        taken = self._sample(table, columns, limit)
+        unreadable: dict[str, str] = {}
+        try:
+            taken = self._sample(table, columns, limit)
+        except SourceError as error:
+            unreadable = self._unreadable(table, columns, limit, error)
+            columns = [column for column in columns if column.name not in unreadable]
+            taken = self._sample(table, columns, limit)
         rows = _plain(taken.rows, columns)
-        return profile_rows(table, columns, rows, total=table.rows, whole=taken.whole)
+        profile = profile_rows(table, columns, rows, total=table.rows, whole=taken.whole)
+        return replace(profile, unreadable=unreadable)
 
     def count_contained(
         self, table: str, columns: Sequence[str], values: Sequence[Key]
@@ -110,20 +124,131 @@ class SqlDatabase(ABC):
     ) -> list[tuple[Any, ...]]:
         """Read the rows whose key comes after this one, in the order of their keys."""
         of = [_column(table, name) for name in columns]
-        listed = ", ".join(self._expression(column) for column in of)
-        sql = f"SELECT {listed} FROM {self._place(table.name)}"
+        mark = self._row_mark(table) if table.primary_key else ""
+        try:
+            expressions = [*map(self._read_as, of), *filter(None, (mark,))]
+            found = self._page(table, expressions, after, limit)
+        except SourceError as error:
+            mark = ""
+            found = self._piecewise(table, of, after, limit, error)
+        width = len(columns)
+        rows = _plain([row[:width] for row in found] if mark else found, of)
+        if rows and set(table.primary_key).issubset(columns):
+            places = [list(columns).index(name) for name in table.primary_key]
+            last = tuple([found[-1][place] for place in places])
+            key = tuple([rows[-1][place] for place in places])
+            self._last = (table.name, table.primary_key, key), found[-1][-1:] if mark else last
+        return rows
+
+    def _page(
+        self,
+        table: Table,
+        expressions: Sequence[str],
+        after: Key | None,
+        limit: int,
+        offset: int = 0,
+    ) -> list[tuple[Any, ...]]:
+        """Read what these expressions are of the rows whose key comes after this one."""
+        place = self._place(table.name)
+        sql = f"SELECT {', '.join(expressions)} FROM {place}"
         if not table.primary_key:
-            offset = int(after[0]) if after else 0
-            sql = f"{sql}{self._natural_order(table)} {self._window(limit, offset)}"
-            return _plain(self._read(sql), of)
-        parameters: list[Any] = []
+            offset += int(after[0]) if after else 0
+            return self._read(f"{sql}{self._natural_order(table)} {self._window(limit, offset)}")
+        keys = [_column(table, name) for name in table.primary_key]
+        names = [self._key(column) for column in keys]
+        parameters: Sequence[Any] = ()
         if after is not None:
-            keys = [_column(table, name) for name in table.primary_key]
-            condition, parameters = self._after(keys, after)
+            last, found = self._last
+            is_last = last == (table.name, table.primary_key, after)
+            if is_last and (mark := self._row_mark(table)) and len(found) == 1:
+                # a key need not survive being read: text that is no UTF-8
+                listed = ", ".join(names)
+                behind = f"SELECT {listed} FROM {place} WHERE {mark} = {self._placeholder}"
+                condition, parameters = f"({listed}) > ({behind})", found
+            else:
+                values = found if is_last else list(map(_given_back, after, keys))
+                condition, parameters = self._after(names, [*map(self._mark, keys)], values)
             sql = f"{sql} WHERE {condition}"
-        order = ", ".join(self._quote(name) for name in table.primary_key)
-        sql = f"{sql} ORDER BY {order} {self._window(limit, 0)}"
-        return _plain(self._read(sql, parameters), of)
+        return self._read(
+            f"{sql} ORDER BY {', '.join(names)} {self._window(limit, offset)}", parameters
+        )
+
+    def _piecewise(
+        self,
+        table: Table,
+        columns: Sequence[Column],
+        after: Key | None,
+        limit: int,
+        error: SourceError,
+    ) -> list[tuple[Any, ...]]:
+        """Read a page of which something cannot be read: column by column, then row by row.
+
+        Raises:
+            SourceError: it is no single value that cannot be read.
+        """
+        # what is gone as a whole has no odd values
+        self._read("SELECT 1")
+        deadline = Deadline()
+
+        def values(expression: str, first: int, many: int) -> list[Any]:
+            try:
+                found = self._page(table, [expression], after, many, first)
+                return [value for (value,) in found]
+            except SourceError as fault:
+                if deadline.passed():
+                    raise error from None
+                if many == 1:
+                    return [Unreadable(_reason(fault))]
+            half = many // 2
+            return [
+                *values(expression, first, half),
+                *values(expression, first + half, many - half),
+            ]
+
+        made: list[list[Any]] = [[] for _ in columns]
+        failing = []
+        for place, column in enumerate(columns):
+            try:
+                found = self._page(table, [self._read_as(column)], after, limit)
+                made[place] = [value for (value,) in found]
+            except SourceError:
+                self._texts.add(column)
+                failing.append(place)
+        many = max(map(len, made))
+        for place in failing:
+            made[place] = values(self._read_as(columns[place]), 0, many) if many else []
+        is_odd = [any(isinstance(value, Unreadable) for value in some) for some in made]
+        keys = [column.name in table.primary_key for column in columns]
+        if all(is_odd) or any(map(and_, is_odd, keys)) or len(set(map(len, made))) != 1:
+            raise error
+        return list(zip(*made, strict=True))
+
+    def _unreadable(
+        self, table: Table, columns: Sequence[Column], limit: int, error: SourceError
+    ) -> dict[str, str]:
+        """Say which columns cannot be read, even as text, and why.
+
+        Raises:
+            SourceError: none of them can be.
+        """
+        self._read("SELECT 1")
+        deadline = Deadline()
+        found: dict[str, str] = {}
+        for column in columns:
+            for is_text in (False, True):
+                if is_text:
+                    self._texts.add(column)
+                try:
+                    self._sample(table, [column], limit)
+                    found.pop(column.name, None)
+                    break
+                except SourceError as fault:
+                    found[column.name] = _reason(fault)
+                if deadline.passed():
+                    raise error from None
+        if len(found) == len(columns):
+            raise error from None
+        return found
 
     def count(self, table: Table) -> int:
         """Count the rows of a table."""
@@ -210,7 +335,11 @@ class SqlDatabase(ABC):
 
     def _read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._translated():
-            return self._run(sql, parameters)
+            try:
+                return self._run(sql, parameters)
+            except (ValueError, ArithmeticError, LookupError, TypeError) as error:
+                # a value of which the driver can make nothing
+                raise self._problem(error) from None
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -249,12 +378,30 @@ class SqlDatabase(ABC):
         """What is read of a column."""
         return self._quote(column.name)
 
+    def _read_as(self, column: Column) -> str:
+        """What is read of a column, which is its text where nothing else can be."""
+        if column in self._texts:
+            return f"CAST({self._quote(column.name)} AS {self._text_type})"
+        return self._expression(column)
+
+    def _key(self, column: Column) -> str:
+        """By what a column of a key is ordered and compared."""
+        return self._quote(column.name)
+
+    def _mark(self, column: Column) -> str:
+        """What stands for a value that a column of a key is compared with."""
+        return self._placeholder
+
+    def _row_mark(self, table: Table) -> str:
+        """What tells the rows of a table apart whatever its key is; empty: nothing."""
+        return ""
+
     def _sampled(self, columns: Sequence[Column]) -> str:
         """What is read of columns for a sample: of long texts only how they begin."""
         return ", ".join(
-            f"substr({self._expression(column)}, 1, {LONGEST})"
+            f"substr({self._read_as(column)}, 1, {LONGEST})"
             if column.kind == "string" and not column.list and _is_text(column.declared)
-            else self._expression(column)
+            else self._read_as(column)
             for column in columns
         )
 
@@ -281,19 +428,19 @@ class SqlDatabase(ABC):
             return f"{listed} IN ({', '.join([one] * many)})"
         return f"({listed}) IN ({', '.join([f'({one})'] * many)})"
 
-    def _after(self, keys: Sequence[Column], after: Key) -> tuple[str, list[Any]]:
+    def _after(
+        self, names: Sequence[str], marks: Sequence[str], values: Sequence[Any]
+    ) -> tuple[str, Sequence[Any]]:
         """The condition that a key comes after this one, and its parameters."""
-        values = [bind(value, column) for value, column in zip(after, keys, strict=True)]
-        names = [self._quote(column.name) for column in keys]
         if len(names) == 1:
-            return f"{names[0]} > {self._placeholder}", values
+            return f"{names[0]} > {marks[0]}", values
         if self._compares_tuples:
-            marks = ", ".join([self._placeholder] * len(names))
-            return f"({', '.join(names)}) > ({marks})", values
-        ranges, parameters = [], []
+            return f"({', '.join(names)}) > ({', '.join(marks)})", values
+        ranges: list[str] = []
+        parameters: list[Any] = []
         for number, name in enumerate(names):
-            equal = [f"{before} = {self._placeholder}" for before in names[:number]]
-            ranges.append(" AND ".join([*equal, f"{name} > {self._placeholder}"]))
+            equal = [f"{names[place]} = {marks[place]}" for place in range(number)]
+            ranges.append(" AND ".join([*equal, f"{name} > {marks[number]}"]))
             parameters += values[: number + 1]
         return " OR ".join(f"({one})" for one in ranges), parameters
 
@@ -330,6 +477,18 @@ def _plain(rows: Sequence[Sequence[Any]], columns: Sequence[Column]) -> list[tup
         for convert, values in zip(converters(columns), zip(*rows, strict=True), strict=True)
     ]
     return list(zip(*made, strict=True))
+
+
+def _given_back(value: Any, column: Column) -> Any:
+    """A value of a key as the driver takes it; what is odd as it came."""
+    try:
+        return bind(value, column)
+    except (ValueError, ArithmeticError):
+        return value
+
+
+def _reason(fault: SourceError) -> str:
+    return fault.message.partition(": ")[2] or fault.message
 
 
 def _bound(key: Key, columns: Sequence[Column]) -> Key | None:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
+from ...errors import SourceError
 from .addresses import Address
 from .checks import allowed_values
 from .contract import Column, ForeignKey, Table
@@ -21,6 +22,7 @@ _STEPS = 10_000  # instructions of SQLite between two looks at the clock
 _PROBES = 16  # places at which it is looked how dense rows are
 _RUN = 8  # rows at each of them
 _COUNTED = 20_000  # rows of the largest table that is counted rather than estimated
+_ROW_IDS = ("rowid", "_rowid_", "oid")
 _TYPED = 50  # rows whose values say what a column without a type holds
 # what SQLite itself writes where a table was made from a SELECT
 _UNTYPED = ("", "NUM")
@@ -69,6 +71,12 @@ class SqliteDatabase(SqlDatabase):
     def _natural_order(self, table: Table) -> str:
         return "" if table.is_view else f" ORDER BY {_row_id(table)}"
 
+    def _row_mark(self, table: Table) -> str:
+        if table.is_view or table.name in self._without_row_id:
+            return ""
+        taken = {column.name.lower() for column in table.columns}
+        return next((name for name in _ROW_IDS if name not in taken), "")
+
     def _within(self, listed: str, width: int, many: int) -> str:
         if width == 1:
             return super()._within(listed, width, many)
@@ -91,9 +99,13 @@ class SqliteDatabase(SqlDatabase):
             name: str(sql or "")
             for name, sql in self._read("SELECT name, sql FROM main.sqlite_schema")
         }
-        described = [
-            self._table(name, kind, statements.get(name, "")) for name, kind in found.items()
-        ]
+        described = []
+        for name, kind in found.items():
+            try:
+                described.append(self._table(name, kind, statements.get(name, "")))
+            except SourceError:
+                # of a table that is gone, or a function that is not trusted: it costs no other
+                described.append(Table(name=name, columns=(), is_view=kind == "view"))
         return _with_targets(described)
 
     def _table(self, name: str, kind: str, statement: str) -> Table:
@@ -274,7 +286,7 @@ def _place_in_key(row: Sequence[Any]) -> int:
 def _row_id(table: Table) -> str:
     """The name of the row id that no column of the table has taken."""
     taken = {column.name.lower() for column in table.columns}
-    return next((name for name in ("rowid", "_rowid_", "oid") if name not in taken), "rowid")
+    return next((name for name in _ROW_IDS if name not in taken), "rowid")
 
 
 def _stored(value: Any) -> Any:

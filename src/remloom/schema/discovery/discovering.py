@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from ...errors import InvalidInputError, SourceError
 from ..databases.contract import Database, Table, TableProfile
+from ..databases.tables import without_columns
 from ..plan import Plan
-from ..planned import LeftOut, PlannedEdge, PlannedField, PlannedTable, Question
+from ..planned import UNREADABLE, LeftOut, PlannedEdge, PlannedField, PlannedTable, Question
 from .composite_keys import find_composite_keys
 from .edge_names import name_edges
 from .estimates import estimate
@@ -66,6 +67,10 @@ def discover(
     total = len(taken)
     unread: list[LeftOut] = []
     for done, table in enumerate(tuple(taken)):
+        if not table.columns:
+            taken.remove(table)
+            unread.append(LeftOut(table=table.name, reason=f"{UNREADABLE}: it has no columns"))
+            continue
         if sample:
             try:
                 profiles[table.name] = database.profile(table, sample)
@@ -74,8 +79,19 @@ def discover(
                 if len(taken) == 1:
                     raise
                 taken.remove(table)
-                unread.append(LeftOut(table=table.name, reason=f"cannot be read: {error.message}"))
-        if progress is not None:
+                unread.append(LeftOut(table=table.name, reason=f"{UNREADABLE}: {error.message}"))
+                continue
+            finally:
+                if progress is not None:
+                    progress(done + 1, total)
+            # a column that cannot be read costs no other
+            faults = profiles[table.name].unreadable
+            unread += [
+                LeftOut(table=table.name, column=name, reason=f"{UNREADABLE}: {why}")
+                for name, why in faults.items()
+            ]
+            taken[taken.index(table)] = without_columns(table, faults)
+        elif progress is not None:
             progress(done + 1, total)
     contains: Contains = database.count_contained if sample else _know_nothing
     plan = propose(
@@ -124,13 +140,14 @@ def propose(
     def further_fields(table: TableFacts, columns: Sequence[str]) -> tuple[PlannedField, ...]:
         chosen = choose_fields(table, columns, types[table.name], key=(), name=(), leading=())
         left_out.extend(chosen.left_out)
+        questions.extend(chosen.questions)
         return chosen.fields
 
     left_out: list[LeftOut] = []
+    questions: list[Question] = []
     links = find_links(facts, keys, edges, further_fields)
     linked = {link.table for link in links}
     planned: list[PlannedTable] = []
-    questions: list[Question] = []
     for name, table in facts.items():
         if name in linked:
             continue
@@ -152,6 +169,7 @@ def propose(
             _table(table, schemas[name], types[name], keys.get(name), proposed, chosen.fields)
         )
         left_out += chosen.left_out
+        questions += chosen.questions
         questions += ask_of_table(planned[-1], keys.get(name), proposed)
         questions += ask_of_entities(table, planned[-1], edges)
     if found:

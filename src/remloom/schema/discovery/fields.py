@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import mean
+from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ...model import Field
+from ...model import Field, Kind
+from ...store.row_validation import value_fault
+from ..databases.plain_values import converter
+from ..databases.profiles import items_of
 from ..definition_faults import MOST_FIELDS, can_be_values
-from ..planned import LeftOut, PlannedField
+from ..planned import LeftOut, PlannedField, Question
 from .facts import ColumnFacts, TableFacts
 from .personal_data import Sensitivity, find_sensitivity
 from .schema_names import name_fields
@@ -22,6 +27,14 @@ _ENOUGH_ROWS = 100
 _SHARE_OF_ROWS = 0.05
 _PROSE = 4  # words of a text that is read rather than compared, on average
 _LOOKED_AT = 100
+_ODD_SHARE = 0.05  # of different values that may be left out for the sake of a column's type
+_EXAMPLES = 3
+_SHOWN = 40  # characters of an example
+# the kinds whose values are all of another one too, from narrow to wide; all can be text
+_WIDER: Mapping[Kind, tuple[Kind, ...]] = {
+    "boolean": ("integer", "decimal"), "integer": ("decimal",), "float": ("decimal",),
+    "date": ("datetime",),
+}  # fmt: skip
 _PROSE_WORDS = frozenset((
     "description", "comment", "comments", "note", "notes", "body", "content", "text", "message",
     "summary", "abstract", "bio", "biography", "review", "remark", "remarks", "detail", "details",
@@ -31,10 +44,11 @@ _LABELS = frozenset(("email", "sku", "isbn", "ean", "upc", "barcode", "slug", "u
 
 
 class FieldChoice(Struct, frozen=True):
-    """Which columns of a table become fields, and which do not."""
+    """Which columns of a table become fields, which do not, and what is asked of them."""
 
     fields: tuple[PlannedField, ...]
     left_out: tuple[LeftOut, ...]
+    questions: tuple[Question, ...]
 
 
 def choose_fields(
@@ -73,7 +87,11 @@ def choose_fields(
         _field(facts, column, names[column.name], sensitivity, column.name in needed)
         for column, sensitivity in taken
     ]
-    return FieldChoice(tuple(fields), tuple(left_out))
+    return FieldChoice(
+        fields=tuple(field for field, _ in fields),
+        left_out=tuple(left_out),
+        questions=tuple(question for _, question in fields if question),
+    )
 
 
 def _reason_against(column: ColumnFacts, sensitivity: Sensitivity | None) -> str:
@@ -90,29 +108,70 @@ def _field(
     name: str,
     sensitivity: Sensitivity | None,
     is_label: bool,
-) -> PlannedField:
+) -> tuple[PlannedField, Question | None]:
+    """What becomes of a column, and what is asked if its type is not that of what is in it."""
     declared = column.column
     values = () if is_label or sensitivity else _enum_values(facts, column)
     personal = sensitivity.kind if sensitivity and not sensitivity.is_secret else ""
-    kind = (
-        "enum" if values else ("string" if declared.kind == "enum" else declared.kind or "string")
-    )
+    kind: Kind = "enum" if values else (declared.kind or "string")
+    if kind == "enum" and not values:
+        kind = "string"
+    field = Field(kind=kind, list=declared.list, values=values, personal=personal)
+    misfits = _misfits(column, field)
+    if len(misfits) > _ODD_SHARE * column.profile.distinct:
+        field = _wider(column, field)
+    question = _ask_of_type(facts, column, field, misfits) if misfits else None
     is_own = personal in ("", "email")
     is_key = column.is_unique and not is_label and is_own and _is_identity(column)
-    return PlannedField(
+    is_text = not (is_label or personal or field.values)
+    planned = PlannedField(
         column=column.name,
         name=name,
-        field=Field(
-            kind=kind,
-            list=declared.list,
-            values=values,
+        field=replace(
+            field,
             description=declared.comment.strip(),
             is_key=is_key,
-            searchable=not (is_label or personal or values) and _is_prose(column),
-            personal=personal,
+            searchable=is_text and _is_prose(column),
         ),
         is_unique=column.is_unique,
-        evidence=_evidence(facts, column, values, sensitivity, is_key),
+        evidence=_evidence(facts, column, field.values, sensitivity, is_key),
+    )
+    return planned, question
+
+
+def _misfits(column: ColumnFacts, field: Field) -> list[Any]:
+    """The values of a sample that a field cannot have."""
+    if field.kind in ("string", "json"):
+        return []
+    seen = column.profile.values
+    convert, single = converter(field.kind), replace(field, list=False)
+    return [value for value in items_of(seen) if value_fault(convert(value), single)]
+
+
+def _wider(column: ColumnFacts, field: Field) -> Field:
+    """The field, of the narrowest kind that takes all of a sample."""
+    for kind in _WIDER.get(field.kind, ()):
+        wider = replace(field, kind=kind, values=())
+        if not _misfits(column, wider):
+            return wider
+    return replace(field, kind="string", values=())
+
+
+def _ask_of_type(
+    facts: TableFacts, column: ColumnFacts, field: Field, misfits: Sequence[Any]
+) -> Question:
+    said = f"{len(misfits):,} of {column.profile.distinct:,} different values seen are not"
+    if not field.personal:
+        shown = ", ".join(str(value)[:_SHOWN] for value in misfits[:_EXAMPLES])
+        said = f"{said}: {shown}"
+    is_wider = field.kind not in (column.column.kind, "enum")
+    declared = column.column.declared or column.column.kind
+    return Question(
+        table=facts.name,
+        columns=(column.name,),
+        question=f"Is it {declared}?",
+        proposal=f"no: {field.kind}, which takes all" if is_wider else "yes: others are left out",
+        evidence=said,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ... import labels
-from ...errors import LabelError
+from ...errors import LabelError, SourceError
 from ...store.handles import handle_of
 from ..databases.contract import Database, Key, Table
 from ..plan import PlannedTable
@@ -109,7 +109,10 @@ def pages(
         if len(rows) < size:
             return
         last = rows[-1]
-        after = tuple([last[place] for place in key]) if key else (count,)
+        before, after = after, tuple([last[place] for place in key]) if key else (count,)
+        if after == before:
+            # it would be read for ever
+            raise SourceError(f"the keys of {table.name} cannot be told apart: {after}"[:300])
 
 
 def find_shared_labels(database: Database, table: Table, planned: PlannedTable) -> frozenset[str]:

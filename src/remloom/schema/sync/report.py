@@ -7,6 +7,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from ...model import Row
+from ..rows import LEFT_OUT
+
 __all__ = ["SHOWN", "Refusal", "SameAs", "SyncReport", "TableReport"]
 
 _TOTALS = (
@@ -43,7 +46,9 @@ class TableReport(Struct, kw_only=True):
     forgotten: int = 0  # skipped, as somebody forgot them here
     refused: int = 0
     refusals: list[Refusal] = []  # the first of them
-    left_out: int = 0  # values that are not as their field says: the rows are kept without them
+    # values that are not as their field says, or that cannot be read, of all rows that are there:
+    # these are kept without them
+    left_out: int = 0
     left_out_values: list[Refusal] = []  # the first of them
     edges_added: int = 0
     edges_ended: int = 0
@@ -58,11 +63,12 @@ class TableReport(Struct, kw_only=True):
         if len(self.refusals) < SHOWN:
             self.refusals.append(Refusal(row, reason))
 
-    def leave_out(self, row: str, reason: str) -> None:
-        """Count a value without which a row is taken."""
-        self.left_out += 1
-        if len(self.left_out_values) < SHOWN:
-            self.left_out_values.append(Refusal(row, reason))
+    def leave_out(self, row: Row) -> None:
+        """Count the values without which a row was taken, now or before."""
+        for reason in row.metadata.get(LEFT_OUT, ()):
+            self.left_out += 1
+            if len(self.left_out_values) < SHOWN:
+                self.left_out_values.append(Refusal(row.handle, reason))
 
 
 class SyncReport(Struct, frozen=True, kw_only=True):
@@ -111,6 +117,11 @@ class SyncReport(Struct, frozen=True, kw_only=True):
     def refused(self) -> int:
         """Count the rows that could not be taken."""
         return self.totals["refused"]
+
+    @property
+    def left_out(self) -> int:
+        """Count the values that rows are kept without."""
+        return self.totals["left_out"]
 
     @property
     def edges_added(self) -> int:

@@ -165,7 +165,13 @@ class _Sync:
             if edge.table == table.table and (edge.target in self._handles or edge.entity_type)
         ]
         inverse = {edge.inverse for edge in self._plan.edges if edge.target == table.table}
-        reader = RowReader(self._plan, self._handles[table.table], edges, frozenset(inverse))
+        reader = RowReader(
+            self._plan,
+            tables.get(table.table),
+            self._handles[table.table],
+            edges,
+            frozenset(inverse),
+        )
         return TableSync(
             self._store,
             self._writer,

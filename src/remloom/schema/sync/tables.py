@@ -72,6 +72,7 @@ class TableSync:
         self._same_as = same_as
         self._on_page = on_page
         self._schema = reader.table.schema_name
+        self._behind: set[str] | None = None  # keys of the rows read behind the watermark
         self.seen = SeenHandles()
         self.unresolved = SeenHandles()
         self.report = TableReport(table=reader.table.table, schema_name=self._schema)
@@ -91,6 +92,7 @@ class TableSync:
     def _sync_behind(self, watermark: Watermark, database: Database, table: Table) -> bool:
         """Read the keys, and the rows behind the watermark; says whether that was enough."""
         report, reader = self.report, self.reader
+        behind = self._behind = set()
         key: Key = ()
         width = len(reader.table.key)
         skipped = 0
@@ -106,13 +108,20 @@ class TableSync:
         after = watermark.after(key)
         for page in pages(database, watermark.table(), reader.columns, after=after):
             self._sync_rows(page)
-        there = sum(len(rows) for rows, _ in seen_rows(self._store, reader, self.seen))
+        self._behind = None
+        there = 0
+        for rows, _ in seen_rows(self._store, reader, self.seen):
+            there += len(rows)
+            for row in rows:
+                if labels.key(row.handle) not in behind:
+                    report.leave_out(row)
         report.forgotten = skipped
         report.unchanged = there - report.added - report.changed
         if there + skipped == self.seen.count():
             return True
         # rows that are not behind the watermark are new as well
-        report.read = report.unchanged = report.forgotten = 0
+        report.read = report.unchanged = report.forgotten = report.left_out = 0
+        report.left_out_values = []
         return False
 
     def _sync_rows(self, page: Sequence[tuple[Any, ...]]) -> None:
@@ -145,12 +154,13 @@ class TableSync:
 
     def _sync_page(self, rows: dict[str, SourceRow]) -> None:
         there = self._store.records.lookup(list(rows), edges=0)
-        forgotten = unchanged = 0
+        forgotten = 0
+        unchanged: list[Row] = []
         changed: list[_Read] = []
         for key, row in rows.items():
             stored = _find_row(there[key], self._schema, key)
             if stored is not None and stored.metadata.get(SOURCE_HASH) == row.digest:
-                unchanged += 1
+                unchanged.append(stored)
             elif self._writer.forgotten.has(self._schema, row.handle):
                 forgotten += 1
             else:
@@ -166,7 +176,11 @@ class TableSync:
             self._write(changed, there)
         # counted when the page is written: it may be made more than once
         self.report.forgotten += forgotten
-        self.report.unchanged += unchanged
+        self.report.unchanged += len(unchanged)
+        for stored in unchanged:
+            self.report.leave_out(stored)
+        if self._behind is not None:
+            self._behind.update(rows)
 
     def _write(self, changed: list[_Read], there: Mapping[str, list[Record]]) -> None:
         targets = {read.row.key: self._targets_of(read) for read in changed}

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ...errors import ChangedError, ConflictError, RemloomError, RowError
 from ...kv import Entry
-from ...model import Edge, EdgeKey, Row
+from ...model import Edge, EdgeKey, Field, Row
 from ...store.batch import Batch, Preconditions
 from ...store.contract import Store
 from ...store.definitions import CHANGES, DEFINITIONS
 from ...store.forgotten_rows import ForgottenRows
+from ...store.row_validation import value_fault
 from ...store.validation import build
+from ..rows import LEFT_OUT
 from .lease import Lease
 from .report import TableReport
 
@@ -85,19 +88,19 @@ class SyncWriter:
             LeaseLostError: another sync has taken over.
         """
         refused: list[tuple[str, str]] = []
-        left_out: list[tuple[str, str]] = []
         # before the schemas are read: rows are written as they are now, or not at all
         changes = self._store.kv.get(DEFINITIONS, CHANGES)
         schemas = {(DEFINITIONS, CHANGES): changes.version if changes else 0}
-        batch, taken = self._build(items, refused, left_out)
+        batch, taken = self._build(items, refused)
         if taken:
             unlinked = tuple(key for item in taken for key in item.unlinked)
             self._commit(replace(batch, deleted_edges=unlinked), schemas)
         # once the page is written: it may be made more than once
         for handle, reason in refused:
             report.refuse(handle, reason)
-        for handle, reason in left_out:
-            report.leave_out(handle, reason)
+        for item in taken:
+            if isinstance(item.item, Row):
+                report.leave_out(item.item)
         return taken
 
     def delete(
@@ -123,7 +126,6 @@ class SyncWriter:
         self,
         items: Sequence[PageItem],
         refused: list[tuple[str, str]],
-        left_out: list[tuple[str, str]],
     ) -> tuple[Batch, list[PageItem]]:
         """Build the batch of the items that can be written; the others are refused, with why."""
         left = list(items)
@@ -134,7 +136,7 @@ class SyncWriter:
             except RemloomError as error:
                 if not is_checked:
                     # one by one at once: each attempt at a whole page takes as long as the page
-                    tried = (self._valid(item, refused, left_out) for item in left)
+                    tried = (self._valid(item, refused) for item in left)
                     left = [item for item in tried if item is not None]
                     is_checked = True
                     continue
@@ -145,27 +147,44 @@ class SyncWriter:
                 item = left.pop(_owner_of(left, position))
                 refused.append((item.handle, error.message))
 
-    def _valid(
-        self,
-        item: PageItem,
-        refused: list[tuple[str, str]],
-        left_out: list[tuple[str, str]],
-    ) -> PageItem | None:
+    def _valid(self, item: PageItem, refused: list[tuple[str, str]]) -> PageItem | None:
         """An item as it can be written: without the values that are not as their fields say; None
         where it cannot be."""
-        odd: list[tuple[str, str]] = []
         while True:
             try:
                 self._batch([item])
             except RemloomError as error:
-                smaller = _without_odd_values(item, error, odd)
+                smaller = self._without_odd_values(item, error)
                 if smaller is None:
                     refused.append((item.handle, error.message))
                     return None
                 item = smaller
             else:
-                left_out += odd
                 return item
+
+    def _without_odd_values(self, item: PageItem, error: RemloomError) -> PageItem | None:
+        """An item without the values that an error names, which its row notes; of a list only the
+        items that are odd go. None: it names none."""
+        row = item.item
+        if not isinstance(error, RowError) or not isinstance(row, Row):
+            return None
+        faults = {
+            fault["path"].removeprefix("fields."): fault["why"] for fault in error.fields["faults"]
+        }
+        known = self._store.schemas()[row.schema].base_fields
+        fields, odd = {}, []
+        for name, value in row.fields.items():
+            if name not in faults:
+                fields[name] = value
+                continue
+            kept, why = _fitting(value, known[name], faults[name]) if name in known else (None, "")
+            if kept is not None:
+                fields[name] = kept
+            odd.append(f"{name} {why or faults[name]}")
+        if not odd:
+            return None
+        metadata = {**row.metadata, LEFT_OUT: [*row.metadata.get(LEFT_OUT, ()), *odd]}
+        return replace(item, item=replace(row, fields=fields, metadata=metadata))
 
     def _batch(self, items: Sequence[PageItem]) -> Batch:
         written = [part for item in items for part in (item.item, *item.edges)]
@@ -189,20 +208,17 @@ class SyncWriter:
         lease.renewed()
 
 
-def _without_odd_values(
-    item: PageItem, error: RemloomError, odd: list[tuple[str, str]]
-) -> PageItem | None:
-    """An item without the values that an error names, which are noted; None: it names none."""
-    row = item.item
-    if not isinstance(error, RowError) or not isinstance(row, Row):
-        return None
-    found = error.fields["faults"]
-    faults = {fault["path"].removeprefix("fields."): fault["why"] for fault in found}
-    fields = {name: value for name, value in row.fields.items() if name not in faults}
-    if len(fields) == len(row.fields):
-        return None
-    odd += [(row.handle, f"{name} {faults[name]}") for name in row.fields if name in faults]
-    return replace(item, item=replace(row, fields=fields))
+def _fitting(value: Any, field: Field, why: str) -> tuple[list[Any] | None, str]:
+    """The items of a list that its field takes, and why others are left out; None: not one."""
+    if not (field.list and isinstance(value, list)):
+        return None, why
+    single = replace(field, list=False)
+    faults = ["is NULL" if one is None else value_fault(one, single) for one in value]
+    kept = [one for one, fault in zip(value, faults, strict=True) if not fault]
+    odd = len(value) - len(kept)
+    if not odd:
+        return None, why
+    return kept, f"{next(filter(None, faults))} ({odd} of {len(value)} items)"
 
 
 def _owner_of(items: Sequence[PageItem], position: int) -> int:
