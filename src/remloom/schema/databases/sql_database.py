@@ -93,7 +93,7 @@ class SqlDatabase(ABC):
             unreadable = self._unreadable(table, columns, limit, error)
             columns = [column for column in columns if column.name not in unreadable]
             taken = self._sample(table, columns, limit)
-        rows = _plain(taken.rows, columns)
+        rows = _plain([self._parsed(row, columns) for row in taken.rows], columns)
         profile = profile_rows(table, columns, rows, total=table.rows, whole=taken.whole)
         return replace(profile, unreadable=unreadable)
 
@@ -132,13 +132,22 @@ class SqlDatabase(ABC):
             mark = ""
             found = self._piecewise(table, of, after, limit, error)
         width = len(columns)
-        rows = _plain([row[:width] for row in found] if mark else found, of)
+        rows = _plain([self._parsed(row[:width], of) for row in found], of)
         if rows and set(table.primary_key).issubset(columns):
             places = [list(columns).index(name) for name in table.primary_key]
             last = tuple([found[-1][place] for place in places])
             key = tuple([rows[-1][place] for place in places])
             self._last = (table.name, table.primary_key, key), found[-1][-1:] if mark else last
         return rows
+
+    def _parsed(self, row: Sequence[Any], columns: Sequence[Column]) -> Sequence[Any]:
+        """A row with what could be read only as text as what its column is of."""
+        if self._texts.isdisjoint(columns):
+            return row
+        return [
+            _given_back(value, column) if column in self._texts and type(value) is str else value
+            for value, column in zip(row, columns, strict=True)
+        ]
 
     def _page(
         self,
