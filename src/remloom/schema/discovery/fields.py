@@ -141,11 +141,11 @@ def _field(
 
 def _misfits(column: ColumnFacts, field: Field) -> list[Any]:
     """The values of a sample that a field cannot have."""
-    if field.kind in ("string", "json"):
+    if field.kind == "string":
         return []
-    seen = column.profile.values
+    seen = items_of(column.profile.values) if field.list else column.profile.values
     convert, single = converter(field.kind), replace(field, list=False)
-    return [value for value in items_of(seen) if value_fault(convert(value), single)]
+    return [value for value in seen if value_fault(convert(value), single)]
 
 
 def _wider(column: ColumnFacts, field: Field) -> Field:
