@@ -59,7 +59,7 @@ def test_duckdb_is_described_and_read(tmp_path: Path, opened: list[Database]) ->
     names = [column.name for column in a.columns]
     assert database.rows(a, names, after=None, limit=9) == [
         (
-            1, "x", datetime(2024, 1, 1, 8, tzinfo=UTC), "ok", ["t"], {"n": 1}, None, None,
+            1, "x", datetime(2024, 1, 1, 8, tzinfo=UTC), "ok", ["t"], {"n": 1}, "infinity", None,
             "01:30:00", "won",
         )
     ]  # fmt: skip

@@ -197,7 +197,7 @@ def test_what_postgresql_can_hold_is_made_plain(opening: Opening) -> None:
         [datetime(2024, 1, 1, tzinfo=UTC)],
         "P1MT26H",
         "[1,5)",
-        ["a"],
+        ["a", None],
         {"n": [1.5]},
         "(1,2)",
         "10.0.0.1",

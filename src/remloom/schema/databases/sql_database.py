@@ -223,6 +223,8 @@ class SqlDatabase(ABC):
             except SourceError:
                 self._texts.add(column)
                 failing.append(place)
+        if len(failing) == len(columns):
+            raise error
         many = max(map(len, made))
         for place in failing:
             made[place] = values(self._read_as(columns[place]), 0, many) if many else []

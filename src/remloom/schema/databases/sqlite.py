@@ -104,8 +104,10 @@ class SqliteDatabase(SqlDatabase):
             try:
                 described.append(self._table(name, kind, statements.get(name, "")))
             except SourceError:
-                # of a table that is gone, or a function that is not trusted: it costs no other
-                described.append(Table(name=name, columns=(), is_view=kind == "view"))
+                # of a view of a table that is gone, or of a function that is not trusted
+                if kind != "view":
+                    raise
+                described.append(Table(name=name, columns=(), is_view=True))
         return _with_targets(described)
 
     def _table(self, name: str, kind: str, statement: str) -> Table:
