@@ -328,7 +328,7 @@ def _check_nothing_is_lost(
             assert is_told or all("is NULL" in why for why in odd), (column, odd)
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "duckdb", "postgresql", "mysql"])
+@pytest.mark.parametrize("kind", ["duckdb", "postgresql", "mysql"])
 def test_a_column_that_cannot_be_read_costs_no_other(
     kind: str, making: Making, tmp_path: Path
 ) -> None:
@@ -364,7 +364,6 @@ def test_a_column_that_cannot_be_read_costs_no_other(
 
 
 _FAILING = {
-    "sqlite": "abs(CASE said WHEN 'x' THEN -9223372036854775807 - 1 ELSE 1 END)",
     "duckdb": "CAST(said AS integer)",
     "postgresql": "CAST(said AS integer)",
     "mysql": "CASE WHEN said = 'x' THEN (SELECT 1 UNION SELECT 2) ELSE 1 END",
