@@ -292,6 +292,21 @@ def test_a_call_that_waits_longer_than_a_turn_lets_others_begin_beside_it():
     assert not met.broken
 
 
+def test_writes_of_several_tenants_go_on_at_the_same_time(service):
+    Home(service.settings.home).create("c")
+    service._places._queue._turn = 10 * PATIENCE
+    met = threading.Barrier(3, timeout=PATIENCE)
+    write = operation(met.wait)
+
+    async def run():
+        async with anyio.create_task_group() as group:
+            for tenant in "abc":
+                group.start_soon(service.call, caller(tenant), write, NOTHING())
+
+    anyio.run(run)
+    assert not met.broken
+
+
 def test_when_all_places_are_taken_by_many_the_server_is_busy(service):
     gate = Gate()
 

@@ -23,6 +23,8 @@ class Call(Struct, eq=False):
     who: Who
     work: Callable[[], Any]
     future: Future[Any]
+    # whether others wait for its turn to end; one that waits for a disk needs no turn
+    has_turn: bool = True
     runs: bool = False
 
 
@@ -35,7 +37,8 @@ class FairQueue:
 
     A turn keeps others from beginning for as long as a call that computes takes: two of these in
     one interpreter take more than twice as long as one. A call that takes longer, or waits for
-    something itself, keeps its place, and the next begins beside it.
+    something itself, keeps its place, and the next begins beside it; beside one that has no turn,
+    at once.
 
     Args:
         places: calls that run at the same time.
@@ -54,7 +57,7 @@ class FairQueue:
     ) -> None:
         self._places, self._most = places, places + waiting
         self._turn, self._clock = turn, clock
-        self._last: Call | None = None  # that has begun, while it runs
+        self._last: Call | None = None  # that has had a turn, while it runs
         self._turn_ends = 0.0
         self._taken, self._running = _Counts(), _Counts()
         # nobody without a call is in it
@@ -105,7 +108,8 @@ class FairQueue:
         self._take(call)
         call.runs = True
         self._running.add(who, 1)
-        self._last, self._turn_ends = call, self._clock() + self._turn
+        if call.has_turn:
+            self._last, self._turn_ends = call, self._clock() + self._turn
         self._note_turn(who)
         return call
 

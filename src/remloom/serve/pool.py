@@ -63,19 +63,22 @@ class Pool:
         """How many calls run, or wait."""
         return self._queue.taken
 
-    async def run(self, name: str, who: Who, work: Callable[[], _T]) -> _T:
+    async def run(
+        self, name: str, who: Who, work: Callable[[], _T], *, has_turn: bool = True
+    ) -> _T:
         """Run a call, and wait for its end.
 
         Args:
             name: of the call, for the errors.
             who: calls: a tenant and a key.
+            has_turn: others wait for the end of its turn.
 
         Raises:
             BusyError: there is no place for it; it was not begun.
             LimitError: the tenant or the key has its share of them; it was not begun.
             TimeLimitError: it takes too long; what it has begun is finished all the same.
         """
-        begun = self._begin(who, work)
+        begun = self._begin(who, work, has_turn)
         self._look_later(asyncio.get_running_loop())
         try:
             async with asyncio.timeout(self._seconds) as limit:
@@ -107,9 +110,9 @@ class Pool:
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _begin(self, who: Who, work: Callable[[], _T]) -> Future[_T]:
+    def _begin(self, who: Who, work: Callable[[], _T], has_turn: bool) -> Future[_T]:
         future: Future[_T] = Future()
-        call = Call(who, partial(copy_context().run, work), future)
+        call = Call(who, partial(copy_context().run, work), future, has_turn)
         with self._lock:
             if self._queue.has_share(who):
                 raise self._own_share()

@@ -110,7 +110,10 @@ class Service:
                         return self._do_at_once(memory, caller, operation, values, is_noted)
             work = partial(self._do, caller, operation, values, progress, is_noted)
             who = caller.tenant, caller.key_id
-            return await self._pool_of(operation).run(operation.name, who, work)
+            # what writes waits for its disk: writes of several tenants go on at the same time
+            reads = operation.hints.read_only
+            pool = self._pool_of(operation)
+            return await pool.run(operation.name, who, work, has_turn=reads)
 
     def close(self) -> None:
         """Close every memory that is open."""
