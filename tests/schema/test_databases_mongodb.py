@@ -174,7 +174,7 @@ def test_values_of_all_types_are_made_plain() -> None:
     assert plain_rows(documents, columns) == [
         ("f" * 24, Decimal("1.10"), 1, str(UUID(int=7)), None, None),
         ("e" * 24, Decimal(2), "x", None, ["a" * 24, "b" * 24], None),
-        ("d" * 24, None, {"a": None}, None, None, None),
+        ("d" * 24, None, {"a": "NaN"}, None, None, None),
     ]
     assert bound("a" * 24, columns[4]) == ObjectId("a" * 24)
 
