@@ -131,3 +131,27 @@ def test_a_row_is_shown_with_its_fields_and_keys_as_they_are(
     shown = run("lookup", "order-1").stdout
     assert "order_id: 1, customer_id: 12345, total: 99.9" in shown
     assert "12345" in run("show", "order-1").stdout
+
+
+def test_values_that_rows_are_kept_without_are_told_of_table_by_table(run: Run) -> None:
+    with sqlite3.connect("crm.db") as connection:
+        connection.execute("CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT, born DATE)")
+        connection.executemany(
+            "INSERT INTO people VALUES (?, ?, '1815-12-10')", [(n, f"Ada {n}") for n in range(30)]
+        )
+    run("discover", "crm.db", "-o", "crm.toml")
+    run("register", "crm.toml")
+    told = run("sync", "crm", "--dry-run").stdout
+    assert "left out" in told
+    assert "without a value" not in told
+    connection.execute("UPDATE people SET born = '1815-13-41' WHERE id >= 5")
+    connection.commit()
+    connection.close()
+    for _ in range(2):
+        lines = run("sync", "crm").stdout.splitlines()
+        named = [line for line in lines if line.startswith("- people person-")]
+        assert named[0].startswith("- people person-5, without a value: born ")
+        assert f"and {25 - len(named)} more" in lines
+        report = _json(run("sync", "crm", "--json"))
+        assert report["totals"]["left_out"] == report["tables"][0]["left_out"] == 25
+        assert report["tables"][0]["left_out_values"][0]["row"] == "person-5"

@@ -171,22 +171,29 @@ def _sync_view(report: SyncReport) -> RenderableType:
     from .terminal import visible
 
     columns = (
-        "table", "read", "added", "changed", "unchanged", "deleted", "forgotten", "refused",
+        "table", "read", "added", "changed", "unchanged", "deleted", "forgotten", "refused", "left_out",
     )  # fmt: skip
     counts = [
         (table.table, *(f"{getattr(table, column):,}" for column in columns[1:]))
         for table in report.tables
     ]
-    parts: list[RenderableType] = [draw_table(columns, counts, right=columns[1:])]
+    titles = tuple(column.replace("_", " ") for column in columns)
+    parts: list[RenderableType] = [draw_table(titles, counts, right=titles[1:])]
     parts += [Text(visible(f"! {table}: {fault}")) for table, fault in report.faults.items()]
     refusals = [
         f"! {table.table} {one.row}: {one.reason}"
         for table in report.tables
         for one in table.refusals
     ]
-    parts += [Text(visible(one)) for one in refusals[:_SHOWN]]
-    if len(refusals) > _SHOWN:
-        parts.append(f"and {len(refusals) - _SHOWN} more")
+    left_out = [
+        f"- {table.table} {one.row}, without a value: {one.reason}"
+        for table in report.tables
+        for one in table.left_out_values
+    ]
+    for told, count in ((refusals, report.refused), (left_out, report.left_out)):
+        parts += [Text(visible(one)) for one in told[:_SHOWN]]
+        if count > _SHOWN:
+            parts.append(f"and {count - _SHOWN:,} more")
     edges = plural(report.edges_added, "edge")
     verb = "would be added" if report.dry_run else "added"
     parts.append(f"{edges} {verb}, {report.edges_ended:,} ended")
