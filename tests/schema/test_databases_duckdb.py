@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from remloom import Memory
 from remloom.errors import SettingsError, SourceError
 from remloom.schema.databases.contract import Database, ForeignKey
 from remloom.schema.databases.opening import open_database
@@ -173,9 +174,51 @@ def test_a_folder_of_files_follows_no_link(tmp_path: Path) -> None:
     (folder / "linked").symlink_to(tmp_path / "elsewhere")
     database = open_database(f"csv:///{folder}")
     try:
-        assert [(table.name, table.rows) for table in database.tables()] == [
+        assert [(table.name, table.rows) for table in database.tables() if table.columns] == [
             ("birds", 1),
             ("parts", 1),
         ]
     finally:
         database.close()
+
+
+def test_what_of_a_folder_is_not_read_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    (folder / "parts" / "deeper").mkdir(parents=True)
+    (folder / "birds.csv").write_text("id,name\n1,Heron\n2,Stork\n")
+    (folder / "Birds.tsv").write_text("id\tname\n1\tCrane\n")
+    (folder / "broken.parquet").write_text("no Parquet")
+    (folder / "notes.txt").write_text("no table")
+    (folder / "parts" / "one.csv").write_text("id,name\n1,Ibis\n")
+    (folder / "parts" / "deeper" / "two.csv").write_text("id,name\n2,Ibis\n")
+    (folder / "mixed").mkdir()
+    (folder / "mixed" / "old.csv").write_text("id,name\n2,Ibis\n")
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY (SELECT 1 AS id) TO '{folder / 'mixed' / 'new.parquet'}'")
+    secret = tmp_path / "secret.csv"
+    secret.write_text("id,name\n1,Secret\n")
+    (folder / "link.csv").symlink_to(secret)
+    (folder / "linked").symlink_to(tmp_path)
+    (folder / "parts" / "link.csv").symlink_to(secret)
+    (folder / "nothing.csv").symlink_to(tmp_path / "nothing.csv")
+    url = f"csv:///{folder}"
+    with Memory.open(tmp_path / "home", embedder="none") as memory:
+        plan = memory.schemas.discover(url, "files")
+        # DuckDB does not tell names apart by their case
+        assert {table.table for table in plan.tables} == {"Birds", "birds.csv", "mixed", "parts"}
+        named = {each.table: each.reason for each in plan.left_out}
+        assert set(named) == {
+            "broken", "link.csv", "linked", "mixed/old.csv", "nothing.csv", "parts/deeper", "parts/link.csv",
+        }  # fmt: skip
+        assert "a link" in named["parts/link.csv"]
+        memory.schemas.register_from_discovery(plan, url=url)
+        report = memory.schemas.sync("files")
+        assert (report.added, report.faults) == (5, {})
+        # what has turned into a link since is named by the sync, and its rows stay
+        (folder / "birds.csv").unlink()
+        (folder / "birds.csv").symlink_to(secret)
+        (folder / "parts" / "later.csv").symlink_to(secret)
+        report = memory.schemas.sync("files")
+        assert set(report.faults) == {"birds.csv", "parts/later.csv"}
+        assert all("a link" in why for why in report.faults.values())
+        assert memory.lookup("Stork").records

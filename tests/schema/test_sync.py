@@ -313,15 +313,31 @@ def test_a_source_that_is_down_changes_nothing(crm: FakeDatabase, follower: Foll
 def test_a_sync_that_was_broken_off_goes_on(crm: FakeDatabase, follower: Follower) -> None:
     def fail(name: str) -> None:
         if name == "orders":
+            crm.is_down = True
             raise SourceError("the connection was lost")
 
     crm.on_rows = fail
     with pytest.raises(SourceError):
         follower.sync()
-    crm.on_rows = lambda name: None
+    crm.on_rows, crm.is_down = lambda name: None, False
     report = follower.sync()
     assert report.resumed
     assert (report.unchanged, report.added) == (4, 11)
+
+
+def test_a_table_that_cannot_be_read_costs_no_other(crm: FakeDatabase, follower: Follower) -> None:
+    follower.sync()
+    before = contents(follower.memory, whole=True)
+
+    def fail(name: str) -> None:
+        if name == "orders":
+            raise SourceError("permission denied for orders")
+
+    crm.on_rows = fail
+    report = follower.sync()
+    assert report.faults == {"orders": "cannot be read: permission denied for orders"}
+    assert report.unchanged > 0
+    assert contents(follower.memory, whole=True) == before
 
 
 def test_two_syncs_of_one_source_are_not_done_at_once(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
+from ..errors import SourceError
 from .databases.contract import Database, Table, TableProfile
 from .databases.profiles import items_of
 from .figures import TableFigures, figures_of
@@ -30,8 +31,12 @@ def take_baseline(
     for planned in plan.tables:
         if planned.table not in by_name:
             continue
-        profile = database.profile(by_name[planned.table], _SAMPLE)
-        orphans = _orphans(database, plan.edges, by_name, profile)
+        try:
+            profile = database.profile(by_name[planned.table], _SAMPLE)
+            orphans = _orphans(database, plan.edges, by_name, profile)
+        except SourceError:
+            # what cannot be read is named by a sync, and costs no other
+            continue
         figures.append(figures_of(profile, salt, orphans))
     return tables, tuple(figures)
 

@@ -68,6 +68,8 @@ class Table(Struct, frozen=True, kw_only=True, omit_defaults=True):
     rows: int | None = None  # estimated by the database; None: unknown
     is_view: bool = False
     comment: str = ""
+    # why it is not given, if it has no columns; else why some of its rows may not be
+    withheld: str = ""
 
 
 class ColumnProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):

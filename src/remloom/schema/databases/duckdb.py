@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,6 +15,7 @@ from .checks import allowed_values
 from .contract import Column, ForeignKey, Table
 from .kinds import read_type
 from .sql_database import SECONDS, Sample, SqlDatabase
+from .tables import table_names
 
 if TYPE_CHECKING:
     import duckdb
@@ -49,6 +51,9 @@ _SEPARATED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _PARQUET = ".parquet"
 _INTEGERS = ("BIGINT", "HUGEINT", "INTEGER", "DOUBLE")
 # what would be another text, were it read as a number
+# who may put a link there may not be allowed to read what it leads to
+_A_LINK = "a link, which is not followed"
+_BESIDE_PARQUET = "a table is of one kind of files, and Parquet is here"
 _LEADING_ZERO = "^[-+]?0[0-9]"
 
 
@@ -119,13 +124,16 @@ class DuckdbDatabase(SqlDatabase):
         for schema, table, *constraint in self._read(_CONSTRAINTS):
             constraints.setdefault((schema, table), []).append(tuple(constraint))
         described = []
-        for schema, table, is_view, rows, comment in self._read(_RELATIONS):
-            name = table if schema == "main" else f"{schema}.{table}"
-            self._places[name] = (schema, table)
+        relations = self._read(_RELATIONS)
+        names = table_names((_schema(schema), table) for schema, table, *_ in relations)
+        for schema, table, is_view, rows, comment in relations:
             place = (schema, table)
+            name = names[_schema(schema), table]
+            self._places[name] = place
             described.append(
                 _table(
-                    (schema, name),
+                    name,
+                    {table: name for (of, table), name in names.items() if of == _schema(schema)},
                     columns.get(place, ()),
                     constraints.get(place, ()),
                     rows=None if is_view else rows,
@@ -182,6 +190,7 @@ class FilesDatabase(DuckdbDatabase):
         import duckdb
 
         self._parquet: dict[str, int] = {}
+        self._withheld: dict[str, str] = {}  # what is in the folder and no table -> why
         connection = duckdb.connect(":memory:", config=_CONFIG)
         try:
             self._load(connection)
@@ -191,10 +200,11 @@ class FilesDatabase(DuckdbDatabase):
         return connection
 
     def _load(self, connection: duckdb.DuckDBPyConnection) -> None:
-        tables = _tables_of(Path(self._address.location))
+        tables, self._withheld = _tables_of(Path(self._address.location))
         if not tables:
+            withheld = next((f": {name}: {why}" for name, why in self._withheld.items()), "")
             raise SourceError(
-                f"{self._address.location} has no CSV or Parquet files",
+                f"{self._address.location} has no CSV or Parquet files{withheld}",
                 uri=self.address,
                 remedy="give the folder that they are in",
             )
@@ -207,7 +217,10 @@ class FilesDatabase(DuckdbDatabase):
                     _add_separated(connection, self._quote(name), listed)
             except self._error as error:
                 first = str(error).partition("\n")[0]
-                raise SourceError(f"{listed[0]}: {first[:300]}", uri=listed[0]) from None
+                if len(tables) == 1:
+                    raise SourceError(f"{listed[0]}: {first[:300]}", uri=listed[0]) from None
+                # a file that is broken costs no other
+                self._withheld[name] = first[:300]
 
     def _add_parquet(
         self, connection: duckdb.DuckDBPyConnection, name: str, paths: list[str]
@@ -224,11 +237,17 @@ class FilesDatabase(DuckdbDatabase):
     def _describe(self) -> list[Table]:
         from msgspec.structs import replace
 
-        return [
+        described = [
             replace(table, rows=self._parquet[table.name], is_view=False)
             if table.name in self._parquet
             else table
             for table in super()._describe()
+        ]
+        there = {table.name for table in described}
+        return described + [
+            Table(name=name, columns=(), withheld=why)
+            for name, why in self._withheld.items()
+            if name not in there
         ]
 
     def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
@@ -243,14 +262,14 @@ class FilesDatabase(DuckdbDatabase):
 
 
 def _table(
-    place: tuple[str, str],
+    name: str,
+    names: Mapping[str, str],
     columns: Sequence[tuple[Any, ...]],
     constraints: Sequence[tuple[Any, ...]],
     *,
     rows: int | None,
     comment: str,
 ) -> Table:
-    schema, name = place
     key: tuple[str, ...] = ()
     unique, foreign = [], []
     allowed: dict[str, tuple[str, ...]] = {}
@@ -262,7 +281,7 @@ def _table(
         elif type_ == "CHECK":
             allowed |= allowed_values(str(expression), "duckdb")
         elif type_ == "FOREIGN KEY":
-            target = target if schema == "main" else f"{schema}.{target}"
+            target = names.get(target, target)
             one = ForeignKey(columns=tuple(of), target=target, target_columns=tuple(target_columns))
             foreign.append(one)
     in_keys = {*key, *(column for one in foreign for column in one.columns)}
@@ -277,6 +296,11 @@ def _table(
         is_view=rows is None,
         comment=comment,
     )
+
+
+def _schema(name: str) -> str | None:
+    """A schema; None: the default one."""
+    return None if name == "main" else name
 
 
 def _column(said: tuple[Any, ...], is_key: bool, allowed: dict[str, tuple[str, ...]]) -> Column:
@@ -294,34 +318,57 @@ def _column(said: tuple[Any, ...], is_key: bool, allowed: dict[str, tuple[str, .
     )
 
 
-def _tables_of(place: Path) -> dict[str, list[Path]]:
-    """The files that each table consists of."""
+def _tables_of(place: Path) -> tuple[dict[str, list[Path]], dict[str, str]]:
+    """The files that each table consists of; what of a folder is not read, and why."""
     if place.is_file():
-        return {_stem(place): [place]}
+        return {_stem(place): [place]}, {}
     found: dict[str, list[Path]] = {}
+    withheld: dict[str, str] = {}
     for path in sorted(place.iterdir()):
-        if path.is_dir() and not path.is_symlink():
-            parts = _parts(path)
+        if path.is_symlink():
+            if path.is_dir() or _is_table(path):
+                withheld[path.name] = _A_LINK
+        elif path.is_dir():
+            parts, others = _parts(path)
+            withheld |= others
             if parts:
-                found[path.name] = parts
-        elif _is_table(path):
-            # orders.csv beside orders.parquet
-            name = path.name if _stem(path) in found else _stem(path)
-            found[name] = [path]
-    return found
+                found[_free(path.name, found)] = parts
+        elif path.is_file() and _is_table(path):
+            found[_free(_stem(path), found, path.name)] = [path]
+    return found, withheld
 
 
-def _parts(folder: Path) -> list[Path]:
-    """The files of one kind in a folder: of Parquet, if there are any."""
-    files = [path for path in sorted(folder.iterdir()) if _is_table(path)]
+def _free(name: str, taken: Collection[str], other: str = "") -> str:
+    """A name that no other table has: DuckDB does not tell them apart by their case."""
+    known = {one.casefold() for one in taken}
+    # orders.csv beside orders.parquet
+    names = chain((name, other or name), (f"{name}_{number}" for number in count(2)))
+    return next(one for one in names if one.casefold() not in known)
+
+
+def _parts(folder: Path) -> tuple[list[Path], dict[str, str]]:
+    """The files of one kind in a folder, Parquet if there are any; what is not read, and why."""
+    files: list[Path] = []
+    withheld: dict[str, str] = {}
+    for path in sorted(folder.iterdir()):
+        name = f"{folder.name}/{path.name}"
+        if path.is_symlink():
+            if path.is_dir() or _is_table(path):
+                withheld[name] = _A_LINK
+        elif path.is_dir():
+            if any(map(_is_table, path.rglob("*"))):
+                withheld[name] = "a folder within the folder of a table"
+        elif path.is_file() and _is_table(path):
+            files.append(path)
     parquet = [path for path in files if path.suffix.lower() == _PARQUET]
-    return parquet or files
+    if parquet:
+        others = (path for path in files if path not in parquet)
+        withheld |= {f"{folder.name}/{path.name}": _BESIDE_PARQUET for path in others}
+    return parquet or files, withheld
 
 
 def _is_table(path: Path) -> bool:
-    # who may put a link there may not be allowed to read what it leads to
-    is_own = path.is_file() and not path.is_symlink()
-    return is_own and path.name.lower().endswith((*_SEPARATED, _PARQUET))
+    return path.name.lower().endswith((*_SEPARATED, _PARQUET))
 
 
 def _stem(path: Path) -> str:

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from msgspec.structs import replace
+
 from .contract import Column, Table
 from .server_database import ServerDatabase
 from .sql_database import SECONDS, Sample
+from .tables import without_columns
 
 if TYPE_CHECKING:
     from sqlalchemy import Inspector
 
 __all__ = ["PostgresqlDatabase"]
+
+_Place = tuple[str | None, str]  # schema, None for the default one, and table
 
 _CONNECTING = 10  # seconds
 _SETTINGS = {
@@ -27,16 +32,36 @@ _SETTINGS = {
 }
 # Partitions are read through their parents. What the planner expects is asked later.
 _RELATIONS = """
-    SELECT n.nspname, c.relname, c.relkind IN ('v', 'm')
+    SELECT n.nspname, c.relname, c.relkind IN ('v', 'm'),
+        CASE WHEN NOT has_any_column_privilege(c.oid, 'SELECT') THEN 'the user may not read it'
+            WHEN NOT c.relispopulated THEN 'a materialized view that was not filled yet' END,
+        CASE WHEN NOT has_table_privilege(c.oid, 'SELECT') THEN ARRAY(
+            SELECT a.attname::text FROM pg_catalog.pg_attribute a
+            WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+                AND NOT has_column_privilege(c.oid, a.attnum, 'SELECT')) END,
+        row_security_active(c.oid),
+        c.relkind = 'r' AND EXISTS (
+            SELECT FROM pg_catalog.pg_inherits i WHERE i.inhparent = c.oid)
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND NOT c.relispartition AND c.relispopulated
+    WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND NOT c.relispartition
         AND n.nspname NOT IN ('information_schema', 'pg_catalog', 'pg_toast')
         AND n.nspname NOT LIKE 'pg\\_temp%%' AND n.nspname NOT LIKE 'pg\\_toast\\_temp%%'
-        AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+        AND has_schema_privilege(n.oid, 'USAGE')
         AND NOT EXISTS (
             SELECT FROM pg_catalog.pg_depend d
             WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid
                 AND d.deptype = 'e')
+"""
+# Columns of composite types, or of domains over them: a text is not compared with such a value.
+_COMPOSITES = """
+    SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, NULL)
+    FROM pg_catalog.pg_attribute a
+    JOIN pg_catalog.pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p', 'f', 'v', 'm')
+    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+    JOIN pg_catalog.pg_type b ON b.oid = CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END
+    WHERE b.typtype = 'c' AND a.attnum > 0 AND NOT a.attisdropped
+        AND n.nspname NOT IN ('information_schema', 'pg_catalog')
 """
 # types with values that Python has not: 24:00, the year 20000, "infinity"
 _AS_TEXTS = (
@@ -82,7 +107,12 @@ class PostgresqlDatabase(ServerDatabase):
     _extra: ClassVar[str] = "sql"
     _in_snapshot = False
     # foreign keys of partitions, by the place of their parent
-    _of_partitions: dict[tuple[str | None, str], list[dict[str, Any]]]
+    _of_partitions: dict[_Place, list[dict[str, Any]]]
+    _composites: dict[_Place, dict[str, str]]  # by place and column: the type
+    _forbidden: dict[_Place, Sequence[str]]  # columns that the user may not read
+    _secured: set[_Place]  # whose rows the user is shown by policies
+    # that other tables inherit from: their own rows have the keys, and others their own tables
+    _parents: set[_Place]
 
     def _driver_errors(self) -> tuple[type[Exception], ...]:
         import psycopg
@@ -144,25 +174,64 @@ class PostgresqlDatabase(ServerDatabase):
                 "referred_columns": target_columns,
             }
             self._of_partitions.setdefault(place, []).append(one)
-        found: dict[tuple[str | None, str], int | None] = {}
-        for schema, table, is_view in self._run(_RELATIONS, ()):
+        self._composites = {}
+        for schema, table, column, type_ in self._run(_COMPOSITES, ()):
             place = (None if schema == default else schema, table)
-            found[place] = None if is_view else self._expected(schema, table)
+            self._composites.setdefault(place, {})[column] = type_
+        self._forbidden, self._secured, self._parents = {}, set(), set()
+        found: dict[_Place, int | None] = {}
+        for schema, table, is_view, withheld, forbidden, is_secured, is_parent in self._run(
+            _RELATIONS, ()
+        ):
+            place = (None if schema == default else schema, table)
+            if withheld:
+                self._withheld[place] = withheld
+                continue
+            if forbidden:
+                self._forbidden[place] = forbidden
+            if is_secured:
+                self._secured.add(place)
+            if is_parent:
+                self._parents.add(place)
+            found[place] = None if is_view else self._expected(schema, table, is_parent)
         return found
 
     def _table(
         self,
-        place: tuple[str | None, str],
+        place: _Place,
         said: Mapping[str, Any],
         rows: int | None,
-        names: Mapping[tuple[str | None, str], str],
+        names: Mapping[_Place, str],
     ) -> Table:
         foreign = [*(said["foreign_keys"] or ()), *self._of_partitions.get(place, ())]
-        return super()._table(place, {**said, "foreign_keys": foreign}, rows, names)
+        table = super()._table(place, {**said, "foreign_keys": foreign}, rows, names)
+        types = self._composites.get(place, {})
+        columns = tuple(
+            replace(column, declared=types.get(column.name, column.declared))
+            for column in table.columns
+        )
+        forbidden = self._forbidden.get(place, ())
+        withheld = []
+        if place in self._secured:
+            withheld.append("row-level security shows this user some of its rows only")
+        if forbidden:
+            withheld.append(f"this user may not read {', '.join(forbidden)}")
+        table = replace(table, columns=columns, withheld="; ".join(withheld))
+        return without_columns(table, forbidden)
 
-    def _expected(self, schema: str, table: str) -> int:
+    def _place(self, name: str) -> str:
+        place = super()._place(name)
+        return f"ONLY {place}" if _place_of(self._places[name]) in self._parents else place
+
+    def _mark(self, column: Column) -> str:
+        is_composite = any(column.declared in of.values() for of in self._composites.values())
+        return f"%s::{column.declared.replace('%', '%%')}" if is_composite else "%s"
+
+    def _expected(self, schema: str, table: str, is_parent: bool) -> int:
         """How many rows the planner expects, from statistics and the size of the table."""
         place = f"{self._quote(schema)}.{self._quote(table)}"
+        if is_parent:
+            place = f"ONLY {place}"
         plan = self._run(f"EXPLAIN (FORMAT JSON) SELECT 1 FROM {place}", ())[0][0]
         return int(plan[0]["Plan"]["Plan Rows"])
 
@@ -175,7 +244,9 @@ class PostgresqlDatabase(ServerDatabase):
     def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
         listed = self._sampled(columns)
         sql = f"SELECT {listed} FROM {self._place(table.name)}"
-        if table.rows is not None and table.rows > limit:
+        # who may read columns may not read the places of rows
+        is_free = _place_of(self._places[table.name]) not in self._forbidden
+        if table.rows is not None and table.rows > limit and is_free:
             pages = self._pages(table)
             if pages:
                 rows = self._read(
@@ -195,8 +266,12 @@ class PostgresqlDatabase(ServerDatabase):
         """How many pages a table has of its own; a parent of partitions has none."""
         size = "pg_relation_size(%s::regclass) / current_setting('block_size')::int"
         return int(
-            self._read(f"SELECT {size}", (self._place(table.name).replace("%%", "%"),))[0][0]
+            self._read(f"SELECT {size}", (super()._place(table.name).replace("%%", "%"),))[0][0]
         )
+
+
+def _place_of(parts: Sequence[str]) -> _Place:
+    return (None, parts[0]) if len(parts) == 1 else (parts[0], parts[1])
 
 
 def _spread(pages: int, rows: int, limit: int) -> list[str]:

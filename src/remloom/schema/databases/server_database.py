@@ -16,6 +16,7 @@ from .checks import allowed_values
 from .contract import Column, ForeignKey, Table
 from .kinds import read_type
 from .sql_database import SqlDatabase
+from .tables import table_names
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector
@@ -34,6 +35,7 @@ class ServerDatabase(SqlDatabase):
     _dialect: ClassVar[str]  # of SQLAlchemy
     _checks_dialect: ClassVar[str]  # of sqlglot
     _extra: ClassVar[str]  # that brings the driver
+    _withheld: dict[_Place, str]  # tables that are there and cannot be read -> why
 
     def __init__(self, address: Address) -> None:
         super().__init__(address)
@@ -109,8 +111,9 @@ class ServerDatabase(SqlDatabase):
             warnings.simplefilter("ignore", SAWarning)
             inspector = inspect(self._connection)
             inspector.clear_cache()
+            self._withheld = {}
             readable = self._readable(inspector)
-            names = _names(readable)
+            names = table_names([*readable, *self._withheld])
             self._places = {
                 name: tuple(part for part in place if part) for place, name in names.items()
             }
@@ -118,7 +121,11 @@ class ServerDatabase(SqlDatabase):
             for schema in sorted({schema for schema, _ in readable}, key=str):
                 described += self._of_schema(inspector, schema, readable, names)
         known = {table.name for table in described}
-        return [_plain(_with_known_targets(table, known)) for table in described]
+        withheld = (
+            Table(name=names[place], columns=(), withheld=why)
+            for place, why in self._withheld.items()
+        )
+        return [_plain(_with_known_targets(table, known)) for table in (*described, *withheld)]
 
     def _of_schema(
         self,
@@ -228,11 +235,6 @@ def _plain(table: Table) -> Table:
     """The table in plain texts: SQLAlchemy gives names and values of enums in classes of its own,
     which nothing can encode."""
     return msgspec.convert(msgspec.to_builtins(table, enc_hook=str), Table)
-
-
-def _names(places: Iterable[_Place]) -> dict[_Place, str]:
-    """What tables are called: without the schema, if it is the default one."""
-    return {place: f"{place[0]}.{place[1]}" if place[0] else place[1] for place in places}
 
 
 def _enumerated(type_: TypeEngine[Any]) -> tuple[bool, tuple[str, ...]]:

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterable
 
 from msgspec.structs import replace
 
 from .contract import Column, Table
 
-__all__ = ["without_columns", "without_unordered_key"]
+__all__ = ["table_names", "without_columns", "without_unordered_key"]
+
+
+def table_names(places: Iterable[tuple[str | None, str]]) -> dict[tuple[str | None, str], str]:
+    """What tables are called, by their schema and name: without the schema, if it is the default
+    one, which is None.
+
+    >>> list(table_names([("sales", "orders"), (None, "birds")]).values())
+    ['sales.orders', 'birds']
+    """
+    plain = {place: ".".join(filter(None, place)) for place in places}
+    shared = Counter(plain.values())
+    return {
+        # a name may hold a point itself: "a.b" of the default schema, and b of the schema a
+        place: name if shared[name] == 1 else ".".join(f'"{part}"' for part in place if part)
+        for place, name in plain.items()
+    }
 
 
 def without_columns(table: Table, names: Collection[str]) -> Table:

@@ -69,7 +69,8 @@ def discover(
     for done, table in enumerate(tuple(taken)):
         if not table.columns:
             taken.remove(table)
-            unread.append(LeftOut(table=table.name, reason=f"{UNREADABLE}: it has no columns"))
+            why = table.withheld or "it has no columns"
+            unread.append(LeftOut(table=table.name, reason=f"{UNREADABLE}: {why}"))
             continue
         if sample:
             try:
@@ -105,10 +106,21 @@ def discover(
     views_left = tuple(
         LeftOut(table=view.name, reason="a view: its rows come from other tables") for view in views
     )
+    withheld = tuple(
+        Question(
+            table=table.name,
+            question="Is what can be read of it enough?",
+            proposal="yes",
+            evidence=table.withheld,
+        )
+        for table in taken
+        if table.withheld
+    )
     return replace(
         plan,
         kind=database.kind,
         address=database.address,
+        questions=(*plan.questions, *withheld),
         left_out=(*plan.left_out, *views_left, *unread),
     )
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import Struct
 
-from ...errors import RemloomError
+from ...errors import RemloomError, SourceError
 from ...runs.reasons import reason_of
 from ...store.contract import Store
 from ..databases.contract import Database, Key, Table
 from ..links import LinkReader
 from ..order import tables_in_order
 from ..plan import Plan, PlannedEdge, PlannedLink, PlannedTable
+from ..planned import UNREADABLE
 from ..rows import Handles, RowEdge, RowReader
 from ..sampled_columns import as_registered
 from ..source import Source
@@ -126,6 +128,7 @@ class _Sync:
         self._planned = {table.table: table for table in self._plan.tables}
         self._handles: dict[str, Handles] = {}
         self.source = source
+        self._error: SourceError | None = None  # of a table that cannot be read
         self.same_as: list[SameAs] = []
 
     def do(self, database: Database, tables: dict[str, Table]) -> list[TableReport]:
@@ -135,22 +138,53 @@ class _Sync:
         for table in ordered:
             shared: frozenset[str] = frozenset()
             if not faults[table.table]:
-                shared = find_shared_labels(database, tables[table.table], table)
+                with self._fault_told(database, faults, table.table):
+                    shared = find_shared_labels(database, tables[table.table], table)
             self._handles[table.table] = Handles(table, shared)
         done: list[TableSync] = []
         reports: list[TableReport] = []
         for table in ordered:
-            work = self._table_sync(database, tables, table)
-            work.report.fault = faults[table.table]
-            work.report.colliding = len(self._handles[table.table].shared)
-            reports.append(work.report)
-            if not work.report.fault:
-                work.sync(database, tables[table.table])
-                done.append(work)
+            name = table.table
+            report = TableReport(table=name, schema_name=table.schema_name)
+            if not faults[name]:
+                with self._fault_told(database, faults, name):
+                    work = self._table_sync(database, tables, table)
+                    report = work.report
+                    work.sync(database, tables[name])
+                    done.append(work)
+            report.fault = faults[name]
+            report.colliding = len(self._handles[name].shared)
+            reports.append(report)
         links = self._sync_links(database, tables, reports)
+        if self._error is not None and not (done or links):
+            raise self._error
+        reports += self._withheld(tables)
         self._delete_gone(done, links)
         self._count_orphans([*done, *links], done)
         return reports
+
+    @contextmanager
+    def _fault_told(self, database: Database, faults: dict[str, str], table: str) -> Iterator[None]:
+        """Let a table that cannot be read cost no other."""
+        try:
+            yield
+        except SourceError as error:
+            try:
+                database.tables([table])
+            except RemloomError:
+                # it is no single table that cannot be read
+                raise error from None
+            self._error = error
+            faults[table] = f"{UNREADABLE}: {error.message}"
+
+    def _withheld(self, tables: Mapping[str, Table]) -> Iterator[TableReport]:
+        """Report what cannot be read and was not known of when the source was registered."""
+        plan = self._plan
+        known = {*self._planned, *(link.table for link in plan.links)}
+        known |= {each.table for each in plan.left_out}
+        for name, table in tables.items():
+            if table.withheld and not table.columns and name not in known:
+                yield TableReport(table=name, fault=f"{UNREADABLE}: {table.withheld}")
 
     # -- tables ------------------------------------------------------------------------------------
 
@@ -229,9 +263,12 @@ class _Sync:
             work = LinkSync(
                 self._store, self._writer, reader, names=self._names, on_page=self._count_rows
             )
+            faults: dict[str, str] = {}
+            with self._fault_told(database, faults, link.table):
+                work.sync(database, tables[link.table])
+                done.append(work)
+            work.report.fault = faults.get(link.table, "")
             reports.append(work.report)
-            work.sync(database, tables[link.table])
-            done.append(work)
         return done
 
     # -- what is gone ------------------------------------------------------------------------------
@@ -268,6 +305,8 @@ def _missing(name: str, columns: Sequence[str], tables: dict[str, Table]) -> str
     table = tables.get(name)
     if table is None:
         return f"the database has no table {name!r} any more"
+    if table.withheld and not table.columns:
+        return f"the table {name!r} {UNREADABLE}: {table.withheld}"
     there = {column.name for column in table.columns}
     gone = [column for column in dict.fromkeys(columns) if column not in there]
     if gone:
