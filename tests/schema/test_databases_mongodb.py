@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
+import re
 import socket
+import struct
 import subprocess
 import sys
 import warnings
@@ -17,11 +20,15 @@ import pytest
 
 from remloom import Memory
 from remloom.errors import SourceError, UnknownNameError
+from remloom.model import Row
+from remloom.schema.databases.bson_documents import decode_document
+from remloom.schema.databases.contract import Unreadable
 from remloom.schema.databases.documents import bound, columns_of, plain_rows
 from remloom.schema.databases.opening import open_database
 from waiting import until
 
 pymongo = pytest.importorskip("pymongo")
+Int64 = pytest.importorskip("bson").Int64
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +63,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def url(server: str) -> str:
     """The URL of a database with customers and orders."""
-    from bson import Int64, ObjectId
+    from bson import ObjectId
 
     client: Any = pymongo.MongoClient(server)
     client.drop_database("shop")
@@ -324,3 +331,137 @@ def test_what_another_sample_has_is_no_drift(server: str, school: Any, tmp_path:
     (change,) = memory.schemas.drift("school").changes
     assert str(change) == "students.score: column gone"
     memory.close()
+
+
+# type -> values: sound ones, then odd ones
+_VALUES: dict[str, tuple[Any, ...]] = {
+    "string": ("Crane", "", " ", "\0", "🦩", 7), "int": (7, 2**40, -(2**63), "seven", 1.5),
+    "double": (1.5, "nan", "infinite"), "date": (datetime(2024, 5, 1, tzinfo=UTC), "far", "ancient", "2024"),
+    "bool": (True, "broken"), "numbers": ([1, 2], [1, None], ["x", 1], []), "dates": ([datetime(2024, 5, 1, tzinfo=UTC)], ["far"]),
+    "within": ({"a": 1}, {"a": "nan"}, {"a": "far"}, "text", {"b": 2}), "list": ([{"a": 1}], [{"a": "far"}], [[]]),
+}  # fmt: skip
+# what NX-27017 cannot keep: the number of its type and its bytes; far dates are in milliseconds
+_UNKEPT = {
+    "far": (b"\x09", struct.pack("<q", 2**52)),
+    "ancient": (b"\x09", struct.pack("<q", -(2**52))),
+    "nan": (b"\x01", struct.pack("<d", float("nan"))),
+    "infinite": (b"\x01", struct.pack("<d", float("-inf"))),
+}
+_MARKS = {name: 2**60 + number for number, name in enumerate(_UNKEPT)}
+_BROKEN = "broken"  # a boolean that is neither 0 nor 1
+
+
+def _as_servers_have_it(data: bytes) -> bytes:
+    """A document as MongoDB would give it, where NX-27017 cannot keep such a value."""
+    for name, mark in _MARKS.items():
+        type_, value = _UNKEPT[name]
+        pattern = rb"\x12([^\0]+)\0" + re.escape(struct.pack("<q", mark))
+        data = re.sub(
+            pattern,
+            lambda found, type_=type_, value=value: type_ + found[1] + b"\0" + value,
+            data,
+        )
+    return re.sub(rb"\x08(is_b\w+)\0.", b"\x08\\1\0\x07", data)
+
+
+def _kept(value: Any) -> Any:
+    """A value as NX-27017 keeps it."""
+    if isinstance(value, dict):
+        return {name: _kept(of) for name, of in value.items()}
+    if isinstance(value, list):
+        return list(map(_kept, value))
+    return Int64(_MARKS[value]) if value in _MARKS and isinstance(value, str) else value
+
+
+def test_an_odd_value_costs_a_document_nothing_else(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = random.Random("mongodb")
+    monkeypatch.setattr(
+        "remloom.schema.databases.mongodb.decode_document",
+        lambda data, options: decode_document(_as_servers_have_it(data), options),
+    )
+    client: Any = pymongo.MongoClient(server)
+    client.drop_database("odd")
+    given: dict[str, dict[str, Any]] = {}
+    late = []
+    for number in range(4):
+        columns = {f"{type_}{place}": type_ for place, type_ in enumerate(_VALUES)}
+        for row in range(12):
+            # the sample of every other collection has none of what is odd
+            is_late = number % 2 and row >= 6
+            values = {
+                name: _VALUES[type_][0]
+                if number % 2 and not is_late
+                else draw.choice((None, *_VALUES[type_]))
+                for name, type_ in columns.items()
+            }
+            given[f"Heron {number} {row}"] = values
+            document = {"_id": row, "name": f"Heron {number} {row}"}
+            for name, value in values.items():
+                is_broken = value == _BROKEN
+                document[f"is_{name}" if is_broken else name] = is_broken or _kept(value)
+            if is_late:
+                late.append((f"things{number}", document))
+            else:
+                client.odd[f"things{number}"].insert_one(document)
+    url = f"{server}/odd"
+    with Memory.open(tmp_path, embedder="none") as memory:
+        plan = memory.schemas.discover(url)
+        memory.schemas.register_from_discovery(plan, url=url)
+        for collection, document in late:
+            client.odd[collection].insert_one(document)
+        client.close()
+        report = memory.schemas.sync("odd", url=url)
+        assert not report.faults
+        assert (report.added, report.refused) == (48, 0), report
+        left_out = {
+            (each.row, each.reason.split()[0])
+            for table in report.tables
+            for each in table.left_out_values
+        }
+        unplanned = {each.column for each in plan.left_out}
+        for name, values in given.items():
+            (hit,) = memory.lookup(name).records
+            row = hit.record
+            assert isinstance(row, Row)
+            (table,) = (each for each in plan.tables if each.schema_name == row.schema)
+            for column, value in values.items():
+                place = f"is_{column}" if value == _BROKEN else column
+                fields = [
+                    each.name for each in table.fields if each.column.partition(".")[0] == place
+                ]
+                is_there = any(one in row.fields or (row.handle, one) in left_out for one in fields)
+                # a field that no document of the sample had is drift
+                is_drift = value == {"b": 2} or (value == _BROKEN and not fields)
+                is_told = is_there or place in unplanned or value in (None, "", " ", [])
+                assert is_told or is_drift, (name, column, value, row.fields)
+        assert any("is_bool" in reason for _, reason in left_out)
+        again = memory.schemas.sync("odd", url=url)
+        assert (again.unchanged, again.left_out) == (48, report.left_out)
+        assert memory.admin.check() == []
+
+
+def test_a_document_that_cannot_be_decoded_costs_no_other_field() -> None:
+    import bson
+    from bson.codec_options import CodecOptions
+
+    options: Any = CodecOptions(tz_aware=True)
+    sound = {
+        "_id": 1,
+        "a": "x",
+        "b": [1],
+        "c": {"d": 1.5},
+        "e": bson.Regex("a"),
+        "f": b"\0",
+        "g": Int64(2**40),
+    }
+    data = bson.encode({**sound, "is_broken1": True, "last": "y"})
+    assert decode_document(data, options) == {**sound, "is_broken1": True, "last": "y"}
+    found = decode_document(_as_servers_have_it(data), options)
+    assert isinstance(found.pop("is_broken1"), Unreadable)
+    assert found == {**sound, "last": "y"}
+    columns = list(columns_of([decode_document(_as_servers_have_it(data), options)], {}))
+    assert {column.name: column.sampled for column in columns}[
+        "is_broken1"
+    ] == "in none of 1 documents seen"

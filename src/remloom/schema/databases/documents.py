@@ -10,8 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from ...model import Kind
-from .contract import Column
+from .contract import Column, Unreadable
 from .plain_values import Converter, converters, plain
 
 __all__ = ["Document", "bound", "columns_of", "plain_rows"]
@@ -46,7 +48,11 @@ def _columns(
     names = dict.fromkeys([*(name for document in documents for name in document), *said])
     required = set(schema.get("required", ()))
     for name in names:
-        found = [document[name] for document in documents if document.get(name) is not None]
+        found = [
+            value
+            for document in documents
+            if (value := document.get(name)) is not None and not isinstance(value, Unreadable)
+        ]
         of_schema = said.get(name, {})
         place = (*path, name)
         # a name with a dot may be that of a column within
@@ -119,6 +125,7 @@ def _type(value: Any) -> str:
     from uuid import UUID
 
     from bson import DBRef, Decimal128, ObjectId
+    from bson.datetime_ms import DatetimeMS
 
     if isinstance(value, DBRef):
         # what it leads to
@@ -126,6 +133,7 @@ def _type(value: Any) -> str:
     types: tuple[tuple[type | tuple[type, ...], str], ...] = (
         (str, "string"), (bool, "bool"), (int, "int"), (float, "double"), (ObjectId, "objectId"),
         (Decimal128, "decimal"), (UUID, "uuid"), (Mapping, "object"), (bytes, "binData"),
+        (DatetimeMS, "date"),
     )  # fmt: skip
     for type_, name in types:
         if isinstance(value, type_):
@@ -173,6 +181,8 @@ def plain_rows(documents: Sequence[Document], columns: Sequence[Column]) -> list
 def _read(document: Document, path: tuple[str, ...], to_plain: Converter) -> Any:
     value: Any = document
     for depth, name in enumerate(path):
+        if isinstance(value, Unreadable):
+            return value
         if not isinstance(value, Mapping):
             return {".".join(path[:depth]): plain(_without_types(value))}
         value = value.get(name)
@@ -183,10 +193,18 @@ def _read(document: Document, path: tuple[str, ...], to_plain: Converter) -> Any
 
 def _without_types(value: Any) -> Any:
     """A value without the types that only MongoDB has."""
-    from bson import DBRef, Decimal128
+    from bson import Code, DBRef, Decimal128, Int64
+    from bson.datetime_ms import DatetimeMS
 
     if isinstance(value, Decimal128):
         return value.to_decimal()
+    if isinstance(value, Int64):
+        return int(value)
+    if isinstance(value, Code):
+        return str(value)
+    if isinstance(value, DatetimeMS):
+        # one that Python does not have
+        return f"{np.datetime64(int(value), 'ms')}Z"
     if isinstance(value, DBRef):
         return _without_types(value.id)
     if isinstance(value, Mapping):

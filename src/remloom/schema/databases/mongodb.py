@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import MissingExtraError, SourceError, UnknownNameError
 from .addresses import Address
+from .bson_documents import decode_document
 from .contract import Key, Table, TableProfile
 from .documents import Document, bound, columns_of, plain_rows
 from .profiles import profile_rows, rows_to_read
@@ -44,6 +45,7 @@ class MongoDatabase:
             import pymongo
             from bson.codec_options import CodecOptions, DatetimeConversion
             from bson.errors import BSONError
+            from bson.raw_bson import RawBSONDocument
         except ImportError:
             raise MissingExtraError("reading MongoDB", "mongo") from None
         self._address = address
@@ -67,19 +69,24 @@ class MongoDatabase:
                 appname="remloom",
                 **given,
             )
-            # dates beyond those of Python are clamped, not refused
-            options: CodecOptions[Any] = CodecOptions(
+            self._options: CodecOptions[Any] = CodecOptions(
                 tz_aware=True,
                 uuid_representation=4,
-                datetime_conversion=DatetimeConversion.DATETIME_CLAMP,
+                # those beyond Python's as a number
+                datetime_conversion=DatetimeConversion.DATETIME_AUTO,
+                unicode_decode_error_handler="replace",
             )
-            self._database = self._client.get_database(name, codec_options=options)
+            self._database = self._client.get_database(name, codec_options=self._options)
             try:
                 self._database.command("ping")
             except BaseException:
                 self._client.close()
                 raise
+        # documents as they come: one that cannot be decoded costs no other
+        self._raw = self._options.with_options(document_class=RawBSONDocument)
         self._described: dict[str, Table] = {}
+        # where the last page of a collection ended, as its reader knows it and as documents do
+        self._last: tuple[Any, Sequence[Any]] = ((), ())
 
     @property
     def address(self) -> str:
@@ -154,18 +161,29 @@ class MongoDatabase:
         matched: Document = {}
         if after is not None and table.primary_key:
             names = table.primary_key
-            key = [bound(part, by_name[name]) for part, name in zip(after, names, strict=True)]
+            last, key = self._last
+            # a key need not survive being read: a date beyond those of Python
+            if last != (table.name, after):
+                key = [bound(part, by_name[name]) for part, name in zip(after, names, strict=True)]
             matched = _behind(names, key)
         # whole, as what is within may be something else in some documents
         roots = (name.partition(".")[0] for name in columns)
         projection = {**dict.fromkeys(roots, 1), **({} if "_id" in columns else {"_id": 0})}
         with self._translated():
-            cursor = self._collection(table.name).find(matched, projection).limit(limit)
+            cursor = self._documents_of(table.name).find(matched, projection).limit(limit)
             # a view may have no ids
             if order := table.primary_key or tuple(by_name.keys() & {"_id"}):
                 cursor = cursor.sort([(name, 1) for name in order])
-            documents = list(cursor.skip(skipped).max_time_ms(_MILLISECONDS))
-        return plain_rows(documents, of)
+            documents = self._decoded(cursor.skip(skipped).max_time_ms(_MILLISECONDS))
+        rows = plain_rows(documents, of)
+        if rows and table.primary_key and set(table.primary_key).issubset(columns):
+            places = [list(columns).index(name) for name in table.primary_key]
+            read = tuple(rows[-1][place] for place in places)
+            self._last = (
+                (table.name, read),
+                [documents[-1].get(name) for name in table.primary_key],
+            )
+        return rows
 
     def count(self, table: Table) -> int:
         """Count the documents of a collection."""
@@ -190,6 +208,13 @@ class MongoDatabase:
 
     def _collection(self, name: str) -> Collection[Any]:
         return self._database[name]
+
+    def _documents_of(self, name: str) -> Collection[Any]:
+        """A collection whose documents come as they are, to be decoded one by one."""
+        return self._collection(name).with_options(codec_options=self._raw)
+
+    def _decoded(self, found: Iterable[Any]) -> list[Document]:
+        return [decode_document(one.raw, self._options) for one in found]
 
     def _table(self, info: Document) -> Table:
         name, is_view = str(info["name"]), info.get("type") == "view"
@@ -216,15 +241,15 @@ class MongoDatabase:
 
     def _documents(self, name: str, rows: int | None, limit: int) -> tuple[list[Document], bool]:
         """Up to so many documents: all, or some at random and those at both ends."""
-        collection = self._collection(name)
+        collection = self._documents_of(name)
         if rows is None or rows <= limit:
-            found = list(collection.find().limit(limit + 1).max_time_ms(_MILLISECONDS))
+            found = self._decoded(collection.find().limit(limit + 1).max_time_ms(_MILLISECONDS))
             return found[:limit], len(found) <= limit
         ends = min(_ENDS, limit // 4)
         sampled = [{"$sample": {"size": limit - 2 * ends}}]
-        documents = list(collection.aggregate(sampled, maxTimeMS=_MILLISECONDS))
+        documents = self._decoded(collection.aggregate(sampled, maxTimeMS=_MILLISECONDS))
         for direction in (1, -1):
-            documents += collection.find().sort("_id", direction).limit(ends)
+            documents += self._decoded(collection.find().sort("_id", direction).limit(ends))
         # a document may be drawn twice
         different = {repr(document.get("_id")): document for document in documents}
         return list(different.values()), False
