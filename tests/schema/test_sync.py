@@ -12,6 +12,7 @@ from following import Follower, contents
 
 from remloom import Edge, Entity
 from remloom.errors import ConflictError, SourceError
+from remloom.schema.databases.contract import Unreadable
 from remloom.schema.sync.writer import PageChangedError, SyncWriter
 
 CUSTOMERS = table("customers", "id integer, name string?, email string?, parent integer?",
@@ -99,6 +100,20 @@ def test_a_link_table_is_edges_with_its_columns(follower: Follower) -> None:
         "dst_name": "Anvil",
         "source_fk": "order_product.product",
     }
+
+
+def test_a_column_of_a_link_table_that_cannot_be_read_is_named(
+    crm: FakeDatabase, follower: Follower
+) -> None:
+    crm.data["order_product"][0] = (10, "sku/1", Unreadable("out of range"), Decimal("9.50"))
+    for _ in range(2):
+        report = follower.sync()
+        (links,) = (each for each in report.tables if each.table == "order_product")
+        (named,) = links.left_out_values
+        assert (named.row, named.reason) == ("order-10", "quantity cannot be read: out of range")
+        assert report.left_out == 1
+        properties = follower.edge("order-10", "contains", "product-sku/1").properties
+        assert (properties.get("quantity"), properties["price"]) == (None, 9.5)
 
 
 def test_an_inverse_edge_is_written_where_the_plan_wants_one(follower: Follower) -> None:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from ..model import SOURCE_FK, Edge
-from .databases.contract import Table
+from .databases.contract import Table, Unreadable
 from .plan import PlannedLink
 from .rows import Handles
 
@@ -75,12 +75,21 @@ class LinkReader:
             edges.append(Edge(src=src, rel_type=rel_type, dst=dst, properties=properties))
         return edges
 
+    def unreadable_of(self, row: LinkRow) -> list[str]:
+        """Say which properties the edge of a row is kept without."""
+        values = row.values[self._payload :]
+        return [
+            f"{field.name} cannot be read: {value.reason}"
+            for field, value in zip(self.link.fields, values, strict=True)
+            if isinstance(value, Unreadable)
+        ]
+
     def _payload_of(self, row: LinkRow) -> dict[str, Any]:
         values = row.values[self._payload :]
         return {
             field.name: _as_json(value)
             for field, value in zip(self.link.fields, values, strict=True)
-            if value is not None
+            if value is not None and not isinstance(value, Unreadable)
         }
 
 

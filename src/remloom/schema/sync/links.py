@@ -53,6 +53,8 @@ class LinkSync:
             self.report.read += len(page)
             self._writer.counts["read"] += len(page)
             rows = [row for values in page if (row := self._reader.read(values)) is not None]
+            for row in rows:
+                self.report.leave_out_values(row.owner, self._reader.unreadable_of(row))
             self._writer.repeat(partial(self._sync_page, rows))
             self._writer.keep()
             self._on_page(len(page))

@@ -65,10 +65,14 @@ class TableReport(Struct, kw_only=True):
 
     def leave_out(self, row: Row) -> None:
         """Count the values without which a row was taken, now or before."""
-        for reason in row.metadata.get(LEFT_OUT, ()):
+        self.leave_out_values(row.handle, row.metadata.get(LEFT_OUT, ()))
+
+    def leave_out_values(self, row: str, reasons: Sequence[str]) -> None:
+        """Count values without which a row, or an edge of one, was taken."""
+        for reason in reasons:
             self.left_out += 1
             if len(self.left_out_values) < SHOWN:
-                self.left_out_values.append(Refusal(row.handle, reason))
+                self.left_out_values.append(Refusal(row, reason))
 
 
 class SyncReport(Struct, frozen=True, kw_only=True):
