@@ -191,13 +191,28 @@ def test_entries_that_are_no_messages_or_say_nothing_are_left_out_and_told_of(tm
     (tmp_path / "chat.json").write_text(json.dumps(value))
     (tmp_path / "chat.jsonl").write_text("\n" + "\n".join(map(json.dumps, value)))
     for name, told in (("chat.json", "entry 2, 3"), ("chat.jsonl", "line 3, 4")):
-        document, left_out = open_source(tmp_path / name)
+        (document,) = open_source(tmp_path / name)
         assert isinstance(document, Document)
-        assert isinstance(left_out, Skipped)
         assert [turn.message.text for turn in document.turns] == [f"hello {n}" for n in range(5)]
-        assert (left_out.uri, left_out.failed) == (document.uri, False)
-        assert left_out.reason == f"2 of its entries are not messages, or say nothing: {told}"
+        assert document.left_out == (f"{told}: no message, or nothing is said in it",)
     assert document.turns[1].lines == (5, 5)
+
+
+@pytest.mark.parametrize("broken", ["{not json", "[" * 100_000, "9" * 5000, "\0", '{"role": "us'])
+def test_a_broken_line_costs_only_itself(tmp_path: Path, broken: str):
+    lines = ['{"role": "user", "content": "hi"}', broken, '{"role": "assistant", "content": "yo"}']
+    (tmp_path / "chat.jsonl").write_text("\n".join(lines))
+    (document,) = open_source(tmp_path / "chat.jsonl")
+    assert isinstance(document, Document)
+    assert said(document) == [("user", "hi"), ("assistant", "yo")]
+    (told,) = document.left_out
+    assert told.startswith("line 2: no ")
+
+
+def test_two_chats_of_one_id_are_both_kept(tmp_path: Path):
+    value = [{"id": "c", "messages": [{"speaker": "Ann", "text": f"hi {n}"}]} for n in (1, 2)]
+    documents = read(tmp_path, "chats.json", [*value])
+    assert len({document.uri for document in documents}) == 2
 
 
 def test_a_transcript_with_times_is_a_chat(tmp_path: Path):

@@ -111,7 +111,7 @@ def test_lines_that_are_no_records_are_named(tmp_path: Path):
     document, skipped = open_source(write(tmp_path / "a.jsonl", lines))
     assert said(document) == SAID[:1]
     assert isinstance(skipped, Skipped)
-    assert skipped.reason == "4 of its lines are no records: 5, 6, 7, 8"
+    assert skipped.reason == "left out: line 5, 6, 7, 8: no record"
 
 
 def test_a_line_far_too_long_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -122,7 +122,7 @@ def test_a_line_far_too_long_is_passed_over(tmp_path: Path, monkeypatch: pytest.
     assert isinstance(document, Document)
     assert document.turns[0].lines == (3, 3)
     assert isinstance(skipped, Skipped)
-    assert skipped.reason.endswith("no records: 2")
+    assert skipped.reason.endswith("line 2: no record")
 
 
 @pytest.mark.parametrize("value", [None, 7, "x", [], [7], {"a": 7}])

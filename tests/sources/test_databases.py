@@ -219,7 +219,11 @@ def test_a_message_that_is_no_json_is_named_and_the_others_are_read(tmp_path: Pa
             connection.execute(
                 "INSERT INTO agent_messages VALUES (NULL, 's', ?, '2026-01-12')", (data,)
             )
-    document, skipped = open_source(tmp_path / "agents.db")
+    (document,) = open_source(tmp_path / "agents.db")
     assert said(document) == [("user", "I like tea.")]
-    assert isinstance(skipped, Skipped)
-    assert skipped.reason == "4 of its messages are no JSON"
+    assert isinstance(document, Document)
+    assert document.left_out[1:] == (
+        "message 2, 3, 4, 5: no JSON",
+        "message 6: no message",
+        "message 7: what it says is no text",
+    )

@@ -222,7 +222,7 @@ def test_parts_of_an_export_are_read_in_order_and_each_conversation_once(tmp_pat
     *found, skipped = open_source(zipped(tmp_path / "export.zip", files))
     assert [one.uri.rpartition("#")[2] for one in found] == ["c1", "c2", "c3"]
     assert isinstance(skipped, Skipped)
-    assert skipped.reason == "1 entry left out: another has the same id"
+    assert skipped.reason == "left out: entry 3: another has the same id"
 
 
 def test_an_unpacked_export_is_read_without_the_account_and_the_uploads(tmp_path: Path):
@@ -273,8 +273,8 @@ def test_entries_that_are_no_conversations_are_counted(tmp_path: Path):
     document, *skipped = open_source(path)
     assert isinstance(document, Document)
     assert [one.reason for one in skipped if isinstance(one, Skipped)] == [
-        "5 entries left out: not a conversation",
-        "1 entry left out: nothing is said in it",
+        "left out: entry 2, 3, 4, 5, 6: not a conversation",
+        "left out: entry 7: nothing is said in it",
     ]
 
 
@@ -302,8 +302,31 @@ def test_conversations_before_a_damage_are_read_and_the_damage_is_told(tmp_path:
     path.write_text(text[: len(text) - 500])
     assert [one.uri.rpartition("#")[2] for one in list(open_source(path))[:2]] == ["c1", "c2"]
     assert "damaged or cut" in failure(path)
-    path.write_bytes(text.replace("At nine", "\0").encode().replace(b"\\u0000", b"\xff\xfe"))
-    assert "damaged or cut" in failure(path)
+
+
+def test_an_odd_conversation_costs_only_itself(tmp_path: Path):
+    whole = [json.dumps(simple(f"c{number}")) for number in range(5)]
+    path = tmp_path / "conversations.json"
+    for odd, told in (
+        ('{"title": }', "its JSON is damaged"),
+        ('{"title": "x"}}', "its JSON is damaged"),
+        ("nonsense", "its JSON is damaged"),
+        ("[" * 500 + "]" * 500, "JSON nested too deeply"),
+        (whole[2].replace("At nine", "\xff"), "bytes that are no UTF-8"),
+        (whole[2].replace("At nine", "\0"), ""),
+        (whole[2].replace('"mapping"', '"size": NaN, "mapping"'), ""),
+        (whole[2].replace('"mapping"', f'"size": {"9" * 5000}, "mapping"'), ""),
+        (whole[2].replace('"mapping"', '"size": 1e999, "mapping"'), ""),
+    ):
+        path.write_bytes(f"[{', '.join([*whole[:2], odd, *whole[3:]])}]".encode("latin-1"))
+        found = list(open_source(path))
+        read = [one.uri.rpartition("#")[2] for one in found if isinstance(one, Document)]
+        wanted = ["c0", "c1", "c2", "c3", "c4"]
+        if told and "UTF-8" not in told:
+            wanted.remove("c2")
+        assert read == wanted, (odd, found)
+        reasons = [one.reason for one in found if isinstance(one, Skipped)]
+        assert reasons == ([f"left out: entry 3: {told}"] if told else [])
 
 
 @pytest.mark.parametrize("name", ["../conversations.json", "a/../../x", "/etc/x", "C:\\x", "..\\x"])

@@ -21,7 +21,8 @@ _INSTEAD = "\ufffd"  # of a character that cannot be kept
 
 
 def cleaned(document: Document) -> tuple[Document, str]:
-    """Return a document as it can be stored, and what was left out of it; empty: nothing was.
+    """Return a document as it can be stored, and what was left out of it, or of its source; empty:
+    nothing was.
 
     In the place of half a surrogate pair and of a NUL stands U+FFFD.
     Authors and speakers who cannot be a label are nobody. Whole numbers of more than 64 bits become
@@ -33,13 +34,15 @@ def cleaned(document: Document) -> tuple[Document, str]:
     >>> print(cleaned(Document(uri="chat", title="Chat", turns=(turn,)))[1])
     "''", who speaks in turn 1, which is no name
     """
-    left_out: list[str] = []
+    left_out = list(document.left_out)
     turns = tuple(_turn(number, turn, left_out) for number, turn in enumerate(document.turns, 1))
     at = _time(document.at, "its time", [] if turns else left_out)
     if at is None and turns:
         at = min((turn.message.at for turn in turns if turn.message.at), default=None)
     made = replace(
         document,
+        uri=_text(document.uri, "its uri", left_out),
+        conversation=_text(document.conversation, "its id", []),
         at=at,
         title=_value(document.title, "its title", left_out),
         text=_text(document.text, "its text", left_out),

@@ -8,34 +8,43 @@ descriptions of steps, which a planner wrote, and steps without an output.
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 from ..model import Message
-from ..text import dates
 from .document import Turn
-from .parts import words
+from .parts import Entries, Note, is_said, time, words
 
-__all__ = ["session_id", "turns"]
+__all__ = ["entries", "session_id"]
 
 _SPEAKERS = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant"}
 
 
-def turns(value: dict[str, Any]) -> tuple[Turn, ...]:
-    """Read the turns of a session; none if the value is something else."""
+def entries(value: dict[str, Any]) -> Entries | None:
+    """Read the turns of a session; None if the value is something else."""
     graph, nodes = value.get("graph"), value.get("nodes")
     if isinstance(graph, dict) and isinstance(nodes, list) and "original_query" in graph:
-        asked = _turn("user", graph["original_query"], graph.get("created_at"))
-        return _known((asked, *map(_step, nodes))) if asked else ()
+        entries = Entries("step")
+        asked = partial(_asked, time_of=graph.get("created_at"))
+        entries.read("0, the question", graph["original_query"], asked)
+        for number, node in enumerate(nodes, 1):
+            entries.read(number, node, _step)
+        return entries
     if isinstance(value.get("history"), list) and {"query", "summary"} <= value.keys():
-        asked = _turn("user", value["query"], value.get("created_at"))
-        if asked is None:
-            return ()
-        history = [_said(message) for message in value["history"]]
+        entries = Entries("message")
+        asked = partial(_asked, time_of=value.get("created_at"))
+        entries.read("0, the question", value["query"], asked)
+        questions = len(entries.turns)
+        for number, message in enumerate(value["history"], 1):
+            entries.read(number, message, _said)
         # the question may be in its history too
-        repeated = any(turn and turn.message.text == asked.message.text for turn in history)
-        summary = _turn("assistant", value["summary"])
-        return _known((None if repeated else asked, *history, summary))
-    return ()
+        if questions:
+            text = entries.turns[0].message.text
+            if any(turn.message.text == text for turn in entries.turns[1:]):
+                del entries.turns[0]
+        entries.read("of the summary", value["summary"], partial(_turn, "assistant"))
+        return entries
+    return None
 
 
 def session_id(value: dict[str, Any]) -> str:
@@ -44,33 +53,41 @@ def session_id(value: dict[str, Any]) -> str:
     return str((graph if isinstance(graph, dict) else value).get("session_id") or "")
 
 
-def _known(turns: tuple[Turn | None, ...]) -> tuple[Turn, ...]:
-    return tuple(turn for turn in turns if turn)
+def _asked(value: Any, odd: Note, time_of: Any) -> Turn | None:
+    """The question of a session."""
+    if not isinstance(value, str):
+        odd("what it says is no text")
+    return _turn("user", value, odd, time_of)
 
 
-def _step(node: Any) -> Turn | None:
+def _step(node: Any, odd: Note) -> Turn | None:
     """The output of a step."""
     if not isinstance(node, dict) or "agent" not in node:
+        odd("no step of an agent")
         return None
-    time = node.get("end_time") or node.get("start_time")
-    return _turn("assistant", node.get("output"), time, str(node.get("id") or ""))
+    at = node.get("end_time") or node.get("start_time")
+    return _turn("assistant", node.get("output"), odd, at, str(node.get("id") or ""))
 
 
-def _said(message: Any) -> Turn | None:
+def _said(message: Any, odd: Note) -> Turn | None:
     """A message of the history."""
     if not isinstance(message, dict):
+        odd("no message")
         return None
-    speaker = _SPEAKERS.get(str(message.get("role")).lower())
-    text = words(message.get("content"))
-    return _turn(speaker, text, message.get("timestamp")) if speaker else None
+    role = message.get("role")
+    role = role.lower() if isinstance(role, str) else role
+    if not is_said(role, tuple(_SPEAKERS), odd):
+        return None
+    text = words(message.get("content"), odd)
+    return _turn(_SPEAKERS[str(role)], text, odd, message.get("timestamp"))
 
 
-def _turn(speaker: str, value: Any, time: Any = None, id: str = "") -> Turn | None:
+def _turn(speaker: str, value: Any, odd: Note, at: Any = None, id: str = "") -> Turn | None:
     """A turn of a text, or of values as JSON; None if there is nothing."""
     if not value:
         return None
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if not text.strip():
         return None
-    said = Message(speaker=speaker, text=text.strip(), id=id, at=dates.parse(time))
+    said = Message(speaker=speaker, text=text.strip(), id=id, at=time(at, odd))
     return Turn(message=said)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -23,6 +24,7 @@ from ..model.roles import ASSISTANT, USER, role_of
 from ..text import dates
 from . import arcturus, conversations
 from .document import Turn
+from .parts import Entries, Note, time
 
 __all__ = ["Chat", "from_json", "from_json_lines"]
 
@@ -76,8 +78,9 @@ _ROLES = frozenset(
 _SESSION = re.compile(r"session_(\d+)")
 # a string of JSON, and the colon behind a key
 _STRING = re.compile(r'"(?P<string>[^"\\]*(?:\\.[^"\\]*)*)"(?P<colon>\s*:)?', re.DOTALL)
-# share of entries that may be something else (joins, deleted messages) in a list of messages
-_MOST_BROKEN = 0.2
+# what an entry of a list of messages has, if only with nothing in it
+_FIELDS = ("role", *_BY_USER, *_SPEAKERS, *_WEAK_SPEAKERS, *_TIMES)
+_NO_MESSAGE = "no message, or nothing is said in it"
 _TITLE = 80  # characters of a question that name a session
 _SAMPLE = 60  # characters of a message by which it is found in the document
 
@@ -85,11 +88,9 @@ _SAMPLE = 60  # characters of a message by which it is found in the document
 class Chat(Struct, frozen=True, kw_only=True):
     """One conversation of an export."""
 
-    turns: tuple[Turn, ...]
+    entries: Entries
     title: str = ""
     id: str = ""
-    # entries that are not messages, or say nothing: their lines in JSON lines, else from 1
-    odd: tuple[int, ...] = ()
 
 
 def from_json(value: Any, text: str) -> list[Chat]:
@@ -98,127 +99,166 @@ def from_json(value: Any, text: str) -> list[Chat]:
     `text` is the document itself, in which the line of each message is looked up.
     """
     chats = list(_chats(value))
-    finder = _LineFinder(text, (turn for chat in chats for turn in chat.turns))
-    return [replace(chat, turns=tuple(map(finder.with_line, chat.turns))) for chat in chats]
+    finder = _LineFinder(text, (turn for chat in chats for turn in chat.entries.turns))
+    for chat in chats:
+        chat.entries.turns = list(map(finder.with_line, chat.entries.turns))
+    return chats
 
 
-def from_json_lines(values: list[tuple[int, Any]]) -> list[Chat]:
-    """Find the chats in JSON lines, given with their numbers.
+def from_json_lines(values: list[tuple[int, Any]], broken: Sequence[int] = ()) -> list[Chat]:
+    """Find the chats in JSON lines, given with their numbers, and the numbers of those that are no
+    JSON.
 
     A line is a message, or a whole conversation.
     """
     if _is_messages([value for _, value in values]):
-        turns: list[Turn] = []
-        odd: list[int] = []
+        entries = Entries("line")
         for line, value in values:
-            turn = _turn(value)
-            if turn is None:
-                odd.append(line)
-            else:
-                turns.append(replace(turn, lines=(line, line)))
-        return [Chat(turns=tuple(turns), odd=tuple(odd))]
-    chats: list[Chat] = []
-    odd = []
-    for line, value in values:
-        found = list(_chats(value))
-        for chat in found:
-            of_line = tuple(replace(turn, lines=(line, line)) for turn in chat.turns)
-            chats.append(replace(chat, turns=of_line))
-        if not found:
-            odd.append(line)
-    if chats and odd:
-        chats[-1] = replace(chats[-1], odd=(*chats[-1].odd, *odd))
+            entries.read(line, value, partial(_turn, lines=(line, line)))
+        chats = [Chat(entries=entries)]
+    else:
+        chats = _conversations(values, "line")
+    for line in broken:
+        if chats:
+            chats[-1].entries.leave_out(line, "no JSON", "line")
     return chats
 
 
-def _chat_of(turns: list[Turn | None]) -> Chat:
-    """A chat of these entries, counted from 1; those without a turn are odd."""
-    odd = tuple(number for number, turn in enumerate(turns, 1) if turn is None)
-    return Chat(turns=tuple(turn for turn in turns if turn), odd=odd)
+def _conversations(values: Iterable[tuple[int, Any]], unit: str) -> list[Chat]:
+    """The chats of a list, or of lines; what else is in it is left out of the last."""
+    chats: list[Chat] = []
+    odd: dict[int, str] = {}
+    for place, value in values:
+        found: list[Chat] = []
+        try:
+            if isinstance(value, dict) or unit == "line":
+                found = list(_chats(value))
+        except Exception as error:
+            # whatever is wrong with it, it is of this one and not of the others
+            odd[place] = f"cannot be read ({type(error).__name__})"
+        if unit == "line":
+            for chat in found:
+                turns = chat.entries.turns
+                chat.entries.turns = [replace(turn, lines=(place, place)) for turn in turns]
+        if not found:
+            odd.setdefault(place, "no conversation")
+        chats += found
+    for place, problem in odd.items():
+        if chats:
+            chats[-1].entries.leave_out(place, problem, unit)
+    return chats
 
 
 def _chats(value: Any) -> Iterator[Chat]:
     if isinstance(value, list):
         if _is_messages(value):
-            yield _chat_of([_turn(item) for item in value])
-        elif value and all(isinstance(item, dict) for item in value):
-            for item in value:
-                yield from _chats(item)
+            yield Chat(entries=_read(value))
+        else:
+            yield from _conversations(enumerate(value, 1), "entry")
         return
     if not isinstance(value, dict):
         return
-    session = arcturus.turns(value)
-    if session:
-        yield Chat(turns=session, title=_title(session), id=arcturus.session_id(value))
+    session = arcturus.entries(value)
+    if session and session.turns:
+        yield Chat(entries=session, title=_title(session.turns), id=arcturus.session_id(value))
         return
-    chat = _conversation(value)
-    if chat.turns:
+    entries = _conversation(value)
+    if entries and entries.turns:
         titles = (str(value[name]) for name in _TITLES if isinstance(value.get(name), str | int))
         ids = (str(value[name]) for name in _CHAT_IDS if value.get(name))
-        yield replace(chat, title=next(titles, ""), id=next(ids, ""))
+        yield Chat(entries=entries, title=next(titles, ""), id=next(ids, ""))
 
 
-def _title(turns: tuple[Turn, ...]) -> str:
+def _title(turns: Sequence[Turn]) -> str:
     """Call a session by what was asked first."""
     return " ".join(turns[0].message.text[:_TITLE].split())
 
 
-def _conversation(value: dict[str, Any]) -> Chat:
-    """The chat that an object is; without turns if it is something else."""
+def _conversation(value: dict[str, Any]) -> Entries | None:
+    """The entries of the chat that an object is; without turns, or None, if it is something
+    else."""
     if conversations.program(value):
-        turns = conversations.turns(value)
-        if turns:
-            return Chat(turns=turns)
+        entries = conversations.entries(value)
+        if entries.turns:
+            return entries
     for name in _LISTS:
         inner = value.get(name)
-        chat = Chat(turns=())
+        found = None
         if isinstance(inner, list) and _is_messages(inner):
-            chat = _chat_of([_turn(item) for item in inner])
+            found = _read(inner)
         elif isinstance(inner, dict):
-            chat = _sessions(inner)
-        if chat.turns:
-            return chat
+            found = _sessions(inner)
+        if found and found.turns:
+            return found
     return _sessions(value)
 
 
 def _is_messages(items: list[Any]) -> bool:
-    good = sum(1 for item in items if _looks_like_message(item))
-    return good > 0 and len(items) - good <= _MOST_BROKEN * len(items)
+    """Whether half of the objects of a list, or more, are messages; what is none is odd."""
+    records = [item for item in items if isinstance(item, dict)]
+    good = sum(1 for item in records if _looks_like_message(item))
+    return good > 0 and good * 2 >= len(records)
 
 
-def _looks_like_message(item: Any) -> bool:
-    if not isinstance(item, dict) or not any(name in item for name in _TEXTS):
+def _looks_like_message(item: dict[str, Any]) -> bool:
+    if not any(name in item for name in _TEXTS):
         return False
     if any(item.get(name) for name in _SPEAKERS):
         return True
-    if str(item.get("role", "")).lower() in _ROLES:
+    role = item.get("role")
+    if isinstance(role, str) and role.lower() in _ROLES:
         return True
     return any(item.get(name) for name in _WEAK_SPEAKERS) and any(name in item for name in _TIMES)
 
 
-def _turn(item: Any, at: datetime | None = None, session: str = "") -> Turn | None:
-    """Read an entry as a turn; None if it says nothing."""
-    if not _looks_like_message(item):
+def _read(items: list[Any]) -> Entries:
+    entries = Entries("entry")
+    for number, item in enumerate(items, 1):
+        entries.read(number, item, _turn)
+    return entries
+
+
+def _turn(
+    item: Any,
+    odd: Note,
+    at: datetime | None = None,
+    session: str = "",
+    lines: tuple[int, int] | None = None,
+) -> Turn | None:
+    """Read an entry of a list of messages as a turn; None if it says nothing."""
+    if not isinstance(item, dict) or not any(name in item for name in _FIELDS):
+        odd(_NO_MESSAGE)
         return None
     text = _first(_text(item.get(name)) for name in _TEXTS)
     caption = item.get("blip_caption") or item.get("caption")
     if isinstance(caption, str) and caption.strip():
         text = f"{text} [image: {caption.strip()}]".strip()
     if not text:
+        odd(_NO_MESSAGE)
         return None
     speaker = _first(_name(item.get(name)) for name in (*_SPEAKERS, *_WEAK_SPEAKERS))
-    role = str(item.get("role") or "").strip()
+    role = item.get("role")
+    role = role.strip() if isinstance(role, str) else ""
     speaker = speaker or role
-    times = (dates.parse(item.get(name)) for name in _TIMES)
     ids = (str(item[name]) for name in _IDS if item.get(name) not in (None, ""))
     message = Message(
         speaker=speaker,
         text=text,
         id=next(ids, ""),
-        at=next((time for time in times if time), at),
+        at=_time(item, odd) or at,
         role=_role(item, role) if speaker != role else "",
     )
-    return Turn(message=message, session=session)
+    return Turn(message=message, session=session, lines=lines)
+
+
+def _time(item: dict[str, Any], odd: Note) -> datetime | None:
+    """The first time that an entry has, if one of those that it states is one."""
+    problems: list[str] = []
+    times = (time(item.get(name), problems.append) for name in _TIMES)
+    at = next((at for at in times if at), None)
+    if at is None and problems:
+        odd(problems[0])
+    return at
 
 
 def _role(item: dict[str, Any], stated: str) -> str:
@@ -254,18 +294,21 @@ def _name(value: Any) -> str:
     return ""
 
 
-def _sessions(value: dict[str, Any]) -> Chat:
+def _sessions(value: dict[str, Any]) -> Entries:
     """Numbered sessions, one after another; the entries are counted through all of them."""
     numbers: dict[str, int] = {}
     for name in value:
         match = _SESSION.fullmatch(name)
         if match and isinstance(value[name], list):
             numbers[name] = int(match[1])
-    turns: list[Turn | None] = []
+    entries = Entries("entry")
+    count = 0
     for name in sorted(numbers, key=lambda name: (numbers[name], name)):
         at = dates.parse(value.get(f"{name}_date_time") or value.get(f"{name}_date"))
-        turns += [_turn(item, at, name) for item in value[name]]
-    return _chat_of(turns)
+        for item in value[name]:
+            count += 1
+            entries.read(count, item, partial(_turn, at=at, session=name))
+    return entries
 
 
 class _LineFinder:

@@ -9,24 +9,22 @@ The format is not a published one: records of unknown types are passed over.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from ..errors import SourceError
 from ..model import Message
-from ..text import dates
-from .document import Document, Skipped, Turn, chat_document
-from .parts import words
+from .document import Document, Skipped, Turn
+from .parts import Entries, Note, conversation, decode, time, words
 from .streams import open_regular
 
 __all__ = ["is_transcript", "read"]
 
 _LOOKED_AT = 20  # lines by which a transcript is recognised
 _LONGEST = 32 * 1024 * 1024  # bytes of a line; tools may return much
-_LISTED = 10  # broken lines that are named one by one
 _SPEAKERS = ("user", "assistant")
 # a record with one of these is not what was said by the user, or by the agent to the user
 _NOT_SAID = (
@@ -62,7 +60,7 @@ class _Session(Struct):
     """What was said in one session so far."""
 
     folder: str  # in which the agent worked
-    turns: list[Turn]
+    entries: Entries
 
 
 def is_transcript(path: Path) -> bool:
@@ -80,33 +78,28 @@ def is_transcript(path: Path) -> bool:
 def read(path: Path, uri: str) -> Iterator[Document | Skipped]:
     """Read each session as a chat, with the uri `<uri>#<session id>`; it is one, mostly."""
     sessions: dict[str, _Session] = {}
-    seen: set[str] = set()
-    broken: list[int] = []
+    seen: set[tuple[str, str]] = set()
+    broken = Entries("line")
     with open_regular(path, uri) as stream:
         for number, record in _records(stream):
             if not isinstance(record, dict):
-                broken.append(number)
+                broken.leave_out(number, "no record")
                 continue
-            turn = _turn(record, number)
-            # a session that is resumed may have records once more
-            if turn is None or turn.message.id in seen:
-                continue
-            if turn.message.id:
-                seen.add(turn.message.id)
             name = str(record.get("sessionId") or path.stem)
-            session = sessions.setdefault(name, _Session(str(record.get("cwd") or ""), []))
-            session.turns.append(turn)
+            session = sessions.get(name)
+            if session is None:
+                session = _Session(str(record.get("cwd") or ""), Entries("line"))
+            session.entries.read(number, record, partial(_turn, number=number, seen=seen))
+            if session.entries.turns or session.entries.left_out:
+                sessions.setdefault(name, session)
     for name, session in sessions.items():
         facts = {"program": "Claude Code", "session": name, "folder": session.folder}
         title = f"{PurePath(session.folder).name or 'Session'} {name}"
-        yield chat_document(f"{uri}#{name}", title, tuple(session.turns), facts)
+        yield conversation(f"{uri}#{name}", title, session.entries, facts)
     if not sessions:
         yield Skipped(uri=uri, reason="nothing is said in it")
-    if broken:
-        numbers = ", ".join(map(str, broken[:_LISTED]))
-        more = ", …" if len(broken) > _LISTED else ""
-        reason = f"{len(broken)} of its lines are no records: {numbers}{more}"
-        yield Skipped(uri=uri, reason=reason)
+    if broken.left_out:
+        yield Skipped(uri=uri, reason=f"left out: {'; '.join(broken.left_out)}")
 
 
 def _records(stream: Any) -> Iterator[tuple[int, Any]]:
@@ -124,8 +117,8 @@ def _records(stream: Any) -> Iterator[tuple[int, Any]]:
 
 def _decode(line: bytes) -> Any:
     try:
-        return msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return decode(line)
+    except (ValueError, RecursionError):
         return None
 
 
@@ -140,23 +133,37 @@ def _is_record(value: Any) -> bool:
     return isinstance(value.get("sessionId"), str) and "uuid" in value
 
 
-def _turn(record: dict[str, Any], number: int) -> Turn | None:
-    """Read a record as a turn; None when it is not what the user or the agent said."""
+def _turn(
+    record: dict[str, Any], odd: Note, number: int, seen: set[tuple[str, str]]
+) -> Turn | None:
+    """Read a record as a turn; None when it is not what the user or the agent said.
+
+    Args:
+        number: of its line.
+        seen: ids and words of the turns so far: a session that is resumed has them once more.
+    """
     speaker, message = record.get("type"), record.get("message")
-    if speaker not in _SPEAKERS or not isinstance(message, dict):
+    if not isinstance(speaker, str):
+        odd("no record")
+    if speaker not in _SPEAKERS or any(record.get(mark) for mark in _NOT_SAID):
         return None
-    if any(record.get(mark) for mark in _NOT_SAID):
+    if not isinstance(message, dict):
+        odd("no message")
         return None
     content = message.get("content")
     if speaker == "user" and _is_tool_result(content):
         return None
-    text = words(content)
+    text = words(content, odd)
     if speaker == "user":
         text = _typed(text)
     if not text:
         return None
-    id, at = str(record.get("uuid") or ""), dates.parse(record.get("timestamp"))
-    said = Message(speaker=speaker, text=text, id=id, at=at)
+    id = str(record.get("uuid") or "")
+    if id:
+        if (id, text) in seen:
+            return None
+        seen.add((id, text))
+    said = Message(speaker=speaker, text=text, id=id, at=time(record.get("timestamp"), odd))
     return Turn(message=said, lines=(number, number))
 
 

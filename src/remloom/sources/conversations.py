@@ -13,9 +13,9 @@ from typing import Any
 from ..model import Message
 from ..text import dates
 from .document import Turn
-from .parts import words
+from .parts import Entries, Note, is_said, time, words
 
-__all__ = ["program", "turns"]
+__all__ = ["entries", "program"]
 
 _TREE = "mapping"  # what a conversation of ChatGPT has
 _LIST = "chat_messages"  # what one of Claude has
@@ -38,66 +38,86 @@ def program(value: Any) -> str:
     return ""
 
 
-def turns(conversation: dict[str, Any]) -> tuple[Turn, ...]:
+def entries(conversation: dict[str, Any]) -> Entries:
     """Read the turns of a conversation, of the branch that was on the screen last."""
+    entries = Entries("message")
     if program(conversation) == "Claude":
-        branch = _branch_of_list(conversation)
-        read = _turn_of_claude
+        for number, message in _branch_of_list(conversation):
+            entries.read(number, message, _turn_of_claude)
     else:
-        branch = _branch_of_tree(conversation[_TREE], conversation.get("current_node"))
-        read = _turn_of_chatgpt
-    return tuple(turn for turn in map(read, branch) if turn)
+        for id, node in _branch_of_tree(conversation[_TREE], conversation.get("current_node")):
+            entries.read(id, node, _turn_of_chatgpt)
+    return entries
 
 
 # -- ChatGPT -------------------------------------------------------------------------------------
 
 
-def _branch_of_tree(mapping: dict[str, Any], current: Any) -> list[Any]:
-    """The messages that lead to the node `current`; all, by time, if there is no such node."""
-    branch: list[Any] = []
-    node = mapping.get(str(current)) if current else None
+def _branch_of_tree(mapping: dict[str, Any], current: Any) -> list[tuple[str, Any]]:
+    """The nodes that lead to the node `current`, with their ids; all, by time, if they are not
+    linked."""
+    branch: list[tuple[str, Any]] = []
+    id, node = str(current), mapping.get(str(current))
     # from the leaf to the root; a damaged file may lead round in a circle
     while isinstance(node, dict) and len(branch) <= len(mapping):
-        branch.append(node.get("message"))
-        node = mapping.get(str(node.get("parent")))
-    if not branch:
-        nodes = [node for node in mapping.values() if isinstance(node, dict)]
-        branch = [node["message"] for node in nodes if isinstance(node.get("message"), dict)]
-        branch.sort(key=lambda message: str(dates.parse(message.get("create_time"))), reverse=True)
-    return branch[::-1]
+        branch.append((id, node))
+        id = str(node.get("parent"))
+        node = mapping.get(id)
+    roots = [one for one in mapping.values() if isinstance(one, dict) and not one.get("parent")]
+    # A branch that does not reach the only root is broken somewhere.
+    if branch and len(roots) == 1 and branch[-1][1] is roots[0]:
+        return branch[::-1]
+    return sorted(mapping.items(), key=_time_of_node)
 
 
-def _turn_of_chatgpt(message: Any) -> Turn | None:
+def _time_of_node(item: tuple[str, Any]) -> str:
+    at = dates.parse(_dict(_dict(item[1]).get("message")).get("create_time"))
+    return at.isoformat() if at else ""
+
+
+def _turn_of_chatgpt(node: Any, odd: Note) -> Turn | None:
+    if not isinstance(node, dict):
+        odd("no message")
+        return None
+    message = node.get("message")
+    # the root has none
+    if message is None:
+        return None
     content = message.get("content") if isinstance(message, dict) else None
     if not isinstance(content, dict):
+        odd("no message")
         return None
     if content.get("content_type") == _INSTRUCTIONS:
-        return _turn(message, "user", _instructions(message, content), "create_time")
+        return _turn(message, "user", _instructions(message, content), "create_time", odd)
     metadata = _dict(message.get("metadata"))
     if metadata.get("is_visually_hidden_from_conversation"):
         return None
     role = _dict(message.get("author")).get("role")
     # what goes to a tool is not said to the user
-    if role not in _ROLES or message.get("recipient", "all") != "all":
+    if not is_said(role, _ROLES, odd) or message.get("recipient", "all") != "all":
         return None
-    if content.get("content_type", "text") not in _SAID:
+    kind = content.get("content_type", "text")
+    if not isinstance(kind, str):
+        odd("what it says is no text")
+    if kind not in _SAID:
         return None
-    text = _MARKS.sub("", _words_of_parts(content)).strip()
-    return _turn(message, role, text, "create_time")
+    text = _MARKS.sub("", _words_of_parts(content, odd)).strip()
+    return _turn(message, str(role), text, "create_time", odd)
 
 
-def _words_of_parts(content: dict[str, Any]) -> str:
+def _words_of_parts(content: dict[str, Any], odd: Note) -> str:
     parts = content.get("parts")
     if not isinstance(parts, list):
-        return str(content.get("text") or "").strip()
+        return words(content.get("text"), odd)
     texts = []
     for part in parts:
         # what was spoken comes as an object, and so do images
-        if isinstance(part, dict) and part.get("content_type") == "audio_transcription":
+        kind = part.get("content_type") if isinstance(part, dict) else None
+        if kind == "audio_transcription":
             part = part.get("text")
-        if isinstance(part, str) and part.strip():
-            texts.append(part.strip())
-    return "\n".join(texts)
+        if not kind or kind == "audio_transcription":
+            texts.append(words(part, odd))
+    return "\n".join(text for text in texts if text)
 
 
 def _instructions(message: dict[str, Any], content: dict[str, Any]) -> str:
@@ -121,37 +141,49 @@ def _instructions(message: dict[str, Any], content: dict[str, Any]) -> str:
 # -- Claude --------------------------------------------------------------------------------------
 
 
-def _branch_of_list(conversation: dict[str, Any]) -> list[Any]:
-    """The messages that lead to the leaf, or else to the last; all, if they are not linked."""
-    messages = [message for message in conversation[_LIST] if isinstance(message, dict)]
-    by_id = {str(message.get("uuid")): message for message in messages}
+def _branch_of_list(conversation: dict[str, Any]) -> list[tuple[int, Any]]:
+    """The messages that lead to the leaf, or else to the last, with their numbers; all, if they are
+    not linked."""
+    entries = list(enumerate(conversation[_LIST], 1))
+    messages = [entry for entry in entries if isinstance(entry[1], dict)]
+    by_id = {str(message.get("uuid")): (number, message) for number, message in messages}
     leaf = by_id.get(str(conversation.get("current_leaf_message_uuid")))
-    branch: list[Any] = []
-    node = leaf or (messages[-1] if messages else None)
-    while node is not None and len(branch) <= len(messages):
-        branch.append(node)
-        node = by_id.get(str(node.get("parent_message_uuid")))
+    branch: list[tuple[int, Any]] = []
+    entry = leaf or (messages[-1] if messages else None)
+    while entry is not None and len(branch) <= len(messages):
+        branch.append(entry)
+        entry = by_id.get(str(entry[1].get("parent_message_uuid")))
     # A branch that does not reach the first message is broken somewhere.
-    if not branch or branch[-1] is not messages[0]:
-        return messages
-    return branch[::-1]
+    if not branch or branch[-1][0] != messages[0][0]:
+        return entries
+    odd = [entry for entry in entries if not isinstance(entry[1], dict)]
+    return [*branch[::-1], *odd]
 
 
-def _turn_of_claude(message: dict[str, Any]) -> Turn | None:
-    sender = message.get("sender")
-    if sender not in _SENDERS:
+def _turn_of_claude(message: Any, odd: Note) -> Turn | None:
+    if not isinstance(message, dict):
+        odd("no message")
         return None
-    text = words(message.get("content")) or words(message.get("text"))
-    return _turn(message, sender, text, "created_at")
+    sender = message.get("sender")
+    if not is_said(sender, _SENDERS, odd):
+        return None
+    # exports of before have no parts
+    content, text = message.get("content"), message.get("text")
+    said = words(text if content is None else content, odd)
+    return _turn(message, str(sender), said or _plain(text), "created_at", odd)
 
 
-def _turn(message: dict[str, Any], speaker: str, text: str, time: str) -> Turn | None:
+def _plain(text: Any) -> str:
+    return text.strip() if isinstance(text, str) else ""
+
+
+def _turn(message: dict[str, Any], speaker: str, text: str, at: str, odd: Note) -> Turn | None:
     """A turn with the message's id and time; None if nothing is said in it."""
     if not text:
         return None
     id = str(message.get("id") or message.get("uuid") or "")
-    at = dates.parse(message.get(time))
-    return Turn(message=Message(speaker=speaker, text=text, id=id, at=at))
+    said = Message(speaker=speaker, text=text, id=id, at=time(message.get(at), odd))
+    return Turn(message=said)
 
 
 def _dict(value: Any) -> dict[str, Any]:

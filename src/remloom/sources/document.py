@@ -48,6 +48,8 @@ class Document(Struct, frozen=True, kw_only=True):
     preview: bytes = b""
     # of rows of a program: JSON-ready values beside the lines, one a line
     columns: dict[str, tuple[Any, ...]] = {}
+    # what the source has and the document has not, with its place: "line 7: no JSON"
+    left_out: tuple[str, ...] = ()
 
 
 class Skipped(Struct, frozen=True, kw_only=True):
@@ -67,6 +69,7 @@ def chat_document(
     *,
     follows: bool = False,
     conversation: str = "",
+    left_out: tuple[str, ...] = (),
 ) -> Document:
     """Make a document of the turns of a chat; its time is that of the earliest."""
     times = [turn.message.at for turn in turns if turn.message.at]
@@ -80,4 +83,5 @@ def chat_document(
         category="chat",
         at=min(times, default=None),
         metadata=metadata,
+        left_out=left_out,
     )

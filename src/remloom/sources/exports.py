@@ -12,13 +12,14 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import IO, Any
+from typing import IO
 
 from ..errors import SourceError
 from . import conversations
-from .document import Document, Skipped, chat_document
+from .document import Document, Skipped
+from .parts import Entries, conversation, decode
 from .streams import open_regular
 
 __all__ = ["is_export", "read_json", "read_zip"]
@@ -35,7 +36,14 @@ _TAIL = 66_000  # bytes at the end of a zip in which its last record stands
 _INDEX_SIZES = ((b"PK\x05\x06", 12, 16), (b"PK\x06\x06", 40, 48))
 _NAMES = re.compile(r"conversations(?:-(\d+))?\.json")
 # what the first conversation has first, and then: of ChatGPT, of Claude
-_KEYS = (("title", "mapping"), ("uuid", "chat_messages"))
+_KEYS = ((b"title", b"mapping"), (b"uuid", b"chat_messages"))
+# a string with the colon behind it if it is a key, or a bracket
+_MARKS_OF_HEAD = re.compile(rb'"(?P<text>[^"\\]*(?:\\.[^"\\]*)*)"(?P<colon>\s*:)?|[\[\]{}]', re.S)
+# what ends a string or part of it; what parts a list, and what an entry of it
+_IN_STRING = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.S)
+_BETWEEN = re.compile(rb'["\[\]{},]')
+_INSIDE = re.compile(rb'["\[\]{}]')
+_TOO_DEEP = "JSON nested too deeply"
 _BOM = b"\xef\xbb\xbf"
 _CHUNK = 64 * 1024  # bytes parsed at once
 _ENCRYPTED = 1  # flag of a file in a zip
@@ -48,21 +56,19 @@ def is_export(head: bytes) -> bool:
         head = head.lstrip()
     if not head.startswith(b"["):
         return False
-    import ijson
-
     depth = 0
-    keys: set[str] = set()
+    keys: set[bytes] = set()
     # the head ends somewhere in the middle
-    with suppress(ijson.JSONError):
-        for event, value in ijson.basic_parse(io.BytesIO(head), use_float=True):
-            depth += event.startswith("start_") - event.startswith("end_")
-            if depth == 2 and event == "map_key":
-                keys.add(value)
-                if any(keys.issuperset(both) for both in _KEYS):
-                    return True
-            # the first conversation is over, or is none
-            if depth > _DEEPEST or (depth == 1 and event != "start_array"):
-                break
+    for match in _MARKS_OF_HEAD.finditer(head):
+        mark = match[0][:1]
+        depth += (mark in b"[{") - (mark in b"]}")
+        if depth == 2 and match["colon"]:
+            keys.add(match["text"])
+            if any(keys.issuperset(both) for both in _KEYS):
+                return True
+        # the first conversation is over, or is none
+        if depth > _DEEPEST or depth < 1 or (depth == 1 and mark != b"["):
+            break
     return False
 
 
@@ -102,117 +108,128 @@ class _Reading:
         self._uri = uri
         self._seen: set[str] = set()
         self._number = 0
-        # of entries that were left out: how many for which reason
-        self._left_out: dict[str, int] = {}
+        self._odd = Entries("entry")
 
     def read(self, stream: IO[bytes], *, last: bool = True) -> Iterator[Document | Skipped]:
         """Read the conversations of one file; after the `last`, tell what was left out."""
-        for value in _entries(stream, self._uri):
+        for entry in _entries(stream, self._uri):
             self._number += 1
-            document = self._document(value)
-            if isinstance(document, Document):
+            document = self._document(entry)
+            if document is not None:
                 yield document
-            else:
-                self._left_out[document] = self._left_out.get(document, 0) + 1
         if last:
             yield from self.left_out()
 
     def left_out(self) -> Iterator[Skipped]:
         """Tell what was left out; that nothing was there is told too."""
-        for reason, count in self._left_out.items():
-            entries = "entry" if count == 1 else "entries"
-            yield Skipped(uri=self._uri, reason=f"{count} {entries} left out: {reason}")
+        for reason in self._odd.left_out:
+            yield Skipped(uri=self._uri, reason=f"left out: {reason}")
         if not self._number:
             yield Skipped(uri=self._uri, reason="there are no conversations in it")
 
-    def _document(self, value: Any) -> Document | str:
-        """A conversation as a document, or why there is none."""
+    def _document(self, entry: bytes | None) -> Document | None:
+        """A conversation as a document; None, with the reason noted, if there is none."""
+        try:
+            found: Document | Skipped | str = self._conversation(entry)
+        except RecursionError:
+            found = _TOO_DEEP
+        except Exception as error:
+            # whatever is wrong with a conversation, it is of this one and not of the others
+            found = f"cannot be read ({type(error).__name__})"
+        if isinstance(found, Document):
+            return found
+        self._odd.leave_out(self._number, found.reason if isinstance(found, Skipped) else found)
+        return None
+
+    def _conversation(self, entry: bytes | None) -> Document | Skipped | str:
+        if entry is None:
+            return _TOO_DEEP
+        text = entry.decode("utf-8", "replace")
+        try:
+            value = decode(text)
+        except ValueError:
+            return "its JSON is damaged"
         program = conversations.program(value)
         if not program:
             return "not a conversation"
-        turns = conversations.turns(value)
-        if not turns:
-            return "nothing is said in it"
+        if text.encode() != entry:
+            self._odd.leave_out(self._number, "bytes that are no UTF-8")
+        entries = conversations.entries(value)
         ids = (value.get("conversation_id"), value.get("id"), value.get("uuid"))
         own_id = next((str(id) for id in ids if id), "")
         id = own_id or str(self._number)
-        # parts of an export may overlap
-        if id in self._seen:
-            return "another has the same id"
-        self._seen.add(id)
+        if entries.turns:
+            # parts of an export may overlap
+            if id in self._seen:
+                return "another has the same id"
+            self._seen.add(id)
         title = str(value.get("title") or value.get("name") or f"Conversation {self._number}")
-        return chat_document(
-            f"{self._uri}#{id}",
-            title,
-            turns,
-            {"program": program},
-            conversation=f"{program}/{own_id}" if own_id else "",
-        )
+        own_id = f"{program}/{own_id}" if own_id else ""
+        facts = {"program": program}
+        return conversation(f"{self._uri}#{id}", title, entries, facts, id=own_id)
 
 
-def _entries(stream: IO[bytes], uri: str) -> Iterator[Any]:
-    """Yield the entries of a list, one by one.
+def _entries(stream: IO[bytes], uri: str) -> Iterator[bytes | None]:
+    """Yield the entries of a list as JSON, one by one; None for one nested too deeply to be read.
+
+    They are parted by brackets and commas outside of strings alone, so that one which is no JSON
+    costs no other.
 
     Raises:
-        SourceError: it is no list in JSON, or an entry is too large or too deep.
+        SourceError: it is no list, an entry is too large, or the list does not end.
     """
-    import ijson
-    from ijson.common import ObjectBuilder
+    data = bytearray(stream.read(_CHUNK)).removeprefix(_BOM)
+    place = depth = deepest = 0
+    is_string = False
+    while True:
+        mark, place, is_string = _next_mark(data, place, depth, is_string)
+        if not mark:
+            if len(data) > LARGEST:
+                problem = f"one conversation is larger than {LARGEST // 1024 // 1024} MB"
+                raise SourceError(problem, uri=uri)
+            chunk = stream.read(_CHUNK)
+            if not chunk:
+                if depth == 1 and not is_string and data.strip():
+                    yield bytes(data)
+                cut = "its JSON is damaged or cut: the list does not end"
+                raise SourceError(_TOO_DEEP if deepest > _DEEPEST else cut, uri=uri)
+            data += chunk
+            continue
+        if depth == 0 and (mark != b"[" or data[: place - 1].strip()):
+            raise SourceError("its conversations are no list", uri=uri)
+        # an object that ends where none began is a damage of this entry
+        if mark != b"," and not (mark == b"}" and depth == 1):
+            depth += 1 if mark in b"[{" else -1
+            deepest = max(deepest, depth)
+        if depth == 0 or (depth == 1 and mark in b"[,"):
+            entry = bytes(data[: place - 1]).strip()
+            if entry:
+                yield entry if deepest <= _DEEPEST else None
+            del data[:place]
+            place, deepest = 0, depth
+            if depth == 0:
+                if (data + stream.read(_CHUNK)).strip():
+                    raise SourceError("its JSON is damaged: more is behind the list", uri=uri)
+                return
 
-    counted = _Counted(stream, uri)
-    builder: Any = None
-    depth = 0
-    try:
-        for event, value in ijson.basic_parse(counted, use_float=True, buf_size=_CHUNK):
-            if event.startswith("start_"):
-                depth += 1
-                if depth == 1 and event != "start_array":
-                    raise SourceError("its conversations are no list", uri=uri)
-                # To build what is nested without end would take all memory there is.
-                if depth > _DEEPEST:
-                    raise SourceError("JSON nested too deeply", uri=uri)
-                if depth == 2:
-                    builder = ObjectBuilder()
-            if builder is not None:
-                builder.event(event, value)
-            elif depth == 1 and event not in ("start_array", "end_array"):
-                # a number or a text where a conversation should be
-                yield value
-            if event.startswith("end_"):
-                depth -= 1
-                if depth == 1:
-                    yield builder.value
-                    builder = None
-                    counted.begin()
-    except ijson.JSONError as error:
-        problem = str(error).partition("\n")[0].strip("b'\\n ").partition("\\n")[0]
-        raise SourceError(f"its JSON is damaged or cut: {problem}", uri=uri) from error
 
-
-class _Counted:
-    """A stream that ends an entry which does not end."""
-
-    def __init__(self, stream: IO[bytes], uri: str) -> None:
-        self._stream = stream
-        self._uri = uri
-        self._begun = True
-        self._size = 0  # of what was read since the last entry
-
-    def begin(self) -> None:
-        """Count from here: an entry is complete."""
-        self._size = 0
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._stream.read(size)
-        # ijson first reads nothing, to see what a stream gives
-        if data and self._begun:
-            self._begun = False
-            data = data.removeprefix(_BOM)
-        self._size += len(data)
-        if self._size > LARGEST:
-            problem = f"one conversation is larger than {LARGEST // 1024 // 1024} MB"
-            raise SourceError(problem, uri=self._uri)
-        return data
+def _next_mark(data: bytearray, place: int, depth: int, is_string: bool) -> tuple[bytes, int, bool]:
+    """The next bracket outside of strings, or comma of the list, the place behind it, and whether
+    that is in a string. Empty: there is none in this data."""
+    while True:
+        if is_string:
+            match = _IN_STRING.match(data, place)
+            place = match.end() if match else place
+            if data[place : place + 1] != b'"':
+                return b"", place, True
+            place += 1
+        found = (_BETWEEN if depth == 1 else _INSIDE).search(data, place)
+        if found is None:
+            return b"", len(data), False
+        place = found.end()
+        is_string = found[0] == b'"'
+        if not is_string:
+            return bytes(found[0]), place, False
 
 
 # -- zip -----------------------------------------------------------------------------------------

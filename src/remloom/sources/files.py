@@ -26,6 +26,7 @@ from . import (
     formats,
     frontmatter,
     images,
+    parts,
     programs,
     saved,
     streams,
@@ -61,7 +62,6 @@ _MARKS = ("pyvenv.cfg", "memory.db")
 _DATE_KEYS = ("date", "created", "published", "year", "period")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _SHOWN = 200  # characters of an error that are shown
-_LISTED = 10  # odd entries of a chat that are named one by one
 _USUAL = Limits()
 _TITLE_LINES = 40  # of a text in which its title is looked for
 
@@ -204,7 +204,7 @@ def read_bytes(
     if suffix in formats.MEDIA_TYPES:
         return [convert.convert(uri, data, suffix, title, limits)]
     try:
-        text, encoding = decode.to_text(data)
+        text, encoding = decode.to_text(_without_nul(data) if suffix in _JSON else data)
     except decode.NotTextError as error:
         claim = f"named {suffix} but it is" if suffix else "it is"
         raise SourceError(f"{claim} {error}", uri=uri) from error
@@ -217,8 +217,7 @@ def read_bytes(
     if suffix in _JSON:
         some = _json_chats(uri, text, suffix)
         if some:
-            unit = "entry" if suffix == ".json" else "line"
-            return list(_chats(uri, some, title, metadata, unit))
+            return list(_chats(uri, some, title, metadata))
         return [replace(whole, media_type="application/json")]
     if suffix in _TABLES:
         if saved.is_saved_list(text):
@@ -228,8 +227,13 @@ def read_bytes(
     if suffix not in _MARKDOWN:
         turns = transcript.turns(text)
         if turns:
-            return [_chat(uri, chats.Chat(turns=turns), False, 1, title, metadata)]
+            return [chat_document(uri, title, turns, metadata)]
     return [_text(uri, text, title, suffix, metadata)]
+
+
+def _without_nul(data: bytes) -> bytes:
+    """JSON in which a NUL, which no program writes, damages its string or its line alone."""
+    return data.replace(b"\0", b"\\u0000") if data[:1] in (b"{", b"[") else data
 
 
 def title_of(text: str, uri: str) -> str:
@@ -421,79 +425,53 @@ def _guarded(
 
 
 def _json_chats(uri: str, text: str, suffix: str) -> list[chats.Chat]:
-    try:
-        if suffix == ".json":
-            return chats.from_json(json.loads(text), text)
-        return _chats_of_lines(uri, text, suffix)
-    except json.JSONDecodeError as error:
-        raise SourceError(f"named {suffix} but it is not JSON: {error}", uri=uri) from error
-    except RecursionError as error:
-        raise SourceError("JSON nested too deeply", uri=uri) from error
-    except SourceError:
-        raise
-    except ValueError:
-        # a number of thousands of digits, which no chat has: it is read as text
-        return []
-
-
-def _chats_of_lines(uri: str, text: str, suffix: str) -> list[chats.Chat]:
-    """Find the chats in JSON lines; a broken line among them costs only itself."""
+    """Find the chats in JSON, or JSON lines; a broken line among them costs only itself."""
+    if suffix == ".json":
+        value, problem = _decoded(text, suffix, "it")
+        if problem:
+            raise SourceError(problem, uri=uri)
+        return chats.from_json(value, text)
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     values: list[tuple[int, Any]] = []
-    broken: list[SourceError] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            values.append((number, json.loads(line)))
-        except json.JSONDecodeError as error:
-            problem = f"named {suffix} but line {number} of it is not JSON: {error.msg}"
-            broken.append(SourceError(f"{problem}, column {error.colno}", uri=uri))
-            values.append((number, None))
-    found = chats.from_json_lines(values)
+    broken: dict[int, str] = {}
+    for number, line in lines:
+        value, problem = _decoded(line, suffix, f"line {number} of it")
+        if problem:
+            broken[number] = problem
+        else:
+            values.append((number, value))
+    found = chats.from_json_lines(values, list(broken))
     if broken and not found:
-        raise broken[0]
+        raise SourceError(next(iter(broken.values())), uri=uri)
     return found
 
 
+def _decoded(text: str, suffix: str, it: str) -> tuple[Any, str]:
+    """A value in JSON, and why there is none; empty: there is."""
+    try:
+        return parts.decode(text), ""
+    except json.JSONDecodeError as error:
+        line = f", line {error.lineno}" if suffix == ".json" else ","
+        problem = f"{error.msg}{line} column {error.colno}"
+        return None, f"named {suffix} but {it} is not JSON: {problem}"
+    except RecursionError:
+        return None, f"named {suffix} but {it} is JSON nested too deeply"
+
+
 def _chats(
-    uri: str,
-    some: list[chats.Chat],
-    title: str,
-    metadata: dict[str, Any],
-    unit: str,
+    uri: str, some: list[chats.Chat], title: str, metadata: dict[str, Any]
 ) -> Iterator[Document | Skipped]:
-    """Yield the chats of an export, each followed by what was left out of it."""
+    """Yield the chats of an export."""
+    seen: set[str] = set()
     for number, chat in enumerate(some, 1):
-        document = _chat(uri, chat, len(some) > 1, number, title, metadata)
-        if chat.turns:
-            yield document
-        if chat.odd:
-            yield Skipped(uri=document.uri, reason=_odd_entries(chat.odd, unit))
-
-
-def _odd_entries(odd: tuple[int, ...], unit: str) -> str:
-    """Say which entries of a chat were left out."""
-    numbers = ", ".join(map(str, odd[:_LISTED]))
-    if len(odd) > _LISTED:
-        numbers += ", …"
-    are = "is not a message, or says nothing"
-    if len(odd) > 1:
-        are = "are not messages, or say nothing"
-    return f"{len(odd)} of its entries {are}: {unit} {numbers}"
-
-
-def _chat(
-    uri: str,
-    chat: chats.Chat,
-    several: bool,
-    number: int,
-    title: str,
-    metadata: dict[str, Any],
-) -> Document:
-    if several:
-        uri = f"{uri}#{chat.id or number}"
-        title = f"{title} {number}"
-    return chat_document(uri, chat.title or title, chat.turns, metadata)
+        name = title
+        of_chat = uri
+        if len(some) > 1:
+            id = chat.id or str(number)
+            of_chat = f"{uri}#{id}" if id not in seen else f"{uri}#{id}#{number}"
+            name = f"{title} {number}"
+            seen.add(id)
+        yield parts.conversation(of_chat, chat.title or name, chat.entries, metadata)
 
 
 def _text(uri: str, text: str, title: str, suffix: str, metadata: dict[str, Any]) -> Document:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -18,8 +19,8 @@ import msgspec
 
 from ..errors import SourceError
 from ..model import Message
-from .document import Document, Skipped, Turn, chat_document
-from .parts import words
+from .document import Document, Skipped, Turn
+from .parts import Entries, Note, conversation, is_said, words
 
 if TYPE_CHECKING:
     import apsw
@@ -52,12 +53,11 @@ def read(connection: apsw.Connection, uri: str) -> Iterator[Document | Skipped]:
             yield Skipped(uri=of_thread, reason=error.message, failed=True)
             continue
         times = _times(connection, thread)
-        turns = [turn for turn in (_turn(message, times) for message in messages) if turn]
-        if turns:
-            facts = {"program": "LangGraph", "session": str(thread)}
-            yield chat_document(of_thread, f"Thread {thread}", tuple(turns), facts)
-        else:
-            yield Skipped(uri=of_thread, reason="no messages in its newest checkpoint")
+        entries = Entries("message")
+        for number, message in enumerate(messages, 1):
+            entries.read(number, message, partial(_turn, times=times))
+        facts = {"program": "LangGraph", "session": str(thread)}
+        yield conversation(of_thread, f"Thread {thread}", entries, facts)
 
 
 def _messages(kind: Any, data: Any) -> list[Any]:
@@ -94,13 +94,16 @@ def _times(connection: apsw.Connection, thread: Any) -> dict[str, datetime]:
     return times
 
 
-def _turn(message: Any, times: dict[str, datetime]) -> Turn | None:
+def _turn(message: Any, odd: Note, times: dict[str, datetime]) -> Turn | None:
     """Read a message as a turn; None when it is not what the user or the agent said."""
     if not isinstance(message, dict):
+        odd("no message")
         return None
-    speaker = _SPEAKERS.get(str(message.get("type") or message.get("role")))
-    text = words(message.get("content"))
-    if not speaker or not text:
+    role = message.get("type") or message.get("role")
+    if not is_said(role, tuple(_SPEAKERS), odd):
+        return None
+    speaker, text = _SPEAKERS[str(role)], words(message.get("content"), odd)
+    if not text:
         return None
     id = str(message.get("id") or "")
     return Turn(message=Message(speaker=speaker, text=text, id=id, at=times.get(id)))

@@ -6,15 +6,13 @@ Left out: calls of tools and what they returned, reasoning, and the texts of sys
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from ..model import Message
-from ..text import dates
-from .document import Document, Skipped, Turn, chat_document
-from .parts import words
+from .document import Document, Skipped, Turn
+from .parts import Entries, Note, conversation, decode, is_said, time, words
 
 if TYPE_CHECKING:
     import apsw
@@ -31,33 +29,33 @@ def read(connection: apsw.Connection, uri: str) -> Iterator[Document | Skipped]:
     """Read each session as a chat, with the uri `<uri>#<session id>`."""
     rows = connection.execute(_MESSAGES)
     for session, messages in groupby(rows, lambda row: str(row[0])):
-        turns: list[Turn] = []
-        broken = 0
+        entries = Entries("message")
         for _, number, data, at in messages:
-            try:
-                item = msgspec.json.decode(data)
-            except (msgspec.DecodeError, TypeError, RecursionError, UnicodeDecodeError):
-                broken += 1
-                continue
-            turn = _turn(item, str(number), at)
-            if turn:
-                turns.append(turn)
+            entries.read(number, data, partial(_turn, id=str(number), at=at))
         of_session = f"{uri}#{session}"
-        if turns:
-            facts = {"program": "OpenAI Agents SDK", "session": session}
-            yield chat_document(of_session, f"Session {session}", tuple(turns), facts)
-        if broken:
-            yield Skipped(uri=of_session, reason=f"{broken} of its messages are no JSON")
+        facts = {"program": "OpenAI Agents SDK", "session": session}
+        yield conversation(of_session, f"Session {session}", entries, facts)
 
 
-def _turn(item: Any, id: str, at: Any) -> Turn | None:
+def _turn(data: Any, odd: Note, id: str, at: Any) -> Turn | None:
     """Read an item as a turn; None when it is not what the user or the agent said."""
-    if not isinstance(item, dict) or item.get("role") not in _ROLES:
+    try:
+        item = decode(data)
+    except (ValueError, TypeError, RecursionError):
+        odd("no JSON")
+        return None
+    if not isinstance(item, dict):
+        odd("no message")
         return None
     # the plainest items have no type
-    if item.get("type", "message") != "message":
+    kind = item.get("type", "message")
+    if not isinstance(kind, str):
+        odd("no message")
+    if kind != "message":
         return None
-    text = words(item.get("content"))
+    if not is_said(item.get("role"), _ROLES, odd):
+        return None
+    text = words(item.get("content"), odd)
     if not text:
         return None
-    return Turn(message=Message(speaker=item["role"], text=text, id=id, at=dates.parse(at)))
+    return Turn(message=Message(speaker=item["role"], text=text, id=id, at=time(at, odd)))

@@ -1,29 +1,151 @@
-"""The words of a message that is a text, or a list of parts of which some are texts."""
+"""Entries of a conversation as turns: an odd one costs nothing but itself, and is named.
+
+Each format says in a function what one of its entries is; `Entries` calls it, so that whatever an
+entry holds, the others are read.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from typing import Any, TypeAlias
 
-__all__ = ["words"]
+from ..model.roles import NOBODY, role_of
+from ..text import dates
+from .document import Document, Skipped, Turn, chat_document
+
+__all__ = ["Entries", "Note", "conversation", "decode", "is_said", "time", "words"]
+
+# takes what is odd about an entry: "a part that is no text"
+Note: TypeAlias = Callable[[str], None]
 
 _TEXTS = ("text", "input_text", "output_text")  # types of the parts that are words
+_LISTED = 10  # places that are named one by one
+_PLACE = 60  # characters of a place that are shown
+_DIGITS = 300  # of a whole number that is read as one
 
 
-def words(content: Any) -> str:
+def _tell_nobody(problem: str) -> None:
+    pass
+
+
+class Entries:
+    """The turns of one conversation as they are read, and what is left out of it.
+
+    Args:
+        unit: what an entry is called where it is named, before its place: "line", "message".
+    """
+
+    def __init__(self, unit: str) -> None:
+        self._unit = unit
+        self._odd: dict[tuple[str, str], list[str]] = {}  # unit and what is odd -> places
+        self.turns: list[Turn] = []
+
+    def read(self, place: object, entry: Any, read: Callable[[Any, Note], Turn | None]) -> None:
+        """Read an entry by a function that gives its turn, or None where nothing is said.
+
+        The function tells the note that it is given what is odd.
+        """
+        odd = partial(self.leave_out, place)
+        try:
+            turn = read(entry, odd)
+        except Exception as error:
+            # whatever is wrong with an entry, it is of this one and not of the others
+            odd(f"cannot be read ({type(error).__name__})")
+            return
+        if turn:
+            self.turns.append(turn)
+
+    def leave_out(self, place: object, problem: str, unit: str = "") -> None:
+        """Name an entry of which something is left out, or all."""
+        places = self._odd.setdefault((unit or self._unit, problem), [])
+        shown = str(place)[:_PLACE]
+        if shown not in places[-1:]:
+            places.append(shown)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What is left out, with its places: `line 3, 7: a time that is none`."""
+        return tuple(
+            f"{unit} {', '.join(places[:_LISTED])}{', …' if places[_LISTED:] else ''}: {odd}"
+            for (unit, odd), places in self._odd.items()
+        )
+
+
+def conversation(
+    uri: str, title: str, entries: Entries, facts: dict[str, Any], *, id: str = ""
+) -> Document | Skipped:
+    """The chat of these entries; skipped if nothing is said in it.
+
+    Args:
+        id: of the conversation in whichever export it comes; see `Document.conversation`.
+    """
+    if not entries.turns:
+        return Skipped(uri=uri, reason="; ".join(("nothing is said in it", *entries.left_out)))
+    return chat_document(
+        uri, title, tuple(entries.turns), facts, conversation=id, left_out=entries.left_out
+    )
+
+
+def words(content: Any, odd: Note = _tell_nobody) -> str:
     """Join what was said; calls of tools, what they returned, thoughts and files are left out.
 
-    >>> words([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Yes."}, "No."])
+    >>> said = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Yes."}, "No.", 7]
+    >>> words(said, print)
+    a part that is no text
     'Yes.\\nNo.'
     """
     if isinstance(content, str):
         return content.strip()
     if not isinstance(content, list):
+        odd("what it says is no text")
         return ""
-    texts = (_text(part) for part in content)
+    texts = (_text(part, odd) for part in content)
     return "\n".join(text for text in texts if text)
 
 
-def _text(part: Any) -> str:
-    if isinstance(part, dict) and part.get("type") in _TEXTS:
-        part = part.get("text")
-    return part.strip() if isinstance(part, str) else ""
+def _text(part: Any, odd: Note) -> str:
+    if isinstance(part, list):
+        return words(part, odd)
+    if isinstance(part, dict):
+        kind = part.get("type")
+        if isinstance(kind, str) and kind not in _TEXTS:
+            return ""
+        part = part.get("text") if kind else None
+    if isinstance(part, str):
+        return part.strip()
+    odd("a part that is no text")
+    return ""
+
+
+def time(value: Any, odd: Note) -> datetime | None:
+    """Read the time of an entry, if it has one."""
+    at = None if value is None or value == "" else dates.parse(value)
+    if at is None and value is not None and value != "":
+        odd("a time that is none")
+    return at
+
+
+def is_said(role: Any, said: tuple[str, ...], odd: Note) -> bool:
+    """Whether a role is one of those whose words are read; else it is a tool's or the system's."""
+    if role in said:
+        return True
+    if not isinstance(role, str) or role_of(role) != NOBODY:
+        odd("its role is none that is known")
+    return False
+
+
+def decode(text: str | bytes) -> Any:
+    """Decode JSON as programs write it: with NaN, numbers of any size, and control characters.
+
+    Raises:
+        ValueError: it is no JSON.
+        RecursionError: it is nested too deeply.
+    """
+    return json.loads(text, strict=False, parse_int=_whole)
+
+
+def _whole(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _DIGITS else float(digits)

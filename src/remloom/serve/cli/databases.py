@@ -171,7 +171,8 @@ def _sync_view(report: SyncReport) -> RenderableType:
     from .terminal import visible
 
     columns = (
-        "table", "read", "added", "changed", "unchanged", "deleted", "forgotten", "refused", "left_out",
+        "table", "read", "added", "changed", "unchanged", "deleted", "forgotten", "refused",
+        "left_out",
     )  # fmt: skip
     counts = [
         (table.table, *(f"{getattr(table, column):,}" for column in columns[1:]))
