@@ -4,24 +4,27 @@ Reading finds what the memory knows by then. Whatever gets a name later is looke
 that are there, by the index of words, and each text found is asked once more what it names: so the
 edges are those that reading would make now, in whichever order all was written.
 
-What is new is told by its number, so a write costs nothing more; an entity that is called otherwise
-has an entry until it was looked for. A text and the entities in it are as they were when it was
-looked at, or nothing is written of it.
+Upkeep does it, many entities at once: neither reading nor writing waits for it. What is new is told
+by its number, so a write costs nothing more; an entity that is called otherwise has an entry until
+it was looked for. A text and the entities in it are as they were when it was looked at, or nothing
+is written of it. A text that was being read while its entity was written and looked for is missed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 
 import msgspec
 
 from .. import labels
-from ..errors import ChangedError, ConflictError
+from ..errors import ChangedError, ConflictError, StoreError
 from ..kv import Entry, KeyRange
 from ..model import Edge, EdgeKey, Entity, Record, Resource
 from ..model.edge_types import MENTIONS
+from ..store import validation
 from ..store.batch import Preconditions
 from ..store.contract import TEXT_NUMBERS, Store
 from ..store.history import RENAMED
@@ -36,84 +39,86 @@ __all__ = ["Linker"]
 
 _MARK = (TEXT_NUMBERS, "linked")  # of the number up to which entities were looked for
 _AT_ONCE = 64  # entities, or texts, between two commits
-_BEHIND = 1_000  # records by which the stored number may be behind: a new process begins there
+_BEHIND = 16  # times as many entities between two commits of the mark
 _TRIES = 4  # to write of texts that others write to meanwhile
 _COUNTED = 1_000  # entities that wait, beyond which they are not counted
 
-Write = Callable[[list[Record | Edge], Sequence[str], Sequence[EdgeKey], Preconditions], object]
+_log = logging.getLogger(__name__)
 
 
 class Linker:
     """Links the texts of one store to what was named after they were read.
 
     Any thread may run it, several at once too: what is there already is not written again.
-
-    Args:
-        write: writes items, after removing records by id and edges, in one transaction, if what is
-            expected is so.
     """
 
-    def __init__(self, store: Store, write: Write) -> None:
+    def __init__(self, store: Store, tenant: str) -> None:
         self._store = store
-        self._write = write
+        self._tenant = tenant
         self._names = KnownNames(CapitalizedNames(), store)
-        self._upto: int | None = None  # None: as stored
 
     def run(self, limit: int | None = None) -> int:
         """Look for entities that wait, `limit` of them at most; returns how many were looked for.
 
         Raises:
-            StoreError: what was found cannot be written. The rest waits.
+            StoreError, ChangedError: what was found cannot be written. The rest waits.
         """
         done = 0
-        while limit is None or done < limit:
-            size = _AT_ONCE if limit is None else min(_AT_ONCE, limit - done)
-            count = self._run_renamed(size) or self._run_new(size)
+        while size := _AT_ONCE if limit is None else min(_AT_ONCE, limit - done):
+            count = self._run_renamed(size)
             if not count:
                 break
             done += count
-        if limit is None:
-            self._keep_mark(0)
-        return done
+        return done + self._run_new(None if limit is None else limit - done)
+
+    def try_run(self, limit: int | None = None) -> int:
+        """Do as `run`, but log why nothing can be written: it waits, and what comes next is done
+        without it."""
+        try:
+            return self.run(limit)
+        except (StoreError, ChangedError) as error:
+            _log.warning("texts are not linked to what they name yet: %s", error)
+            return 0
 
     def waiting(self) -> int:
-        """Count the entities that were not looked for yet, up to a thousand."""
+        """Count the entities that `run` has not looked for yet, up to a thousand."""
         found, _ = self._store.records.entities_after(self._mark(), _COUNTED)
         return min(_COUNTED, self._store.kv.count(RENAMED) + sum(map(is_nameable, found)))
 
     # -- what waits ----------------------------------------------------------------------------
 
     def _mark(self) -> int:
-        if self._upto is None:
-            self._upto = self._stored_mark()
-        return self._upto
-
-    def _stored_mark(self) -> int:
         entry = self._store.kv.get(*_MARK)
         return msgspec.json.decode(entry.value, type=int) if entry else 0
 
-    def _keep_mark(self, behind: int) -> None:
-        """Store how far this is, if what is stored is further behind."""
-        upto = self._mark()
-        if upto - self._stored_mark() > behind:
-            self._store.kv.put([Entry(*_MARK, msgspec.json.encode(upto))])
+    def _run_new(self, limit: int | None) -> int:
+        mark = upto = self._mark()
+        done = batches = 0
+        try:
+            while size := _AT_ONCE if limit is None else min(_AT_ONCE, limit - done):
+                entities, last = self._store.records.entities_after(upto, size)
+                if last == upto:
+                    break
+                self._link(entities)
+                upto = last
+                done += len(entities)
+                batches += 1
+                if batches % _BEHIND == 0:
+                    self._keep_mark(upto)
+                    mark = upto
+        finally:
+            if upto != mark:
+                self._keep_mark(upto)
+        return done
 
-    def _run_new(self, limit: int) -> int:
-        before = self._mark()
-        entities, upto = self._store.records.entities_after(before, limit)
-        if upto == before:
-            return 0
-        self._link(entities)
-        self._upto = upto
-        self._keep_mark(_BEHIND)
-        return len(entities)
+    def _keep_mark(self, upto: int) -> None:
+        self._store.kv.put([Entry(*_MARK, msgspec.json.encode(upto))])
 
     def _run_renamed(self, limit: int) -> int:
         entries = self._store.kv.list(RENAMED, KeyRange(limit=limit))
         if not entries:
             return 0
-        records = [self._store.records.get("entities", entry.key) for entry in entries]
-        self._link(record for record in records if record is not None)
+        self._link(self._store.records.get("entities", entry.key) for entry in entries)
         for entry in entries:
             key = (entry.namespace, entry.key)
             # it may have got another name meanwhile
@@ -123,13 +128,14 @@ class Linker:
 
     # -- texts ---------------------------------------------------------------------------------
 
-    def _link(self, records: Iterable[Record]) -> None:
+    def _link(self, records: Iterable[Record | None]) -> None:
         """Link the texts that name these entities."""
         # by the id of the text
         naming: dict[str, list[Entity]] = {}
-        for entity in filter(is_nameable, records):
-            for id in {text.id for text in self._texts_saying(entity)}:
-                naming.setdefault(id, []).append(entity)
+        for entity in records:
+            if entity is not None and is_nameable(entity):
+                for id in {text.id for text in self._texts_saying(entity)}:
+                    naming.setdefault(id, []).append(entity)
         ids = list(naming)
         for first in range(0, len(ids), _AT_ONCE):
             some = {id: naming[id] for id in ids[first : first + _AT_ONCE]}
@@ -162,7 +168,7 @@ class Linker:
         for edge in self._store.graph.stored_edges(list(texts), direction="out"):
             if edge.rel_type == MENTIONS.name:
                 made[edge.src][edge.dst] = edge
-        items: list[Record | Edge] = []
+        items: list[Edge] = []
         unlinked: list[EdgeKey] = []
         expected: dict[str, datetime | None] = {}
         for key, text in texts.items():
@@ -185,7 +191,10 @@ class Linker:
                 expected[text.id] = text.updated_at
                 expected |= {entity.id: entity.updated_at for entity in known.values()}
         if items or unlinked:
-            self._write(items, (), unlinked, Preconditions(records=expected))
+            batch = validation.build(items, tenant=self._tenant, model="", deleted_edges=unlinked)
+            self._store.write(
+                msgspec.structs.replace(batch, expected=Preconditions(records=expected))
+            )
 
     def _named(
         self, text: Resource, known: Mapping[str, Entity], edges: Iterable[Edge]

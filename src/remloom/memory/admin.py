@@ -105,7 +105,7 @@ class Admin:
             **counted,
             tenant=self.tenant,
             token_encoder=encoder,
-            unlinked=self._writing.unlinked,
+            unlinked=self._engine.linker.waiting(),
             embedding_error=self._engine.embedding_error,
         )
 
@@ -195,7 +195,7 @@ class Admin:
 
         Texts that were read before what they name was known are linked to it first.
         """
-        self._writing.link()
+        self._engine.linker.run()
         self.store.admin.optimize()
 
     def reembed(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from ..embed.contract import Embedder, TokenEncoder
     from ..ingest.embedding_worker import EmbeddingQueue
+    from ..ingest.linking import Linker
     from ..ingest.token_worker import TokenQueue
     from ..llm import LLM, Model
     from ..query.late_interaction import LateInteraction
@@ -177,6 +178,13 @@ class Engine:
         from ..ingest.embedding_worker import EmbeddingQueue
 
         return EmbeddingQueue(self.store, embedder, self._token_queue)
+
+    @cached_property
+    def linker(self) -> Linker:
+        """What links texts that were read before to what was named later."""
+        from ..ingest.linking import Linker
+
+        return Linker(self.store, self.tenant)
 
     @_loaded_once
     def _token_queue(self) -> TokenQueue | None:

@@ -112,6 +112,7 @@ class Ingesting:
 
     def embed_pending(self, progress: Progress | None = None) -> int:
         """Embed every queued text; see `Memory.embed_pending`."""
+        self._engine.linker.run()
         queue = self._engine.embedding_queue
         queue.unpark()
         count = queue.run_all(progress)
@@ -173,7 +174,6 @@ class Ingesting:
             extractor=self._extractor,
             progress=progress,
         )
-        self._writing.link_named(report.entities, of_text=True)
         report = msgspec.structs.replace(report, caption_error=captions.error)
         if not self._engine.has_waiting():
             return report

@@ -21,11 +21,14 @@ __all__ = ["Jobs"]
 # gives the method that does a kind of job
 FindMethod = Callable[[str], Callable[..., Any]]
 
+_LINKED = 10_000  # entities for which an idle worker looks through texts, a few seconds
+
 
 class Jobs:
     """The queue of jobs, and working it off. Reached as `memory.jobs`. See docs/jobs.md."""
 
     def __init__(self, engine: Engine, find_method: FindMethod) -> None:
+        self._engine = engine
         self._store = engine.store
         self._find_method = find_method
 
@@ -115,7 +118,8 @@ class Jobs:
         its worker died.
 
         Args:
-            until_idle: return when nothing is due.
+            until_idle: return when nothing is due, after texts that were read before were linked
+                to what was named later (unless only some `kinds` are done).
             kinds: only these.
             lease: seconds after which the job of a dead worker is begun again.
             on_job: called with each job as it begins, and as it is afterwards.
@@ -135,4 +139,7 @@ class Jobs:
             return summarize(job.kind, bind(self._find_method, job.kind, job.payload)())
 
         worker = Worker(self._queue, do, on_job=on_job, kinds=kinds, lease=lease, stop=stop)
-        return worker.work(until_idle=until_idle)
+        begun = worker.work(until_idle=until_idle)
+        if until_idle and not kinds and not (stop and stop.is_set()):
+            self._engine.linker.try_run(_LINKED)
+        return begun

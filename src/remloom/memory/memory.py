@@ -793,7 +793,8 @@ class Memory:
         """Embed every queued text now; returns how many.
 
         Texts that were parked after failing are tried again, and what was written before there was
-        an embedder is embedded too.
+        an embedder is embedded too. First, and without an embedder too, texts that were read before
+        what they name was known are linked to it.
 
         Args:
             progress: called as `progress(done, total)`.

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from .. import labels
-from ..errors import (
-    ChangedError,
-    ConflictError,
-    InvalidInputError,
-    NotFoundError,
-    StoreError,
-    UnknownNameError,
-    VectorError,
-)
+from ..errors import ConflictError, InvalidInputError, NotFoundError, UnknownNameError, VectorError
 from ..model import EXTRACTED, Edge, Entity, Moment, Receipt, Record, Resource, Row, TargetKind
 from ..store import validation
 from ..store.batch import Batch, Preconditions
@@ -32,12 +22,10 @@ from .engine import Engine
 from .fetching import fetch, label_of, may_be_id
 
 if TYPE_CHECKING:
-    from ..ingest.linking import Linker
     from ..store.forget import Remake
 
 __all__ = ["Writing"]
 
-_LINKED = 64  # new entities that a write has linked at once, and others that wait
 _SWEPT = 500  # expired records that one transaction forgets
 
 
@@ -56,44 +44,10 @@ class Writing:
         wait: bool = False,
     ) -> list[str]:
         """Write a batch; see `Memory.write`."""
-        items = records if isinstance(records, msgspec.Struct) else list(records)
-        ids = self._write(items, _preconditions(expected), embed=not wait)
-        self.link_named(_count_named(items))
+        ids = self._write(records, _preconditions(expected), embed=not wait)
         if wait and self._engine.embeds:
             self._engine.embedding_queue.embed(ids)
         return ids
-
-    def link(self, limit: int | None = None) -> int:
-        """Link texts to entities that were named after these were read, `limit` at most; returns
-        how many were looked for."""
-        return self._linker.run(limit)
-
-    def link_named(self, count: int, *, of_text: bool = False) -> None:
-        """Link texts to so many entities that were just written, and a few that wait. Of many, but
-        for those `of_text` that was read, all wait: for the next few, or `Admin.optimize`."""
-        if count and (of_text or count <= _LINKED):
-            # what is written is written: what cannot be linked now waits
-            with suppress(StoreError, ChangedError):
-                self._linker.run(min(count, _LINKED) + _LINKED)
-
-    @cached_property
-    def _linker(self) -> Linker:
-        from ..ingest.linking import Linker
-
-        def write(
-            items: Iterable[Record | Edge],
-            removed: Sequence[str],
-            unlinked: Sequence[tuple[str, str, str]],
-            expected: Preconditions,
-        ) -> Written:
-            return self._store.write(self.build(items, removed, unlinked, expected))
-
-        return Linker(self._store, write)
-
-    @property
-    def unlinked(self) -> int:
-        """Entities for which texts were not looked through yet, up to a thousand."""
-        return self._linker.waiting()
 
     def _write(
         self, records: Iterable[Record | Edge], expected: Preconditions | None, *, embed: bool
@@ -101,7 +55,7 @@ class Writing:
         if isinstance(records, msgspec.Struct):
             # one record in place of a list: the validation of the batch refuses it
             return list(self.write_batch(records).ids)
-        items = records if isinstance(records, list) else list(records)
+        items = list(records)
         if not any(map(_rests_on_stored, items)):
             return list(self.write_batch(items, expected=expected, embed=embed).ids)
 
@@ -249,7 +203,6 @@ class Writing:
             return self.build([changed], reads=reads)
 
         self.update(build_change)
-        self.link_named(1)
 
     def forget(
         self,
@@ -322,13 +275,6 @@ class Writing:
     def _rebuild(self, reads: Reads, items: Sequence[Record | Edge]) -> Batch:
         """Build the batch of what is remade, from what a transaction reads."""
         return self.build(items, reads=reads)
-
-
-def _count_named(items: Iterable[Record | Edge]) -> int:
-    """Count what may have got a name: entities, and both ends of edges, which may be labels."""
-    return sum(
-        1 if isinstance(item, Entity) else 2 for item in items if isinstance(item, Entity | Edge)
-    )
 
 
 def _remakes() -> tuple[Remake, ...]:

@@ -135,11 +135,11 @@ class Records(RecordReads, Protocol):
 
     def entities_after(self, number: int, limit: int) -> tuple[list[Entity], int]:
         """List the first `limit` entities, thin ones too, that were made after the record with this
-        number (0: all), in the order of making; and the number of the last record that was looked
-        at, behind which the next are.
+        number (0: all), in the order of making; and the number of the last one that was looked at,
+        behind which the next are. Of those, what has expired is not listed.
 
-        No number is given twice. They are numbers of this store: a copy has others. It costs the
-        records passed over, too: each a step in the order of writing."""
+        No number is given twice. They are numbers of this store: a copy has others. It costs what
+        it lists, and a step for each type of entities there is: other records cost nothing."""
         ...
 
     def all(self, schema: str | None = None, *, expired: bool = False) -> Iterator[Record]:

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 __all__ = ["SqliteRecords"]
 
 _STREAM_CACHE = 8  # MB
-_LOOKED_AT = 500  # records looked at together for entities among them
 _RANK = itemgetter(1, 2)  # those a label names before those it is an alias of, then as written
 
 
@@ -237,22 +236,16 @@ class SqliteRecords:
         return [(text_no, given_out(decode(*row))) for text_no, _, *row in rows]
 
     def entities_after(self, number: int, limit: int) -> tuple[list[Entity], int]:
-        found: list[Any] = []
+        with self._translate:
+            rows = self._database.reader.execute(SQL.entities_after, (number, limit)).fetchall()
         given_out = self._reader()
         at = self._now
-        while len(found) < limit:
-            with self._translate:
-                values = (number, max(limit - len(found), _LOOKED_AT))
-                rows = self._database.reader.execute(SQL.records_after, values).fetchall()
-            if not rows:
-                break
-            for row_no, expires, body in rows:
-                number = row_no
-                if body is not None and (expires is None or expires > at):
-                    found.append(given_out(decode("entities", body, None)))
-                    if len(found) == limit:
-                        break
-        return found, number
+        found: list[Any] = [
+            given_out(decode("entities", body, None))
+            for _, expires, body in rows
+            if expires is None or expires > at
+        ]
+        return found, rows[-1][0] if rows else number
 
     # -- all of them -------------------------------------------------------------------------------
 

@@ -45,10 +45,23 @@ SELECT lid, vid, doc, dead, (SELECT model FROM models WHERE current = 1) FROM se
 SELECT r.doc, r.rid, r.schema, r.body, r.content FROM records r WHERE r.doc > :after
   AND (r.expires IS NULL OR r.expires > :now) ORDER BY r.doc LIMIT :limit;
 
--- name: records_after
--- The records above a number, as many as are looked at together, with the bodies of entities alone.
-SELECT r.rid, r.expires, CASE r.schema WHEN 'entities' THEN r.body END FROM records r
-WHERE r.rid > :after ORDER BY r.rid LIMIT :limit;
+-- name: entities_after
+-- The entities above a number, as many as are looked at together: one range of the index for each of their types, so that
+-- other records cost nothing.
+WITH RECURSIVE types (type) AS (
+  SELECT min(type) FROM records INDEXED BY records_type WHERE schema = 'entities'
+  UNION ALL
+  SELECT (SELECT min(n.type) FROM records n INDEXED BY records_type WHERE n.schema = 'entities' AND n.type > t.type)
+  FROM types t WHERE t.type IS NOT NULL
+), numbers (rid) AS MATERIALIZED (
+  -- the last of the types is NULL, which an entity may have
+  SELECT e.rid FROM types t CROSS JOIN records e INDEXED BY records_type ON e.schema = 'entities' AND e.type IS t.type AND e.rid IN (
+    SELECT n.rid FROM records n INDEXED BY records_type
+    WHERE n.schema = 'entities' AND n.type IS t.type AND n.rid > :after ORDER BY n.rid LIMIT :limit
+  )
+  ORDER BY e.rid LIMIT :limit
+)
+SELECT r.rid, r.expires, r.body FROM numbers n CROSS JOIN records r ON r.rid = n.rid ORDER BY r.rid;
 
 -- name: vectors_after
 -- The vectors of a model above a number, as many as are read at a time.
