@@ -15,7 +15,8 @@ class MemoryStats(Stats, frozen=True, kw_only=True):
 
     tenant: str
     token_encoder: str = ""  # of late interaction; "" when there is none
-    # entities that earlier texts are still to be linked to, up to a thousand; `optimize()` does
+    # entities that earlier texts are still to be linked to, up to a thousand; `embed_pending()` and
+    # `optimize()` do that
     unlinked: int = 0
     # why embedding in the background stopped, or what it has long waited for; else ""
     embedding_error: str = ""
