@@ -36,6 +36,7 @@ __all__ = [
     "remove",
     "runs",
     "score",
+    "terms_in",
     "terms_of_text",
 ]
 
@@ -174,7 +175,7 @@ def score(cursor: Cursor[Any], tenant: str, text: str) -> Scores:
         return none
     texts, average_length = row[0], row[1] / row[0]
     numbers_by_term, scores_by_term = [], []
-    for numbers, postings in _read_postings(cursor, tenant, terms.tolist()):
+    for numbers, postings in _read_postings(cursor, tenant, terms.tolist(), SQL.postings_of_terms):
         numbers_by_term.append(numbers)
         weight = term_weight(texts, len(numbers))
         scores_by_term.append(_saturated(postings, weight, average_length))
@@ -186,22 +187,30 @@ def score(cursor: Cursor[Any], tenant: str, text: str) -> Scores:
     return numbers[order], scores[order]
 
 
-def having_all(cursor: Cursor[Any], tenant: str, text: str) -> NDArray[np.int64]:
+def having_all(
+    cursor: Cursor[Any], tenant: str, text: str, few: int
+) -> tuple[NDArray[np.int64], frozenset[int]]:
     """List the numbers of the texts that have every term of this one, ascending; none if it has no
-    terms."""
-    terms = np.unique(np.frombuffer(hash_terms(text), "<i8"))
-    found = [numbers for numbers, _ in _read_postings(cursor, tenant, terms.tolist())]
-    if not found or len(found) < len(terms):
-        return np.empty(0, np.int64)
-    return reduce(np.intersect1d, found)
+    terms. Where no more than a `few` have the rarest, that alone is read: those that have it, and
+    the terms that they are still to be asked for."""
+    terms = np.unique(np.frombuffer(hash_terms(text), "<i8")).tolist()
+    of_rarest = _read_postings(cursor, tenant, terms, SQL.postings_of_rarest)
+    rarest = next((numbers for numbers, _ in of_rarest), np.empty(0, np.int64))
+    if len(rarest) <= few:
+        return np.sort(rarest), frozenset(terms)
+    of_all = _read_postings(cursor, tenant, terms, SQL.postings_of_terms)
+    found = [numbers for numbers, _ in of_all]
+    if len(found) < len(terms):
+        return np.empty(0, np.int64), frozenset()
+    return reduce(np.intersect1d, found), frozenset()
 
 
 def _read_postings(
-    cursor: Cursor[Any], tenant: str, terms: Sequence[int]
+    cursor: Cursor[Any], tenant: str, terms: Sequence[int], sql: str
 ) -> Iterator[tuple[NDArray[np.int64], Postings]]:
     """Yield the postings of each of these terms that any text has, with the numbers of the
     texts."""
-    for term, (starts, parts) in _read_buckets(cursor, tenant, terms).items():
+    for term, (starts, parts) in _read_buckets(cursor, tenant, terms, sql).items():
         postings = _unpacked(parts)
         # A bucket has other terms too.
         ours = np.flatnonzero(_terms_of(postings) == np.uint64(term))
@@ -213,14 +222,12 @@ def _read_postings(
 
 
 def _read_buckets(
-    cursor: Cursor[Any], tenant: str, terms: Sequence[int]
+    cursor: Cursor[Any], tenant: str, terms: Sequence[int], sql: str
 ) -> dict[int, tuple[list[int], list[bytes]]]:
     """Of each term, the numbers of the runs that have its bucket, and the buckets."""
     by_term: dict[int, tuple[list[int], list[bytes]]] = {}
     binary = cursor.connection.cursor(binary=True)
-    for term, run, data in binary.execute(
-        SQL.postings_of_terms, {"tenant": tenant, "terms": list(terms)}
-    ):
+    for term, run, data in binary.execute(sql, {"tenant": tenant, "terms": list(terms)}):
         starts, parts = by_term.setdefault(term, ([], []))
         starts.append(run)
         parts.append(data)
@@ -237,9 +244,14 @@ def _saturated(postings: Postings, weight: float, average_length: float) -> NDAr
     return scores
 
 
+def terms_in(text: str) -> set[int]:
+    """Every term of a text."""
+    return set(np.frombuffer(hash_terms(text), "<i8").tolist())
+
+
 def terms_of_text(text_no: int, text: str) -> set[tuple[int, int]]:
     """Every (term, number of the text) of a text, as `read_index` gives them."""
-    return {(term, text_no) for term in np.frombuffer(hash_terms(text), "<i8").tolist()}
+    return {(term, text_no) for term in terms_in(text)}
 
 
 def read_index(cursor: Cursor[Any], tenant: str) -> set[tuple[int, int]]:

@@ -13,6 +13,7 @@ from ... import labels
 from ...errors import LabelError, VectorError
 from ...predicates import All, And, Predicate
 from ..expiry import has_expired, now
+from ..indexed_text import searchable_text
 from ..indexes.name_similarity import GOOD_SCORE, NameMatches, split_name
 from ..results import Match
 from ..specs import NameSpec, SearchSpec
@@ -145,12 +146,18 @@ class PostgresSearch:
         given_out = self._reader()
         found: list[Any] = []
         with self._server.read(self._tenant) as cursor:
-            numbers = bm25_index.having_all(cursor, self._tenant, text).tolist()
+            having, unasked = bm25_index.having_all(cursor, self._tenant, text, limit)
+            numbers = having.tolist()
             while numbers and len(found) < limit:
                 batch, numbers = numbers[:limit], numbers[limit:]
                 rows = cursor.execute(sql, (self._tenant, batch, *values)).fetchall()
                 records = [given_out(decode(*row)) for _, *row in sorted(rows, key=itemgetter(0))]
-                found += [record for record in records if not has_expired(record)]
+                found += [
+                    record
+                    for record in records
+                    if not has_expired(record)
+                    and unasked <= bm25_index.terms_in(searchable_text(record))
+                ]
         return found[:limit]
 
     # -- vectors -----------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ class Finding(Opened):
         assert having("price per seat") == []
         assert having("seat prices") == ["0", "2"]
         assert having("seat prices", 1) == ["0"]
+        assert having("price per seat there", 2) == having("rise seat") == []
         assert having("the of") == having("nowhere seat") == having("") == []
         store.admin.optimize()
         put(store, Resource(name="4", content="What price this seat?"))

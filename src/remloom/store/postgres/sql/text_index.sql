@@ -29,6 +29,24 @@ CROSS JOIN LATERAL (
 ) p
 WHERE r.tenant_id = %(tenant)s;
 
+-- name: postings_of_rarest
+-- The postings of the bucket, of those that have some terms, that has fewest of them, of every run; none where a term has none.
+WITH rarest AS (
+  SELECT t.term FROM remloom.runs r CROSS JOIN unnest(%(terms)s::bigint[]) t (term)
+  LEFT JOIN LATERAL (
+    SELECT octet_length(p.data) AS size FROM remloom.postings p
+    WHERE p.tenant_id = %(tenant)s AND p.run = r.run AND p.bucket = (t.term >> (40 - r.bits))::integer OFFSET 0
+  ) p ON true
+  WHERE r.tenant_id = %(tenant)s GROUP BY t.term ORDER BY coalesce(sum(p.size), 0), t.term LIMIT 1
+)
+SELECT t.term, r.run, p.data
+FROM remloom.runs r CROSS JOIN rarest t
+CROSS JOIN LATERAL (
+  SELECT p.data FROM remloom.postings p
+  WHERE p.tenant_id = %(tenant)s AND p.run = r.run AND p.bucket = (t.term >> (40 - r.bits))::integer OFFSET 0
+) p
+WHERE r.tenant_id = %(tenant)s;
+
 -- name: postings_of_buckets
 -- The postings of some buckets.
 SELECT p.run, p.bucket, p.data
