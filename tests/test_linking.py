@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remloom import Edge, Entity, Memory, Message, Moment
+from remloom import Edge, Entity, Memory, Message, Moment, Resource
 from remloom.errors import EmbedderError, StoreError
 from remloom.ingest.linking import Linker
 from remloom.serve.cli.app import program
@@ -107,12 +107,29 @@ def test_a_turn_of_a_chat_is_linked_but_not_to_who_says_it(memory: Memory) -> No
 
 
 def test_what_was_written_and_not_read_gets_no_edges(memory: Memory) -> None:
-    from remloom import Resource
-
     memory.write([Resource(name="own", content="a call with acme", uri="own.txt")])
     memory.write([Entity(type="organization", name="acme")])
     memory.admin.optimize()
     assert _mentions(memory)["own"] == set()
+
+
+@pytest.mark.parametrize("header", [[1, 1], [1], ["a", "b"], {"a": 1}, "a,b", 3, None])
+def test_a_table_with_whatever_metadata_keeps_no_entity_from_being_written(
+    memory: Memory, header: object
+) -> None:
+    part = Resource(
+        name="part",
+        content="customer\nacme",
+        uri="own.csv",
+        ordinal=1,
+        category="table",
+        metadata={"title": "own", "header": header},
+    )
+    memory.write([part])
+    memory.write([Entity(type="organization", name="acme")])
+    memory.admin.optimize()
+    assert _mentions(memory)["part"] == {"acme"}
+    assert memory.admin.stats().unlinked == 0
 
 
 def test_entities_wait_and_are_counted(memory: Memory) -> None:
@@ -182,9 +199,8 @@ def _embed_pending(memory: Memory) -> None:
         lambda memory: memory.admin.optimize(),
         _embed_pending,
         lambda memory: memory.jobs.work(until_idle=True),
-        lambda memory: memory.dreams.moments(model=False),
     ],
-    ids=["optimize", "embed_pending", "idle worker", "run"],
+    ids=["optimize", "embed_pending", "idle worker"],
 )
 def test_reading_and_writing_leave_it_to_upkeep(
     memory: Memory, keep_up: Callable[[Memory], object]

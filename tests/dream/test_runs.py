@@ -436,6 +436,44 @@ def test_a_run_is_found_by_either_end_of_its_id(store: Store, writing: Writing) 
         find_run(store, "zzz")
 
 
+def test_rolling_back_takes_the_links_of_texts_to_what_the_run_made(
+    memory: Memory, store: Store, writing: Writing
+) -> None:
+    memory.read_text("a call about the zephyr engine", uri="call.txt", name="call")
+    before = exported(memory)
+    writer = writing()
+    writer.write((), [Entity(name="zephyr engine", type="project")])
+    writer.finish()
+    memory.admin.optimize()
+    assert [edge.dst for edge in memory.get_edges("call")].count("zephyr-engine") == 1
+    rollback(store, writer.id)
+    assert exported(memory) == before
+    assert store.records.lookup(["zephyr-engine"]) == {"zephyr-engine": []}
+
+
+def test_records_that_are_written_again_with_their_edges_keep_them(
+    memory: Memory, store: Store, writing: Writing
+) -> None:
+    def records(rel_type: str, *texts: str) -> list[Resource]:
+        edges = [(Edge(rel_type=rel_type, dst=f"to {n}"),) for n in range(len(texts))]
+        return [
+            replace(insight(text, id=f"i{n}"), name=f"insight {n}", graph_paths=edges[n])
+            for n, text in enumerate(texts)
+        ]
+
+    before = exported(memory)
+    writer = writing()
+    writer.write((), records("about", "One.", "Two.", "Three."))
+    writer.write((), records("about", "One.", "Second.", "Three."))
+    writer.write((), records("of", "One.", "Second.", "Last."))
+    writer.finish()
+    for n in range(3):
+        edges = memory.get_edges(f"insight {n}", direction="out")
+        assert {(edge.rel_type, edge.dst) for edge in edges} >= {("of", f"to-{n}")}
+    rollback(store, writer.id)
+    assert exported(memory) == before
+
+
 def test_an_edge_that_had_ended_is_as_it_was_after_a_rollback(
     memory: Memory, store: Store, writing: Writing
 ) -> None:

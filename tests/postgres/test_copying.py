@@ -108,6 +108,20 @@ def test_a_copy_that_is_there_already_is_only_verified(
     assert (again.written, again.checksum) == (0, first.checksum)
 
 
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_a_target_of_which_everything_was_forgotten_is_empty(
+    postgres: str, tmp_path: Path, tenant: str, is_folder: bool
+) -> None:
+    fill(tmp_path / "a", tenant)
+    target = str(tmp_path / "b") if is_folder else postgres
+    with Memory.open(target, tenant=tenant, embedder="none") as memory:
+        memory.read_text("A call with Bob.", uri="call.txt")
+        ids = memory.write([Entity(name="Bob", type="person"), Entity(name="mine")])
+        memory.admin.optimize()
+        memory.forget("call.txt", *ids)
+    assert Home(tmp_path / "a").copy(target, tenant=tenant).records == 6
+
+
 def test_a_target_with_memories_of_its_own_is_left_alone(
     postgres: str, tmp_path: Path, tenant: str
 ) -> None:

@@ -223,7 +223,8 @@ def _read(resource: Resource) -> str:
     text = resource.content
     if resource.category != "table":
         return text
-    header = resource.metadata.get("header")
-    if header and resource.ordinal:
-        text = "\n".join(text.split("\n")[header[1] - header[0] + 1 :])
+    match resource.metadata.get("header"):
+        # metadata may be anything, where a caller wrote the resource
+        case [int(first), int(last)] if resource.ordinal:
+            text = "\n".join(text.split("\n")[last - first + 1 :])
     return text.replace(",", "|").replace("\t", "|")

@@ -216,7 +216,6 @@ class Dreams:
         # asked for by name, a model that is not configured is an error
         asks_model = model or (model is None and engine.llm is not None)
         llm = engine.required_llm if asks_model else None
-        engine.linker.try_run()
         embed = None
         if engine.embedder is not None:
             engine.embed_waiting()

@@ -46,7 +46,6 @@ class Learning:
             report = self._ingesting.read(source, glob=glob, progress=_reading_progress(progress))
             uris = [item.uri for item in report.items if item.status in ("read", "unchanged")]
         # what was read is held against what has a vector
-        self._engine.linker.try_run()
         self._engine.embed_waiting()
         try:
             run = learn(services, uris, options, progress)
@@ -73,7 +72,6 @@ class Learning:
 
         limits = check_budget(budget)
         services = self._services(check_limit(neighbours))
-        self._engine.linker.try_run()
         self._engine.embed_waiting()
         return dream(
             services,

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..errors import ChangedError, ConflictError
+from ..ingest.links import KNOWN
 from ..kv import Entry, KeyRange
 from ..model import Edge, EdgeKey, Entity, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Preconditions
@@ -311,7 +312,9 @@ class _Rollback:
                 continue
             else:
                 kept += image is not None
-                if loses_end and not self._is_of_later_run(digest, edge):
+                # a text names what is gone only as long as it is known
+                is_linked = KNOWN in edge.properties and edge.dst in lost_keys
+                if loses_end and not is_linked and not self._is_of_later_run(digest, edge):
                     plan.written.append(edge)
             plan.current[key] = edge
         return replace(plan, kept=kept)

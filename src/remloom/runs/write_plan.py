@@ -41,6 +41,7 @@ class EdgeChange(Struct, frozen=True):
     """An edge of the batch that changes what is stored."""
 
     digest: str
+    position: int  # in the batch
     edge: Edge  # as given
     before: Edge | None  # as stored
     after: Edge  # merged with what is stored, and with others of the batch
@@ -197,11 +198,23 @@ class WritePlan(Struct, frozen=True):
         return replace(
             embedded,
             edges=tuple(change.edge for change in self.edges),
+            own_edges=self._own_edges(),
             positions=(),
             deleted_entries=self.deleted,
             entries=(*self.entries, *images),
             expected=expected,
         )
+
+    def _own_edges(self) -> dict[int, int]:
+        """The `own_edges` of the batch among what changes. A record that is stored just so is no
+        part of that: an edge of it is at its label, as one that is written alone."""
+        records = {item.record.id: number for number, item in enumerate(self.changed)}
+        owners = {
+            edge: records.get(self.batch.records[record].record.id)
+            for edge, record in self.batch.own_edges.items()
+        }
+        moved = ((n, owners.get(change.position)) for n, change in enumerate(self.edges))
+        return {edge: record for edge, record in moved if record is not None}
 
     def _prerequisites(self, rests_on: Iterable[str]) -> tuple[str, ...]:
         """Ids of the records that must exist, or nothing of the batch may be written."""
@@ -279,8 +292,8 @@ def _edge_changes(store: Store, edges: Sequence[Edge]) -> tuple[EdgeChange, ...]
     for digest, edge in zip(digests, edges, strict=True):
         after[digest] = merge_edge(after.get(digest) or before.get(digest), edge)
     return tuple(
-        EdgeChange(digest, edge, before.get(digest), after[digest])
-        for digest, edge in zip(digests, edges, strict=True)
+        EdgeChange(digest, position, edge, before.get(digest), after[digest])
+        for position, (digest, edge) in enumerate(zip(digests, edges, strict=True))
         if after[digest] != before.get(digest)
     )
 

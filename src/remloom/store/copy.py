@@ -27,6 +27,7 @@ from .backends import backend_for
 from .batch import Batch, BatchRecord, TokenVectorBatch, Vector
 from .contract import ERASURES, INDEXES, TEXT_NUMBERS, Store
 from .definitions import DEFINITIONS, as_stored
+from .forgetting_watch import LAST_FORGETTING
 from .history import RENAMED
 from .indexed_text import searchable_text
 from .merge import keys_of
@@ -39,9 +40,8 @@ __all__ = ["copy", "copy_tenant", "unfinished"]
 
 # namespace of the mark in a target that is not complete; the key is the source
 _UNDER_WAY = "copy"
-_OWN = frozenset(
-    (_UNDER_WAY, ERASURES, RENAMED, TEXT_NUMBERS)
-)  # namespaces of what concerns one store alone
+# namespaces of what concerns one store alone
+_OWN = frozenset((_UNDER_WAY, ERASURES, RENAMED, TEXT_NUMBERS, LAST_FORGETTING[0]))
 _AT_ONCE = 1_000  # records or edges in one transaction
 _TEXTS_AT_ONCE = 1_000_000_000  # of the queue: all
 
@@ -126,7 +126,9 @@ def copy(source: Store, target: Store, *, origin: str, progress: Progress | None
     """
     source_stats, target_stats = source.admin.stats(), target.admin.stats()
     resumed = target.kv.get(_UNDER_WAY, origin) is not None
-    empty = not (any(target_stats.records.values()) or target_stats.entries.keys() - {ERASURES})
+    empty = not (
+        any(target_stats.records.values()) or target_stats.entries.keys() - (_OWN - {_UNDER_WAY})
+    )
     if not resumed and not empty:
         source_sums = _sums(source)
         if _totals(source_stats) == _totals(target_stats) and source_sums == _sums(target):

@@ -80,7 +80,8 @@ def _text(value: Forgotten) -> str:
         else ""
     )
     if value.sharing:
-        said = f"\n{one_line(value.sharing, 0)}.{said}"
+        stay, _, edges = value.sharing.partition(": ")  # of which the names are remembered
+        said = f"\n{stay}:\n> {one_line(edges, 0)}{said}"
     if value.dry_run:
         remedy = "Nothing is forgotten yet: call again with dry_run=false to forget them."
         return f"Would go: {counts}.{names}{said}\n{remedy}"

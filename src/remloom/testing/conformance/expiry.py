@@ -346,7 +346,6 @@ READS: dict[str, Callable[[Store], Iterable[Any]]] = {
     "chunks": lambda store: store.records.chunks("a.md"),
     "messages": lambda store: store.records.messages("a.md", ["1"]),
     "referring": lambda store: store.records.referring(["r lasting"]),
-    "originating": lambda store: store.records.originating("a.md"),
     "query": lambda store: store.records.query("entities", Query()),
     "moments_between": lambda store: store.records.moments_between(T0 - DAY, T0 + DAY),
     "texts_after": lambda store: [record for _, record in store.records.texts_after(0, 99)],
