@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remloom import Edge, Entity, Memory, Message, Moment, Resource
 from remloom.errors import EmbedderError, StoreError
 from remloom.ingest.linking import Linker
-from remloom.serve.cli.app import program
 from remloom.store.merge import keys_of
 
 Open = Callable[[], Memory]
@@ -213,19 +210,6 @@ def test_reading_and_writing_leave_it_to_upkeep(
     keep_up(memory)
     assert _mentions(memory)["a"] == {"acme"}
     assert memory.admin.stats().unlinked == 0
-
-
-def test_the_command_that_reads_links_when_all_is_read(tmp_path: Path) -> None:
-    with Memory.open(tmp_path / "home", embedder="none") as memory:
-        memory.read_text("a call with acme", uri="a.txt", name="a")
-        memory.write([Entity(type="organization", name="acme")])
-    (tmp_path / "b.md").write_text("Quill Works builds gates.", encoding="utf-8")
-    environment = {"REMLOOM_HOME": str(tmp_path / "home"), "REMLOOM_EMBEDDER": "none"}
-    result = CliRunner().invoke(program, ["read", str(tmp_path / "b.md")], env=environment)
-    assert result.exit_code == 0, result.output
-    with Memory.open(tmp_path / "home", embedder="none") as memory:
-        assert _mentions(memory)["a"] == {"acme"}
-        assert memory.admin.stats().unlinked == 0
 
 
 def test_what_cannot_be_linked_waits_and_is_logged(

@@ -60,8 +60,6 @@ def read(
     Exits with 1 when a document failed, or when nothing could be read, and with 6 when the embedder
     did. What is skipped (a picture, a link to elsewhere) is not a failure.
     """
-    from ...ingest.linking import Linker
-
     reports = []
     with call.open(create=True) as memory:
         for path in paths:
@@ -80,7 +78,6 @@ def read(
                 # one path that cannot be read does not stop the others
                 failed = ReadItem(uri=path, status="failed", reason=error.message)
                 reports.append(ReadReport(items=[failed]))
-        Linker(memory.admin.store, memory.admin.tenant).try_run()
     report = merged(reports)
     call.show(msgspec.to_builtins(report), lambda: report_view(report))
     # A failed document comes before a failed embedder: the latter is tried again by itself.
