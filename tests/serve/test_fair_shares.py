@@ -321,3 +321,52 @@ def test_when_all_places_are_taken_by_many_the_server_is_busy(service):
             gate.open()
 
     anyio.run(run)
+
+
+def test_what_waits_when_a_pool_closes_is_refused_and_so_is_what_comes_later():
+    pool = Pool(2, waiting=50, seconds=PATIENCE, busy="calls", retry_after=1)
+    begun, gate = threading.Event(), threading.Event()
+    ended = []
+
+    def hold():
+        begun.set()
+        gate.wait(PATIENCE)
+        return "done"
+
+    async def ask(who):
+        try:
+            ended.append(await pool.run("a call", who, hold))
+        except BusyError:
+            ended.append("refused")
+
+    async def run():
+        async with anyio.create_task_group() as tasks:
+            for number in range(20):
+                tasks.start_soon(ask, (f"t{number}", "k"))
+            await anyio.to_thread.run_sync(begun.wait)
+            tasks.start_soon(anyio.to_thread.run_sync, pool.close)
+            with anyio.fail_after(PATIENCE):
+                while len(ended) < 18:
+                    await anyio.sleep(0.001)
+            gate.set()
+        assert sorted(ended) == ["done"] * 2 + ["refused"] * 18
+        with pytest.raises(BusyError):
+            await pool.run("a call", ("t", "k"), hold)
+
+    anyio.run(run)
+
+
+@pytest.mark.parametrize("kind", [StopIteration, SystemExit, KeyboardInterrupt])
+def test_a_call_that_ends_in_an_odd_way_is_an_error_for_its_caller_alone(kind):
+    pool = Pool(2, waiting=2, seconds=PATIENCE, busy="calls", retry_after=1)
+
+    def end():
+        raise kind
+
+    async def run():
+        with pytest.raises(RuntimeError, match=kind.__name__):
+            await pool.run("a call", ("a", "k"), end)
+        assert await pool.run("a call", ("a", "k"), lambda: "still") == "still"
+
+    anyio.run(run)
+    pool.close()

@@ -55,6 +55,7 @@ class Pool:
         # the event loop that looks whether a turn has ended, while calls wait for that
         self._looking: asyncio.AbstractEventLoop | None = None
         self._threads: list[Thread] = []
+        self._is_closed = False
         # those whose turn it is, for the threads, of which there is one for each; None ends one
         self._begun: SimpleQueue[Call | None] = SimpleQueue()
 
@@ -100,6 +101,7 @@ class Pool:
         """End the threads, each after what it is doing; one that hangs is left behind. What waits
         is refused."""
         with self._lock:
+            self._is_closed = True
             waiting = self._queue.waiting()
         for call in waiting:
             if call.future.set_running_or_notify_cancel():
@@ -116,7 +118,7 @@ class Pool:
         with self._lock:
             if self._queue.has_share(who):
                 raise self._own_share()
-            if self._queue.is_full():
+            if self._is_closed or self._queue.is_full():
                 raise self._no_place()
             self._queue.add(call)
         future.add_done_callback(partial(self._leave, call))
@@ -126,7 +128,8 @@ class Pool:
     def _start(self) -> None:
         """Begin the calls whose turn it is."""
         with self._lock:
-            while (call := self._queue.next()) is not None:
+            # what waits is refused by `close`, and not begun
+            while not self._is_closed and (call := self._queue.next()) is not None:
                 if len(self._threads) < self._queue.running:
                     # a call that hangs does not keep the process from ending
                     thread = Thread(target=self._work, name="remloom-call", daemon=True)
@@ -178,4 +181,9 @@ def _finish(future: Future[_T], work: Callable[[], _T]) -> None:
     try:
         future.set_result(work())
     except BaseException as error:
+        if not isinstance(error, Exception) or isinstance(error, StopIteration):
+            # these would end the event loop, or never come to who waits
+            ended = RuntimeError(f"a call ended with {type(error).__name__}")
+            ended.__cause__ = error
+            error = ended
         future.set_exception(error)
