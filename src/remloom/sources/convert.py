@@ -24,12 +24,14 @@ from ..errors import MissingExtraError, SourceError
 from . import feeds, formats, images
 from .document import Document
 
-__all__ = ["Limits", "Reply", "Request", "convert", "receive", "send"]
+__all__ = ["Limits", "Reply", "Request", "convert", "receive", "send", "size_of"]
 
 _PER_MB = 10.0  # further seconds for each megabyte of a file: a book takes longer than a leaflet
 _MOST = 100_000_000  # bytes of text that a document may have
 _LENGTH = 8  # bytes that say how long a message is
 _BUSY = 10.0  # further seconds of wall time that a busy machine may take
+_LOOK = 0.5  # seconds between two looks at the memory of the child
+_ROOM = 1_000_000  # bytes: with less left, nothing more can be had
 _STARTING = 60.0  # seconds for the child to start, and to load its libraries
 # the library that reads a suffix; markitdown for the others
 _NEEDED = {".pdf": "pdfminer.high_level", **formats.LIBRARIES}
@@ -158,6 +160,40 @@ def _ended_after(process: subprocess.Popen[bytes], seconds: float) -> Iterator[t
         watch.cancel()
 
 
+@contextmanager
+def _ended_when_full(process: subprocess.Popen[bytes], most: int) -> Iterator[threading.Event]:
+    """Kill a process that stays at its limit of memory, `most` bytes; the event tells that it was.
+
+    Python itself may need memory to raise MemoryError, and then tries for ever.
+    """
+    full, done = threading.Event(), threading.Event()
+
+    def look() -> None:
+        was_full = False
+        while not done.wait(_LOOK):
+            is_full = size_of(process.pid) > most - _ROOM
+            if is_full and was_full:
+                full.set()
+                process.kill()
+                return
+            was_full = is_full
+
+    threading.Thread(target=look, name="remloom-converting", daemon=True).start()
+    try:
+        yield full
+    finally:
+        done.set()
+
+
+def size_of(process: int | str) -> int:
+    """Bytes that a process, by its id or "self", has mapped; 0 where that is not known."""
+    try:
+        with open(f"/proc/{process}/statm", encoding="ascii") as stream:
+            return int(stream.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
 class _Child:
     """The process that converts, while there is one."""
 
@@ -180,17 +216,21 @@ class _Child:
         process = self._process
         assert process.stdin  # noqa: S101 - pipes, both
         assert process.stdout  # noqa: S101
-        answer, late = None, False
+        answer, late, full = None, False, False
         try:
-            # The child says that it is ready, so that loading a library does not count.
+            # The child says that it is ready, and how large it may be, so that loading a library
+            # does not count.
             with _ended_after(process, _STARTING) as late_to_start:
                 send(process.stdin, request)
                 ready = receive(process.stdout)
             late = late_to_start.is_set()
             if ready is not None:
-                with _ended_after(process, seconds) as too_late:
+                with (
+                    _ended_after(process, seconds) as too_late,
+                    _ended_when_full(process, int(ready)) as too_large,
+                ):
                     answer = receive(process.stdout)
-                late = too_late.is_set()
+                late, full = too_late.is_set(), too_large.is_set()
         except (OSError, ValueError):
             # it ended meanwhile
             pass
@@ -202,6 +242,8 @@ class _Child:
             process.kill()
             code = process.wait()
             self.end()
+            if full:
+                return Reply(memory=True), False
             return None, late or code == -_SIGXCPU
         reply = _replies.decode(answer)
         if reply.last:

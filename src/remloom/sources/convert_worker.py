@@ -6,7 +6,6 @@ See `convert`.
 from __future__ import annotations
 
 import io
-import os
 import sys
 from contextlib import suppress
 
@@ -14,7 +13,7 @@ import msgspec
 
 from ..errors import RemloomError
 from . import formats, images
-from .convert import Reply, Request, receive, send
+from .convert import Reply, Request, receive, send, size_of
 
 __all__ = ["main"]
 
@@ -30,20 +29,20 @@ def main() -> None:
     sys.stdin, sys.stdout = io.StringIO(), sys.stderr
     decode = msgspec.msgpack.Decoder(Request).decode
     encode = msgspec.msgpack.Encoder().encode
-    base = _size()
+    base = size_of("self")
     while (message := receive(source)) is not None:
         request = decode(message)
         del message
-        before = _size()
+        before = size_of("self")
         formats.load(request.suffix)
-        base += _size() - before
-        # ready: the time runs from here
-        send(target, b"")
+        base += size_of("self") - before
         allowed = request.memory_mb * 1_000_000
+        # ready: the time runs from here
+        send(target, b"%d" % (base + allowed))
         _restrict(request.seconds, base + allowed)
         try:
             reply = _answer(request)
-            too_large = _size() > base + _KEPT * allowed
+            too_large = size_of("self") > base + _KEPT * allowed
             message = encode(msgspec.structs.replace(reply, last=too_large))
             # a large document must not stay until the next one is there
             del reply
@@ -82,7 +81,7 @@ def _restrict(seconds: float, size: int) -> None:
         return
     used = resource.getrusage(resource.RUSAGE_SELF)
     limits = {resource.RLIMIT_CPU: round(used.ru_utime + used.ru_stime + seconds) + 1}
-    if _size():
+    if size_of("self"):
         limits[resource.RLIMIT_AS] = size
     for name, soft in limits.items():
         _, hard = resource.getrlimit(name)
@@ -98,12 +97,3 @@ def _release() -> None:
 
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
-
-
-def _size() -> int:
-    """Bytes that this process has mapped; 0 where that is not known."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as stream:
-            return int(stream.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError):
-        return 0
