@@ -14,6 +14,7 @@ from .engine import Engine
 from .injection import Injection
 
 if TYPE_CHECKING:
+    from ..profile.context import ProfileContext
     from ..retrieve import Recaller, Reranker
     from ..retrieve.options import RecallChanges, RecallOptions
     from ..retrieve.question import Paraphrase
@@ -76,21 +77,26 @@ class Recalling:
         injection = Injection(self._engine)
         if not options.profile:
             return text_of(self._recall(question, options, injection))
-        known = self._profile_text(question, options, injection)
+        profile = self._profile_context(question, options, injection)
+        known = profile.text
         if options.budget_tokens is not None:
-            # what is known of the user is a part of the budget, what is recalled has the rest
+            # what is known of the user is a part of the budget, what is recalled has the rest;
+            # nothing is recalled in the place of what could hurt
             rest = options.budget_tokens - count_tokens(known, options.count_tokens)
+            rest = 1 if profile.safety_left_out else rest
             options = replace(options, budget_tokens=max(rest, 1))
         recalled = text_of(self._recall(question, options, injection))
         return f"{known}\n{recalled}" if known else recalled
 
-    def _profile_text(self, question: str, options: RecallOptions, injection: Injection) -> str:
+    def _profile_context(
+        self, question: str, options: RecallOptions, injection: Injection
+    ) -> ProfileContext:
         from ..profile.context import CONTEXT_TOKENS
 
         budget = CONTEXT_TOKENS
         if options.budget_tokens is not None:
             budget = max(1, min(budget, int(options.budget_tokens * _PROFILE_SHARE)))
-        context = injection.context(
+        return injection.context(
             question,
             purpose=options.purpose,
             budget_tokens=budget,
@@ -98,7 +104,6 @@ class Recalling:
             safety_tokens=options.budget_tokens or 0,
             count_tokens=options.count_tokens,
         )
-        return context.text
 
     def _open_recaller(self) -> Recaller:
         engine = self._engine

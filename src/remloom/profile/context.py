@@ -1,7 +1,9 @@
 """The context of a profile: what an agent is given of what is known of a person.
 
-Safety goes first, then what is always given and what the query is about, in turns, until the budget
-is full. What was replaced stands only behind "before:"; what is not sure stands with the question.
+Safety goes first, on a line a slot if the budget has no room for more; nothing else is given if any
+of it is left out. Then comes what is always given and what the query is about, in turns, until the
+budget is full. What was replaced stands only behind "before:"; what is not sure stands with the
+question.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import groupby
 
 from msgspec import Struct
 
@@ -22,6 +25,9 @@ from .context_line import (
     line_of_change,
     line_of_end,
     line_of_question,
+    on_shared_lines,
+    said_on,
+    short_line_of_safety,
 )
 from .evidence import ME
 from .profile import Profile, changes, within
@@ -78,7 +84,8 @@ class ProfileContext(Struct, frozen=True, kw_only=True):
 
     Args:
         text: the prompt's part; empty if there is nothing to say.
-        lines: what it says, in its order.
+        lines: what it says, in its order. Where the budget is small, what could hurt is on one
+            line of the text a slot.
         tokens: of the text.
         left_out: lines that the budget has no room for.
         safety_left_out: those among them that say what could hurt, such as allergies.
@@ -112,7 +119,8 @@ class ContextSpec(Struct, frozen=True, kw_only=True):
         to_name: who of the user's is to be called by name: "sister".
         scopes: what holds in these counts before what holds everywhere.
         budget_tokens: of the text, at most.
-        safety_tokens: of the text as long as only what could hurt is in it; default the budget.
+        safety_tokens: of the text as long as only what could hurt is in it, on one line a slot;
+            default the budget.
         similar: the cosine of the query to slots, by id.
         count_tokens: of the model that will read it; default an estimate that errs towards too
             many.
@@ -138,22 +146,20 @@ class _Candidate(Struct, frozen=True):
     part: Part
     # most lines of a long profile are never written
     write: Callable[[], ContextLine]
+    # of what could hurt alone: for a budget without room for all the lines
+    write_short: Callable[[], ContextLine] | None = None
 
     @property
     def is_safety(self) -> bool:
         """Whether it says what could hurt."""
-        return self.place[0] == _SAFETY
+        return self.write_short is not None
 
 
 def build_context(profile: Profile, slots: Registry, spec: ContextSpec) -> ProfileContext:
     """Choose what is given of a profile, and write it."""
     choice = _Choice(profile, slots, spec)
-    candidates = sorted(choice.candidates(), key=lambda one: one.place)
     page = _Page(profile.subject, spec)
-    for number, candidate in enumerate(candidates):
-        if not page.take(candidate):
-            page.leave_out(candidates[number + 1 :])
-            break
+    page.fill(sorted(choice.candidates(), key=lambda one: one.place))
     return page.finish(withheld=choice.withheld)
 
 
@@ -183,13 +189,15 @@ class _Choice:
                 allowed.append(belief)
             else:
                 self.withheld += 1
-        urgent = [belief for belief in allowed if self._urgency(belief) < _REST]
+        safety = [belief for belief in allowed if self._slot(belief).is_safety]
+        urgent = [belief for belief in allowed if _SAFETY < self._urgency(belief) < _REST]
         others = [belief for belief in allowed if self._urgency(belief) == _REST]
         sure = [belief for belief in others if _is_sure(belief)]
         unsure = [belief for belief in others if not _is_sure(belief)]
         # what could hurt is given all the same; what speaks against it has to be asked as well
-        unsure += [one for one in urgent if self._slot(one).is_safety and one.state == "disputed"]
+        unsure += [belief for belief in safety if belief.state == "disputed"]
         return [
+            *self._safety(safety),
             *self._urgent(urgent),
             *self._relevant(sure),
             *self._standing(sure),
@@ -219,18 +227,25 @@ class _Choice:
             return _PINNED
         return _NAMES if slot.id in _NAMED and _is_sure(belief) else _REST
 
+    def _safety(self, beliefs: Iterable[Belief]) -> list[_Candidate]:
+        """What could hurt: first what the user pinned or set by hand, then one of each slot in
+        turns, the oldest first. So neither doubt about a fact nor what is read later displaces it.
+        """
+        turns: dict[str, int] = {}
+        candidates = []
+        for belief in sorted(beliefs, key=lambda one: one.since):
+            turn = turns[belief.slot] = turns.get(belief.slot, -1) + 1
+            by_hand = belief.pinned or belief.authority == "edit"
+            write = partial(line_of_belief, belief, "standing", could_hurt=True)
+            short = partial(short_line_of_safety, belief)
+            candidates.append(_Candidate((_SAFETY, not by_hand, turn), "standing", write, short))
+        return candidates
+
     def _urgent(self, beliefs: Iterable[Belief]) -> list[_Candidate]:
-        """What goes before all that the query is about."""
+        """What goes before all that the query is about, but after what could hurt."""
         return [
             _Candidate(
-                (self._urgency(belief), -belief.confidence),
-                "standing",
-                partial(
-                    line_of_belief,
-                    belief,
-                    "standing",
-                    could_hurt=self._slot(belief).is_safety,
-                ),
+                (self._urgency(belief), -belief.confidence), "standing", _writer(belief, "standing")
             )
             for belief in beliefs
         ]
@@ -341,36 +356,26 @@ class _Page:
         whom = "the user" if subject == ME else f'"{clean(subject)[:_LONGEST_NAME]}"'
         self._head = _HEAD.format(whom=whom)
         self._taken: list[tuple[_Candidate, ContextLine]] = []
-        self._parts: set[Part] = set()
-        self._used = self._count(self._head)
         self._left_out: list[_Candidate] = []
-        self._failures = 0
+        self._shares_lines = False  # what could hurt is on a line a slot
 
-    def take(self, candidate: _Candidate) -> bool:
-        """Take a line if there is room for it; False: there is hardly any left."""
-        line = candidate.write()
-        size = self._count(line.text)
-        if candidate.part not in self._parts:
-            size += self._count(_TITLES[candidate.part])
-        if self._used + size > self._room(candidate):
-            self._left_out.append(candidate)
-            self._failures += 1
-            return self._failures < _MOST_FAILURES
-        self._used += size
-        self._parts.add(candidate.part)
-        self._taken.append((candidate, line))
-        return True
-
-    def leave_out(self, candidates: Iterable[_Candidate]) -> None:
-        """Count what there is no room for."""
-        self._left_out.extend(candidates)
+    def fill(self, candidates: Sequence[_Candidate]) -> None:
+        """Take what fits of the candidates, which are in the order of the queue."""
+        safety = [one for one in candidates if one.is_safety]
+        others = candidates[len(safety) :]
+        self._take(safety, failures=1)
+        if self._left_out or not self._has_room_to_say(len(others)):
+            self._taken, self._left_out, self._shares_lines = [], [], True
+            self._take(safety)
+        if self._left_out:
+            self._left_out += others
+        else:
+            self._take(others)
 
     def finish(self, *, withheld: int) -> ProfileContext:
         """Write the text. It is within the budget even if a counter counts parts otherwise."""
-        text = self._written()
-        while self._taken and self._count(text) > self._room(self._taken[-1][0]):
+        while self._taken and not (text := self._text()):
             self._left_out.append(self._taken.pop()[0])
-            text = self._written()
         if not self._taken:
             # where nothing else has room, that something is missing may have
             text = self._foot()
@@ -381,41 +386,100 @@ class _Page:
             lines=tuple(line for _, line in self._in_order()),
             tokens=self._count(text) if text else 0,
             left_out=len(self._left_out),
-            safety_left_out=sum(one.is_safety for one in self._left_out),
+            safety_left_out=self._safety_left_out(),
             withheld=withheld,
             purpose=self._spec.purpose,
             subject=self._subject,
         )
 
+    def _take(self, candidates: Sequence[_Candidate], failures: int = _MOST_FAILURES) -> None:
+        """Take those that fit, until some did not."""
+        used = self._count(self._body())
+        parts = {candidate.part for candidate, _ in self._taken}
+        slots: set[str] = set()
+        for number, candidate in enumerate(candidates):
+            line = self._write(candidate)
+            is_shared = self._shares_lines and candidate.is_safety
+            size = self._count(said_on(line) if is_shared and line.slot in slots else line.text)
+            if candidate.part not in parts:
+                size += self._count(_TITLES[candidate.part])
+            if used + size <= self._room(candidate):
+                used += size
+                parts.add(candidate.part)
+                slots.add(line.slot)
+                self._taken.append((candidate, line))
+                continue
+            self._left_out.append(candidate)
+            failures -= 1
+            if not failures:
+                self._left_out += candidates[number + 1 :]
+                return
+
+    def _write(self, candidate: _Candidate) -> ContextLine:
+        if self._shares_lines and candidate.write_short is not None:
+            return candidate.write_short()
+        return candidate.write()
+
+    def _has_room_to_say(self, left_out: int) -> bool:
+        """Whether there is room for the note that so many others are left out."""
+        text = self._body() + _foot(left_out, 0)
+        return not self._taken or self._count(text) <= self._room(self._taken[-1][0])
+
     def _room(self, last: _Candidate) -> int:
         """The tokens that a text may have whose last line in the queue is this."""
         budget = self._spec.budget_tokens
-        return max(budget, self._spec.safety_tokens) if last.is_safety else budget
+        is_longer = last.is_safety and self._shares_lines
+        return max(budget, self._spec.safety_tokens) if is_longer else budget
 
-    def _written(self) -> str:
-        parts = [self._head]
-        part = None
-        for candidate, line in self._in_order():
-            if candidate.part != part:
-                part = candidate.part
-                parts.append(_TITLES[part])
-            parts.append(line.text)
-        return "".join([*parts, self._foot()])
+    def _text(self) -> str:
+        """The text of what was taken; empty if there is no room for it."""
+        last = self._taken[-1][0]
+        room = self._room(last)
+        text = self._body() + self._foot()
+        if self._count(text) <= room:
+            return text
+        # what could hurt goes before the note that something else is missing
+        is_whole = last.is_safety and not self._safety_left_out()
+        return self._body() if is_whole and self._count(self._body()) <= room else ""
+
+    def _body(self) -> str:
+        written = [self._head]
+        for part, given in groupby(self._in_order(), key=lambda one: one[0].part):
+            pairs = list(given)
+            shared = [line for one, line in pairs if one.is_safety and self._shares_lines]
+            written += [_TITLES[part], on_shared_lines(shared)]
+            written += [line.text for _, line in pairs[len(shared) :]]
+        return "".join(written)
 
     def _in_order(self) -> list[tuple[_Candidate, ContextLine]]:
-        return sorted(self._taken, key=lambda one: _ORDER[one[0].part])
+        """What was taken, as it is in the text."""
+        slots: dict[str, int] = {}
+        if self._shares_lines:
+            for candidate, line in self._taken:
+                if candidate.is_safety:
+                    slots.setdefault(line.slot, len(slots))
+        return sorted(
+            self._taken,
+            key=lambda one: (_ORDER[one[0].part], slots.get(one[1].slot, len(slots))),
+        )
 
     def _foot(self) -> str:
-        """What says that this is not all."""
-        if not self._left_out:
-            return ""
-        safety = sum(one.is_safety for one in self._left_out)
-        warning = f", {safety} of them on what could hurt" if safety else ""
-        return f"(no room for {len(self._left_out)} more{warning})\n"
+        return _foot(len(self._left_out), self._safety_left_out())
+
+    def _safety_left_out(self) -> int:
+        return sum(one.is_safety for one in self._left_out)
 
     def _count(self, text: str) -> int:
         counter = self._spec.count_tokens
         return counter(text) if counter else len(approximate_token_ends(text))
+
+
+def _foot(left_out: int, safety: int) -> str:
+    """What says that this is not all."""
+    if not left_out:
+        return ""
+    warning = f", {safety} of them on what could hurt" if safety else ""
+    return f"(no room for {left_out} more{warning})\n"
 
 
 def beliefs_for(profile: Profile, slots: Registry, scopes: Sequence[str]) -> list[Belief]:

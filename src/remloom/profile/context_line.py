@@ -5,7 +5,9 @@ Whatever a value, a scope or a name of a file is, it stays within its line and w
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
+from itertools import groupby
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -28,6 +30,9 @@ __all__ = [
     "line_of_change",
     "line_of_end",
     "line_of_question",
+    "on_shared_lines",
+    "said_on",
+    "short_line_of_safety",
     "shown_value",
 ]
 
@@ -37,6 +42,7 @@ Part: TypeAlias = Literal["standing", "relevant", "changed", "unsure"]
 
 _LONGEST_VALUE = 200  # characters
 _LONGEST_CITATION = 120
+_COLON = ": "  # after a label, which has no colon
 _BRACKETS = str.maketrans({"[": "(", "]": ")"})
 _CERTAINTIES = ((0.9, "sure"), (0.7, "likely"), (0.5, "perhaps"))
 
@@ -52,7 +58,7 @@ class ContextLine(Struct, frozen=True, kw_only=True):
         since: when it began to be so, or ended.
         confidence: in a word: certain (set by the user), sure, likely, perhaps, unsure.
         citation: of what says so, such as "chat.json:12"; empty for what the user set by hand.
-        text: the line, with its end.
+        text: the line, with its end, as it is without others on it.
     """
 
     part: Part
@@ -80,6 +86,28 @@ def line_of_belief(belief: Belief, part: Part, *, could_hurt: bool = False) -> C
     ]
     said = f"{_label(belief.label)}: {shown_value(belief.label, belief.value)}"
     return _line(belief, part, said, notes)
+
+
+def short_line_of_safety(belief: Belief) -> ContextLine:
+    """The line of what could hurt, without all that is not needed; see `on_shared_lines`."""
+    notes = ", ".join(filter(None, (_scope_note(belief.scope), _short_doubt(belief))))
+    said = f"{_label(belief.label)}{_COLON}{shown_value(belief.label, belief.value)}"
+    line = _line(belief, "standing", said, [])
+    return replace(line, text=f"- {said} ({notes})\n" if notes else f"- {said}\n")
+
+
+def on_shared_lines(lines: Iterable[ContextLine]) -> str:
+    """Write short lines as one a slot; the lines of a slot follow one another."""
+    text = ""
+    for _, some in groupby(lines, key=lambda line: line.slot):
+        first, *others = some
+        text += first.text.rstrip("\n") + "".join(map(said_on, others)) + "\n"
+    return text
+
+
+def said_on(line: ContextLine) -> str:
+    """What a short line adds to the one before, of the same slot."""
+    return f", {line.text.rstrip().partition(_COLON)[2]}"
 
 
 def line_of_question(belief: Belief, slot: Slot) -> ContextLine:
@@ -184,6 +212,13 @@ def doubt_of_safety(belief: Belief) -> str:
     if belief.state == "disputed":
         return "may be over: the user has to confirm that"
     return _doubt(belief)
+
+
+def _short_doubt(belief: Belief) -> str:
+    if belief.rivals:
+        values = (shown_value(belief.label, rival.value) for rival in belief.rivals)
+        return f"or {', '.join(values)}: ask"
+    return "may be over: ask" if belief.state == "disputed" else ""
 
 
 def _doubt(belief: Belief) -> str:
