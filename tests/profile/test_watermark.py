@@ -140,6 +140,39 @@ def test_what_a_limit_left_is_looked_at_later_and_nothing_twice(
     assert listed() == []
 
 
+@pytest.mark.parametrize("forgotten", ["before it is written", "before the next", "after it"])
+def test_what_waits_and_is_forgotten_is_named_nowhere_and_the_others_are_looked_at(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, forgotten: str
+) -> None:
+    for n in range(6):
+        say(memory, f"I love {CITIES[n]}.", f"{n}.json", OCTOBER - timedelta(n))
+    waiting = [
+        text.id for text in memory.admin.records("resources") if text.uri in ("4.json", "5.json")
+    ]
+    entries: Any = memory.admin.store.kv
+    put = entries.put
+
+    def late(*arguments: Any, **named: Any) -> None:
+        monkeypatch.setattr(entries, "put", put)
+        memory.forget("4.json", "5.json")
+        put(*arguments, **named)
+
+    if forgotten == "before it is written":
+        monkeypatch.setattr(entries, "put", late)
+    assert looked_at(memory, limit=3) == 3
+    if forgotten == "before the next":
+        memory.forget("4.json", "5.json")
+    if forgotten == "after it":
+        assert looked_at(memory, limit=1) == 1
+        memory.forget("4.json", "5.json")
+    kept = b"".join(entry.value for entry in entries.list(watermark.TEXT_NUMBERS))
+    assert waiting
+    assert not any(id.encode() in kept for id in waiting)
+    assert looked_at(memory) == (0 if forgotten == "after it" else 1)
+    say(memory, "I love Narvik.", "new.json")
+    assert looked_at(memory) == 1
+
+
 def test_a_passage_whose_call_failed_is_tried_again_without_looking_at_the_others(
     tmp_path: Path,
 ) -> None:

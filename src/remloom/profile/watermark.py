@@ -4,7 +4,8 @@ Texts are numbered in the order in which they are written (see `Records.texts_af
 clock says; one that changes gets a new number. Up to the watermark all were looked through but for
 those that are `open`. It says which passages need not be asked for, and nothing else: a passage was
 looked at if it has an entry of its own. A rollback takes such entries back, so after each the next
-scan looks through everything once more.
+scan looks through everything once more; so too when a passage that is open is forgotten, with which
+the watermark goes, since it names the passage.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..errors import GoneError
 from ..kv import Entry
 from ..model import Record
 from ..runs.run import last_rollback_version
@@ -22,7 +24,7 @@ from ..store.contract import TEXT_NUMBERS, Store
 
 __all__ = ["Watermark", "read_watermark", "texts_since", "write_watermark"]
 
-_FORM = 1  # raise it when other records count as passages than before
+_FORM = 2  # raise it when other records count as passages than before, or the entry has other refs
 _PAGE = 500  # records read at once
 # passages that wait: beyond so many the watermark stays below them
 _MOST_OPEN = 1_000
@@ -92,8 +94,14 @@ def write_watermark(
         upto = min(number for number in waiting.values() if number) - 1
         still_open = {id: number for id, number in waiting.items() if not number}
     moved = replace(mark, upto=upto, open=tuple(sorted(still_open)))
-    if moved != mark:
-        store.kv.put([Entry(TEXT_NUMBERS, _key(extractor), msgspec.json.encode(moved))])
+    while moved != mark:
+        entry = Entry(TEXT_NUMBERS, _key(extractor), msgspec.json.encode(moved), moved.open)
+        try:
+            return store.kv.put([entry], existing=moved.open)
+        except GoneError as error:
+            # what was forgotten meanwhile waits no longer
+            gone = set(error.fields["ids"])
+            moved = replace(moved, open=tuple(id for id in moved.open if id not in gone))
 
 
 def _key(extractor: str) -> str:
