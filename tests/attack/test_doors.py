@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
@@ -273,6 +274,26 @@ class TwoTenants(RuleBasedStateMachine):
             elif name in _NAMED:
                 given[name] = data.draw(words, label=name)
         return json.loads(json.dumps(given))
+
+
+def test_what_somebody_sent_may_be_in_the_reply_and_nothing_else_of_another(tmp_path: Path) -> None:
+    doors = Doors(tmp_path)
+    try:
+        asker, other = TENANTS
+        name = NAMES[other]
+        for one in ANY:
+            if one.scope == "read" and one.route is not None and "{" in one.route.path:
+                path = re.sub(r"\{\w+\}", name, one.route.path)
+                doors.send(asker, one.route.method, path)
+        doors.send(asker, "GET", "/v1/jobs", params={"state": name})
+        doors.send(asker, "POST", "/v1/lookup", json={"labels": [name]})
+        assert doors.wrong == []
+        # a reply to a request that did not have it
+        sent = doors.send(asker, "GET", "/v1/jobs/unknown").request
+        doors._look(httpx.Response(404, text=f"there is no job {name!r}", request=sent))
+        assert len(doors.wrong) == 1
+    finally:
+        doors.close()
 
 
 def test_nothing_of_one_tenant_is_told_to_the_other(rounds: Rounds, counted: Counted) -> None:

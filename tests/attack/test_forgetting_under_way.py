@@ -137,6 +137,7 @@ def remember(memory: Memory, target: str) -> list[str]:
 Work = Callable[[Memory, Points, Path], object]
 KINDS: dict[str, Work] = {}
 BEFORE: dict[str, Work] = {}  # done before the points count
+CONCURRENT = {"learn_relaxed"}  # several threads: they pass more points one time than another
 
 
 def kind(function: Work) -> Work:
@@ -146,17 +147,17 @@ def kind(function: Work) -> Work:
 
 @kind
 def learn(memory: Memory, points: Points, folder: Path) -> object:
-    return memory.learn(dreams=2, progress=points.progress)
+    return memory.learn(dreams=2, seed="hum", progress=points.progress)
 
 
 @kind
 def learn_relaxed(memory: Memory, points: Points, folder: Path) -> object:
-    return memory.learn(order="relaxed", dreams=2, progress=points.progress)
+    return memory.learn(order="relaxed", dreams=2, seed="hum", progress=points.progress)
 
 
 @kind
 def dream(memory: Memory, points: Points, folder: Path) -> object:
-    return memory.dream(3, progress=points.progress)
+    return memory.dream(3, seed="hum", progress=points.progress)
 
 
 @kind
@@ -244,7 +245,7 @@ def roll_back(memory: Memory, points: Points, folder: Path) -> object:
 
 
 def _learn_and_dream(memory: Memory, points: Points, folder: Path) -> object:
-    memory.learn(dreams=2)
+    memory.learn(dreams=2, seed="hum")
     memory.dreams.moments(hours=None)
     memory.dreams.affinity(judge=True, min_score=0.1)
     return memory.profile.observe()
@@ -269,7 +270,7 @@ def more_files(folder: Path) -> Path:
 @kind
 def learn_a_source(memory: Memory, points: Points, folder: Path) -> object:
     files = more_files(folder)
-    return memory.learn(files, period="none", progress=points.progress)
+    return memory.learn(files, period="none", seed="hum", progress=points.progress)
 
 
 @kind
@@ -444,7 +445,10 @@ class Trial:
             points.quiet = True
             if self.at < 0:
                 return []
-            assert points.receipt, "the work did not come to the point again"
+            if not points.receipt:
+                assert self.kind in CONCURRENT, "the work did not come to the point again"
+                assert points.seen <= self.at
+                return []
             wrong = [f"check: {line}" for line in memory.admin.check()]
             wrong += [f"{run.kind} {run.status}: {run.reason}" for run in memory.runs.list()
                       if run.status not in ("done", "rolled_back")]  # fmt: skip
@@ -484,8 +488,9 @@ def test_work_under_way_writes_nothing_of_what_is_forgotten(
         pytest.skip("the short form tries one target for each kind of work in PostgreSQL")
 
     def trial(name: str, at: int = -1) -> Trial:
+        # ids are made of the tenant's name, and what is dreamt of is drawn by them
         place = home if "://" in home else f"{home}/{name}"
-        return Trial(place, name, kind, target, tmp_path, at)
+        return Trial(place, "harbour", kind, target, tmp_path, at)
 
     counting = trial("counting")
     assert counting.run() == []

@@ -146,8 +146,10 @@ class Doors:
         self.answered[f"{response.status_code // 100}xx"] += 1
         if response.status_code >= 500:
             self.answered[f"{route.partition('?')[0]} {response.status_code}"] += 1
-        asked = f"{request.url} {dict(request.headers)} {_body(request)}".casefold()
-        asked += httpx.QueryParams(request.url.query.decode("latin-1")).__repr__().casefold()
+        # as it was sent, and without the escapes of its path and its query
+        query = httpx.QueryParams(request.url.query.decode("latin-1")).multi_items()
+        sent = (request.url, request.url.path, query, dict(request.headers), _body(request))
+        asked = " ".join(map(str, sent)).casefold()
         told = f"{response.headers.raw!r}\n" + response.content.decode("utf-8", "replace")
         who = self._who(request)
         said = self._said.setdefault(who, set())

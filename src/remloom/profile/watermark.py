@@ -97,7 +97,8 @@ def write_watermark(
     while moved != mark:
         entry = Entry(TEXT_NUMBERS, _key(extractor), msgspec.json.encode(moved), moved.open)
         try:
-            return store.kv.put([entry], existing=moved.open)
+            store.kv.put([entry], existing=moved.open)
+            return
         except GoneError as error:
             # what was forgotten meanwhile waits no longer
             gone = set(error.fields["ids"])
