@@ -413,6 +413,18 @@ def test_stats_counts_what_is_there(home: Path) -> None:
     assert json.loads(run("stats", "--json").stdout)["edges"] == 4
 
 
+def test_stats_counts_the_names_that_are_still_to_be_linked(home: Path) -> None:
+    with Memory.open(home, embedder="none") as memory:
+        memory.admin.optimize()
+        memory.write([Entity(name="Vexo Marina", type="place")])
+    assert "to link    1  names to look for in earlier texts" in " ".join(
+        run("stats").stdout.split(" ")
+    )
+    with Memory.open(home, embedder="none") as memory:
+        memory.admin.optimize()
+    assert "to link" not in run("stats").stdout
+
+
 def test_doctor_of_a_sound_store_exits_with_0(home: Path) -> None:
     result = run("doctor")
     assert result.exit_code == 0

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from remloom import Memory
+from remloom import Memory, Message
 from remloom.errors import NotFoundError
+from remloom.llm import Request
 from remloom.serve.cli.app import program
+from remloom.testing.models import Said, ScriptedModel
 
 CHAT = [
     ("user", "I'm vegetarian and I'm allergic to peanuts.", "2026-10-01T09:00:00Z"),
@@ -54,6 +58,38 @@ def as_json(*words: str) -> Any:
     result = run(*words, "--json")
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
+
+
+def test_of_two_values_that_may_hold_both_are_shown_until_one_is_confirmed(home: Path) -> None:
+    said = {"I have an insulin pump.": "insulin pump", "I have a stent.": "stent"}
+
+    def reply(request: Request) -> Said:
+        found = [
+            {"quote": quote, "key": "own.device", "value": value}
+            for quote, value in said.items()
+            if quote in request.prompt and request.task == "profile_extract"
+        ]
+        return {"items": found}
+
+    model = ScriptedModel(reply)
+    with Memory.open(home / "home", embedder="none", llm=model) as memory:
+        memory.profile.define_slot({
+            "id": "own.device", "hub": "soft_identity", "label": "Device", "kind": "text",
+            "sensitive": True, "standing": True,
+        })  # fmt: skip
+        for month, text in enumerate(said, 1):
+            message = Message(speaker="user", text=text, at=datetime(2026, month, 2, tzinfo=UTC))
+            memory.read_chat([message], uri=f"{month}.json")
+            memory.profile.observe()
+            memory.profile.normalise(now=True)
+    assert "insulin pump or stent" in " ".join(run("profile", "show").stdout.split())
+    why = run("profile", "why", "own.device").stdout
+    assert "Device: insulin pump or stent" in why
+    assert re.search(r"stent +[━ ]+▶ +since 2026-02-02", why)
+    assert run("profile", "confirm", "own.device", "stent").exit_code == 0
+    shown = run("profile", "show").stdout
+    assert " or " not in shown
+    assert "stent" in shown
 
 
 def test_a_scan_reads_a_chat_and_says_what_it_found_and_how_to_undo_it(home: Path) -> None:

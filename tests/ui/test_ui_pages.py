@@ -266,6 +266,28 @@ def test_beliefs_are_filtered_and_each_shows_how_much_says_it(signed_in: Any) ->
     assert violations(page) == []
 
 
+def test_of_two_values_that_may_hold_each_is_shown_and_can_be_confirmed(signed_in: Any) -> None:
+    page = signed_in.page
+    profile = call(signed_in, "GET", "profile")
+    (belief,) = (one for one in profile["beliefs"] if one["label"] == "Location")
+    belief |= {"state": "disputed", "rivals": [{"value": "Narvik", "since": belief["since"]}]}
+    page.route(re.compile(r"/v1/profile(\?.*)?$"), lambda route: route.fulfill(json=profile))
+    sent: list[Any] = []
+    page.route(
+        "**/v1/profile/confirm",
+        lambda route: (sent.append(route.request.post_data_json), route.fulfill(json={})),
+    )
+    signed_in.open("profile")
+    page.get_by_label("Only beliefs with").fill("narvik")
+    page.locator("article.belief").get_by_text("Lisbon or Narvik").wait_for()
+    page.get_by_role("button", name="Why: Location: Lisbon").click()
+    page.get_by_role("button", name="Confirm Lisbon").wait_for()
+    assert violations(page) == []
+    page.get_by_role("button", name="Confirm Narvik").click()
+    page.get_by_text("Confirmed: Location: Narvik").wait_for()
+    assert [one["value"] for one in sent] == ["Narvik"]
+
+
 def test_a_belief_has_its_words_and_is_edited_hidden_and_forgotten(signed_in: Any) -> None:
     page = signed_in.page
     signed_in.open("profile")

@@ -104,9 +104,7 @@ def draw_profile(profile: Profile, *, ended: bool = False) -> RenderableType:
 def belief_line(belief: Belief) -> Text:
     """One belief on one line: what, how sure, and since when."""
     scope = f" ({belief.scope})" if belief.scope else ""
-    line = Text.assemble(
-        (one_line(belief.label + scope), "bold"), ": ", one_line(_value(belief.value)), "  "
-    )
+    line = Text.assemble((one_line(belief.label + scope), "bold"), ": ", _values(belief), "  ")
     if belief.holds:
         line.append_text(_confidence(belief.confidence))
     since = f"since {_day(belief.since)}"
@@ -288,7 +286,7 @@ def _beliefs_table(beliefs: Sequence[Belief]) -> Table:
         cells = [
             # the items of a list stand under one label
             Text("" if belief.label == before else one_line(belief.label)),
-            Text(one_line(_value(belief.value)), "bold"),
+            Text(_values(belief), "bold"),
             _confidence(belief.confidence) if belief.holds else Text("ended", "dim"),
             Text(belief.level),
             Text(_day(belief.since)),
@@ -320,12 +318,19 @@ def _states_text(belief: Belief) -> Text:
     return Text(", ".join(_states(belief)), style)
 
 
+def _values(belief: Belief) -> str:
+    """Its value; of what could hurt also those of which any may hold, see `Belief.rivals`."""
+    values = (belief.value, *(rival.value for rival in belief.rivals))
+    return " or ".join(one_line(_value(value)) for value in values)
+
+
 def _timeline(belief: Belief, end: datetime) -> Table:
     """The values of a belief under each other, each where it held, from the first to the end."""
     current = (belief.value, belief.since, belief.until)
     spans = [(held.value, held.since, held.until) for held in belief.history]
     spans.append(current)
-    start = spans[0][1]
+    spans += [(rival.value, rival.since, None) for rival in belief.rivals]
+    start = min(since for _, since, _ in spans)
     length = max((end - start).total_seconds(), 1.0)
     grid = Table.grid(padding=(0, 2))
     grid.add_column(overflow="fold")

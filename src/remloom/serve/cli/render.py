@@ -115,6 +115,9 @@ def draw_stats(stats: MemoryStats) -> RenderableType:
     if stats.pending or stats.parked:
         parked = f"and {stats.parked:,} parked after failing" if stats.parked else ""
         grid.add_row("to embed", f"{stats.pending:,}", parked)
+    if stats.unlinked:
+        what = "names to look for in earlier texts: servers and workers do, and embed_pending()"
+        grid.add_row("to link", f"{stats.unlinked:,}", what)
     if stats.expired:
         grid.add_row("expired", f"{stats.expired:,}", "of the records: `remloom sweep` erases them")
     return Group(title, grid)

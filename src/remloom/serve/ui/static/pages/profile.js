@@ -46,7 +46,7 @@ function Beliefs({ subject, session, slots }) {
     state.again();
   };
   const exported = useAction(async () => save(`profile-${subject || "me"}.json`, await get("/v1/profile/export", { subject })));
-  return html`<${Loaded} state=${state}>${({ beliefs, waiting }) => { const shown = beliefs.filter((belief) => has(belief, wordsOf(slots, belief.slot, belief.value), wanted)); return html`<div class="stack">
+  return html`<${Loaded} state=${state}>${({ beliefs, waiting }) => { const shown = beliefs.filter((belief) => has(belief, valuesOf(slots, belief), wanted)); return html`<div class="stack">
     <div class="row apart">
       <p class="muted small" role="status">${said || `${wanted ? `${count(shown.length)} of ` : ""}${plural(beliefs.length, "belief")}${waiting ? `, ${plural(waiting, "claim")} waiting` : ""}`}</p>
       <div class="row"><button class="small" disabled=${exported.busy} onClick=${() => exported.run()}>Export</button>
@@ -71,6 +71,9 @@ function has(belief, value, wanted) {
   return wanted.toLowerCase().split(/\s+/).every((word) => text.includes(word));
 }
 
+// its value, and those of which nobody has said that they do not hold
+const valuesOf = (slots, belief) => [belief, ...belief.rivals].map((one) => wordsOf(slots, belief.slot, one.value)).join(" or ");
+
 const whichOf = ({ slot, value, subject, scope }) => ({ slot, value, subject: subject === "me" ? "" : subject, scope });
 
 function Belief({ belief, session, slots, changed }) {
@@ -81,8 +84,8 @@ function Belief({ belief, session, slots, changed }) {
     await post(`/v1/profile/${path}`, { ...which, ...values });
     changed(said);
   });
-  const value = wordsOf(slots, belief.slot, belief.value);
-  const name = `${belief.label}: ${value}`;
+  const nameOf = (value) => `${belief.label}: ${wordsOf(slots, belief.slot, value)}`;
+  const name = nameOf(belief.value);
   const may = (scope) => session.scopes.includes(scope);
   const ended = (said) => {
     setDoing("");
@@ -91,7 +94,7 @@ function Belief({ belief, session, slots, changed }) {
   return html`<article class="belief">
     <div class="belief-head">
       <h3>${plain(belief.label)}</h3>
-      <span class="value" dir="auto">${value} <${Marks} belief=${belief} /></span>
+      <span class="value" dir="auto">${valuesOf(slots, belief)} <${Marks} belief=${belief} /></span>
       <${Sureness} belief=${belief} />
       <button class="quiet" aria-expanded=${String(isOpen)} aria-label=${`${isOpen ? "Close" : "Why"}: ${name}`} onClick=${() => setOpen(!isOpen)}>${isOpen ? "Close" : "Why"}</button>
     </div>
@@ -100,7 +103,8 @@ function Belief({ belief, session, slots, changed }) {
       <${Why} which=${which} belief=${belief} slots=${slots} />
       <div class="row">
         ${may("write") && html`
-          <button class="small" disabled=${act.busy} onClick=${() => act.run("confirm", {}, `Confirmed: ${name}`)}>Confirm</button>
+          <button class="small" disabled=${act.busy} onClick=${() => act.run("confirm", {}, `Confirmed: ${name}`)}>Confirm${belief.rivals.length > 0 && ` ${wordsOf(slots, belief.slot, belief.value)}`}</button>
+          ${belief.rivals.map(({ value }) => html`<button class="small" disabled=${act.busy} onClick=${() => act.run("confirm", { value }, `Confirmed: ${nameOf(value)}`)}>Confirm ${wordsOf(slots, belief.slot, value)}</button>`)}
           <button class="small" onClick=${() => setDoing("edit")}>Edit</button>
           <button class="small" disabled=${act.busy} onClick=${() => act.run("retire", {}, `No longer so: ${name}`)}>No longer so</button>
           <button class="small" disabled=${act.busy} onClick=${() => act.run("reject", {}, `Rejected: ${name}`)}>Never was so</button>
