@@ -93,6 +93,7 @@ def outline(document: Document, *, tenant: str, category: str | None = None) -> 
             content=chunk.text,
             category=category or document.category,
             uri=document.uri,
+            origin=document.origin,
             ordinal=ordinal,
             starts_at=document.at,
             trust="derived" if _is_captioned(document) else "read",
@@ -174,6 +175,8 @@ def digest(document: Document) -> str:
     sessions = [turn.session for turn in document.turns]
     if any(sessions):
         facts.append(sessions)
+    if document.origin:
+        facts.append(document.origin)
     return sha256(msgspec.json.encode(facts)).hexdigest()[:16]
 
 

@@ -70,12 +70,13 @@ class Ingesting:
         category: str,
         at: datetime | None,
         *,
+        origin: str = "",
         wait: bool = True,
     ) -> ReadReport:
         """Read a text; see `Memory.read_text`."""
         from ..sources import from_text
 
-        document = from_text(text, uri=uri, name=name, category=category, at=at)
+        document = from_text(text, uri=uri, name=name, category=category, at=at, origin=origin)
         return self._ingest([document], category=category, wait=wait)
 
     def read_rows(self, rows: Iterable[Mapping[str, Any]], uri: str, name: str) -> ReadReport:

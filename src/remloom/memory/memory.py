@@ -719,6 +719,7 @@ class Memory:
         name: str | None = None,
         category: str = "note",
         at: datetime | None = None,
+        origin: str = "",
         wait: bool = True,
     ) -> ReadReport:
         """Read a text that is at hand.
@@ -726,12 +727,14 @@ class Memory:
         Args:
             uri: says where it is from; reading another text under it replaces this one.
             at: when it was written.
+            origin: the source that it is one of several texts of, if any: to forget that source is
+                to forget them all.
             wait: embed before returning; see `read`.
 
         Raises:
-            InvalidInputError: the uri is empty, or `at` has no time zone.
+            InvalidInputError: the uri is empty, the origin blank, or `at` has no time zone.
         """
-        return self._ingesting.read_text(text, uri, name, category, at, wait=wait)
+        return self._ingesting.read_text(text, uri, name, category, at, origin=origin, wait=wait)
 
     def read_chat(
         self,

@@ -75,6 +75,7 @@ class Resource(
     context: str = ""
     category: str = ""
     uri: str = ""  # where it was read
+    origin: str = ""  # the source that it was remembered from, beside other texts
     ordinal: int = 0  # position within `uri`, from 0
     content_hash: str = ""
     starts_at: datetime | None = None

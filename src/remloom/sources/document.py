@@ -28,6 +28,7 @@ class Document(Struct, frozen=True, kw_only=True):
     """
 
     uri: str  # absolute path, or whatever names the place
+    origin: str = ""  # the source that it was remembered from, beside others
     title: str
     text: str = ""
     turns: tuple[Turn, ...] = ()  # not empty: a chat, and `text` is not read

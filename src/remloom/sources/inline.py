@@ -23,23 +23,33 @@ def from_text(
     name: str | None = None,
     category: str = "note",
     at: datetime | None = None,
+    origin: str = "",
 ) -> Document:
     """Make a document of a text, taken as a Markdown file is, with front matter if it has some.
 
     Args:
         name: its title; else that of its front matter, its first heading, or one made of `uri`.
         at: its time; else that of its front matter.
+        origin: the source that it is remembered from, if others are too.
 
     Raises:
-        InvalidInputError: no text, no `uri`, or a time without a zone.
+        InvalidInputError: no text, no `uri`, an `origin` that is none, or a time without a zone.
     """
     if not isinstance(text, str) or not text.strip():
         raise InvalidInputError("there is no text to read", remedy="give a text that is not blank")
     check_uri(uri, at)
+    if origin:
+        check_uri(origin)
     # lines are counted by LF alone; a byte order mark would hide a heading
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     document = markdown(uri, text)
-    return replace(document, title=name or document.title, category=category, at=at or document.at)
+    return replace(
+        document,
+        title=name or document.title,
+        category=category,
+        at=at or document.at,
+        origin=origin,
+    )
 
 
 def from_messages(

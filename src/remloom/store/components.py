@@ -72,8 +72,8 @@ class RecordReads(Protocol):
         ...
 
     def originating(self, source: str) -> list[Record]:
-        """List what came from a source beside its chunks: the resources that `remembered.uri_of`
-        gave a uri of it, the entities and moments whose own uri it is. One range of an index."""
+        """List what came from a source beside its chunks: the resources whose origin it
+        is, the entities and moments whose own uri it is. One range of an index."""
         ...
 
     def messages(self, uri: str, ids: Sequence[str]) -> list[Resource]:

@@ -537,24 +537,21 @@ def _meant(reads: Reads, name: str, by: TargetKind | None) -> list[Record]:
 
 def _read_from(reads: Reads, source: str) -> list[Record]:
     """All that was read from a source, and the texts that were remembered one by one from it."""
-    chunks = reads.records.chunks(source)
     beside = reads.records.originating(source)
-    remembered = sorted({record.uri for record in beside if isinstance(record, Resource)})
-    texts = [
-        *_whole_source(reads, chunks),
-        *(
-            record
-            for uri in remembered
-            for record in _whole_source(reads, reads.records.chunks(uri))
-        ),
-    ]
+    remembered: dict[str, list[Resource]] = {}  # by uri
+    for record in beside:
+        if isinstance(record, Resource):
+            remembered.setdefault(record.uri, []).append(record)
+    texts = _whole_source(reads, reads.records.chunks(source))
+    for chunks in remembered.values():
+        texts += _whole_source(reads, chunks)
     # what stands for a source as a whole may be left where every text of it was forgotten
     return texts or beside
 
 
 def _whole_source(reads: Reads, chunks: list[Resource]) -> list[Record]:
-    if not chunks:
-        return []
+    if not chunks or not chunks[0].uri:
+        return [*chunks]
     return [*chunks, *_described(reads, chunks), *_describing(reads, chunks)]
 
 

@@ -221,7 +221,7 @@ def own_texts(record: Record) -> Iterator[str]:
             for name, value in record.metadata.items()
             if name not in ("heading", "superseded")
         }
-        yield from (record.name, record.content, record.uri, *_texts(metadata))
+        yield from (record.name, record.content, record.uri, record.origin, *_texts(metadata))
         if not record.is_chunk:
             yield from (record.context, *record.related_entities)
     elif isinstance(record, Entity):

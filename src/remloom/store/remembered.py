@@ -1,9 +1,8 @@
-"""The uris of texts that were remembered one by one: several from one source stand beside each
-other."""
+"""Texts that were remembered one by one: several from one source stand beside each other, each with
+a uri of its own and the source as its origin."""
 
 from __future__ import annotations
 
-import re
 from hashlib import sha256
 
 from ..model import Record, Resource, Row
@@ -12,7 +11,6 @@ __all__ = ["digest_of", "origin_of", "uri_of"]
 
 _NO_SOURCE = "remembered"
 _DIGEST = 16  # hexadecimal digits
-_URI = re.compile(rf"(.+)/[0-9a-f]{{{_DIGEST}}}", re.DOTALL)
 
 
 def uri_of(source: str, text: str) -> str:
@@ -21,13 +19,11 @@ def uri_of(source: str, text: str) -> str:
 
 
 def origin_of(record: Record) -> str:
-    """The source that the uri of a text was made of by `uri_of`; empty for other uris, and without
-    a source. Of an entity or a moment, its uri."""
-    if not isinstance(record, Resource):
-        return "" if isinstance(record, Row) else record.uri
-    found = _URI.fullmatch(record.uri)
-    source = found[1] if found else ""
-    return "" if source == _NO_SOURCE else source
+    """The source that a text was remembered from, as it was written; of an entity or a moment, the
+    uri of what it stands for."""
+    if isinstance(record, Resource):
+        return record.origin
+    return "" if isinstance(record, Row) else record.uri
 
 
 def digest_of(text: str) -> str:

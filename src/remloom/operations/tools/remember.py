@@ -111,13 +111,19 @@ def _read_text(memory: Memory, values: RememberTakes, at: datetime | None) -> Re
     """Read a text; one that is remembered from this source is left as it is."""
     # Another text from the same source stands beside it: reading it under the same uri would
     # replace this one.
-    uri = uri_of(values.source, values.text)
+    source = values.source if values.source.strip() else ""
+    uri = uri_of(source, values.text)
     known = memory.query_resources(Query(where=Eq("uri", uri), order=(("ordinal", "asc"),)))
-    if known:
+    if known and all(record.origin == source for record in known):
         return ReadReport(ids=tuple(record.id for record in known))
     name = values.name or _name_of(values.text)
     report = memory.read_text(
-        values.text, uri=uri, name=name, at=at or datetime.now(UTC), wait=False
+        values.text,
+        uri=uri,
+        name=name,
+        at=at or datetime.now(UTC),
+        origin=source,
+        wait=False,
     )
     for item in report.skipped:
         raise InvalidInputError(f"this text was not remembered: {item.reason}")

@@ -14,7 +14,6 @@ from ...model import Edge, Entity, Moment, Record, Resource
 from ...store.batch import Batch, BatchRecord
 from ...store.contract import Store
 from ...store.indexed_text import embedded_text
-from ...store.remembered import uri_of
 from ...store.specs import ChunkRange, EdgeSpec, NameSpec, SearchSpec
 from .opening import DAY, T0, Opened, Opening, edge_between, edge_keys, lookup, names, put
 from .schemas import RecordSchema
@@ -164,10 +163,13 @@ class Records(Opened):
         assert store.records.referring([third, "nowhere"]) == []
 
     def test_what_came_from_a_source_is_found_by_it(self, store: Store) -> None:
-        for source in ("page", "page/inner", "a page", "Æ/*?[", ""):
-            put(store, Resource(name=f"of {source}", uri=uri_of(source, "text"), content="text"))
+        for number, source in enumerate(("page", "page/inner", "a page", "Æ/*?[", "")):
+            text = Resource(name=f"of {source}", uri=f"u/{number}", origin=source, content="text")
+            put(store, text)
         put(store, Resource(name="itself", uri="page", content="text"))
+        put(store, Resource(name="looks so", uri="page/0123456789abcdef", content="text"))
         put(store, Entity(name="Page", properties={"uri": "page"}))
+        put(store, Entity(name="Odd", properties={"uri": ["page"]}))
         put(store, Moment(name="Talk", type="talk", metadata={"uri": "page"}))
         assert [record.name for record in store.records.originating("page")] == [
             "of page",
@@ -177,7 +179,7 @@ class Records(Opened):
         for source in ("page/inner", "a page", "Æ/*?["):
             found = store.records.originating(source)
             assert [record.name for record in found] == [f"of {source}"]
-        for source in ("", "remembered", "Page", "pag"):
+        for source in ("", "u", "u/0", "Page", "pag", '["page"]'):
             assert store.records.originating(source) == []
 
     def test_an_entity_written_again_by_name_keeps_what_was_known(self, store: Store) -> None:

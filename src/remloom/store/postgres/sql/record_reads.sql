@@ -62,15 +62,15 @@ ORDER BY coalesce((r.body ->> 'ordinal')::bigint, 0) DESC, r.seq DESC LIMIT %(li
 -- What came from a source beside its chunks.
 SELECT r.schema, r.body, r.content FROM remloom.own_records r
 WHERE r.tenant_id = %(tenant)s AND md5(CASE r.schema
-  WHEN 'resources' THEN CASE WHEN r.uri ~ '/[0-9a-f]{16}$' THEN left(r.uri, -17) END
+  WHEN 'resources' THEN r.body ->> 'origin'
   WHEN 'entities' THEN r.body #>> '{properties,uri}'
   WHEN 'moments' THEN r.body #>> '{metadata,uri}'
 END) = md5(%(source)s)
   AND (CASE r.schema
-  WHEN 'resources' THEN CASE WHEN r.uri ~ '/[0-9a-f]{16}$' THEN left(r.uri, -17) END
+  WHEN 'resources' THEN r.body ->> 'origin'
   WHEN 'entities' THEN r.body #>> '{properties,uri}'
   WHEN 'moments' THEN r.body #>> '{metadata,uri}'
-END) IS NOT NULL AND (r.expires IS NULL OR r.expires > %(now)s)
+END) = %(source)s AND (r.expires IS NULL OR r.expires > %(now)s)
 ORDER BY r.seq;
 
 -- name: messages

@@ -71,8 +71,7 @@ ORDER BY coalesce(r.body ->> '$.ordinal', 0) {way}, r.rid {way} LIMIT coalesce(:
 -- What came from a source beside its chunks.
 SELECT r.rid, r.schema, r.body, r.content FROM records r INDEXED BY records_origin
 WHERE CASE schema
-    WHEN 'resources' THEN CASE WHEN body ->> '$.uri' GLOB '*/[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]'
-        THEN substr(body ->> '$.uri', 1, length(body ->> '$.uri') - 17) END
+    WHEN 'resources' THEN body ->> '$.origin'
     WHEN 'entities' THEN body ->> '$.properties.uri'
     WHEN 'moments' THEN body ->> '$.metadata.uri'
 END = :source
