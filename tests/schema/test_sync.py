@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -9,10 +10,13 @@ from typing import Any
 import pytest
 from fake_database import FakeDatabase, plan_of, table
 from following import Follower, contents
+from msgspec.structs import replace
 
 from remloom import Edge, Entity
 from remloom.errors import ConflictError, SourceError
 from remloom.schema.databases.contract import Unreadable
+from remloom.schema.sync.keys import PAGE
+from remloom.schema.sync.report import SHOWN
 from remloom.schema.sync.writer import PageChangedError, SyncWriter
 
 CUSTOMERS = table("customers", "id integer, name string?, email string?, parent integer?",
@@ -260,6 +264,34 @@ def test_a_row_without_a_key_is_refused(crm: FakeDatabase, follower: Follower) -
     report = follower.sync()
     products = next(table for table in report.tables if table.table == "products")
     assert (products.added, products.refused) == (2, 1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["integer", "string"])
+def test_of_rows_of_one_key_the_first_is_taken_and_the_others_are_named(
+    tmp_path: Path, kind: str, seed: int
+) -> None:
+    draw = random.Random(seed)
+    keyed = table("products", f"id {kind}, name string")
+    keys: list[Any] = list(range(2 * PAGE)) if kind == "integer" else [
+        f"{'aA'[number % 2]}-{number // 2}" for number in range(2 * PAGE)
+    ]  # fmt: skip
+    rows = [(key, f"Product {number}") for number, key in enumerate(keys)]
+    places = sorted(draw.sample(range(len(rows)), 12))
+    others = [(rows[place][0], f"Another {place}") for place in places]
+    # beside the first of its key, on the same page, on another, and the same once more
+    for place, other in zip(reversed(places), reversed(others), strict=True):
+        rows.insert(draw.randint(place + 1, len(rows)), other)
+    rows.append(rows[places[0]])
+    database = FakeDatabase([replace(keyed, primary_key=())], {"products": rows})
+    with Follower(tmp_path, database, plan_of([keyed])) as follower:
+        for added in (len(keys), 0):
+            (products,) = follower.sync().tables
+            assert (products.added, products.changed) == (added, 0)
+            assert (products.refused, len(products.refusals)) == (12, min(12, SHOWN))
+            assert {each.reason for each in products.refusals} == {"another row has this key"}
+            names = {row.name for row in follower.rows("products")}
+            assert names == {f"Product {number}" for number in range(len(keys))}
 
 
 def test_forgotten_rows_stay_forgotten(crm: FakeDatabase, follower: Follower) -> None:

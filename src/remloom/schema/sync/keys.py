@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -14,8 +15,17 @@ from ...errors import LabelError, SourceError
 from ...store.handles import handle_of
 from ..databases.contract import Database, Key, Table
 from ..plan import PlannedTable
+from ..rows import RowReader
 
-__all__ = ["KEYS", "PAGE", "SeenHandles", "find_shared_labels", "pages", "pieces"]
+__all__ = [
+    "KEYS",
+    "PAGE",
+    "SeenHandles",
+    "find_repeated_keys",
+    "find_shared_labels",
+    "pages",
+    "pieces",
+]
 
 PAGE = 2_000  # rows that are read, and written, at once
 KEYS = 10_000  # keys that are read at once
@@ -120,23 +130,40 @@ def find_shared_labels(database: Database, table: Table, planned: PlannedTable) 
     kinds = {column.name: column.kind for column in table.columns}
     if all(kinds[column] in _DISTINCT_KINDS for column in planned.key):
         return frozenset()
-    seen = SeenHandles()
-    for label in _labels(database, table, planned):
-        seen.add(label)
-    repeated = seen.repeated()
+    name = partial(handle_of, planned.entity_type)
+    repeated = _repeated(_labels(database, table, planned.key, name))
     if not repeated:
         return frozenset()
-    again = _labels(database, table, planned)
+    again = _labels(database, table, planned.key, name)
     return frozenset(label for label in again if hash(label) in repeated)
 
 
-def _labels(database: Database, table: Table, planned: PlannedTable) -> Iterator[str]:
-    for page in pages(database, table, planned.key, KEYS):
+def find_repeated_keys(database: Database, table: Table, reader: RowReader) -> set[int]:
+    """Find the hashes of the labels that several rows would have; they are only looked for where
+    no constraint keeps the key of the table unique."""
+    key = reader.table.key
+    constraints = (table.primary_key, *table.unique)
+    if not key or any(columns and set(columns) <= set(key) for columns in constraints):
+        return set()
+    return _repeated(_labels(database, table, key, reader.handle_of))
+
+
+def _repeated(found: Iterable[str]) -> set[int]:
+    seen = SeenHandles()
+    for label in found:
+        seen.add(label)
+    return seen.repeated()
+
+
+def _labels(
+    database: Database, table: Table, columns: Sequence[str], name: Callable[[Key], str]
+) -> Iterator[str]:
+    for page in pages(database, table, columns, KEYS):
         for key in page:
             if None in key:
                 continue
             try:
-                yield labels.key(handle_of(planned.entity_type, key))
+                yield labels.key(name(key))
             except LabelError:
                 # such a row is refused when it is read
                 continue

@@ -18,7 +18,7 @@ from ...store.contract import Store
 from ..databases.contract import Database, Key, Table
 from ..rows import SOURCE_HASH, RowReader, SourceRow, Targets
 from .deletion import delete_rows, seen_rows
-from .keys import KEYS, SeenHandles, pages
+from .keys import KEYS, SeenHandles, find_repeated_keys, pages
 from .names import Names
 from .report import SHOWN, SameAs, TableReport
 from .watermark import Watermark
@@ -73,6 +73,8 @@ class TableSync:
         self._on_page = on_page
         self._schema = reader.table.schema_name
         self._behind: set[str] | None = None  # keys of the rows read behind the watermark
+        self._repeated: set[int] = set()  # hashes of the keys that several rows may have
+        self._digests: dict[str, str] = {}  # of the first row of each of these
         self.seen = SeenHandles()
         self.unresolved = SeenHandles()
         self.report = TableReport(table=reader.table.table, schema_name=self._schema)
@@ -80,7 +82,8 @@ class TableSync:
     def sync(self, database: Database, table: Table) -> None:
         """Read the table, and write what is new or otherwise."""
         watermark = self._watermark
-        is_quick = watermark is not None and watermark.is_reliable
+        self._repeated = find_repeated_keys(database, table, self.reader)
+        is_quick = watermark is not None and watermark.is_reliable and not self._repeated
         if not is_quick or not self._sync_behind(watermark, database, table):  # type: ignore[arg-type]
             is_quick = False
             for page in pages(database, table, self.reader.columns):
@@ -143,7 +146,10 @@ class TableSync:
             if row is None:
                 self.report.refuse("", "a column of its key is NULL")
                 continue
-            if row.key in rows and rows[row.key].digest != row.digest:
+            first = rows[row.key].digest if row.key in rows else row.digest
+            if hash(row.key) in self._repeated:
+                first = self._digests.setdefault(row.key, row.digest)
+            if first != row.digest:
                 self.report.refuse(row.handle, "another row has this key")
                 continue
             rows[row.key] = row
