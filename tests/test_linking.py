@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from uuid import uuid4
 
@@ -137,6 +137,37 @@ def test_entities_wait_and_are_counted(memory: Memory) -> None:
     memory.admin.optimize()
     assert memory.admin.stats().unlinked == 0
     assert _mentions(memory)["g"] == {"gadget-number-7", "gadget-number-99"}
+
+
+@pytest.mark.parametrize(
+    ("shorter", "longer", "text"),
+    [
+        (Entity(name="acme"), Entity(name="Acme Tower"), "We saw acme tower there."),
+        (Entity(name="kessler"), Entity(name="Acme Kessler"), "We saw acme kessler there."),
+        (Entity(name="quill works"), Entity(name="The Old Quill Works"), "At the old quill works."),
+        (Entity(name="weir"), Entity(name="lock", aliases=("the weir gate",)), "The weir gate shut."),
+        (
+            Entity(name="Zander", type="thing", aliases=("the gate",)),
+            Entity(name="Anchor", type="thing", aliases=("the gate",)),
+            "We shut the gate then.",
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 2, 0), (2, 1, 0)])
+def test_what_a_text_names_besides_is_linked_when_a_longer_name_is_forgotten(
+    memory: Memory, shorter: Entity, longer: Entity, text: str, order: Sequence[int]
+) -> None:
+    ids: dict[int, str] = {}
+    for step in order:
+        if step:
+            ids[step] = memory.write([(shorter, longer)[step - 1]])[0]
+        else:
+            memory.read_text(text, uri="t.txt", name="text")
+        memory.admin.optimize()
+    assert _reached(memory, "text") == {longer.name}
+    memory.forget(ids[2])
+    memory.admin.optimize()
+    assert _reached(memory, "text") == {shorter.name}
 
 
 def test_what_was_forgotten_is_linked_to_nothing(memory: Memory) -> None:

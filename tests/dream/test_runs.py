@@ -451,6 +451,24 @@ def test_rolling_back_takes_the_links_of_texts_to_what_the_run_made(
     assert store.records.lookup(["zephyr-engine"]) == {"zephyr-engine": []}
 
 
+def test_rolling_back_gives_texts_the_links_that_a_longer_name_took_from_them(
+    memory: Memory, store: Store, writing: Writing
+) -> None:
+    def linked() -> list[str]:
+        memory.admin.optimize()
+        return [edge.dst for edge in memory.get_edges("call") if edge.rel_type == "mentions"]
+
+    memory.write([Entity(name="zephyr", type="project")])
+    memory.read_text("a call about the zephyr engine", uri="call.txt", name="call")
+    assert linked() == ["zephyr"]
+    writer = writing()
+    writer.write((), [Entity(name="zephyr engine", type="project")])
+    writer.finish()
+    assert linked() == ["zephyr-engine"]
+    rollback(store, writer.id)
+    assert linked() == ["zephyr"]
+
+
 def test_records_that_are_written_again_with_their_edges_keep_them(
     memory: Memory, store: Store, writing: Writing
 ) -> None:

@@ -29,9 +29,9 @@ from ..store.batch import Preconditions
 from ..store.contract import TEXT_NUMBERS, Store
 from ..store.history import RENAMED
 from ..store.merge import keys_of
-from ..store.specs import MOST_NAMESAKES
+from ..store.specs import MOST_NAMESAKES, MOST_WORDS
 from .links import KNOWN, mentions
-from .names.known import MOST_WORDS, KnownNames, is_nameable, may_name, says
+from .names.known import KnownNames, is_nameable, may_name, says
 from .names.name import Name
 from .names.rules import CapitalizedNames
 

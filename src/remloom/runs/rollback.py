@@ -20,6 +20,7 @@ from ..store.batch import Batch, BatchRecord, Preconditions
 from ..store.contract import Store
 from ..store.definitions import as_stored
 from ..store.forgetting_watch import LAST_FORGETTING
+from ..store.history import uncovered_entries
 from ..store.indexed_text import searchable_text
 from ..store.merge import keys_of
 from ..store.schemas import DECODERS
@@ -169,6 +170,7 @@ class _Rollback:
         )
         # where edges of others stay at a label, a thin entity keeps its name
         thin_names = {key: (record.name, "") for record in removed for key in keys_of(record)}
+        named = [key for one in removed if isinstance(one, Entity) for key in keys_of(one)]
         model, dims = store.vectors.model() or ("", 0)
         batch = Batch(
             tuple(records.written),
@@ -181,6 +183,7 @@ class _Rollback:
             deleted_entries=(*entries.deleted, *leftovers(store, run.id)),
             entries=(
                 *entries.written,
+                *uncovered_entries(store, named, self._removed),
                 run_entry(rolled_back),
                 last_change_entry(),
                 last_rollback_entry(),

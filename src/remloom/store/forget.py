@@ -322,7 +322,11 @@ def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
         for record in records.values()
     ]
     gone = {edge.key for edge in plan.edges} | plan.cut
-    labels_gone = plan.keys | _left(reads, gone) | _outgrown(reads, records.values())
+    outgrown = _outgrown(reads, records.values())
+    labels_gone = plan.keys | _left(reads, gone) | outgrown
+    named = {
+        key for one in plan.removed.values() if isinstance(one, Entity) for key in keys_of(one)
+    }
     label_refs = tuple(map(label_ref, sorted(labels_gone)))
     batch = build(reads, [*parented, *edges])
     deleted_entries = [
@@ -340,7 +344,10 @@ def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
         deleted_edges=(*moved, *plan.cut),
         deleted_entries=tuple(deleted_entries),
         # what is made again without it says another thing now
-        entries=tuple(watch_entries(reads.kv, (*plan.removed, *label_refs, *records))),
+        entries=(
+            *watch_entries(reads.kv, (*plan.removed, *label_refs, *records)),
+            *history.uncovered_entries(reads, named | outgrown, plan.removed),
+        ),
         exact=True,
     )
 

@@ -9,7 +9,7 @@ what was.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
@@ -22,9 +22,10 @@ from .. import labels
 from ..errors import NotFoundError
 from ..kv import Entry, KeyRange
 from ..model import Entity, Record
-from .contract import Store
+from .contract import Reads, Store
 from .encoding import micros, moment_of
 from .merge import keys_of, same_json
+from .specs import MOST_WORDS
 
 __all__ = [
     "CHANGE",
@@ -40,6 +41,7 @@ __all__ = [
     "lookup_at",
     "number",
     "record_at",
+    "uncovered_entries",
 ]
 
 # namespace; the key is the id of the entity and the time, in microseconds since 1970
@@ -47,8 +49,8 @@ CHANGE = "entity.change"
 NAME = (
     "entity.name"  # … of a label that an entity gave up; the key is that and the id of the entity
 )
-# … of an entity that is called otherwise than before, until `ingest.linking` has looked for it; the
-# key is its id
+# … of an entity that is called otherwise than before, or may be meant where another was that is
+# gone, until `ingest.linking` has looked for it; the key is its id
 RENAMED = "entity.renamed"
 KEPT = 1_000  # changes of one entity
 _MARK = "\x1f"  # between the parts of an id
@@ -115,6 +117,28 @@ def change_entries(old: Entity, new: Entity, last: Entry | None) -> list[Entry]:
     lost = set(keys_of(old)) - set(keys_of(new))
     entries += [Entry(NAME, f"{_short(key)}{_MARK}{new.id}", b"{}", refs=(new.id,)) for key in lost]
     return entries
+
+
+def uncovered_entries(reads: Reads, keys: Iterable[str], gone: Collection[str]) -> list[Entry]:
+    """Entries of the entities that texts may name where they named something by these keys.
+
+    Args:
+        gone: ids of records that go with the keys.
+    """
+    runs: set[str] = set()
+    for key in keys:
+        words = key.split("-")
+        for start in range(len(words)):
+            ends = range(start + 1, min(start + MOST_WORDS, len(words)) + 1)
+            runs.update("-".join(words[start:end]) for end in ends)
+    found = reads.records.lookup(sorted(runs - {""}), edges=0) if runs else {}
+    ids = {
+        record.id
+        for records in found.values()
+        for record in records
+        if isinstance(record, Entity) and not record.thin and record.id not in gone
+    }
+    return [Entry(RENAMED, id, b"{}", refs=(id,)) for id in sorted(ids)]
 
 
 def _called(entity: Entity) -> tuple[object, ...]:

@@ -17,6 +17,7 @@ __all__ = [
     "ALL_CHUNKS",
     "LOOKUP_EDGES",
     "MOST_NAMESAKES",
+    "MOST_WORDS",
     "NEWEST",
     "ChunkRange",
     "EdgeOrder",
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 LOOKUP_EDGES = 100  # shown on a record that is looked up by key
+MOST_WORDS = 4  # of a name that is looked for in texts
 MOST_NAMESAKES = 1_000  # records that one name tells of: what more of them share is a word
 
 

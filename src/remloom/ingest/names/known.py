@@ -21,13 +21,13 @@ from ... import labels
 from ...model import EXTRACTED, Entity, Record
 from ...store.contract import Store
 from ...store.merge import keys_of
+from ...store.specs import MOST_WORDS
 from .name import Extractor, Name, with_labels
 from .phrases import mask
 from .word_lists import ENGLISH
 
-__all__ = ["MOST_WORDS", "KnownNames", "is_nameable", "may_name", "says"]
+__all__ = ["KnownNames", "is_nameable", "may_name", "says"]
 
-MOST_WORDS = 4  # of a name that is looked for
 _LONGEST_WORD = 1_000  # characters of a word that a name may have
 _AT_ONCE = 10_000  # keys looked up in one call
 # entities that stand for a source, whose titles are not names in others
