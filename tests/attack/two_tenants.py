@@ -7,9 +7,11 @@ import atexit
 import gc
 import json
 import re
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import httpx
 from starlette.testclient import TestClient
@@ -17,6 +19,9 @@ from starlette.testclient import TestClient
 from guarded import HERE, OWN, bearer, guarded, make_key
 from remloom import Client
 from remloom.memory.api_keys import SCOPES
+from remloom.serve.service import Service
+from remloom.serve.workers import Workers
+from waiting import until
 
 # at the end of a process msgspec (0.22) reads types that are gone when it is asked what it holds
 atexit.register(gc.freeze)
@@ -47,12 +52,26 @@ _VIEWS = (
 _MCP = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
 
 
+class _Workers(Workers):
+    """Workers of whom one can tell whether they have anything to do."""
+
+    @property
+    def are_idle(self) -> bool:
+        # whoever is being worked for is not among those who are due
+        soon = time.monotonic() + 1.0
+        with self._changed:
+            return {name for _, name in self._due} >= {*TENANTS} and self._due[0][0] > soon
+
+
 class Doors:
     """A server with both tenants, and everything that it answers, looked at."""
 
     def __init__(self, home: Path) -> None:
-        self._serving = guarded(home, tenants=TENANTS, serve_rate=0)
-        self.http: TestClient = self._serving.__enter__()
+        started: list[_Workers] = []
+        with patch("remloom.serve.http.app.Workers", lambda *given: _started(started, *given)):
+            self._serving = guarded(home, tenants=TENANTS, serve_rate=0)
+            self.http: TestClient = self._serving.__enter__()
+        (self._workers,) = started
         self.http.event_hooks = {"response": [self._look]}
         self.wrong: list[str] = []
         self.answered: Counter[str] = Counter()
@@ -72,6 +91,7 @@ class Doors:
         self._clients = {
             tenant: Client(HERE, key=key, http=self.http) for tenant, key in self._keys.items()
         }
+        self._let_jobs_end()
         self._seen = {tenant: self._views(tenant) for tenant in TENANTS}
 
     def close(self) -> None:
@@ -106,16 +126,21 @@ class Doors:
 
     def undisturbed(self, busy: str) -> None:
         """Check that whatever one tenant did, nothing that the other sees has changed."""
+        self._let_jobs_end()
         for tenant in TENANTS:
             now = self._views(tenant)
             if tenant != busy:
                 before = self._seen[tenant]
                 self.wrong += [
-                    f"{path} of {tenant} changed: {before[path]!r:.300} -> {now[path]!r:.300}"
+                    f"{path} of {tenant} changed: {_difference(before[path], now[path])}"
                     for path in now
                     if now[path] != before[path]
                 ]
             self._seen[tenant] = now
+
+    def _let_jobs_end(self) -> None:
+        """Wait for the jobs and the upkeep of both, which change what each sees in its own time."""
+        until(lambda: self._workers.are_idle, "the workers do not come to an end")
 
     def _views(self, tenant: str) -> dict[str, str]:
         shown = {path: self.send(tenant, "GET", path).text for path in _VIEWS}
@@ -186,6 +211,18 @@ class Doors:
 
     def _seen_any(self) -> bool:
         return hasattr(self, "_seen")
+
+
+def _difference(before: str, now: str) -> str:
+    at = next(
+        (n for n, (one, other) in enumerate(zip(before, now, strict=False)) if one != other), 0
+    )
+    return f"{before[max(0, at - 60) : at + 240]!r} -> {now[max(0, at - 60) : at + 240]!r}"
+
+
+def _started(started: list[_Workers], service: Service, count: int) -> _Workers:
+    started.append(_Workers(service, count))
+    return started[-1]
 
 
 def _body(request: httpx.Request) -> str:
