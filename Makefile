@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test attack lint format docs bench flat turns conformance clean
+.PHONY: help demo test attack lint format docs bench flat train turns conformance clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -46,6 +46,9 @@ bench: $(VENV)/.demo $(VENV)/.bench ## Measure every bar of docs/benchmarks.md (
 
 flat: $(VENV)/.dev ## Call every method of a memory among 10³ to 10⁵ records, and see whether its cost grows
 	@$(BIN)/python -m bench.flat
+
+train: $(VENV)/.dev ## Train the heads on the texts in training/texts, and write their weights (a few minutes)
+	@$(BIN)/python -m training
 
 turns: $(VENV)/.dev ## Compare hot paths with another commit, in turns: make turns COMMIT=HEAD~1
 	@$(BIN)/python -m bench.turns $(or $(COMMIT),HEAD~1)

@@ -1,0 +1,1 @@
+"""Heads: small learned parts that tell what a text is, from its words and characters alone."""

@@ -1,0 +1,174 @@
+"""A head: a linear classifier over the features of a text, and what it decides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from msgspec import Struct
+
+from ..errors import UnknownNameError
+from .features import BUCKETS, features
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .features import Features
+
+    Vector = NDArray[np.float32]
+
+__all__ = ["NAMES", "Decision", "Head", "file_name", "head"]
+
+# each has its texts, and its figures, in training/
+NAMES = ("statement", "kind", "audience", "bearing")
+_MOST_REASONS = 5
+
+
+class Decision(Struct, frozen=True, kw_only=True):
+    """What a head decided of a text.
+
+    Args:
+        head: its name and version: "statement@1f0c22ab".
+        label: what it decided for.
+        probability: of the label, from 0 to 1.
+        probabilities: of all labels.
+    """
+
+    head: str
+    label: str
+    probability: float
+    probabilities: dict[str, float]
+
+    def __str__(self) -> str:
+        return f"{self.label} ({self.probability:.2f}, {self.head})"
+
+
+class Head:
+    """Tells of a text which of a few labels fits it.
+
+    Args:
+        name: of the head.
+        version: digest of what it was trained on, and how.
+        labels: in the order of the columns.
+        weights: of each bucket for each label, shape (BUCKETS, labels), int8.
+        scales: what a weight of 1 is worth, by label.
+        biases: by label.
+        of_vector: of each dimension of the text's vector, shape (dims, labels); none: the head
+            needs no embedder.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        version: str,
+        labels: Sequence[str],
+        weights: NDArray[np.int8],
+        scales: NDArray[np.float32],
+        biases: NDArray[np.float32],
+        of_vector: NDArray[np.float32] | None = None,
+    ) -> None:
+        self.name = name
+        self.version = version
+        self.labels = tuple(labels)
+        self._weights = weights
+        self._scales = scales
+        self._biases = biases
+        self._of_vector = of_vector
+
+    def decide(self, text: str, vector: Vector | None = None) -> Decision:
+        """Decide which label fits a text.
+
+        Args:
+            vector: of the text, by the embedder that the head is for.
+
+        >>> head("statement").decide("I've been a vegetarian since school").label
+        'lasting'
+        """
+        return self.decide_by(features(text), vector)
+
+    def decide_by(self, seen: Features, vector: Vector | None = None) -> Decision:
+        """The same of a text whose features are there already: several heads see the same."""
+        scores = self._scores(seen, vector)
+        # each label has a regression of its own, against all others
+        shares = 1 / (1 + np.exp(-scores))
+        shares /= shares.sum()
+        best = int(shares.argmax())
+        return Decision(
+            head=f"{self.name}@{self.version}",
+            label=self.labels[best],
+            probability=float(shares[best]),
+            probabilities=dict(zip(self.labels, map(float, shares), strict=True)),
+        )
+
+    def reasons(self, text: str, label: str) -> list[tuple[str, float]]:
+        """The words of a text that speak most for a label, each with how much the label's score
+        falls without it."""
+        column = self.labels.index(label)
+        whole = self._scores(features(text))[column]
+        words = text.split()
+        weighed = [
+            (word, float(whole - self._scores(features(without))[column]))
+            for place, word in enumerate(words)
+            if (without := " ".join((*words[:place], *words[place + 1 :])))
+        ]
+        weighed.sort(key=lambda pair: -pair[1])
+        return weighed[:_MOST_REASONS]
+
+    def _scores(self, seen: Features, vector: Vector | None = None) -> NDArray[np.float32]:
+        # every bucket counts the same; long texts no more than short ones
+        total = self._weights[seen].sum(axis=0, dtype=np.float32) / np.sqrt(max(len(seen), 1))
+        scores = total * self._scales + self._biases
+        if self._of_vector is not None and vector is not None:
+            scores = scores + vector @ self._of_vector
+        return np.asarray(scores, dtype=np.float32)
+
+
+@cache
+def head(name: str, embedder: str = "") -> Head:
+    """Load a head.
+
+    Args:
+        embedder: the name of the embedder whose vectors it will be given; of one that there are no
+            weights for, and of none, the head that needs no vectors is returned.
+
+    Raises:
+        UnknownNameError: there is none of this name.
+    """
+    if name not in NAMES:
+        raise UnknownNameError("head", name, NAMES)
+    weights = files(__package__).joinpath("weights")
+    path = weights.joinpath(file_name(name, embedder))
+    return _loaded(name, path if path.is_file() else weights.joinpath(file_name(name)))
+
+
+def file_name(name: str, embedder: str = "") -> str:
+    """The name of the file of a head.
+
+    >>> file_name("audience", "all-MiniLM-L6-v2"), file_name("kind")
+    ('audience.all-minilm-l6-v2.npz', 'kind.npz')
+    """
+    of_embedder = re.sub(r"[^a-z0-9]+", "-", embedder.casefold())
+    return ".".join(filter(None, (name, of_embedder, "npz")))
+
+
+def _loaded(name: str, path: Traversable) -> Head:
+    with path.open("rb") as stream:
+        data = np.load(stream, allow_pickle=False)
+        weights = data["weights"]
+        if weights.shape[0] != BUCKETS:
+            raise ValueError(f"{path.name} has {weights.shape[0]} buckets, not {BUCKETS}")
+        of_vector = data["of_vector"].astype(np.float32) if "of_vector" in data else None
+        return Head(
+            name,
+            str(data["version"]),
+            [str(label) for label in data["labels"]],
+            weights,
+            data["scales"],
+            data["biases"],
+            of_vector,
+        )

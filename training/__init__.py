@@ -1,0 +1,1 @@
+"""What the heads are trained on, and how: python -m training."""

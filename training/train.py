@@ -1,0 +1,145 @@
+"""Trains the heads: texts → features → a logistic regression for each label → weights of a byte.
+
+What the figures say is from a fifth of the texts, decided by a head that was trained on the others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, hstack
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.multiclass import OneVsRestClassifier
+
+import remloom.heads.features
+from remloom.embed.contract import Embedder
+from remloom.heads.features import BUCKETS, FREQUENT, features, tokens
+from remloom.heads.head import file_name
+
+from .subjects import STRENGTH, SUBJECTS, rows_of, version_of
+from .texts import Text, read
+
+WEIGHTS = Path(remloom.heads.features.__file__).parent / "weights"
+HELD_OUT = 0.2  # of the texts, for the figures
+LARGEST = 127  # of a weight
+LEAST = 2  # a smaller one is 0
+MOST_FREQUENT = 250  # words of each language that make a shape
+
+
+class Trained(NamedTuple):
+    """A head, and how it did on texts that it was not trained on."""
+
+    name: str
+    version: str
+    texts: int
+    right: float
+    by_language: dict[str, float]
+    by_label: dict[str, tuple[float, float]]  # precision, recall
+    size: int  # bytes of the file
+
+
+def write_frequent(folder: Path = WEIGHTS) -> None:
+    """Write the words that make the shape of a text; to be done before any head is trained."""
+    counts: dict[str, Counter[str]] = {}
+    for subject in SUBJECTS:
+        for text in read(subject):
+            counts.setdefault(text.language, Counter()).update(set(tokens(text.text)))
+    words = {
+        word
+        for count in counts.values()
+        # words of equal number in an order that does not change
+        for word, _ in sorted(count.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_FREQUENT]
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / FREQUENT).write_text("\n".join(sorted(words)) + "\n", encoding="utf-8")
+    remloom.heads.features._frequent.cache_clear()
+
+
+def train(name: str, embedder: Embedder | None = None, folder: Path = WEIGHTS) -> Trained:
+    """Train a head, write its weights, and return its figures.
+
+    Args:
+        embedder: whose vectors it is to see besides; None: none.
+    """
+    rows = rows_of(name)
+    texts = [text for text, _ in rows]
+    labels = np.array([label for _, label in rows])
+    matrix = _matrix([text.text for text in texts])
+    if embedder is not None:
+        vectors = embedder.embed_documents([text.text for text in texts])
+        matrix = hstack([matrix, csr_matrix(vectors)]).tocsr()
+    figures = _judge(texts, labels, matrix)
+    name_of_embedder = embedder.name if embedder is not None else ""
+    version = version_of(name, name_of_embedder)
+    path = folder / file_name(name, name_of_embedder)
+    _write(path, version, _fitted(matrix, labels))
+    return Trained(path.stem, version, len(rows), *figures, path.stat().st_size)
+
+
+def _fitted(matrix: csr_matrix, labels: NDArray[np.str_]) -> OneVsRestClassifier:
+    # a label with few texts counts as much as one with many
+    each = LogisticRegression(
+        C=STRENGTH, solver="liblinear", dual=True, class_weight="balanced", random_state=0
+    )
+    return OneVsRestClassifier(each).fit(matrix, labels)
+
+
+def _judge(
+    texts: Sequence[Text], labels: NDArray[np.str_], matrix: csr_matrix
+) -> tuple[float, dict[str, float], dict[str, tuple[float, float]]]:
+    """How many are right; the same by language; precision and recall by label."""
+    known, held_out = train_test_split(
+        np.arange(len(labels)), test_size=HELD_OUT, random_state=0, stratify=labels
+    )
+    decided = _fitted(matrix[known], labels[known]).predict(matrix[held_out])
+    is_so, languages = labels[held_out], np.array([texts[place].language for place in held_out])
+    right = decided == is_so
+    by_label = {
+        str(label): (
+            float(right[decided == label].mean()) if label in decided else 0.0,
+            float(right[is_so == label].mean()),
+        )
+        for label in np.unique(labels)
+    }
+    by_language = {str(one): float(right[languages == one].mean()) for one in np.unique(languages)}
+    return float(right.mean()), by_language, by_label
+
+
+def _rounded(weights: NDArray[np.float64]) -> NDArray[np.int8]:
+    """Weights of a byte each; what hardly counts is left out, and takes no room."""
+    whole = np.rint(weights)
+    return np.where(np.abs(whole) < LEAST, 0, whole).astype(np.int8)
+
+
+def _matrix(texts: Sequence[str]) -> csr_matrix:
+    rows = [features(text) for text in texts]
+    ends = np.cumsum([0, *map(len, rows)])
+    # each row has length 1
+    values = np.concatenate([np.full(len(row), 1 / np.sqrt(len(row))) for row in rows])
+    return csr_matrix((values, np.concatenate(rows), ends), shape=(len(rows), BUCKETS))
+
+
+def _write(path: Path, version: str, model: OneVsRestClassifier) -> None:
+    columns = np.hstack([one.coef_.T for one in model.estimators_])
+    biases = np.hstack([one.intercept_ for one in model.estimators_])
+    if columns.shape[1] == 1:
+        # of two labels there is one column
+        columns, biases = np.hstack([-columns, columns]), np.hstack([-biases, biases])
+    of_buckets, of_vector = columns[:BUCKETS], columns[BUCKETS:]
+    scales = np.abs(of_buckets).max(axis=0) / LARGEST
+    arrays: dict[str, NDArray[np.generic]] = {
+        "weights": _rounded(of_buckets / scales),
+        "scales": scales.astype(np.float32),
+        "biases": biases.astype(np.float32),
+        "labels": np.asarray(model.classes_, dtype=str),
+        "version": np.asarray(version),
+    }
+    if len(of_vector):
+        arrays["of_vector"] = of_vector.astype(np.float16)
+    np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
