@@ -1,0 +1,1 @@
+"""Strangers' words: what they write, and what the program makes of it."""
