@@ -12,7 +12,7 @@ from remloom.errors import ConflictError, InvalidInputError, RemloomError, Unkno
 from remloom.profile.slots import Registry, Slot, registry
 
 SLOTS = tuple(registry())
-OURS = ("identity.", "developer_posture.tech_stack", "output_contract.reply_language")
+OURS = ("identity.", "own_words.", "developer_posture.tech_stack", "output_contract.reply_language")
 # the fields that the original's normaliser is told of, and the slots that they are
 KNOWN_FIELDS = {
     "verbosity": "output_contract.verbosity",

@@ -192,14 +192,16 @@ class EmbeddingQueue:
         if self._tokens is not None:
             self._tokens.encode(ids)
 
-    def windows(self, texts: Sequence[str]) -> list[tuple[Vector, ...]]:
+    def windows(self, texts: Sequence[str], deadline: Deadline = NEVER) -> list[tuple[Vector, ...]]:
         """The windows of texts that are not queued, for who writes them together with their
         vectors.
 
         Raises:
+            EmbedderTimeoutError: it has not answered by the deadline.
             EmbedderError, VectorError: the embedder does not work.
         """
-        found = self._vectors([Pending(str(place), text) for place, text in enumerate(texts)])
+        some = [Pending(str(place), text) for place, text in enumerate(texts)]
+        found = self._vectors(some, deadline)
         return [found[str(place)] for place in range(len(texts))]
 
     def start(self) -> None:

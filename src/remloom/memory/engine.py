@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..embed.contract import Embedder, TokenEncoder
     from ..ingest.embedding_worker import EmbeddingQueue
     from ..ingest.linking import Linker
+    from ..ingest.sentence_vectors import SentenceVectors
     from ..ingest.token_worker import TokenQueue
     from ..llm import LLM, Model
     from ..query.late_interaction import LateInteraction
@@ -174,6 +175,17 @@ class Engine:
         self._resources.queue = self._queue_of(self.embedder)
         return self._resources.queue
 
+    @_loaded_once
+    def sentence_vectors(self) -> SentenceVectors:
+        """The vectors of sentences.
+
+        Raises:
+            EmbedderError: there is neither an embedder nor a token encoder.
+        """
+        from ..ingest.sentence_vectors import SentenceVectors
+
+        return SentenceVectors(self.embedding_queue)
+
     def _queue_of(self, embedder: Embedder | None) -> EmbeddingQueue:
         from ..ingest.embedding_worker import EmbeddingQueue
 
@@ -287,6 +299,7 @@ class Engine:
         for name in ("embedder", "embedder_name"):
             self.__dict__.pop(name, None)
         queue: EmbeddingQueue | None = self.__dict__.pop("embedding_queue", None)
+        self.__dict__.pop("sentence_vectors", None)
         return queue
 
     def load_embedder(self) -> None:

@@ -11,9 +11,10 @@ from .arguments import check_aware, check_text
 from .engine import Engine
 
 if TYPE_CHECKING:
+    from ..embed.contract import Floats
     from ..profile.context import ContextSpec, ProfileContext
     from ..profile.profile import Profile
-    from ..profile.slots import Registry
+    from ..profile.slots import Registry, Slot
 
 __all__ = ["Injection"]
 
@@ -82,6 +83,7 @@ class Injection:
         scopes: Sequence[str] = (),
     ) -> ContextSpec:
         """What a context is for."""
+        from ..profile.bearing import Bearing
         from ..profile.context import ContextSpec
         from ..profile.purpose import check_purpose, purpose_for
         from ..profile.request import Request
@@ -95,6 +97,8 @@ class Injection:
             known=_words_of(profile),
             own=_names_of(profile, slots),
         )
+        vector = self._vector(text)
+        bearing = Bearing(text, vector=vector, embedder=self._embedder_name)
         told = check_purpose(given) if given else purpose_for(asks, request.purpose)
         return ContextSpec(
             query=text,
@@ -106,25 +110,58 @@ class Injection:
             to_name=request.to_name,
             # what holds for coding counts where code is the purpose
             scopes=(*scopes, f"domain:{told}"),
-            similar=self._similar(text, profile, slots),
+            similar=self._similar(vector, profile, slots),
+            near=self._near(vector, profile, slots),
+            gives_own_words=not text.strip() or bearing.gives_own_words(whom_is_given=bool(given)),
         )
 
-    def _similar(self, query: str, profile: Profile, slots: Registry) -> dict[str, float]:
+    @property
+    def _embedder_name(self) -> str:
+        return self._engine.embedder.name if self._engine.embedder is not None else ""
+
+    def _vector(self, query: str) -> Floats | None:
+        """The vector of a query; None without an embedder that works."""
+        from ..profile.relevance import query_vector
+
+        if self._engine.embedder is None or not query.strip():
+            return None
+        try:
+            return query_vector(query, self._engine.embedder, self._deadline)
+        except EmbedderError:
+            # an allergy is not to be kept from an agent because a model is down: words will do
+            return None
+
+    def _similar(
+        self, vector: Floats | None, profile: Profile, slots: Registry
+    ) -> dict[str, float]:
         from ..profile.relevance import similarities
 
         known = dict.fromkeys(belief.slot for belief in profile.beliefs)
-        if not query.strip() or not known:
+        if vector is None or self._engine.embedder is None:
             return {}
+        some = [slots.get_or_extra(id) for id in known]
         try:
-            return similarities(
-                [slots.get_or_extra(id) for id in known],
-                query,
-                self._engine.embedder,
-                self._deadline,
-            )
+            return similarities(some, vector, self._engine.embedder, self._deadline)
         except EmbedderError:
-            # an allergy is not to be kept from an agent because a model is down: words will do
             return {}
+
+    def _near(
+        self, vector: Floats | None, profile: Profile, slots: Registry
+    ) -> dict[str, float] | None:
+        from ..profile.relevance import nearness
+
+        words = [
+            str(belief.value)
+            for belief in profile.beliefs
+            if belief.holds and _is_asked_for(slots.get_or_extra(belief.slot))
+        ]
+        if vector is None or not words:
+            return None
+        try:
+            vectors = self._engine.sentence_vectors.of(words, self._deadline)
+        except EmbedderError:
+            return None
+        return nearness(vectors, vector)
 
     def _profile(self, slots: Registry, subject: str, as_of: datetime | None) -> Profile:
         from ..profile.belief_store import BeliefStore
@@ -155,6 +192,11 @@ class Injection:
         from ..profile.own_slots import registry_of
 
         return registry_of(self._store)
+
+
+def _is_asked_for(slot: Slot) -> bool:
+    """Whether it has sentences that are given to requests that they bear on."""
+    return slot.verbatim and not slot.standing
 
 
 def _words_of(profile: Profile) -> set[str]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..profile.context import ProfileContext
     from ..profile.evidence import Evidence
     from ..profile.exchange import Imported
+    from ..profile.hearing import Hearing
     from ..profile.normalise import NormaliseResult
     from ..profile.pipeline import Pipeline
     from ..profile.profile import Change, Explanation, Profile
@@ -750,10 +751,18 @@ class Profiles:
             engine.settings,
             tenant=engine.tenant,
             embedder=engine.embedder_name,
+            hearing=self._hearing(),
             llm=engine.required_llm if asks_model else None,
             budget=limits,
             dry_run=dry_run,
         )
+
+    def _hearing(self) -> Hearing:
+        from ..profile.hearing import Hearing
+
+        if self._engine.embedder is None:
+            return Hearing()
+        return Hearing(self._engine.sentence_vectors.of, self._engine.embedder_name)
 
     def _explain(self, belief: Belief, as_of: datetime | None) -> Explanation:
         from ..profile.profile import Explanation

@@ -122,6 +122,8 @@ class ContextSpec(Struct, frozen=True, kw_only=True):
         safety_tokens: of the text as long as only what could hurt is in it, on one line a slot;
             default the budget.
         similar: the cosine of the query to slots, by id.
+        near: how near the query is to what was said in the user's own words; see `nearness`.
+        gives_own_words: whether what was said in the user's own words may be given to it.
         count_tokens: of the model that will read it; default an estimate that errs towards too
             many.
     """
@@ -136,6 +138,8 @@ class ContextSpec(Struct, frozen=True, kw_only=True):
     budget_tokens: int = CONTEXT_TOKENS
     safety_tokens: int = 0
     similar: dict[str, float] = {}
+    near: dict[str, float] | None = None
+    gives_own_words: bool = True
     count_tokens: Callable[[str], int] | None = None
 
 
@@ -176,8 +180,9 @@ class _Choice:
             is_given=spec.is_given,
             is_personal=spec.is_personal,
             to_name=spec.to_name,
+            gives_own_words=spec.gives_own_words,
         )
-        self._relevance = Relevance(spec.query, spec.similar)
+        self._relevance = Relevance(spec.query, spec.similar, spec.near)
         self._has_query = bool(spec.query.strip())
         self.withheld = sum(belief.hidden and belief.holds for belief in profile.beliefs)
 

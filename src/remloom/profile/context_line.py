@@ -18,6 +18,7 @@ from ..text.secrets import mask
 from .belief import Belief
 from .claim import Value
 from .profile import Change
+from .slot import OWN_WORDS
 from .slots import Slot
 
 __all__ = [
@@ -77,6 +78,10 @@ def line_of_belief(belief: Belief, part: Part, *, could_hurt: bool = False) -> C
     Args:
         could_hurt: see `Slot.is_safety`; then what speaks against it has not ended it.
     """
+    if belief.slot.startswith(OWN_WORDS):
+        # the words tell what they are of
+        notes = [_scope_note(belief.scope), f"said {_day(belief.checked_at)}", _doubt(belief)]
+        return _line(belief, part, shown_value(belief.label, belief.value), notes)
     notes = [
         _scope_note(belief.scope),
         f"since {_day(belief.since)}",

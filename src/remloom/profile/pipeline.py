@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..model import ReadReport, Resource
@@ -20,6 +21,7 @@ from ..store.contract import Store
 from .belief_store import BeliefStore
 from .constants import constants_of
 from .evidence import KIND, from_record
+from .hearing import HEADS, Hearing
 from .mapping import FieldMapping
 from .normalise import Normaliser, NormaliseResult
 from .own_slots import registry_of
@@ -43,6 +45,7 @@ class Pipeline:
 
     Args:
         embedder: its name, for the runs.
+        hearing: hears what people say in their own words.
         llm: finds claims besides the rules, and their slots; None: rules alone.
         budget: what one call may spend.
         dry_run: write nothing.
@@ -55,6 +58,7 @@ class Pipeline:
         *,
         tenant: str,
         embedder: str,
+        hearing: Hearing,
         llm: LLM | None,
         budget: Budget,
         dry_run: bool,
@@ -63,6 +67,7 @@ class Pipeline:
         self._settings = settings
         self._tenant = tenant
         self._embedder = embedder
+        self._hearing = hearing
         self._llm = llm
         self._budget = budget
         self._dry_run = dry_run
@@ -83,9 +88,10 @@ class Pipeline:
         writer = self._begin(OBSERVE, settings)
         mappings: list[FieldMapping] = []
         with self._calls(writer) as llm:
-            self._rules(writer, anew).run(limit=limit, progress=progress)
-            if llm is not None:
-                self._by_model(writer, llm, anew).run(limit=limit, progress=progress)
+            self._by_rules(writer, anew).run(limit=limit, progress=progress)
+            # a model, where there is one, hears instead of heads
+            others = self._by_heads if llm is None else partial(self._by_model, llm=llm)
+            others(writer, anew).run(limit=limit, progress=progress)
             if llm is None or is_due(self._store, datetime.now(UTC)):
                 mappings = self._normaliser(writer, llm).run()
         would_be = [
@@ -141,7 +147,7 @@ class Pipeline:
                 # then
                 self._llm.finish(writer.id)
 
-    def _rules(self, writer: Writer, anew: bool) -> Scanner:
+    def _by_rules(self, writer: Writer, anew: bool) -> Scanner:
         return Scanner(
             self._store,
             writer,
@@ -153,7 +159,20 @@ class Pipeline:
             anew=anew,
         )
 
-    def _by_model(self, writer: Writer, llm: LLM, anew: bool) -> Scanner:
+    def _by_heads(self, writer: Writer, anew: bool) -> Scanner:
+        return Scanner(
+            self._store,
+            writer,
+            Recorder(self._store, self._beliefs, writer),
+            extract=self._hearing,
+            extractor=HEADS,
+            slots=self._slots,
+            settings=self._settings,
+            counts="",
+            anew=anew,
+        )
+
+    def _by_model(self, writer: Writer, anew: bool, *, llm: LLM) -> Scanner:
         from .extract import ModelExtractor
 
         return Scanner(
@@ -165,6 +184,7 @@ class Pipeline:
             slots=self._slots,
             settings=self._settings,
             stages=True,
+            counts="asked",
             anew=anew,
         )
 

@@ -3,7 +3,7 @@ meaning."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -17,9 +17,9 @@ from .domains import domains_of, domains_of_slot, without_material
 from .slots import Slot
 
 if TYPE_CHECKING:
-    from ..embed.contract import Embedder
+    from ..embed.contract import Embedder, Floats
 
-__all__ = ["NAMED", "Relevance", "similarities"]
+__all__ = ["NAMED", "Relevance", "nearness", "query_vector", "similarities"]
 
 # worth of what a query names: the slot, a value of it, a topic that it helps with
 _NAME = 3.0
@@ -33,6 +33,8 @@ _MEANING = 2.0  # of a cosine of 1
 # above the first, and none above the second
 _LEAST_COSINE = 0.35
 _LEAST_COSINE_SOFT = 0.45
+_MOST_SENTENCES = 12  # in the user's own words that are given: those nearest to the request
+_HARDLY = 0.05  # worth of one that is not near
 _LONGEST_QUERY = 4000  # characters that are looked at, from either end
 _LONGEST_VALUE = 300
 _FEW = 3  # terms of a value that is named by any of them
@@ -46,15 +48,23 @@ class Relevance:
 
     Args:
         similar: the cosine of the query to each slot, by id; see `similarities`.
+        near: how near the query is to what was said in the user's own words, by the words; see
+            `nearness`. None: without an embedder.
     """
 
-    def __init__(self, query: str, similar: dict[str, float] | None = None) -> None:
+    def __init__(
+        self,
+        query: str,
+        similar: Mapping[str, float] | None = None,
+        near: Mapping[str, float] | None = None,
+    ) -> None:
         if len(query) > 2 * _LONGEST_QUERY:
             query = f"{query[:_LONGEST_QUERY]} {query[-_LONGEST_QUERY:]}"
         query = without_material(query)
         self._terms = frozenset(terms(query))
         self._domains = domains_of(query)
         self._similar = similar or {}
+        self._near = near
         self._of_slots: dict[str, float] = {}
 
     def by_words(self, slot: Slot, value: Value) -> float:
@@ -63,10 +73,18 @@ class Relevance:
 
     def score(self, slot: Slot, value: Value) -> float:
         """How far the query is about a value in a slot, from 0."""
+        if slot.verbatim and not slot.standing:
+            return self._of_slot(slot) + self._of_sentence(str(value))
         cosine = self._similar.get(slot.id, 0.0)
         least = _LEAST_COSINE_SOFT if slot.usage == "soft" else _LEAST_COSINE
         meant = _MEANING * cosine if cosine >= least else 0.0
         return self.by_words(slot, value) + meant
+
+    def _of_sentence(self, words: str) -> float:
+        """How far the query is about what was said in the user's own words."""
+        if self._near is not None:
+            return _MEANING * self._near.get(words, 0.0)
+        return _PART * len(self._terms & _terms_of(words))
 
     def _of_slot(self, slot: Slot) -> float:
         if slot.id not in self._of_slots:
@@ -92,23 +110,40 @@ class Relevance:
         return _PART if is_part else 0.0
 
 
-def similarities(
-    slots: Sequence[Slot], query: str, embedder: Embedder | None, deadline: Deadline = NEVER
-) -> dict[str, float]:
-    """The cosine of a query to each slot, by id; nothing without an embedder.
-
-    Slots are embedded once in a process.
+def query_vector(query: str, embedder: Embedder, deadline: Deadline = NEVER) -> Floats:
+    """The vector of a query.
 
     Raises:
         EmbedderTimeoutError: the embedder has not answered by the deadline.
-        EmbedderError: the embedder does not work.
+        EmbedderError: it does not work.
     """
-    if embedder is None or not slots or not query.strip():
-        return {}
     text = query[:_LONGEST_QUERY]
-    asked = answered_by(embedder, partial(question_vector, embedder, text), deadline)
+    return answered_by(embedder, partial(question_vector, embedder, text), deadline)
+
+
+def similarities(
+    slots: Sequence[Slot], asked: Floats, embedder: Embedder, deadline: Deadline = NEVER
+) -> dict[str, float]:
+    """The cosine of a query's vector to each slot, by id. Slots are embedded once in a process.
+
+    Raises:
+        EmbedderTimeoutError: the embedder has not answered by the deadline.
+        EmbedderError: it does not work.
+    """
     vectors = _cards_embedded(embedder, slots, len(asked), deadline)
     return {slot.id: float(vectors[_card(slot)] @ asked) for slot in slots}
+
+
+def nearness(sentences: Mapping[str, Floats], asked: Floats) -> dict[str, float]:
+    """How near a query is to those sentences in the user's own words that are nearest, from 0 to 1.
+
+    Args:
+        sentences: each with its vector.
+        asked: the vector of the query.
+    """
+    cosines = {text: float(vector @ asked) for text, vector in sentences.items()}
+    nearest = sorted(cosines, key=lambda text: -cosines[text])[:_MOST_SENTENCES]
+    return {text: max(cosines[text], _HARDLY) for text in nearest}
 
 
 def _card(slot: Slot) -> str:

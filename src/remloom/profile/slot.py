@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-__all__ = ["EXTRAS", "Hub", "Kind", "Slot", "Stability", "Usage"]
+__all__ = ["EXTRAS", "OWN_WORDS", "Hub", "Kind", "Slot", "Stability", "Usage"]
 
 # preferences: how to behave; operating_context: what is feasible; soft_identity: who they are
 Hub: TypeAlias = Literal["preferences", "operating_context", "soft_identity"]
@@ -19,6 +19,8 @@ Stability: TypeAlias = Literal["volatile", "medium", "stable"]
 
 # where what no slot is for is kept: "extras.fav_team"
 EXTRAS = "extras."
+# where sentences are kept as they were said
+OWN_WORDS = "own_words."
 
 _USUAL_ALTERNATIVES = 4  # values that a slot of any text is likely to have
 
@@ -33,6 +35,7 @@ class Slot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         kind: text, choice (one of `values`), list (each item is believed by itself), flag, number.
         values: of a choice or list that is one of a few words; in their canonical form.
         open: whether a choice or list may have other values than `values`. One without any may.
+        verbatim: whether the items of a list are sentences as they were said, never parted.
         synonyms: what else is said for a value: {"veggie": "vegetarian"}.
         aliases: what else the slot is called, where the end of its path is not enough.
         alternatives: how many values are likely beforehand; 0: see `cardinality`.
@@ -54,6 +57,7 @@ class Slot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     kind: Kind = "text"
     values: tuple[str, ...] = ()
     open: bool = False
+    verbatim: bool = False
     synonyms: dict[str, str] = {}
     aliases: tuple[str, ...] = ()
     alternatives: int = 0

@@ -41,6 +41,8 @@ _NEVER: frozenset[Purpose] = frozenset(
 )
 _HARMFUL: frozenset[Purpose] = frozenset(("risk", "security", "persuade"))
 _OF_OTHERS: frozenset[Purpose] = frozenset(("letter", "somebody_else"))
+# a caller that says this is given nothing that the user said in their own words
+_NOT_OWN = _HARMFUL | _OF_OTHERS
 _NAME = re.compile(r"[^\W\d_a-z][\w’'-]*(?: [^\W\d_a-z][\w’'-]*){0,2}")
 _GUESSED = ("observed", "inferred")  # not said by the user
 
@@ -53,6 +55,7 @@ class UsageRules:
         is_given: whether the caller gave the purpose; else it was guessed from the query.
         is_personal: whether the query is for the user alone; see `Request.is_personal`.
         to_name: who of the user's is to be called by name; see `Request.to_name`.
+        gives_own_words: see `Bearing.gives_own_words`.
     """
 
     def __init__(
@@ -63,6 +66,7 @@ class UsageRules:
         is_given: bool,
         is_personal: bool = True,
         to_name: str = "",
+        gives_own_words: bool = True,
     ) -> None:
         rules: dict[str, list[Value]] = {}
         for belief in beliefs:
@@ -72,6 +76,7 @@ class UsageRules:
         self._others_read = is_given and purpose in _OF_OTHERS
         self._is_personal = is_personal
         self._to_name = frozenset(terms(to_name))
+        self._gives_own_words = gives_own_words and not (is_given and purpose in _NOT_OWN)
         self._soft = _soft_purposes(rules)
         self._may_infer = rules.get(_NEVER_INFER) == [False]
 
@@ -90,6 +95,9 @@ class UsageRules:
             return False
         if slot.is_safety:
             return not self._others_read
+        if slot.verbatim and slot.usage != "behaviour":
+            is_named = named > 0 and self._purpose not in _NOT_OWN
+            return self._gives_own_words or is_named
         # how to behave is for every task
         if slot.usage == "behaviour":
             return True

@@ -75,7 +75,7 @@ def split_items(slot: Slot, value: Value | Iterable[Value]) -> list[Value]:
     """
     if not isinstance(value, str | int | float):
         return [item for one in value for item in split_items(slot, one)]
-    if slot.kind != "list" or not isinstance(value, str):
+    if slot.kind != "list" or slot.verbatim or not isinstance(value, str):
         return [value]
     # a known value may have a comma or "and" of its own
     if _form(value) in _forms(slot):

@@ -1,0 +1,146 @@
+"""Hearing: what people say of themselves in their own words, as heads hear it.
+
+A sentence that says something lasting is kept as it was said, under what it is: a like, a dislike,
+a fact, a wish for answers; or with the allergies, or what is known of health, if it is that. What
+may be one by its words is looked at again by its meaning, where there is an embedder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from ..errors import EmbedderError
+from ..heads.features import features
+from ..heads.head import head
+from ..text.sentences import marked_ends
+from .claim import Claim
+from .passages import Passage
+from .rules import extract
+from .rules.passage import HIDDEN, own_words
+from .scan import Extracted, Found
+from .values import MAX_VALUE_LENGTH
+
+if TYPE_CHECKING:
+    from ..embed.contract import Floats
+    from ..heads.features import Features
+
+__all__ = ["HEADS", "Hearing"]
+
+HEADS = "heads"  # the name of this extractor
+
+# where a sentence of each kind is kept
+_SLOTS = {
+    "like": "own_words.likes",
+    "dislike": "own_words.dislikes",
+    "fact": "own_words.facts",
+    "style": "own_words.answers",
+    "allergy": "food_and_dining.restrictions.allergies",
+    "condition": "identity.health",
+    "medication": "identity.health",
+}
+# of a whole text: nothing in it is the speaker's own
+_FOREIGN = ("quoted", "code", "supposed")
+_LASTING = 0.5  # probability from which on a sentence says something lasting
+_MAYBE = 0.3  # from which on it is looked at again; that the text around it has to have
+_SHORTEST = 3  # letters
+
+# where something stands in a text, in characters
+Span: TypeAlias = tuple[int, int]
+# the vectors of texts, by text
+Embed: TypeAlias = Callable[[Sequence[str]], Mapping[str, "Floats"]]
+
+
+class _Candidate(NamedTuple):
+    """A sentence that may say something lasting."""
+
+    passage: Passage
+    span: Span
+    words: str
+    seen: Features
+
+    def claim(self, kind: str) -> Claim:
+        """What it says of the speaker."""
+        said = self.passage.record.content[slice(*self.span)]
+        return Claim(key=_SLOTS[kind], value=said, quote=said, span=self.span)
+
+
+class Hearing:
+    """Hears what speakers say of themselves that will last, where no rule finds it.
+
+    Args:
+        embed: the vectors of sentences; None: they are judged by their words alone.
+        embedder: the name of what makes them.
+    """
+
+    def __init__(self, embed: Embed | None = None, embedder: str = "") -> None:
+        self._embed = embed
+        self._statement = head("statement", embedder if embed is not None else "")
+        self._kind = head("kind", embedder if embed is not None else "")
+
+    def __call__(self, passages: Sequence[Passage]) -> Extracted:
+        """Hear what is said in passages."""
+        candidates = [
+            candidate
+            for passage in passages
+            if not passage.is_behaviour
+            for candidate in _candidates(passage)
+        ]
+        return Extracted(tuple(self._judge(candidates)))
+
+    def _judge(self, candidates: Sequence[_Candidate]) -> Iterator[Found]:
+        """The claims of those that say something lasting."""
+        vectors: Mapping[str, Floats] = {}
+        if self._embed is not None and candidates:
+            # where the embedder does not work, words have to do
+            with suppress(EmbedderError):
+                vectors = self._embed([candidate.words for candidate in candidates])
+        for candidate in candidates:
+            vector = vectors.get(candidate.words)
+            says = self._statement.decide_by(candidate.seen, vector)
+            if says.probabilities["lasting"] >= _LASTING:
+                kind = self._kind.decide_by(candidate.seen, vector)
+                yield Found(candidate.passage, candidate.claim(kind.label))
+
+
+def _candidates(passage: Passage) -> list[_Candidate]:
+    """The sentences of a passage that may say something lasting, by its words."""
+    own = own_words(passage.record.content)
+    statement = head("statement")
+    whole = statement.decide(own.replace(HIDDEN, " "))
+    if whole.label in _FOREIGN or whole.probabilities["lasting"] < _MAYBE:
+        return []
+    found = []
+    for span in _sentences(own):
+        words = own[slice(*span)]
+        seen = features(words)
+        if statement.decide_by(seen).probabilities["lasting"] >= _MAYBE:
+            found.append(_Candidate(passage, span, words, seen))
+    # what rules find is known
+    ruled = [claim.span for claim in extract(passage.record.content)] if found else []
+    return [one for one in found if not _overlaps(one.span, ruled)]
+
+
+def _sentences(own: str) -> Iterator[Span]:
+    """Where sentences are that are the speaker's own, and short enough to be kept."""
+    start = 0
+    for end in dict.fromkeys((*marked_ends(own), len(own))):
+        span = _trimmed(own, start, end)
+        start = end
+        if span and HIDDEN not in own[slice(*span)] and span[1] - span[0] <= MAX_VALUE_LENGTH:
+            yield span
+
+
+def _trimmed(text: str, start: int, end: int) -> Span | None:
+    """A place without the blanks around it; None if there are hardly any letters."""
+    part = text[start:end]
+    start += len(part) - len(part.lstrip())
+    end -= len(part) - len(part.rstrip())
+    if sum(map(str.isalpha, text[start:end])) < _SHORTEST:
+        return None
+    return start, end
+
+
+def _overlaps(span: Span, others: Iterable[Span]) -> bool:
+    return any(span[0] < end and start < span[1] for start, end in others)

@@ -1,0 +1,158 @@
+"""Hearing: what people say of themselves in words that no rule knows, kept as they said it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remloom import Memory, Message
+from remloom.errors import EmbedderError
+from remloom.testing.embedder import WordEmbedder
+from remloom.testing.models import ScriptedModel
+
+MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
+# by the slot that each is kept in; no rule finds any of them
+SAID = {
+    "own_words.likes": [
+        "Nothing beats the night ferry, I take it whenever there is one",
+        "Am liebsten sitze ich abends mit einem Krimi auf dem Balkon",
+        "Me encanta madrugar y caminar por el malecón antes del desayuno",
+        "J'adore les vieux polars en noir et blanc, j'en regarde un chaque dimanche",
+    ],
+    "own_words.dislikes": [
+        "can't stand phone calls, never could",
+        "Karaoke kann ich überhaupt nicht leiden",
+        "No soporto los centros comerciales, nunca voy",
+        "je déteste la foule, je n'y vais jamais",
+    ],
+    "own_words.facts": [
+        "we've kept goats on the hill above Bala since 2009",
+        "Ich wohne seit elf Jahren mit meinem Bruder über der Bäckerei",
+        "Soy electricista y vivo en Rosario con mis dos hijos",
+        "Je suis facteur à Namur depuis quinze ans",
+    ],
+    "food_and_dining.restrictions.allergies": ["one cashew and my throat closes, always has"],
+    "identity.health": ["I've been on thyroxine since my twenties"],
+    "own_words.answers": ["from now on give me distances in miles, never kilometres"],
+}
+NOTHING = [
+    "can you check this essay for typos",
+    "> I love hiking and have two dogs\n\nWhat does he mean?",
+    "```python\n# I prefer tabs\nfavourite = 'tea'\n```",
+    "my sister can't stand olives, what shall I cook for her",
+    "If I were a cat person I'd have three by now",
+    "stuck at the dentist till three",
+    "Wie hoch ist der Eiffelturm?",
+    "gracias, perfecto",
+    "c'est quoi la capitale du Pérou",
+]
+
+
+def tell(memory: Memory, *turns: str, speaker: str = "user", uri: str = "chat.json") -> None:
+    messages = [
+        Message(speaker=speaker, text=turn, at=MARCH + timedelta(minutes=number))
+        for number, turn in enumerate(turns)
+    ]
+    memory.read_chat(messages, uri=uri)
+    memory.profile.observe()
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Any:
+    with Memory.open(tmp_path / "home", embedder="none") as memory:
+        yield memory
+
+
+@pytest.mark.parametrize(("slot", "words"), [(slot, one) for slot in SAID for one in SAID[slot]])
+def test_what_lasts_is_kept_as_it_was_said(memory: Memory, slot: str, words: str) -> None:
+    tell(memory, "Hi there.", words)
+    (belief,) = memory.profile.beliefs()
+    assert (belief.slot, belief.value, belief.citation) == (slot, words, "chat.json#2")
+    (evidence,) = memory.profile.why(slot, value=words).evidence
+    assert (evidence.quote, evidence.extractor) == (words, "heads")
+
+
+@pytest.mark.parametrize("words", NOTHING)
+def test_what_says_nothing_that_lasts_is_not_kept(memory: Memory, words: str) -> None:
+    tell(memory, words)
+    assert memory.profile.beliefs() == []
+
+
+def test_only_the_user_is_heard_and_only_the_sentence_that_says_it(memory: Memory) -> None:
+    tell(memory, SAID["own_words.likes"][0], speaker="assistant", uri="other.json")
+    assert memory.profile.beliefs() == []
+    tell(memory, "What time is it in Lima? can't stand phone calls, never could. Thanks!")
+    assert [belief.value for belief in memory.profile.beliefs()] == [
+        "can't stand phone calls, never could."
+    ]
+
+
+def test_what_was_read_before_is_heard_once_and_nothing_is_heard_twice(memory: Memory) -> None:
+    tell(memory, *SAID["own_words.facts"])
+    before = [belief.id for belief in memory.profile.beliefs()]
+    assert len(before) == len(SAID["own_words.facts"])
+    again = memory.profile.observe()
+    assert again.run.counts.get("evidence", 0) == 0
+    memory.profile.bootstrap()
+    assert [belief.id for belief in memory.profile.beliefs()] == before
+
+
+def test_a_request_that_depends_on_the_user_is_given_it_and_others_are_not(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "home", embedder=WordEmbedder()) as memory:
+        tell(memory, "can't stand phone calls, never could")
+        own = memory.profile.context("What should I do tonight, call my friends or go out?")
+        assert '"can\'t stand phone calls, never could" (said 2026-03-02) [chat.json#1]' in own.text
+        public = memory.profile.context("Write a blog post about phone calls for our readers")
+        assert "phone calls" not in public.text
+        letter = memory.profile.context("What should I do tonight?", purpose="letter")
+        assert "phone calls" not in letter.text
+        world = memory.profile.context("How many grams are in an ounce?")
+        assert world.lines == ()
+
+
+def test_how_answers_shall_be_is_always_given_and_so_is_what_could_hurt(memory: Memory) -> None:
+    tell(memory, SAID["own_words.answers"][0], SAID["identity.health"][0])
+    context = memory.profile.context("Translate the menu")
+    assert {line.slot for line in context.lines} == {"own_words.answers", "identity.health"}
+
+
+def test_what_is_forgotten_is_heard_no_more(memory: Memory) -> None:
+    tell(memory, SAID["own_words.likes"][0], SAID["own_words.facts"][0])
+    assert memory.profile.forget("own_words.likes", SAID["own_words.likes"][0])
+    memory.profile.observe()
+    assert [belief.slot for belief in memory.profile.beliefs()] == ["own_words.facts"]
+    assert memory.forget("chat.json").verified
+    assert memory.profile.beliefs() == []
+
+
+def test_a_sentence_that_is_corrected_by_hand_is_never_parted_at_its_commas(memory: Memory) -> None:
+    tell(memory, SAID["own_words.dislikes"][0])
+    new = "phone calls are fine by now, as long as they are short, and announced"
+    memory.profile.correct("own_words.dislikes", new, was=SAID["own_words.dislikes"][0])
+    assert [belief.value for belief in memory.profile.beliefs() if belief.holds] == [new]
+
+
+def test_where_there_is_a_model_it_hears_instead(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda request: {"items": []})
+    with Memory.open(tmp_path / "home", embedder="none", llm=model) as memory:
+        tell(memory, SAID["own_words.likes"][0])
+        assert memory.profile.beliefs() == []
+        memory.profile.observe(model=False)
+        assert len(memory.profile.beliefs()) == 1
+
+
+class Broken(WordEmbedder):
+    """An embedder that is down."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        raise EmbedderError("it is down")
+
+
+def test_without_an_embedder_that_works_words_have_to_do(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "home", embedder=Broken()) as memory:
+        tell(memory, SAID["own_words.facts"][0])
+        assert [belief.value for belief in memory.profile.beliefs()] == SAID["own_words.facts"][:1]
