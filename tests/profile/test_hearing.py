@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from remloom import Memory, Message
+from remloom.embed.minilm import MiniLM
 from remloom.errors import EmbedderError
 from remloom.testing.embedder import WordEmbedder
 from remloom.testing.models import ScriptedModel
@@ -153,6 +154,6 @@ class Broken(WordEmbedder):
 
 
 def test_without_an_embedder_that_works_words_have_to_do(tmp_path: Path) -> None:
-    with Memory.open(tmp_path / "home", embedder=Broken()) as memory:
+    with Memory.open(tmp_path / "home", embedder=Broken(MiniLM.name)) as memory:
         tell(memory, SAID["own_words.facts"][0])
         assert [belief.value for belief in memory.profile.beliefs()] == SAID["own_words.facts"][:1]

@@ -80,6 +80,11 @@ class Head:
         self._biases = biases
         self._of_vector = of_vector
 
+    @property
+    def sees_vectors(self) -> bool:
+        """Whether the vector of a text makes a difference to it."""
+        return self._of_vector is not None
+
     def decide(self, text: str, vector: Vector | None = None) -> Decision:
         """Decide which label fits a text.
 

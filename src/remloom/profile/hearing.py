@@ -75,9 +75,10 @@ class Hearing:
     """
 
     def __init__(self, embed: Embed | None = None, embedder: str = "") -> None:
-        self._embed = embed
         self._statement = head("statement", embedder if embed is not None else "")
         self._kind = head("kind", embedder if embed is not None else "")
+        # an embedder that the heads were not trained with is asked for nothing
+        self._embed = embed if self._statement.sees_vectors else None
 
     def __call__(self, passages: Sequence[Passage]) -> Extracted:
         """Hear what is said in passages."""
