@@ -28,7 +28,6 @@ from remloom.model import Resource
 from remloom.profile.evidence import ME
 from remloom.profile.hearing import Hearing
 from remloom.profile.passages import passage_of
-from remloom.profile.rule_extraction import extract_by_rules
 from remloom.profile.scan import Found
 from remloom.profile.slots import registry
 from remloom.reader.support import Basis, doubts
@@ -318,7 +317,7 @@ def _heard(turn: Resource) -> list[Found]:
     passage = passage_of(turn, Settings())
     if passage is None or passage.subject != ME:
         return []
-    found = (*extract_by_rules([passage]).found, *_hearing()([passage]).found)
+    found = _hearing()([passage]).found
     return [one for one in found if not one.subject]
 
 

@@ -1,4 +1,4 @@
-"""Hearing: what people say of themselves in their own words, as heads hear it.
+"""Hearing: what people say of themselves, by rule, and in their own words, which heads hear.
 
 A sentence that says something lasting is kept as it was said, under what it is: a like, a dislike,
 a fact, a wish for answers; or with the allergies, or what is known of health, if it is that. What
@@ -7,9 +7,12 @@ may be one by its words is looked at again by its meaning, where there is an emb
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from msgspec.structs import replace
 
 from ..errors import EmbedderError
 from ..heads.features import features
@@ -17,7 +20,7 @@ from ..heads.head import head
 from ..text.sentences import marked_ends
 from .claim import Claim
 from .passages import Passage
-from .rules import extract
+from .rule_extraction import RULES, extract_by_rules
 from .rules.passage import HIDDEN, own_words
 from .scan import Extracted, Found
 from .values import MAX_VALUE_LENGTH
@@ -67,7 +70,7 @@ class _Candidate(NamedTuple):
 
 
 class Hearing:
-    """Hears what speakers say of themselves that will last, where no rule finds it.
+    """Finds what speakers say of themselves that will last.
 
     Args:
         embed: the vectors of sentences; None: they are judged by their words alone.
@@ -81,14 +84,19 @@ class Hearing:
         self._embed = embed if self._statement.sees_vectors else None
 
     def __call__(self, passages: Sequence[Passage]) -> Extracted:
-        """Hear what is said in passages."""
+        """Find what is said in passages: by rule, and where no rule finds it by ear."""
+        ruled = extract_by_rules(passages).found
+        known: defaultdict[str, list[Span]] = defaultdict(list)
+        for found in ruled:
+            known[found.passage.record.id].append(found.claim.span)
         candidates = [
             candidate
             for passage in passages
             if not passage.is_behaviour
-            for candidate in _candidates(passage)
+            for candidate in _candidates(passage, known[passage.record.id])
         ]
-        return Extracted(tuple(self._judge(candidates)))
+        by_rule = (replace(found, extractor=RULES) for found in ruled)
+        return Extracted((*by_rule, *self._judge(candidates)))
 
     def _judge(self, candidates: Sequence[_Candidate]) -> Iterator[Found]:
         """The claims of those that say something lasting."""
@@ -105,22 +113,25 @@ class Hearing:
                 yield Found(candidate.passage, candidate.claim(kind.label))
 
 
-def _candidates(passage: Passage) -> list[_Candidate]:
-    """The sentences of a passage that may say something lasting, by its words."""
+def _candidates(passage: Passage, known: Sequence[Span]) -> Iterator[_Candidate]:
+    """The sentences of a passage that may say something lasting, by its words.
+
+    Args:
+        known: places of which rules tell what they say.
+    """
     own = own_words(passage.record.content)
     statement = head("statement")
-    whole = statement.decide(own.replace(HIDDEN, " "))
+    seen = features(own.replace(HIDDEN, " "))
+    whole = statement.decide_by(seen)
     if whole.label in _FOREIGN or whole.probabilities["lasting"] < _MAYBE:
-        return []
-    found = []
-    for span in _sentences(own):
+        return
+    sentences = [span for span in _sentences(own) if not _overlaps(span, known)]
+    for span in sentences:
         words = own[slice(*span)]
-        seen = features(words)
+        if words != own:
+            seen = features(words)
         if statement.decide_by(seen).probabilities["lasting"] >= _MAYBE:
-            found.append(_Candidate(passage, span, words, seen))
-    # what rules find is known
-    ruled = [claim.span for claim in extract(passage.record.content)] if found else []
-    return [one for one in found if not _overlaps(one.span, ruled)]
+            yield _Candidate(passage, span, words, seen)
 
 
 def _sentences(own: str) -> Iterator[Span]:

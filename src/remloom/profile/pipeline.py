@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..model import ReadReport, Resource
@@ -88,10 +87,11 @@ class Pipeline:
         writer = self._begin(OBSERVE, settings)
         mappings: list[FieldMapping] = []
         with self._calls(writer) as llm:
-            self._by_rules(writer, anew).run(limit=limit, progress=progress)
-            # a model, where there is one, hears instead of heads
-            others = self._by_heads if llm is None else partial(self._by_model, llm=llm)
-            others(writer, anew).run(limit=limit, progress=progress)
+            if llm is None:
+                self._by_heads(writer, anew).run(limit=limit, progress=progress)
+            else:
+                self._by_rules(writer, anew).run(limit=limit, progress=progress)
+                self._by_model(writer, llm, anew).run(limit=limit, progress=progress)
             if llm is None or is_due(self._store, datetime.now(UTC)):
                 mappings = self._normaliser(writer, llm).run()
         would_be = [
@@ -168,11 +168,10 @@ class Pipeline:
             extractor=HEADS,
             slots=self._slots,
             settings=self._settings,
-            counts="",
             anew=anew,
         )
 
-    def _by_model(self, writer: Writer, anew: bool, *, llm: LLM) -> Scanner:
+    def _by_model(self, writer: Writer, llm: LLM, anew: bool) -> Scanner:
         from .extract import ModelExtractor
 
         return Scanner(
@@ -184,7 +183,6 @@ class Pipeline:
             slots=self._slots,
             settings=self._settings,
             stages=True,
-            counts="asked",
             anew=anew,
         )
 

@@ -48,6 +48,7 @@ class Found(Struct, frozen=True):
     passage: Passage
     claim: Claim
     subject: str = ""  # of whom it is; empty: the subject of the passage
+    extractor: str = ""  # what found it; empty: that which looked
 
 
 class Extracted(Struct, frozen=True):
@@ -96,8 +97,6 @@ class Scanner:
         extract: finds claims in passages whose secrets are masked.
         extractor: its name; passages are marked as looked at by it.
         slots: what can be known.
-        counts: the name that passages are counted by in the run; empty: they are not, as another
-            scanner of the run counts them.
         stages: whether all it finds waits to be normalised, as a model's claims do.
         anew: look at all passages, also at those that were looked at.
     """
@@ -112,11 +111,9 @@ class Scanner:
         extractor: str,
         slots: Registry,
         settings: Settings,
-        counts: str = "passages",
         stages: bool = False,
         anew: bool = False,
     ) -> None:
-        self._counts = counts
         self._stages = stages
         self._anew = anew
         self._tenant = settings.tenant
@@ -195,11 +192,9 @@ class Scanner:
         staged = sum(not one.slot for one in new)
         looked_at = len(passages) - len(extracted.left)
         counts = {"evidence": len(new) - staged, "staged": staged}
-        if self._counts:
-            counts[self._counts] = looked_at
         # secrets are counted once, by whoever looks first
-        if self._counts == "passages":
-            counts["secrets"] = masked.count
+        counts |= {"asked": looked_at} if self._stages else {"passages": looked_at}
+        counts |= {} if self._stages else {"secrets": masked.count}
         self._writer.count(**counts)
         if extracted.spent is not None:
             raise extracted.spent
@@ -284,7 +279,7 @@ class Scanner:
             subject=subject,
             slot=slot_id,
             authority=authority,
-            extractor=self._extractor,
+            extractor=found.extractor or self._extractor,
             now=self._now,
         )
 
