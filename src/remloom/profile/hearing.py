@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from ..errors import EmbedderError
 from ..heads.features import features
-from ..heads.head import head
+from ..heads.head import Decision, head
 from ..text.sentences import marked_ends
 from .claim import Claim
 from .passages import Passage
@@ -43,11 +43,13 @@ _SLOTS = {
     "condition": "identity.health",
     "medication": "identity.health",
 }
+_PERMITS = 0.15  # probability from which on a wish for answers may permit something
 # of a whole text: nothing in it is the speaker's own
 _FOREIGN = ("quoted", "code", "supposed")
 _LASTING = 0.5  # probability from which on a sentence says something lasting
 _MAYBE = 0.3  # from which on it is looked at again; that the text around it has to have
 _SHORTEST = 3  # letters
+_LONGEST = 4_000  # characters of a text; a longer one is material, and nobody's own words
 
 # where something stands in a text, in characters
 Span: TypeAlias = tuple[int, int]
@@ -110,7 +112,8 @@ class Hearing:
             says = self._statement.decide_by(candidate.seen, vector)
             if says.probabilities["lasting"] >= _LASTING:
                 kind = self._kind.decide_by(candidate.seen, vector)
-                yield Found(candidate.passage, candidate.claim(kind.label))
+                if not _permits(kind):
+                    yield Found(candidate.passage, candidate.claim(kind.label))
 
 
 def _candidates(passage: Passage, known: Sequence[Span]) -> Iterator[_Candidate]:
@@ -119,6 +122,8 @@ def _candidates(passage: Passage, known: Sequence[Span]) -> Iterator[_Candidate]
     Args:
         known: places of which rules tell what they say.
     """
+    if len(passage.record.content) > _LONGEST:
+        return
     own = own_words(passage.record.content)
     statement = head("statement")
     seen = features(own.replace(HIDDEN, " "))
@@ -152,6 +157,14 @@ def _trimmed(text: str, start: int, end: int) -> Span | None:
     if sum(map(str.isalpha, text[start:end])) < _SHORTEST:
         return None
     return start, end
+
+
+def _permits(kind: Decision) -> bool:
+    """Whether a sentence may say what agents may do: that is set by hand alone, however it is
+    worded."""
+    if kind.label == "style":
+        return kind.probabilities["permission"] >= _PERMITS
+    return kind.label == "permission"
 
 
 def _overlaps(span: Span, others: Iterable[Span]) -> bool:

@@ -41,6 +41,7 @@ _NEVER: frozenset[Purpose] = frozenset(
 )
 _HARMFUL: frozenset[Purpose] = frozenset(("risk", "security", "persuade"))
 _OF_OTHERS: frozenset[Purpose] = frozenset(("letter", "somebody_else"))
+_ACTING: frozenset[Purpose] = frozenset(("tools", "risk", "security"))
 # a caller that says this is given nothing that the user said in their own words
 _NOT_OWN = _HARMFUL | _OF_OTHERS
 _NAME = re.compile(r"[^\W\d_a-z][\w’'-]*(?: [^\W\d_a-z][\w’'-]*){0,2}")
@@ -98,6 +99,9 @@ class UsageRules:
         if slot.verbatim and slot.usage != "behaviour":
             is_named = named > 0 and self._purpose not in _NOT_OWN
             return self._gives_own_words or is_named
+        if slot.verbatim and self._purpose in _ACTING:
+            # nobody's words may tell an agent that acts what it may do
+            return False
         # how to behave is for every task
         if slot.usage == "behaviour":
             return True
