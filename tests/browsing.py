@@ -84,7 +84,7 @@ def wait_until_live(url: str, running: subprocess.Popen[bytes]) -> None:
 @contextmanager
 def looking_at(server: Server, browser: Any) -> Iterator[Looking]:
     context = browser.new_context(viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(60_000)
     page = context.new_page()
     found = Looking(page, server)
     page.on("request", lambda request: found.requests.append(request.url))
