@@ -166,6 +166,30 @@ def test_where_there_is_a_model_it_hears_instead(tmp_path: Path) -> None:
         assert len(memory.profile.beliefs()) == 1
 
 
+class Odd(WordEmbedder):
+    """An embedder of another length under a name that heads were trained with, that has no window
+    of some sentences, and answers what is no vector for others."""
+
+    def windows(self, text: str) -> list[tuple[int, int]]:
+        return [] if "goats" in text else super().windows(text)
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        vectors = super().embed_documents(texts)
+        vectors[["ferry" in text for text in texts]] = float("nan")
+        return vectors
+
+
+def test_an_odd_embedder_keeps_nothing_that_could_hurt_from_a_context(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "home", embedder=Odd(MiniLM.name)) as memory:
+        tell(
+            memory, SAID["identity.health"][0], SAID["own_words.facts"][0], "I'm allergic to nuts."
+        )
+        tell(memory, SAID["own_words.likes"][0], uri="later.json")
+        context = memory.profile.context("What should I do tonight?")
+        assert SAID["identity.health"][0] in context.text
+        assert '"nuts"' in context.text
+
+
 class Broken(WordEmbedder):
     """An embedder that is down."""
 

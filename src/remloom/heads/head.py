@@ -60,6 +60,7 @@ class Head:
         biases: by label.
         of_vector: of each dimension of the text's vector, shape (dims, labels); none: the head
             needs no embedder.
+        without: the head that decides where there is no such vector.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Head:
         scales: NDArray[np.float32],
         biases: NDArray[np.float32],
         of_vector: NDArray[np.float32] | None = None,
+        without: Head | None = None,
     ) -> None:
         self.name = name
         self.version = version
@@ -79,6 +81,7 @@ class Head:
         self._scales = scales
         self._biases = biases
         self._of_vector = of_vector
+        self._without = without
 
     @property
     def sees_vectors(self) -> bool:
@@ -98,6 +101,8 @@ class Head:
 
     def decide_by(self, seen: Features, vector: Vector | None = None) -> Decision:
         """The same of a text whose features are there already: several heads see the same."""
+        if self._without is not None and not self._fits(vector):
+            return self._without.decide_by(seen)
         scores = self._scores(seen, vector)
         # each label has a regression of its own, against all others
         shares = 1 / (1 + np.exp(-scores))
@@ -124,6 +129,12 @@ class Head:
         weighed.sort(key=lambda pair: -pair[1])
         return weighed[:_MOST_REASONS]
 
+    def _fits(self, vector: Vector | None) -> bool:
+        # one of another length is of another embedder, whatever its name is
+        if vector is None or self._of_vector is None:
+            return False
+        return len(vector) == len(self._of_vector)
+
     def _scores(self, seen: Features, vector: Vector | None = None) -> NDArray[np.float32]:
         # every bucket counts the same; long texts no more than short ones
         total = self._weights[seen].sum(axis=0, dtype=np.float32) / np.sqrt(max(len(seen), 1))
@@ -148,7 +159,9 @@ def head(name: str, embedder: str = "") -> Head:
         raise UnknownNameError("head", name, NAMES)
     weights = files(__package__).joinpath("weights")
     path = weights.joinpath(file_name(name, embedder))
-    return _loaded(name, path if path.is_file() else weights.joinpath(file_name(name)))
+    if embedder and path.is_file():
+        return _loaded(name, path, without=head(name))
+    return _loaded(name, weights.joinpath(file_name(name)))
 
 
 def file_name(name: str, embedder: str = "") -> str:
@@ -161,7 +174,7 @@ def file_name(name: str, embedder: str = "") -> str:
     return ".".join(filter(None, (name, of_embedder, "npz")))
 
 
-def _loaded(name: str, path: Traversable) -> Head:
+def _loaded(name: str, path: Traversable, *, without: Head | None = None) -> Head:
     with path.open("rb") as stream:
         data = np.load(stream, allow_pickle=False)
         weights = data["weights"]
@@ -176,4 +189,5 @@ def _loaded(name: str, path: Traversable) -> Head:
             data["scales"],
             data["biases"],
             of_vector,
+            without,
         )

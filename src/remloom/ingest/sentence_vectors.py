@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..deadline import NEVER, Deadline
+from ..errors import EmbedderError, VectorError
+from ..store.batch import Vector
 from .embedding_worker import EmbeddingQueue
 
 if TYPE_CHECKING:
@@ -33,11 +35,11 @@ class SentenceVectors:
         self._kept: OrderedDict[bytes, Floats] = OrderedDict()
 
     def of(self, texts: Sequence[str], deadline: Deadline = NEVER) -> dict[str, Floats]:
-        """The vector of each text.
+        """The vector of each text; one that the embedder has no window of is left out.
 
         Raises:
             EmbedderTimeoutError: the embedder has not answered by the deadline.
-            EmbedderError, VectorError: it does not work.
+            EmbedderError: it does not work.
         """
         keys = {text: _key(text) for text in texts}
         # one at a time: others may take what was kept away meanwhile
@@ -48,12 +50,19 @@ class SentenceVectors:
         }
         missing = [text for text in keys if text not in found]
         if missing:
-            for text, windows in zip(missing, self._queue.windows(missing, deadline), strict=True):
+            for text, windows in zip(missing, self._windows(missing, deadline), strict=True):
                 # of a text that has several the first
-                found[text] = self._kept[keys[text]] = np.frombuffer(windows[0].data, np.float32)
+                for window in windows[:1]:
+                    found[text] = self._kept[keys[text]] = np.frombuffer(window.data, np.float32)
         while len(self._kept) > _MOST:
             self._kept.popitem(last=False)
         return found
+
+    def _windows(self, texts: Sequence[str], deadline: Deadline) -> list[tuple[Vector, ...]]:
+        try:
+            return self._queue.windows(texts, deadline)
+        except VectorError as error:
+            raise EmbedderError(f"the embedder made no vector: {error.message}") from error
 
 
 def _key(text: str) -> bytes:

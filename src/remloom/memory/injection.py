@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Injection"]
 
+_MOST_SENTENCES = 500  # in the user's own words that a request is compared with, the latest
+
 
 class Injection:
     """Gives what is known of people to agents, each what is for its purpose. One is for one
@@ -150,13 +152,16 @@ class Injection:
     ) -> dict[str, float] | None:
         from ..profile.relevance import nearness
 
-        words = [
-            str(belief.value)
+        said = [
+            belief
             for belief in profile.beliefs
-            if belief.holds and _is_asked_for(slots.get_or_extra(belief.slot))
+            if belief.holds and not belief.hidden
+            if _is_asked_for(slots.get_or_extra(belief.slot))
         ]
-        if vector is None or not words:
+        if vector is None or not said:
             return None
+        said.sort(key=lambda belief: belief.checked_at, reverse=True)
+        words = [str(belief.value) for belief in said[:_MOST_SENTENCES]]
         try:
             vectors = self._engine.sentence_vectors.of(words, self._deadline)
         except EmbedderError:

@@ -141,7 +141,9 @@ def nearness(sentences: Mapping[str, Floats], asked: Floats) -> dict[str, float]
         sentences: each with its vector.
         asked: the vector of the query.
     """
-    cosines = {text: float(vector @ asked) for text, vector in sentences.items()}
+    # those that another model made under the same name are of another length
+    fitting = {text: vector for text, vector in sentences.items() if len(vector) == len(asked)}
+    cosines = {text: float(vector @ asked) for text, vector in fitting.items()}
     nearest = sorted(cosines, key=lambda text: -cosines[text])[:_MOST_SENTENCES]
     return {text: max(cosines[text], _HARDLY) for text in nearest}
 
