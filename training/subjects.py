@@ -6,13 +6,12 @@ import hashlib
 from collections.abc import Callable
 from typing import NamedTuple
 
+from remloom.heads.differences import compare
 from remloom.heads.features import BUCKETS
 
 from .texts import Text, read
 
-__all__ = ["HEADS", "STRENGTH", "SUBJECTS", "Subject", "rows_of", "version_of"]
-
-STRENGTH = 15.0  # C of the regression; the rows have length 1
+__all__ = ["HEADS", "SUBJECTS", "Subject", "rows_of", "version_of"]
 
 
 class Subject(NamedTuple):
@@ -21,12 +20,17 @@ class Subject(NamedTuple):
     Args:
         texts: of which subjects: those of "turns" are in turns.en.toml and so on.
         label: of a text; None: it is none of this head's.
+        strength: C of the regression; the rows have length 1.
+        kin: of a text; among texts of one kin the labels count equally, however few there are of
+            one. None: among all.
         by_vector: whether there is a variant for the default embedder, whose vector of the text is
             there anyway where it is used.
     """
 
     texts: tuple[str, ...]
     label: Callable[[Text], str | None]
+    strength: float = 15.0
+    kin: Callable[[Text], str] | None = None
     by_vector: bool = False
 
 
@@ -39,11 +43,35 @@ def _statement(text: Text) -> str:
     return text.label[1] if text.label[0] == "nothing" else text.label[0]
 
 
+_SAID = ("like", "dislike", "fact", "style")
+
+
+def _privacy(text: Text) -> str | None:
+    if text.label[0] in ("sensitive", "plain"):
+        return text.label[0]
+    # few of what people say by the way is
+    return "plain" if text.label[0] == "lasting" and text.label[1] in _SAID else None
+
+
+def _extent(text: Text) -> str:
+    return "most" if text.label == ("extent", "most") else "some"
+
+
+def _nearness(text: Text) -> str:
+    # who invents lies changes a word of the line, who says what is true of it uses other words;
+    # in answers it is not so
+    return "near" if compare(text.text, text.of).is_copy else "free"
+
+
 HEADS = {
     "statement": Subject(("turns",), _statement, by_vector=True),
     "kind": Subject(("turns",), _kind, by_vector=True),
     "audience": Subject(("requests",), lambda text: text.label[0], by_vector=True),
     "bearing": Subject(("bearings",), lambda text: text.label[1], by_vector=True),
+    "extent": Subject(("extents", "requests", "bearings"), _extent),
+    "privacy": Subject(("sensitive", "turns"), _privacy, by_vector=True),
+    "support": Subject(("support",), lambda text: text.label[1], strength=5.0, kin=_nearness),
+    "task": Subject(("tasks",), lambda text: text.label[1], by_vector=True),
 }
 
 # of the texts that heads are trained on
@@ -63,7 +91,7 @@ def rows_of(name: str) -> list[tuple[Text, str]]:
 
 def version_of(name: str, embedder: str = "") -> str:
     """The version of a head that is trained on the texts of now."""
-    digest = hashlib.blake2b(f"{BUCKETS} {STRENGTH} {embedder}".encode(), digest_size=4)
+    digest = hashlib.blake2b(f"{BUCKETS} {HEADS[name].strength} {embedder}".encode(), digest_size=4)
     for text, label in rows_of(name):
-        digest.update(f"{text.language}\t{label}\t{text.text}\n".encode())
+        digest.update(f"{text.language}\t{label}\t{text.text}\t{text.of}\n".encode())
     return digest.hexdigest()

@@ -1,5 +1,5 @@
-"""The texts that the heads are trained on: one file a language and subject, a table a label, a line
-a text."""
+"""The texts that the heads are trained on: files by subject and language, a table a label, a line a
+text; or pairs of a quote and claims about it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ FOLDER = Path(__file__).parent / "texts"
 
 
 class Text(NamedTuple):
-    """A text, and the path of the table that it stands in."""
+    """A text, and the path of the table that it stands in; of a claim, what it is a claim about."""
 
     text: str
     label: tuple[str, str]
     language: str
+    of: str = ""
 
 
 def read(subject: str, folder: Path = FOLDER) -> list[Text]:
@@ -25,10 +26,10 @@ def read(subject: str, folder: Path = FOLDER) -> list[Text]:
     Raises:
         ValueError: a text stands under two labels, or a file is not laid out as it should be.
     """
-    found: dict[tuple[str, str], Text] = {}
+    found: dict[tuple[str, str, str], Text] = {}
     for path in sorted(folder.glob(f"{subject}.*.toml")):
         for text in _read_file(path):
-            known = found.setdefault((text.language, text.text.casefold()), text)
+            known = found.setdefault((text.language, text.text.casefold(), text.of), text)
             if known.label != text.label:
                 raise ValueError(
                     f"{path.name}: {text.text!r} is {'.'.join(text.label)} here and"
@@ -45,6 +46,11 @@ def languages(subject: str, folder: Path = FOLDER) -> list[str]:
 def _read_file(path: Path) -> Iterator[Text]:
     data = tomllib.loads(path.read_text(encoding="utf-8"))
     language = data.pop("language", path.name.split(".")[1])
+    for pair in data.pop("pair", ()):
+        for claim in pair["holds"]:
+            yield Text(claim, ("claim", "holds"), language, pair["quote"])
+        for claim in pair["lies"]:
+            yield Text(claim["text"], ("claim", "lie"), language, pair["quote"])
     for first, table in data.items():
         for second, rows in table.items():
             if not isinstance(rows, dict) or not isinstance(rows.get("texts"), str):

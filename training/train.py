@@ -10,7 +10,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +21,22 @@ from sklearn.multiclass import OneVsRestClassifier
 
 import remloom.heads.features
 from remloom.embed.contract import Embedder
+from remloom.heads.differences import differences
 from remloom.heads.features import BUCKETS, FREQUENT, features, tokens
 from remloom.heads.head import file_name
 
-from .subjects import STRENGTH, SUBJECTS, rows_of, version_of
+from .subjects import HEADS, SUBJECTS, rows_of, version_of
 from .texts import Text, read
+
+if TYPE_CHECKING:
+    from remloom.heads.features import Features
+
+Model: TypeAlias = OneVsRestClassifier | LogisticRegression
 
 WEIGHTS = Path(remloom.heads.features.__file__).parent / "weights"
 HELD_OUT = 0.2  # of the texts, for the figures
-LARGEST = 127  # of a weight
-LEAST = 2  # a smaller one is 0
+LARGEST = 15  # of a weight: finer ones decide no better
+LEAST = 1  # a smaller one is 0
 MOST_FREQUENT = 250  # words of each language that make a shape
 
 
@@ -60,7 +66,7 @@ def write_frequent(folder: Path = WEIGHTS) -> None:
     }
     folder.mkdir(parents=True, exist_ok=True)
     (folder / FREQUENT).write_text("\n".join(sorted(words)) + "\n", encoding="utf-8")
-    remloom.heads.features._frequent.cache_clear()
+    remloom.heads.features.frequent.cache_clear()
 
 
 def train(name: str, embedder: Embedder | None = None, folder: Path = WEIGHTS) -> Trained:
@@ -72,34 +78,60 @@ def train(name: str, embedder: Embedder | None = None, folder: Path = WEIGHTS) -
     rows = rows_of(name)
     texts = [text for text, _ in rows]
     labels = np.array([label for _, label in rows])
-    matrix = _matrix([text.text for text in texts])
+    matrix = _matrix([_seen(text) for text in texts])
+    strength, kin = HEADS[name].strength, HEADS[name].kin
+    kinds = np.array([kin(text) for text in texts]) if kin else None
     if embedder is not None:
         vectors = embedder.embed_documents([text.text for text in texts])
         matrix = hstack([matrix, csr_matrix(vectors)]).tocsr()
-    figures = _judge(texts, labels, matrix)
+    figures = _judge(texts, labels, matrix, strength, kinds)
     name_of_embedder = embedder.name if embedder is not None else ""
     version = version_of(name, name_of_embedder)
     path = folder / file_name(name, name_of_embedder)
-    _write(path, version, _fitted(matrix, labels))
+    _write(path, version, _fitted(matrix, labels, strength, kinds))
     return Trained(path.stem, version, len(rows), *figures, path.stat().st_size)
 
 
-def _fitted(matrix: csr_matrix, labels: NDArray[np.str_]) -> OneVsRestClassifier:
+def _fitted(
+    matrix: csr_matrix,
+    labels: NDArray[np.str_],
+    strength: float,
+    kinds: NDArray[np.str_] | None = None,
+) -> Model:
+    options = {"C": strength, "solver": "liblinear", "dual": True, "random_state": 0}
+    if kinds is not None:
+        weights = _balanced(labels, kinds)
+        return LogisticRegression(**options).fit(matrix, labels, sample_weight=weights)
     # a label with few texts counts as much as one with many
-    each = LogisticRegression(
-        C=STRENGTH, solver="liblinear", dual=True, class_weight="balanced", random_state=0
-    )
+    each = LogisticRegression(class_weight="balanced", **options)
     return OneVsRestClassifier(each).fit(matrix, labels)
 
 
+def _balanced(labels: NDArray[np.str_], kinds: NDArray[np.str_]) -> NDArray[np.float64]:
+    """What each text weighs so that in every kind the labels weigh the same."""
+    many = Counter(zip(kinds, labels, strict=True))
+    of_kind, different = Counter(kinds), len(set(labels))
+    return np.array(
+        [
+            of_kind[kind] / (different * many[kind, label])
+            for kind, label in zip(kinds, labels, strict=True)
+        ]
+    )
+
+
 def _judge(
-    texts: Sequence[Text], labels: NDArray[np.str_], matrix: csr_matrix
+    texts: Sequence[Text],
+    labels: NDArray[np.str_],
+    matrix: csr_matrix,
+    strength: float,
+    kinds: NDArray[np.str_] | None,
 ) -> tuple[float, dict[str, float], dict[str, tuple[float, float]]]:
     """How many are right; the same by language; precision and recall by label."""
     known, held_out = train_test_split(
         np.arange(len(labels)), test_size=HELD_OUT, random_state=0, stratify=labels
     )
-    decided = _fitted(matrix[known], labels[known]).predict(matrix[held_out])
+    model = _fitted(matrix[known], labels[known], strength, None if kinds is None else kinds[known])
+    decided = model.predict(matrix[held_out])
     is_so, languages = labels[held_out], np.array([texts[place].language for place in held_out])
     right = decided == is_so
     by_label = {
@@ -119,17 +151,21 @@ def _rounded(weights: NDArray[np.float64]) -> NDArray[np.int8]:
     return np.where(np.abs(whole) < LEAST, 0, whole).astype(np.int8)
 
 
-def _matrix(texts: Sequence[str]) -> csr_matrix:
-    rows = [features(text) for text in texts]
+def _seen(text: Text) -> Features:
+    return differences(text.text, text.of) if text.of else features(text.text)
+
+
+def _matrix(rows: Sequence[Features]) -> csr_matrix:
     ends = np.cumsum([0, *map(len, rows)])
     # each row has length 1
     values = np.concatenate([np.full(len(row), 1 / np.sqrt(len(row))) for row in rows])
     return csr_matrix((values, np.concatenate(rows), ends), shape=(len(rows), BUCKETS))
 
 
-def _write(path: Path, version: str, model: OneVsRestClassifier) -> None:
-    columns = np.hstack([one.coef_.T for one in model.estimators_])
-    biases = np.hstack([one.intercept_ for one in model.estimators_])
+def _write(path: Path, version: str, model: Model) -> None:
+    models = model.estimators_ if isinstance(model, OneVsRestClassifier) else [model]
+    columns = np.hstack([one.coef_.T for one in models])
+    biases = np.hstack([one.intercept_ for one in models])
     if columns.shape[1] == 1:
         # of two labels there is one column
         columns, biases = np.hstack([-columns, columns]), np.hstack([-biases, biases])

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Features: TypeAlias = NDArray[np.int64]
 
-__all__ = ["BUCKETS", "FREQUENT", "Features", "features", "tokens"]
+__all__ = ["BUCKETS", "FREQUENT", "Features", "features", "frequent", "tokens"]
 
 BUCKETS = 1 << 15
 FREQUENT = "frequent.txt"  # the words that make the shape: those most frequent in each language
@@ -44,14 +44,14 @@ def features(text: str) -> Features:
     return np.unique(np.concatenate(hashed) % BUCKETS).astype(np.int64)
 
 
-def tokens(text: str) -> list[str]:
-    """The words and marks of a text, without case."""
-    text = unicodedata.normalize("NFKC", text[:_LONGEST].replace("’", "'"))
+def tokens(text: str, longest: int = _LONGEST) -> list[str]:
+    """The words and marks of a text's first characters, without case."""
+    text = unicodedata.normalize("NFKC", text[:longest].replace("’", "'"))
     return _TOKEN.findall(text.casefold().encode("utf-8", "replace").decode())
 
 
 def _shapes(words: list[str]) -> Iterator[str]:
-    known = _frequent()
+    known = frequent()
     shape = [_BEGIN]
     for word in words:
         name = word if word in known else _NUMBER if word.isdigit() else _OPEN
@@ -79,6 +79,7 @@ def _runs(letters: NDArray[np.uint32]) -> Iterator[NDArray[np.uint32]]:
 
 
 @cache
-def _frequent() -> frozenset[str]:
+def frequent() -> frozenset[str]:
+    """The words that make the shape of a text."""
     path = files(__package__).joinpath("weights", FREQUENT)
     return frozenset(path.read_text("utf-8").split()) if path.is_file() else frozenset()

@@ -25,7 +25,16 @@ if TYPE_CHECKING:
 __all__ = ["NAMES", "Decision", "Head", "file_name", "head"]
 
 # each has its texts, and its figures, in training/
-NAMES = ("statement", "kind", "audience", "bearing")
+NAMES = (
+    "statement",
+    "kind",
+    "privacy",
+    "audience",
+    "bearing",
+    "extent",
+    "task",
+    "support",
+)
 _MOST_REASONS = 5
 
 
