@@ -12,15 +12,16 @@ import random
 import re
 import sys
 import time
+from calendar import month_name
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from remloom.reader.citations import CitationChecker, Draft
 from remloom.reader.evidence import Evidence
 from remloom.reader.lines import Lines
-from remloom.reader.wording import wording
 from remloom.text.sentences import sentence_ends
 
 __all__ = ["Case", "Outcome", "cases", "contract", "measure"]
@@ -31,6 +32,8 @@ _ROLES = (
 )  # fmt: skip
 _FIRMS = ("Orrin", "Vaskel", "Tamarind", "Helmsley", "Quillon", "Bexar", "Northgate", "Zephyrine")
 _PLACES = ("Delaware", "Ontario", "Bavaria", "Nevada", "Scotland", "Victoria")
+_PARTIES = {*chain.from_iterable(_ROLES), *_FIRMS}
+_NAMES = {*_PARTIES, *_PLACES}
 _MONTHS = ("January", "March", "April", "June", "August", "October", "November")
 _WORDS = {2: "two", 3: "three", 5: "five", 10: "ten", 15: "fifteen", 30: "thirty", 45: "forty-five",
           60: "sixty", 90: "ninety"}  # fmt: skip
@@ -264,9 +267,7 @@ def _other_form(document: Contract, source: _Source, rng: random.Random) -> Case
 def _misspelled(document: Contract, source: _Source, rng: random.Random) -> Case | None:
     words = _part(source.text, rng, 12).split()
     long = [
-        at
-        for at, word in enumerate(words)
-        if word.isalpha() and word.islower() and len(word) > 6 and word not in wording().negators
+        at for at, word in enumerate(words) if word.isalpha() and word.islower() and len(word) > 6
     ]
     if len(words) < 12 or not long:
         return None
@@ -352,7 +353,7 @@ def _other_unit(document: Contract, source: _Source, rng: random.Random) -> Case
 def _other_date(document: Contract, source: _Source, rng: random.Random) -> Case | None:
     def change(text: str) -> str | None:
         match = re.search(r"\b([A-Z][a-z]+) (\d{1,2}), ?(\d{4})\b", text)
-        if not match or match[1].casefold() not in wording().months:
+        if not match or match[1] not in month_name:
             return None
         other = rng.choice(
             (
@@ -371,7 +372,7 @@ _MIDDLE_NAME = re.compile(r"(?<=[a-z,] )([A-Z][a-z]{3,})\b")
 
 def _other_name(document: Contract, source: _Source, rng: random.Random) -> Case | None:
     def change(text: str) -> str | None:
-        names = [m for m in _MIDDLE_NAME.finditer(text) if _is_name(m[1])]
+        names = [m for m in _MIDDLE_NAME.finditer(text) if m[1] in _NAMES]
         if not names:
             return None
         match = rng.choice(names)
@@ -379,12 +380,6 @@ def _other_name(document: Contract, source: _Source, rng: random.Random) -> Case
         return text[: match.start()] + new + text[match.end() :]
 
     return _changed(document, source, rng, "other name", change)
-
-
-def _is_name(word: str) -> bool:
-    folded = word.casefold()
-    known = wording()
-    return folded not in known.generic and folded not in known.months
 
 
 _ACTS = re.compile(
@@ -396,10 +391,7 @@ _ACTS = re.compile(
 def _swapped(document: Contract, source: _Source, rng: random.Random) -> Case | None:
     def change(text: str) -> str | None:
         match = _ACTS.search(text)
-        if not match or not _is_name(match[1]) or not _is_name(match[3]) or match[1] == match[3]:
-            return None
-        roles = {role for pair in _ROLES for role in pair} | set(_FIRMS)
-        if not {match[1], match[3]} <= roles:
+        if not match or match[1] == match[3] or not {match[1], match[3]} <= _PARTIES:
             return None
         swapped = f"{match[3]}{match[2]}{match[1]}"
         return text[: match.start()] + swapped + text[match.end() :]

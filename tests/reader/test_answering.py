@@ -28,7 +28,7 @@ ENDS = {
     "quote": "The lease shall terminate on March 31, 2027",
 }
 HORSES = {
-    "text": "The Tenant may keep horses.",
+    "text": "The Landlord shall not keep horses.",
     "first_line": 5,
     "last_line": 5,
     "quote": "The Tenant shall not keep horses in the mill",
@@ -56,26 +56,26 @@ def test_an_answer_that_holds_is_cited_and_needs_one_call() -> None:
 
 
 def test_what_does_not_hold_is_mended_once() -> None:
-    right = HORSES | {"text": "The Tenant may not keep horses.", "number": 2}
+    right = HORSES | {"text": "The Tenant shall not keep horses.", "number": 2}
     model = ScriptedModel([said(ENDS, HORSES), {"sentences": [right]}])
     written = answer("What of horses?", lease(), LLM(model))
     assert written.doubts == ()
-    assert written.text.endswith("The Tenant may not keep horses. [Lines 5-5]")
-    assert "but for a 'not'" in model.requests[1].prompt
+    assert written.text.endswith("The Tenant shall not keep horses. [Lines 5-5]")
+    assert "'Landlord' where the lines say 'Tenant'" in model.requests[1].prompt
 
 
 def test_what_still_does_not_hold_stays_and_is_marked() -> None:
     model = ScriptedModel([said(ENDS, HORSES), {"sentences": [HORSES | {"number": 2}]}])
     written = answer("What of horses?", lease(), LLM(model))
-    assert written.text.endswith("The Tenant may keep horses. [Lines 5-5] [doubtful]")
+    assert written.text.endswith("The Landlord shall not keep horses. [Lines 5-5] [doubtful]")
     assert len(written.doubts) == 1
-    assert "The Tenant may keep horses." in written.doubts[0]
+    assert "The Landlord shall not keep horses." in written.doubts[0]
 
 
 def test_a_sentence_that_is_left_out_is_told() -> None:
     written = answer("?", lease(), LLM(ScriptedModel([said(ENDS, HORSES), {"sentences": []}])))
     assert [sentence.text for sentence in written.sentences] == [ENDS["text"]]
-    assert written.doubts[0].startswith("left out: 'The Tenant may keep horses.'")
+    assert written.doubts[0].startswith("left out: 'The Landlord shall not keep horses.'")
 
 
 def test_lines_that_do_not_exist_are_never_cited() -> None:

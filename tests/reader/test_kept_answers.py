@@ -24,7 +24,7 @@ ENDS = {
     "quote": "The lease of the mill ends on March 31, 2027",
 }
 HORSES = {
-    "text": "The Tenant may keep horses.",
+    "text": "The Landlord shall not keep horses.",
     "first_line": 4,
     "last_line": 4,
     "quote": "The Tenant shall not keep horses",

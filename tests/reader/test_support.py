@@ -1,100 +1,179 @@
-"""What is told of a sentence and the lines that it cites: what is checked, and what is not."""
+"""What is told of a sentence and the lines that it cites, as far as the head can judge it."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import re
+import time
 
 import pytest
-from bench.quality.everyday_lies import describe
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from remloom.heads.head import head
 from remloom.reader.support import Basis, doubts
 
-TERM = "The term shall commence on July 19, 1999, and in no event run beyond the season."
-FEE = "The Principal shall pay the Company a fee of $1.00 per tonne, inclusive of VAT."
-NOTICE = "Notice is served at least 65 days prior to the end of the Initial Term."
-FERRY = "The ferry to Vis leaves at 06:40, the last one back at 9 p.m."
-SAMPLES = "None of the twelve samples contained lead; the missing ones were sent on Tuesday."
+# none of these stands in training/texts: kind, lines, what is falsely said of them, and the word
+# that the reason has to name
+LIES = [
+    ("roles", "The parrot bit the vet before she could close the cage.",
+     "The vet bit the parrot before he could close the cage.", "vet"),
+    ("roles", "Nadia lent Bogdan her telescope for the summer.",
+     "Bogdan lent Nadia his telescope for the summer.", "Nadia"),
+    ("opposite", "The town council accepted the plan for the tram.",
+     "The town council rejected the plan for the tram.", "rejected"),
+    ("opposite", "The price of copper rose sharply in the spring.",
+     "The price of copper fell sharply in the spring.", "fell"),
+    ("negation", "The guarantee covers scratches on the lid.",
+     "The guarantee does not cover scratches on the lid.", "not"),
+    ("negation", "Guests are not allowed to smoke on the balcony.",
+     "Guests are allowed to smoke on the balcony.", "not"),
+    ("number", "The tunnel is 14 kilometres long and has two lanes.",
+     "The tunnel is 41 kilometres long and has two lanes.", "41"),
+    ("number", "Seven of the jurors voted for the longer sentence.",
+     "Nine of the jurors voted for the longer sentence.", "Nine"),
+    ("unit", "Stir the paint for five minutes before you use it.",
+     "Stir the paint for five hours before you use it.", "hours"),
+    ("unit", "The tank holds 300 litres of rain water.",
+     "The tank holds 300 gallons of rain water.", "gallons"),
+    ("date", "The lighthouse was automated on 8 November 1983.",
+     "The lighthouse was automated on 8 December 1983.", "December"),
+    ("date", "Registration closes on Tuesday at noon.",
+     "Registration closes on Friday at noon.", "Friday"),
+    ("quantifier", "Some of the windows face the canal.",
+     "All of the windows face the canal.", "All"),
+    ("quantifier", "Each of the runners got a medal and a towel.",
+     "None of the runners got a medal and a towel.", "None"),
+    ("name", "Ottilie Brandt designed the stage for the second act.",
+     "Walburga Brandt designed the stage for the second act.", "Walburga"),
+    ("name", "The samples were flown to Nairobi for analysis.",
+     "The samples were flown to Kampala for analysis.", "Kampala"),
+]  # fmt: skip
+TRUE = [
+    ("The parrot bit the vet before she could close the cage.", "The vet was bitten by the parrot."),
+    ("Nadia lent Bogdan her telescope for the summer.", "Bogdan borrowed Nadia's telescope."),
+    ("The town council accepted the plan for the tram.", "The council said yes to the tram."),
+    ("The price of copper rose sharply in the spring.",
+     "Copper became much more expensive that spring."),
+    ("The guarantee covers scratches on the lid.", "A scratched lid falls under the guarantee."),
+    ("Guests are not allowed to smoke on the balcony.",
+     "Smoking on the balcony is forbidden to guests."),
+    ("The tunnel is 14 kilometres long and has two lanes.", "There are two lanes in the tunnel."),
+    ("Seven of the jurors voted for the longer sentence.",
+     "The longer sentence had the votes of seven jurors."),
+    ("Stir the paint for five minutes before you use it.", "Before use, the paint needs stirring."),
+    ("The tank holds 300 litres of rain water.", "There is room for 300 litres of rain in the tank."),
+    ("The lighthouse was automated on 8 November 1983.",
+     "Since November 1983 the lighthouse has run by itself."),
+    ("Registration closes on Tuesday at noon.", "One can register until Tuesday, 12 o'clock."),
+    ("Some of the windows face the canal.", "The canal can be seen through some windows."),
+    ("Each of the runners got a medal and a towel.", "Every runner was given a towel."),
+    ("Ottilie Brandt designed the stage for the second act.",
+     "The second act's stage is by Ottilie Brandt."),
+    ("The samples were flown to Nairobi for analysis.", "A plane took the samples to Nairobi."),
+    ("The harbour office opens at seven and closes at four.", "The harbour office opens at seven."),
+    ("The committee shall publish its report within ten days of the vote.",
+     "The committee publishes its report within ten days of the vote."),
+    ("The dam was finished in 1931 by two local firms.",
+     "Two local firms finished the dam in 1931."),
+    ("The pilot had been awake for nineteen hours when the plane landed.",
+     "The pilot had been awake for 19 hours."),
+]  # fmt: skip
 
 
-def _doubts(sentence: str, scope: str) -> list[str]:
-    return doubts(sentence, Basis(scope=scope, cited=scope))
+def _doubts(sentence: str, lines: str) -> list[str]:
+    return doubts(sentence, Basis(scope=lines, cited=lines))
 
 
-@pytest.mark.parametrize(
-    ("sentence", "scope"),
-    [
-        ("Notice must be served 65 days before the end of the Initial Term.", NOTICE),
-        ("The fee is one US dollar per tonne, VAT included.", FEE),
-        ("The Company gets a fee of USD 1.00 per tonne.", FEE),
-        ("The term begins on 19 July 1999.", TERM),
-        ("The term ends with the 5th anniversary.", "It ends with the fifth anniversary."),
-        ("The Vis ferry departs at 6:40 a.m.", FERRY),
-        ("One can return from Vis until 21:00.", FERRY),
-        ("All twelve samples were free of lead.", SAMPLES),
-        (
-            "Neither party is liable for damages.",
-            "In no event shall either party be liable for damages.",
-        ),
-        ("The deposit is not refundable at all.", "The deposit is non-refundable."),
-        ("The samples that were missing followed on Tuesday.", SAMPLES),
-    ],
-)
-def test_what_is_said_in_other_words_is_not_doubted(sentence: str, scope: str) -> None:
-    assert _doubts(sentence, scope) == []
+def test_of_plain_lies_four_fifths_are_doubted_with_a_reason_that_names_the_word() -> None:
+    reasons = [("".join(_doubts(lie, lines)), word) for _, lines, lie, word in LIES]
+    doubted = [(reason, word) for reason, word in reasons if reason]
+    assert len(doubted) >= 0.8 * len(LIES)
+    assert sum(word in reason for reason, word in doubted) >= 0.8 * len(doubted)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "scope", "doubt"),
-    [
-        ("Notice is served at least 65 weeks before the end.", NOTICE, "'65 weeks' is not in"),
-        ("The fee is two dollars per tonne.", FEE, "'two dollars' is not in"),
-        ("The term begins on 19 June 1999.", TERM, "'19 June 1999' is not in"),
-        ("The ferry to Vis leaves at 18:40.", FERRY, "'18:40' is not in"),
-        ("The last one leaves at 9 a.m.", FERRY, "'9 a.m.' is not in"),
-        ("The ferry to Hvar leaves at 06:40.", FERRY, "'Hvar' is not in"),
-        ("The Company shall pay the Company a fee.", FEE, "says 'company' where they say 'princi"),
-        ("Many of the twelve samples contained lead.", SAMPLES, "but for a 'not'"),
-        (
-            "None of the twelve samples contained zinc.",
-            SAMPLES,
-            "says 'zinc' where they say 'lead'",
-        ),
-        ("The ferry to Vis arrives at 06:40.", FERRY, "says 'arrives' where they say 'leaves'"),
-    ],
-)
-def test_another_number_date_time_name_or_word_is_doubted(
-    sentence: str, scope: str, doubt: str
-) -> None:
-    assert doubt in "; ".join(_doubts(sentence, scope))
+def test_of_right_paraphrases_a_quarter_at_most_are_doubted() -> None:
+    doubted = [claim for lines, claim in TRUE if _doubts(claim, lines)]
+    assert len(doubted) <= 0.25 * len(TRUE), doubted
 
 
-def test_what_only_says_the_question_again_has_to_stand_in_the_lines() -> None:
+@pytest.mark.parametrize("lines", [lines for _, lines, *_ in LIES])
+def test_the_lines_themselves_are_never_doubted(lines: str) -> None:
+    assert _doubts(lines, lines) == []
+    assert _doubts(f"{lines} [notes: Lines 3-4]", lines) == []
+
+
+def test_a_reason_names_the_words_that_differ_and_the_head_with_its_probability() -> None:
+    (reason,) = _doubts("The board fired her in May.", "The board hired her in May.")
+    version = head("support").version
+    assert reason.startswith("it says 'fired' where the lines say 'hired' (")
+    assert re.search(rf"\(support@{version}, 0\.\d\d\)$", reason)
+
+
+def test_what_has_no_word_of_the_lines_is_doubted() -> None:
     lines = "4.2 The delivery of any notice hereunder will be deemed to constitute a warranty."
-    basis = Basis(scope=lines, cited=lines, question="Who audits the books of the parties?")
-    assert doubts("The parties may audit the books of the parties.", basis)
-    assert not doubts("The delivery of a notice is a warranty.", basis)
+    (reason,) = _doubts("Tenants get a refund on Tuesday.", lines)
+    assert reason == "the lines say nothing of 'Tenants', 'refund', 'Tuesday'"
 
 
-def test_the_page_says_how_many_everyday_lies_pass() -> None:
-    page = Path(__file__).parents[2] / "docs" / "reader.md"
-    assert "\n".join(describe()) in page.read_text(encoding="utf-8")
+def test_what_another_cited_sentence_says_is_judged_by_that_sentence() -> None:
+    quoted = "Marcus Webb stopped the queue at 08:10."
+    cited = f"{quoted} Bianca Osei informed the customers on Monday."
+    basis = Basis(scope=quoted, cited=cited)
+    assert doubts("Bianca Osei informed the customers on Monday.", basis) == []
+    (reason,) = doubts("Bianca Osei informed the customers on Friday.", basis)
+    assert "'Friday'" in reason
 
 
-_WORDS = ["harbour", "captain", "lantern", "orchard", "silver", "winter", "garden", "letter"]
-
-
-@settings(max_examples=80, deadline=None)
-@given(words=st.lists(st.sampled_from(_WORDS), min_size=5, max_size=8, unique=True), data=st.data())
-def test_one_word_replaced_in_a_copy_is_doubted_and_the_copy_is_not(
-    words: list[str], data: st.DataObject
-) -> None:
-    line = " ".join(words)
-    at = data.draw(st.integers(0, len(words) - 1))
-    new = data.draw(st.sampled_from(["kettle", "bridge", "Brücke", "märchen"]))
-    changed = " ".join([*words[:at], new, *words[at + 1 :]])
-    assert _doubts(line, line) == []
-    assert f"says {new.casefold()!r} where they say {words[at]!r}" in "; ".join(
-        _doubts(changed, line)
+def test_a_word_parted_at_a_line_end_is_one_word() -> None:
+    assert (
+        _doubts("A royalty is due on termination fees.", "A royalty is due on termi-\nnation fees.")
+        == []
     )
+
+
+@pytest.mark.parametrize(
+    ("sentence", "lines"),
+    [
+        ("The tenant has to leave the house by May.", "Der Mieter hat das Haus bis Mai zu räumen, und er ist nicht zu entschädigen."),
+        ("The period of the contract is three years.", "契約の期間は三年とし、更新することができない。"),
+    ],
+)  # fmt: skip
+def test_a_sentence_in_another_language_than_the_lines_is_not_checked(
+    sentence: str, lines: str
+) -> None:
+    assert _doubts(sentence, lines) == ["it is in another language than the lines: not checked"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "lines"),
+    [
+        ("The term is five years.", ""),
+        ("", "The term is five years."),
+        ("12", "12"),
+        ("12", "The term is 14 years."),
+        ("12 13 14", "…"),
+        ("word " * 4_000, "word other " * 40_000),
+        ("9" * 9_000, "9 " * 9_000),
+        ("a b " * 2_000, "b a " * 50_000),
+        ("x" * 100_000, "[" * 100_000),
+        (". " * 50_000, ".\n" * 50_000),
+    ],
+)
+def test_odd_texts_are_judged_quickly(sentence: str, lines: str) -> None:
+    began = time.monotonic()
+    reasons = _doubts(sentence, lines)
+    assert time.monotonic() - began < 5.0
+    assert all(len(reason) < 500 for reason in reasons)
+
+
+def test_what_is_said_of_no_lines_is_doubted() -> None:
+    assert _doubts("The term is five years.", "")
+    assert _doubts("12", "The term is 14 years.")
+
+
+@settings(max_examples=60, deadline=None)
+@given(sentence=st.text(max_size=200), scope=st.text(max_size=200), cited=st.text(max_size=200))
+def test_any_text_is_judged(sentence: str, scope: str, cited: str) -> None:
+    reasons = doubts(sentence, Basis(scope=scope, cited=cited))
+    assert len(reasons) <= 1
+    assert all(reasons)

@@ -149,7 +149,7 @@ def write_answer(
     if isinstance(reply, ModelError):
         return _without_model(reply, question, evidence)
     drafts = [draft for draft in reply.sentences if without_citations(draft.text)]
-    checker = CitationChecker(evidence, question)
+    checker = CitationChecker(evidence)
     sentences = [checker.check(draft) for draft in drafts]
     doubts = [*_packing_doubts(packed)]
     if any(sentence.doubt for sentence in sentences):

@@ -1,8 +1,8 @@
 """Citations: whether the lines that a sentence cites exist, were shown, and have its quote.
 
-No model is asked: quotes are looked for, and figures, names and single words of the sentence are
-compared with what is quoted (see `support`). What is not found gets a doubt that says why; what has
-no doubt is quoted, and may still be false.
+No model is asked: quotes are looked for, and a head judges whether the sentence follows from what
+is quoted (see `support`). What does not gets a doubt that says why; what has no doubt is quoted,
+and may still be false.
 """
 
 from __future__ import annotations
@@ -52,9 +52,8 @@ class Draft(Struct, frozen=True, kw_only=True):
 class CitationChecker:
     """Checks sentences against the lines that were shown in a reading."""
 
-    def __init__(self, evidence: Evidence, question: str = "") -> None:
+    def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
-        self._question = question
         self._finder = QuoteFinder(evidence)
         self._names = {_key(name): name for name in evidence.documents}
 
@@ -72,12 +71,7 @@ class CitationChecker:
         citation = self._locate(draft, name, match)
         lines = self._evidence.documents[citation.document]
         scope = read_scope(lines.texts, match)
-        basis = Basis(
-            scope=scope.text,
-            cited=lines.text(citation.first, citation.last),
-            known=citation.document,
-            question=self._question,
-        )
+        basis = Basis(scope=scope.text, cited=lines.text(citation.first, citation.last))
         reasons = [*self._quote_doubts(draft.quote, match, scope), *doubts(text, basis)]
         return Sentence(text=text, citations=(citation,), doubt="; ".join(reasons))
 

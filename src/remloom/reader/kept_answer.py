@@ -121,7 +121,7 @@ def _still_holding(reading: Reading, documents: dict[str, Lines]) -> Iterator[Se
     evidence = Evidence(documents)
     for name, lines in documents.items():
         evidence.add(name, 1, len(lines))
-    checker = CitationChecker(evidence, reading.question)
+    checker = CitationChecker(evidence)
     for sentence in reading.sentences:
         if sentence.doubt:
             continue

@@ -122,7 +122,7 @@ def list_parts(question: str, evidence: Evidence, *, tokens: int) -> Asking[Writ
     others = [error for _, error in problems if not isinstance(error, BudgetError)]
     if others and len(problems) == asked and not drafts:
         raise others[0]
-    checker = CitationChecker(evidence, question)
+    checker = CitationChecker(evidence)
     order = {name: number for number, name in enumerate(evidence.documents)}
     drafts.sort(key=lambda draft: (order[draft.document], draft.first_line))
     items = _merge([checker.check(draft) for draft in drafts])
