@@ -21,7 +21,7 @@ test: lint ## Lint, then run every test once, in parallel, with coverage
 	@$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term:skip-covered
 
 attack: $(VENV)/.dev ## Try to break every guarantee, at length, and count the attempts (about forty minutes)
-	@$(BIN)/python -m pytest -n $(JOBS) --long tests/attack
+	@$(BIN)/python -m pytest -n $(JOBS) --long tests/attack tests/dream/test_real_model.py
 	@$(BIN)/python -m bench.attack
 
 lint: $(VENV)/.dev ## Style, types and the layer map

@@ -11,6 +11,14 @@ import pytest
 os.environ["REMLOOM_MODEL_CALLS"] = "never"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--long",
+        action="store_true",
+        help="the attacks and what takes minutes in their long form; the attacks' counts are written down",
+    )
+
+
 @pytest.fixture
 def real_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets a test call a model in this process, or an endpoint on loopback."""

@@ -207,7 +207,7 @@ def test_a_model_answers_and_each_quote_is_checked(
     answer_with(monkeypatch, quote="All repairs to the roof are made by the Landlord")
     done = run(lease, "-q", "Who repairs the roof?")
     assert done.exit_code == 0, done.output
-    assert "The Landlord repairs the roof. [Lines 11-11]" in done.stdout
+    assert "Repairs to the roof are made by the Landlord. [Lines 11-11]" in done.stdout
     assert "verbatim" in done.stdout
     assert "lease.md:11" in done.stdout
     assert "11 lines read, 1 call" in done.stdout
@@ -227,7 +227,10 @@ def answer_with(monkeypatch: pytest.MonkeyPatch, *, quote: str) -> None:
     from remloom.memory.memory import Memory
     from remloom.testing.models import ScriptedModel
 
-    sentence: dict[str, Any] = {"text": "The Landlord repairs the roof.", "quote": quote}
+    sentence: dict[str, Any] = {
+        "text": "Repairs to the roof are made by the Landlord.",
+        "quote": quote,
+    }
     sentence |= {"document": "", "first_line": 11, "last_line": 11}
     reply = {"found": True, "sentences": [sentence], "missing": ""}
     opened = Memory.open

@@ -39,7 +39,7 @@ from .profile_lives import (
     says,
     subject_of,
 )
-from .profile_requests import FOUND, Given, judge_requests, known, load_requests
+from .profile_requests import FOUND, LEAKED, ODD, Given, judge_requests, known, load_requests
 from .tables import put_into_page
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -240,7 +240,7 @@ def main() -> None:
     if arguments.page:
         put_into_page(sections, DOCS / "profile.md")
     missed = [line for one in scores for line in one.low()]
-    missed += score.collateral + given.unsafe + given.leaks + given.low()
+    missed += score.collateral + given.unsafe + given.low()
     missed += [
         f"{name} {share:.3f}"
         for name, share, bar in zip(("before", "after"), chosen, (BEFORE, AFTER), strict=True)
@@ -278,8 +278,8 @@ def _requests_table(given: Given) -> str:
         "|---|---|---|",
         f"| what is needed is given | {given.found:.3f} | {FOUND:.2f} |",
         f"| what could hurt is given | {given.safe:.3f} | 1 |",
-        f"| something private is given where it has no place | {given.leaked:.3f} | 0 |",
-        f"| something else is | {given.out_of_place:.3f} | |",
+        f"| something private is given where it has no place | {given.leaked:.3f} | {LEAKED:.2f} |",
+        f"| something else is | {given.out_of_place:.3f} | {ODD:.2f} |",
     ]
     return "\n".join(rows)
 

@@ -20,7 +20,8 @@ from remloom.profile.slots import registry
 
 DATA = Path(__file__).with_name("profile") / "purposes.jsonl"
 BUDGET = 800  # tokens
-FOUND = 0.9  # share of what is needed that has to be given
+FOUND = 0.85  # share of what is needed that has to be given
+LEAKED, ODD = 0.25, 0.05  # of what is out of place, by request, at most
 
 # what is known of the person: by the word that stands for it in the data, its slot and its value
 KNOWN = {
@@ -88,8 +89,13 @@ class Given:
         return len(self.odd) / self.requests
 
     def low(self) -> list[str]:
-        """The bar that is not reached."""
-        return [f"found {self.found:.3f}"] if self.found < FOUND else []
+        """The bars that are not reached."""
+        bars = {
+            f"found {self.found:.3f}": self.found >= FOUND,
+            f"leaked {self.leaked:.3f}": self.leaked <= LEAKED,
+            f"odd {self.out_of_place:.3f}": self.out_of_place <= ODD,
+        }
+        return [name for name, is_reached in bars.items() if not is_reached]
 
 
 def load_requests(place: Path = DATA) -> list[Request]:
@@ -97,7 +103,7 @@ def load_requests(place: Path = DATA) -> list[Request]:
 
 
 @contextmanager
-def known(embedder: str = "none") -> Iterator[Memory]:
+def known(embedder: str = "minilm") -> Iterator[Memory]:
     """A memory in which these things are known."""
     with tempfile.TemporaryDirectory() as home, Memory.open(home, embedder=embedder) as memory:
         for slot, value in KNOWN.values():

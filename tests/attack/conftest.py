@@ -27,14 +27,6 @@ RESULTS = Path(__file__).parent.parent.parent / "bench" / "results" / "attack.js
 _COUNTS = "attack counts"
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--long",
-        action="store_true",
-        help="the attacks in their long form; counts are written down",
-    )
-
-
 @pytest.fixture
 def long(request: pytest.FixtureRequest) -> bool:
     """Is this the long form?"""

@@ -53,8 +53,10 @@ def endpoint(real_calls: None) -> Iterator[str]:
 
 @pytest.mark.model
 def test_dated_texts_are_read_a_period_ends_and_each_dream_is_shown_with_its_question_and_source_lines(
-    tmp_path: Path, real_calls: None
+    tmp_path: Path, real_calls: None, request: pytest.FixtureRequest
 ) -> None:
+    if not request.config.getoption("--long", default=False):
+        pytest.skip("minutes: with --long; the model of an endpoint has its turn below")
     learned(tmp_path, 'llm_model = "local:smollm2"')
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from bench.quality.profile import AFTER, BEFORE, PURPOSES, choices, measure
+from bench.quality.profile import AFTER, BEFORE, choices, measure
 from bench.quality.profile_context import judge_contexts
 from bench.quality.profile_lives import BARS, load
-from bench.quality.profile_requests import FOUND, judge_requests, known, load_requests
+from bench.quality.profile_requests import judge_requests, known, load_requests
 
 LIVES = ("ben", "eli", "fay")  # lists and what is given up, changes of a minute, scopes
 
@@ -24,18 +24,24 @@ def test_the_new_value_holds_the_old_one_does_not_and_nothing_else_moves() -> No
     assert all(score.share(name) >= bar for name, bar in BARS.items())
 
 
-@pytest.mark.parametrize("purpose", PURPOSES.values())
-def test_an_agent_that_asks_is_given_what_holds_with_the_turn_that_said_so(purpose: str) -> None:
+def test_an_agent_that_asks_is_given_what_holds_with_the_turn_that_said_so() -> None:
     lives = load()
-    score = judge_contexts({name: lives[name] for name in LIVES}, purpose)
+    score = judge_contexts({name: lives[name] for name in LIVES}, "chat")
     assert score.wrong == []
 
 
-def test_requests_are_given_what_they_need_and_nothing_that_is_out_of_place() -> None:
+def test_an_agent_that_does_not_say_what_for_is_mostly_given_it() -> None:
+    lives = load()
+    score = judge_contexts({name: lives[name] for name in LIVES})
+    assert score.share("current") >= 0.8
+    assert score.share("retired") == 1
+
+
+def test_requests_are_given_what_they_need_and_little_that_is_out_of_place() -> None:
     with known() as memory:
         given = judge_requests(memory, load_requests())
-    assert (given.unsafe, given.leaks, given.odd) == ([], [], [])
-    assert given.found >= FOUND
+    assert given.unsafe == []
+    assert given.low() == []
 
 
 def test_what_is_learnt_from_choices_foresees_the_next_one() -> None:

@@ -37,7 +37,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 def test_a_context_begins_with_what_is_known_of_the_user(memory: Memory) -> None:
     question = "Where should we have dinner by the river?"
     plain = memory.context(question)
-    text = memory.context(question, profile=True)
+    text = memory.context(question, profile=True, purpose="recommend")
     assert "peanuts" not in plain
     assert '- Diet: "vegetarian"' in text
     assert text.index("peanuts") < text.index("Pizza dinner by the river")
@@ -59,7 +59,7 @@ def test_what_the_user_likes_is_recalled_first_and_what_is_given_by_hand_goes_be
     memory: Memory,
 ) -> None:
     question = "Where should we have dinner by the river?"
-    names = [hit.name for hit in memory.recall(question, profile=True).hits]
+    names = [hit.name for hit in memory.recall(question, profile=True, purpose="recommend").hits]
     assert names == ["Pizza", "Ramen"]
     preferences = {"Ramen": 1.0, "Pizza": -1.0}
     hits = memory.recall(question, profile=True, preferences=preferences).hits
@@ -67,7 +67,9 @@ def test_what_the_user_likes_is_recalled_first_and_what_is_given_by_hand_goes_be
 
 
 def test_the_seeds_text_has_memories_and_preferences(memory: Memory) -> None:
-    text = memory.profile.get_remme_context("Where should we have dinner by the river?")
+    text = memory.profile.get_remme_context(
+        "Where should we have dinner by the river?", purpose="recommend"
+    )
     memories, _, preferences = text.partition("\nUSER PREFERENCES:\n")
     assert memories.startswith('USER MEMORIES:\n- "')
     assert "Ramen dinner by the river" in memories

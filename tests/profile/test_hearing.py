@@ -101,9 +101,9 @@ def test_what_says_nothing_that_lasts_is_not_kept(memory: Memory, words: str) ->
 def test_only_the_user_is_heard_and_only_the_sentence_that_says_it(memory: Memory) -> None:
     tell(memory, SAID["own_words.likes"][0], speaker="assistant", uri="other.json")
     assert memory.profile.beliefs() == []
-    tell(memory, "What time is it in Lima? can't stand phone calls, never could. Thanks!")
+    tell(memory, "What time is it in Lima? I can't stand phone calls, never could. Thanks!")
     assert [belief.value for belief in memory.profile.beliefs()] == [
-        "can't stand phone calls, never could."
+        "I can't stand phone calls, never could."
     ]
 
 

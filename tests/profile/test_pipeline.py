@@ -458,7 +458,12 @@ def test_what_cannot_be_a_name_is_no_slot_and_fails_no_other_claim(
     tmp_path: Path, field: str
 ) -> None:
     claims = [claim("a thing", "tea", "I like tea"), claim("diet thing", "vegan", "I eat vegan")]
-    model = scripted(claims, [mapping(1, field, "tea"), mapping(2, DIET, "vegan")])
+
+    def map_in_order(request: Request) -> list[dict[str, Any]]:
+        tea = 1 if request.prompt.find("a thing") < request.prompt.find("diet thing") else 2
+        return [mapping(tea, field, "tea"), mapping(3 - tea, DIET, "vegan")]
+
+    model = scripted(claims, map_in_order)
     with opened(tmp_path, model, "I like tea. These days I eat vegan diet food.") as memory:
         memory.profile.observe()
         memory.profile.normalise()

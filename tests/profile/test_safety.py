@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_purpose import CLOSED, OWN_QUESTIONS, QUERIES
+from test_request import CLOSED, OWN_QUESTIONS, QUERIES
 
 from remloom import Memory
 from remloom.embed.function import FunctionEmbedder

@@ -90,7 +90,9 @@ def judge_turns(language: str, errors: list[str]) -> Figures:
     for number, item in enumerate(_items("turns", language)):
         speaker = "user" if item["from"] == "user" else item.get("speaker") or "Somebody"
         found = _heard(_turn(number, item["text"], speaker))
-        if item["says"] == "lasting":
+        # what others say of themselves says nothing of the user
+        says = item["says"] if item["from"] == "user" else "nothing"
+        if says == "lasting":
             start = item["text"].find(item["words"])
             end = start + len(item["words"])
             right = [
@@ -105,12 +107,12 @@ def judge_turns(language: str, errors: list[str]) -> Figures:
             if not right:
                 errors.append(f"not heard: {item['text']!r}")
         else:
-            count[item["says"]] += 1
-            count[f"false {item['says']}"] += bool(found)
+            count[says] += 1
+            count[f"false {says}"] += bool(found)
             if found:
-                false_traps[item["trap"] or item["says"]] += 1
+                false_traps[item["trap"] or says] += 1
                 said = [(one.claim.key, one.claim.value) for one in found]
-                errors.append(f"false ({item['says']}, {item['trap']}): {item['text']!r}: {said}")
+                errors.append(f"false ({says}, {item['trap']}): {item['text']!r}: {said}")
     false = count["false nothing"] + count["false passing"]
     return {
         "heard": _share(count["heard"], count["lasting"]),

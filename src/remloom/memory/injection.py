@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from ..embed.contract import Floats
     from ..profile.context import ContextSpec, ProfileContext
     from ..profile.profile import Profile
-    from ..profile.slots import Registry, Slot
+    from ..profile.request import Personal, Request
+    from ..profile.slots import Registry
 
 __all__ = ["Injection"]
 
-_MOST_SENTENCES = 500  # in the user's own words that a request is compared with, the latest
+_MOST_SENTENCES = 500  # of who somebody is that a request is compared with, the latest
 
 
 class Injection:
@@ -85,7 +86,6 @@ class Injection:
         scopes: Sequence[str] = (),
     ) -> ContextSpec:
         """What a context is for."""
-        from ..profile.bearing import Bearing
         from ..profile.context import ContextSpec
         from ..profile.purpose import check_purpose, purpose_for
         from ..profile.request import Request
@@ -93,28 +93,19 @@ class Injection:
         text = check_text("" if query is None else query, "a query")
         given = check_text(purpose, "a purpose")
         asks = check_text(agent, "the name of an agent")
-        request = Request(
-            text,
-            people=self._others(profile.subject) if text.strip() else (),
-            known=_words_of(profile),
-            own=_names_of(profile, slots),
-        )
         vector = self._vector(text)
-        bearing = Bearing(text, vector=vector, embedder=self._embedder_name)
+        request = Request(text, vector=vector, embedder=self._embedder_name)
         told = check_purpose(given) if given else purpose_for(asks, request.purpose)
         return ContextSpec(
             query=text,
             purpose=told,
             is_given=bool(given),
-            # a purpose that is given says whom it is for
-            is_personal=bool(given) or not text.strip() or request.is_personal,
+            personal=_personal(request) if given else request.personal,
             extent=request.extent,
-            to_name=request.to_name,
             # what holds for coding counts where code is the purpose
             scopes=(*scopes, f"domain:{told}"),
             similar=self._similar(vector, profile, slots),
-            near=self._near(vector, profile, slots),
-            gives_own_words=not text.strip() or bearing.gives_own_words(whom_is_given=bool(given)),
+            near=self._near(text, vector, profile, slots),
         )
 
     @property
@@ -148,25 +139,33 @@ class Injection:
             return {}
 
     def _near(
-        self, vector: Floats | None, profile: Profile, slots: Registry
-    ) -> dict[str, float] | None:
-        from ..profile.relevance import nearness
+        self, query: str, vector: Floats | None, profile: Profile, slots: Registry
+    ) -> dict[str, float]:
+        from ..profile.relevance import has_nearness, nearness, sentence_of, shares
 
-        said = [
-            belief
-            for belief in profile.beliefs
-            if belief.holds and not belief.hidden
-            if _is_asked_for(slots.get_or_extra(belief.slot))
-        ]
-        if vector is None or not said:
-            return None
-        said.sort(key=lambda belief: belief.checked_at, reverse=True)
-        words = [str(belief.value) for belief in said[:_MOST_SENTENCES]]
+        known = sorted(
+            (one for one in profile.beliefs if one.holds and not one.hidden),
+            key=lambda belief: belief.checked_at,
+            reverse=True,
+        )
+        sentences = [
+            sentence_of(slot, belief.value)
+            for belief in known
+            if has_nearness(slot := slots.get_or_extra(belief.slot))
+        ][:_MOST_SENTENCES]
+        return nearness(sentences, self._cosines(sentences, vector) or shares(query, sentences))
+
+    def _cosines(self, sentences: Sequence[str], vector: Floats | None) -> dict[str, float]:
+        if vector is None or not sentences:
+            return {}
         try:
-            vectors = self._engine.sentence_vectors.of(words, self._deadline)
+            vectors = self._engine.sentence_vectors.of(sentences, self._deadline)
         except EmbedderError:
-            return None
-        return nearness(vectors, vector)
+            return {}
+        # those that another model made under the same name are of another length
+        return {
+            text: float(one @ vector) for text, one in vectors.items() if len(one) == len(vector)
+        }
 
     def _profile(self, slots: Registry, subject: str, as_of: datetime | None) -> Profile:
         from ..profile.belief_store import BeliefStore
@@ -184,46 +183,15 @@ class Injection:
             beliefs=tuple(beliefs.all(person, as_of=as_of)),
         )
 
-    def _others(self, subject: str) -> list[str]:
-        """The other people of whom something is known."""
-        from ..profile.belief_store import BeliefStore
-        from ..profile.constants import constants_of
-        from ..profile.evidence import ME
-
-        beliefs = BeliefStore(self._store, self._slots(), constants_of(self._store))
-        return [name for name in beliefs.subjects() if name not in (ME, subject)]
-
     def _slots(self) -> Registry:
         from ..profile.own_slots import registry_of
 
         return registry_of(self._store)
 
 
-def _is_asked_for(slot: Slot) -> bool:
-    """Whether it has sentences that are given to requests that they bear on."""
-    return slot.verbatim and not slot.standing
-
-
-def _words_of(profile: Profile) -> set[str]:
-    """The words of what is known, and of whom: none of them is another person's name."""
-    words = set(profile.subject.split())
-    for belief in profile.beliefs:
-        if isinstance(belief.value, str) and len(belief.value) <= 80:
-            words.update(belief.value.split())
-    return words
-
-
-def _names_of(profile: Profile, slots: Registry) -> list[list[str]]:
-    """What each slot in which something is known is called, and what is known there."""
-    names: dict[str, list[str]] = {}
-    for belief in profile.beliefs:
-        if belief.slot not in names:
-            slot = slots.get_or_extra(belief.slot)
-            end = belief.slot.rpartition(".")[2].replace("_", " ")
-            names[belief.slot] = [slot.label, *slot.aliases, end]
-        if isinstance(belief.value, str):
-            names[belief.slot].append(belief.value)
-    return list(names.values())
+def _personal(request: Request) -> Personal:
+    """What may be given to a request whose purpose is given, which says whom it is for."""
+    return "near" if request.depends_on_user else "named"
 
 
 def _check_tokens(budget: int) -> int:

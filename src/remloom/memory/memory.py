@@ -661,7 +661,7 @@ class Memory:
         The text has quoted passages with source, date and trust, within a budget: by default at
         most 20 hits in 1500 tokens; options given as a value say how many hits, and, if they have
         one, the budget. With `profile=True` it begins with what is known of the user, in half
-        of the budget and 400 tokens at most. See `recall` for the options and errors.
+        of the budget and 600 tokens at most. See `recall` for the options and errors.
         """
         return self._recalling.context(question, options, changes)
 

@@ -163,7 +163,7 @@ class Profiles:
             purpose: one of `remloom.profile.purpose.PURPOSES`; "letter" where others read the
                 answer, "somebody_else" where it is about them: both leave out what could hurt.
                 Default as the query and the agent tell, which never leaves that out.
-            budget_tokens: of the text, at most; default 400.
+            budget_tokens: of the text, at most; default 600.
             as_of: give what was believed then.
 
         Raises:

@@ -33,7 +33,7 @@ from .evidence import ME
 from .profile import Profile, changes, within
 from .purpose import Purpose
 from .relevance import NAMED, Relevance
-from .request import Extent
+from .request import Extent, Personal
 from .slots import Registry, Slot
 from .usage import UsageRules
 
@@ -44,9 +44,10 @@ __all__ = [
     "beliefs_for",
     "build_context",
     "likes_of",
+    "rules_for",
 ]
 
-CONTEXT_TOKENS = 400  # budget of a context
+CONTEXT_TOKENS = 600  # budget of a context
 LATELY = timedelta(days=30)  # in which a change is recent
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
@@ -114,16 +115,14 @@ class ContextSpec(Struct, frozen=True, kw_only=True):
         query: what the agent is asked; empty: nothing yet.
         purpose: see `Purpose`.
         is_given: whether the caller gave the purpose; else it was guessed from the query.
-        is_personal: whether the query is for the user alone.
+        personal: what of who the user is may be given; see `Request.personal`.
         extent: how much of what is known the query asks for.
-        to_name: who of the user's is to be called by name: "sister".
         scopes: what holds in these counts before what holds everywhere.
         budget_tokens: of the text, at most.
         safety_tokens: of the text as long as only what could hurt is in it, on one line a slot;
             default the budget.
         similar: the cosine of the query to slots, by id.
-        near: how near the query is to what was said in the user's own words; see `nearness`.
-        gives_own_words: whether what was said in the user's own words may be given to it.
+        near: how near the query is to sentences of who the user is; see `nearness`.
         count_tokens: of the model that will read it; default an estimate that errs towards too
             many.
     """
@@ -131,15 +130,13 @@ class ContextSpec(Struct, frozen=True, kw_only=True):
     query: str = ""
     purpose: Purpose = "general"
     is_given: bool = False
-    is_personal: bool = True
+    personal: Personal = "near"
     extent: Extent = "some"
-    to_name: str = ""
     scopes: tuple[str, ...] = ()
     budget_tokens: int = CONTEXT_TOKENS
     safety_tokens: int = 0
     similar: dict[str, float] = {}
-    near: dict[str, float] | None = None
-    gives_own_words: bool = True
+    near: dict[str, float] = {}
     count_tokens: Callable[[str], int] | None = None
 
 
@@ -174,14 +171,7 @@ class _Choice:
         self._profile = profile
         self._slots = slots
         self._spec = spec
-        self._rules = UsageRules(
-            profile.beliefs,
-            spec.purpose,
-            is_given=spec.is_given,
-            is_personal=spec.is_personal,
-            to_name=spec.to_name,
-            gives_own_words=spec.gives_own_words,
-        )
+        self._rules = rules_for(profile, spec)
         self._relevance = Relevance(spec.query, spec.similar, spec.near)
         self._has_query = bool(spec.query.strip())
         self.withheld = sum(belief.hidden and belief.holds for belief in profile.beliefs)
@@ -218,8 +208,6 @@ class _Choice:
     def _may_give(self, belief: Belief) -> bool:
         slot = self._slot(belief)
         named = self._relevance.by_words(slot, belief.value)
-        if self._spec.extent == "all":
-            named = max(named, _EVERYTHING)
         return self._rules.allow(belief, slot, named=named)
 
     def _urgency(self, belief: Belief) -> int:
@@ -498,11 +486,19 @@ def beliefs_for(profile: Profile, slots: Registry, scopes: Sequence[str]) -> lis
     ]
 
 
+def rules_for(profile: Profile, spec: ContextSpec) -> UsageRules:
+    """What the user's rules allow for it."""
+    return UsageRules(
+        profile.beliefs,
+        spec.purpose,
+        is_given=spec.is_given,
+        personal=spec.personal,
+    )
+
+
 def likes_of(profile: Profile, slots: Registry, spec: ContextSpec) -> dict[str, float]:
     """What somebody likes (1) and dislikes (-1), as far as it may be used for this purpose."""
-    rules = UsageRules(
-        profile.beliefs, spec.purpose, is_given=spec.is_given, is_personal=spec.is_personal
-    )
+    rules = rules_for(profile, spec)
     likes: dict[str, float] = {}
     for belief in within(profile, spec.scopes):
         slot = slots.get_or_extra(belief.slot)

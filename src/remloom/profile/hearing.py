@@ -1,8 +1,9 @@
 """Hearing: what people say of themselves, by rule, and in their own words, which heads hear.
 
 A sentence that says something lasting is kept as it was said, under what it is: a like, a dislike,
-a fact, a wish for answers; or with the allergies, or what is known of health, if it is that. What
-may be one by its words is looked at again by its meaning, where there is an embedder.
+a fact, a wish for answers; with the allergies, or what is known of health, if it is that; or as
+sensitive, if it is nobody else's business, such as faith or debts. What may be one by its words is
+looked at again by its meaning, where there is an embedder.
 """
 
 from __future__ import annotations
@@ -43,11 +44,17 @@ _SLOTS = {
     "condition": "identity.health",
     "medication": "identity.health",
 }
+_MAY_BE_SENSITIVE = ("own_words.likes", "own_words.dislikes", "own_words.facts")
+_SENSITIVE = "own_words.sensitive"
+# probabilities from which on it is nobody's business but the speaker's: by meaning, by words alone
+_OWN_BUSINESS, _OWN_BUSINESS_BY_WORDS = 0.5, 0.75
 _PERMITS = 0.15  # probability from which on a wish for answers may permit something
-# of a whole text: nothing in it is the speaker's own
-_FOREIGN = ("quoted", "code", "supposed")
-_LASTING = 0.5  # probability from which on a sentence says something lasting
-_MAYBE = 0.3  # from which on it is looked at again; that the text around it has to have
+# probabilities from which on a sentence says something lasting: by meaning, by words alone
+_LASTING, _LASTING_BY_WORDS = 0.55, 0.5
+_MAYBE = 0.2  # from which on, by its words, its meaning is looked at
+# weights of the head that sees vectors, against that of words alone, and of a sentence, against the
+# text that it stands in
+_BY_MEANING = _BY_SENTENCE = 2 / 3
 _SHORTEST = 3  # letters
 _LONGEST = 4_000  # characters of a text; a longer one is material, and nobody's own words
 
@@ -58,17 +65,26 @@ Embed: TypeAlias = Callable[[Sequence[str]], Mapping[str, "Floats"]]
 
 
 class _Candidate(NamedTuple):
-    """A sentence that may say something lasting."""
+    """A sentence that may say something lasting.
+
+    Args:
+        whole: the text that it stands in, as far as it is the speaker's own: what the sentence
+            says may be played, quoted or supposed there.
+        lasting: probability that it says something lasting, by the words of both.
+    """
 
     passage: Passage
     span: Span
     words: str
     seen: Features
+    whole: str
+    seen_whole: Features
+    lasting: float
 
-    def claim(self, kind: str) -> Claim:
+    def claim(self, slot: str) -> Claim:
         """What it says of the speaker."""
         said = self.passage.record.content[slice(*self.span)]
-        return Claim(key=_SLOTS[kind], value=said, quote=said, span=self.span)
+        return Claim(key=slot, value=said, quote=said, span=self.span)
 
 
 class Hearing:
@@ -82,6 +98,7 @@ class Hearing:
     def __init__(self, embed: Embed | None = None, embedder: str = "") -> None:
         self._statement = head("statement", embedder if embed is not None else "")
         self._kind = head("kind", embedder if embed is not None else "")
+        self._privacy = head("privacy", embedder if embed is not None else "")
         # an embedder that the heads were not trained with is asked for nothing
         self._embed = embed if self._statement.sees_vectors else None
 
@@ -106,14 +123,35 @@ class Hearing:
         if self._embed is not None and candidates:
             # where the embedder does not work, words have to do
             with suppress(EmbedderError):
-                vectors = self._embed([candidate.words for candidate in candidates])
+                texts = (text for one in candidates for text in (one.words, one.whole))
+                vectors = self._embed(list(dict.fromkeys(texts)))
         for candidate in candidates:
-            vector = vectors.get(candidate.words)
-            says = self._statement.decide_by(candidate.seen, vector)
-            if says.probabilities["lasting"] >= _LASTING:
-                kind = self._kind.decide_by(candidate.seen, vector)
+            if self._lasts(candidate, vectors):
+                kind = self._kind.decide_by(candidate.seen, vectors.get(candidate.words))
                 if not _permits(kind):
-                    yield Found(candidate.passage, candidate.claim(kind.label))
+                    slot = self._slot(kind.label, candidate, vectors)
+                    yield Found(candidate.passage, candidate.claim(slot))
+
+    def _slot(self, kind: str, candidate: _Candidate, vectors: Mapping[str, Floats]) -> str:
+        """Where a sentence is kept."""
+        slot = _SLOTS[kind]
+        if slot in _MAY_BE_SENSITIVE:
+            vector = vectors.get(candidate.words)
+            privacy = self._privacy.decide_by(candidate.seen, vector)
+            least = _OWN_BUSINESS if vector is not None else _OWN_BUSINESS_BY_WORDS
+            if privacy.probabilities["sensitive"] >= least:
+                return _SENSITIVE
+        return slot
+
+    def _lasts(self, candidate: _Candidate, vectors: Mapping[str, Floats]) -> bool:
+        """Whether it says something lasting; its words and its meaning tell together."""
+        vector, of_whole = vectors.get(candidate.words), vectors.get(candidate.whole)
+        if vector is None or of_whole is None:
+            return candidate.lasting >= _LASTING_BY_WORDS
+        sentence = self._statement.decide_by(candidate.seen, vector)
+        whole = self._statement.decide_by(candidate.seen_whole, of_whole)
+        meant = _lasting(sentence, whole)
+        return _BY_MEANING * meant + (1 - _BY_MEANING) * candidate.lasting >= _LASTING
 
 
 def _candidates(passage: Passage, known: Sequence[Span]) -> Iterator[_Candidate]:
@@ -125,18 +163,24 @@ def _candidates(passage: Passage, known: Sequence[Span]) -> Iterator[_Candidate]
     if len(passage.record.content) > _LONGEST:
         return
     own = own_words(passage.record.content)
+    whole = own.replace(HIDDEN, " ")
     statement = head("statement")
-    seen = features(own.replace(HIDDEN, " "))
-    whole = statement.decide_by(seen)
-    if whole.label in _FOREIGN or whole.probabilities["lasting"] < _MAYBE:
-        return
-    sentences = [span for span in _sentences(own) if not _overlaps(span, known)]
-    for span in sentences:
+    seen_whole = features(whole)
+    of_whole = statement.decide_by(seen_whole)
+    for span in _sentences(own):
         words = own[slice(*span)]
-        if words != own:
-            seen = features(words)
-        if statement.decide_by(seen).probabilities["lasting"] >= _MAYBE:
-            yield _Candidate(passage, span, words, seen)
+        if _overlaps(span, known):
+            continue
+        seen = features(words) if words != own else seen_whole
+        lasting = _lasting(statement.decide_by(seen), of_whole)
+        if lasting >= _MAYBE:
+            yield _Candidate(passage, span, words, seen, whole, seen_whole, lasting)
+
+
+def _lasting(sentence: Decision, whole: Decision) -> float:
+    """The probability that a sentence says something lasting, within its text."""
+    alone, within = (one.probabilities["lasting"] for one in (sentence, whole))
+    return _BY_SENTENCE * alone + (1 - _BY_SENTENCE) * within
 
 
 def _sentences(own: str) -> Iterator[Span]:

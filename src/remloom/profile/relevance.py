@@ -13,28 +13,35 @@ from ..embed.failures import answered_by
 from ..errors import EmbedderError
 from ..text.analysis import terms
 from .claim import Value
-from .domains import domains_of, domains_of_slot, without_material
 from .slots import Slot
 
 if TYPE_CHECKING:
     from ..embed.contract import Embedder, Floats
 
-__all__ = ["NAMED", "Relevance", "nearness", "query_vector", "similarities"]
+__all__ = [
+    "NAMED",
+    "Relevance",
+    "has_nearness",
+    "nearness",
+    "query_vector",
+    "sentence_of",
+    "shares",
+    "similarities",
+]
 
 # worth of what a query names: the slot, a value of it, a topic that it helps with
 _NAME = 3.0
 _VALUE = 2.0
 _TOPIC = 1.0
 _PART = 1.0  # of a value
-_DOMAIN = 0.8
 NAMED = _VALUE  # from here on a query names the slot or a value, not only a topic
 _MEANING = 2.0  # of a cosine of 1
-# below these a likeness says nothing; of 889 slots that a hundred requests were not about, two were
-# above the first, and none above the second
+# below this a likeness says nothing; of 889 slots that a hundred requests were not about, two were
+# above it
 _LEAST_COSINE = 0.35
-_LEAST_COSINE_SOFT = 0.45
-_MOST_SENTENCES = 12  # in the user's own words that are given: those nearest to the request
-_HARDLY = 0.05  # worth of one that is not near
+_MOST_SENTENCES = 12  # of who the user is that are given: those nearest to the request
+_HARDLY = 0.05  # worth of what the user said and is not near
+_LEAST_NEAR = 0.1  # of a value in a slot; what is farther is not given
 _LONGEST_QUERY = 4000  # characters that are looked at, from either end
 _LONGEST_VALUE = 300
 _FEW = 3  # terms of a value that is named by any of them
@@ -48,8 +55,7 @@ class Relevance:
 
     Args:
         similar: the cosine of the query to each slot, by id; see `similarities`.
-        near: how near the query is to what was said in the user's own words, by the words; see
-            `nearness`. None: without an embedder.
+        near: how near the query is to sentences of who the user is; see `nearness`.
     """
 
     def __init__(
@@ -60,11 +66,9 @@ class Relevance:
     ) -> None:
         if len(query) > 2 * _LONGEST_QUERY:
             query = f"{query[:_LONGEST_QUERY]} {query[-_LONGEST_QUERY:]}"
-        query = without_material(query)
         self._terms = frozenset(terms(query))
-        self._domains = domains_of(query)
         self._similar = similar or {}
-        self._near = near
+        self._near = near or {}
         self._of_slots: dict[str, float] = {}
 
     def by_words(self, slot: Slot, value: Value) -> float:
@@ -73,24 +77,17 @@ class Relevance:
 
     def score(self, slot: Slot, value: Value) -> float:
         """How far the query is about a value in a slot, from 0."""
-        if slot.verbatim and not slot.standing:
-            return self._of_slot(slot) + self._of_sentence(str(value))
+        whole = slot.verbatim and not slot.sensitive
+        named = self._of_slot(slot) if whole else self.by_words(slot, value)
+        if has_nearness(slot):
+            near = self._near.get(sentence_of(slot, value), 0.0)
+            return named + _MEANING * (near if slot.verbatim or near >= _LEAST_NEAR else 0.0)
         cosine = self._similar.get(slot.id, 0.0)
-        least = _LEAST_COSINE_SOFT if slot.usage == "soft" else _LEAST_COSINE
-        meant = _MEANING * cosine if cosine >= least else 0.0
-        return self.by_words(slot, value) + meant
-
-    def _of_sentence(self, words: str) -> float:
-        """How far the query is about what was said in the user's own words."""
-        if self._near is not None:
-            return _MEANING * self._near.get(words, 0.0)
-        return _PART * len(self._terms & _terms_of(words))
+        return named + (_MEANING * cosine if cosine >= _LEAST_COSINE else 0.0)
 
     def _of_slot(self, slot: Slot) -> float:
         if slot.id not in self._of_slots:
-            named = self._named(_phrases_of(slot))
-            shares = not named and not self._domains.isdisjoint(domains_of_slot(slot))
-            self._of_slots[slot.id] = _DOMAIN if shares else named
+            self._of_slots[slot.id] = self._named(_phrases_of(slot))
         return self._of_slots[slot.id]
 
     def _named(self, phrases: Iterable[_Phrase]) -> float:
@@ -106,6 +103,9 @@ class Relevance:
         if any(_is_within(self._terms, one) for one in (written, *said)):
             return _VALUE
         words = _terms_of(written)
+        if slot.verbatim and slot.sensitive:
+            # nothing else gives it: one word that is asked for is enough
+            return _VALUE if not words.isdisjoint(self._terms) else 0.0
         is_part = len(words) <= _FEW and not words.isdisjoint(self._terms)
         return _PART if is_part else 0.0
 
@@ -134,18 +134,31 @@ def similarities(
     return {slot.id: float(vectors[_card(slot)] @ asked) for slot in slots}
 
 
-def nearness(sentences: Mapping[str, Floats], asked: Floats) -> dict[str, float]:
-    """How near a query is to those sentences in the user's own words that are nearest, from 0 to 1.
+def has_nearness(slot: Slot) -> bool:
+    """Whether what is nearest to a query is given of it, and not what is near enough."""
+    return slot.is_personal and not slot.sensitive and slot.usage != "behaviour"
+
+
+def sentence_of(slot: Slot, value: Value) -> str:
+    """What is known, as a sentence that a query is compared with."""
+    return str(value) if slot.verbatim else f"{slot.label}: {value}"
+
+
+def shares(query: str, sentences: Sequence[str]) -> dict[str, float]:
+    """The share of the terms of a query that each sentence has: where there is no embedder."""
+    asked = _terms_of(query)
+    return {text: len(asked & _terms_of(text)) / max(len(asked), 1) for text in sentences}
+
+
+def nearness(sentences: Sequence[str], likenesses: Mapping[str, float]) -> dict[str, float]:
+    """How near a query is to those sentences that are nearest, from 0 to 1.
 
     Args:
-        sentences: each with its vector.
-        asked: the vector of the query.
+        sentences: in the order in which they are given where nothing else tells.
+        likenesses: of the query to each, at most 1.
     """
-    # those that another model made under the same name are of another length
-    fitting = {text: vector for text, vector in sentences.items() if len(vector) == len(asked)}
-    cosines = {text: float(vector @ asked) for text, vector in fitting.items()}
-    nearest = sorted(cosines, key=lambda text: -cosines[text])[:_MOST_SENTENCES]
-    return {text: max(cosines[text], _HARDLY) for text in nearest}
+    nearest = sorted(sentences, key=lambda text: -likenesses.get(text, 0.0))[:_MOST_SENTENCES]
+    return {text: max(likenesses.get(text, 0.0), _HARDLY) for text in nearest}
 
 
 def _card(slot: Slot) -> str:

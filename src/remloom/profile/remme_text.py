@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..text.secrets import mask
-from .context import ContextSpec, beliefs_for
+from .context import ContextSpec, beliefs_for, rules_for
 from .context_line import clean, doubt_of_safety, shown_value
 from .profile import Profile
 from .relevance import Relevance
 from .slots import Registry
-from .usage import UsageRules
 
 __all__ = ["remme_text"]
 
@@ -63,9 +62,7 @@ class _Known:
     """What may be given of a profile."""
 
     def __init__(self, profile: Profile, slots: Registry, spec: ContextSpec) -> None:
-        rules = UsageRules(
-            profile.beliefs, spec.purpose, is_given=spec.is_given, is_personal=spec.is_personal
-        )
+        rules = rules_for(profile, spec)
         relevance = Relevance(spec.query)
         self._safety: dict[str, list[str]] = {}
         self._values: dict[str, list[str]] = {}

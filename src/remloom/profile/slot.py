@@ -90,6 +90,11 @@ class Slot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.standing and self.sensitive
 
     @property
+    def is_personal(self) -> bool:
+        """Whether it tells who somebody is; what they are to be called does not."""
+        return self.hub == "soft_identity" and (self.sensitive or not self.standing)
+
+    @property
     def is_extra(self) -> bool:
         """Whether it was made for a key that no slot is for."""
         return self.id.startswith(EXTRAS)

@@ -8,13 +8,12 @@ are told nothing of it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
-from ..text.analysis import terms
 from .belief import Belief
 from .claim import Value
 from .purpose import PURPOSES, Purpose
+from .request import Personal
 from .slots import Slot
 
 __all__ = ["UsageRules"]
@@ -42,9 +41,6 @@ _NEVER: frozenset[Purpose] = frozenset(
 _HARMFUL: frozenset[Purpose] = frozenset(("risk", "security", "persuade"))
 _OF_OTHERS: frozenset[Purpose] = frozenset(("letter", "somebody_else"))
 _ACTING: frozenset[Purpose] = frozenset(("tools", "risk", "security"))
-# a caller that says this is given nothing that the user said in their own words
-_NOT_OWN = _HARMFUL | _OF_OTHERS
-_NAME = re.compile(r"[^\W\d_a-z][\w’'-]*(?: [^\W\d_a-z][\w’'-]*){0,2}")
 _GUESSED = ("observed", "inferred")  # not said by the user
 
 
@@ -53,10 +49,9 @@ class UsageRules:
 
     Args:
         beliefs: about the person, among them the rules; those that are hidden count too.
+        purpose: that it is for.
         is_given: whether the caller gave the purpose; else it was guessed from the query.
-        is_personal: whether the query is for the user alone; see `Request.is_personal`.
-        to_name: who of the user's is to be called by name; see `Request.to_name`.
-        gives_own_words: see `Bearing.gives_own_words`.
+        personal: what of who the user is may be given; see `Request.personal`.
     """
 
     def __init__(
@@ -65,26 +60,17 @@ class UsageRules:
         purpose: Purpose,
         *,
         is_given: bool,
-        is_personal: bool = True,
-        to_name: str = "",
-        gives_own_words: bool = True,
+        personal: Personal = "near",
     ) -> None:
         rules: dict[str, list[Value]] = {}
         for belief in beliefs:
             if belief.slot.startswith("usage_rules.") and belief.holds:
                 rules.setdefault(belief.slot, []).append(belief.value)
         self._purpose = purpose
-        self._others_read = is_given and purpose in _OF_OTHERS
-        self._is_personal = is_personal
-        self._to_name = frozenset(terms(to_name))
-        self._gives_own_words = gives_own_words and not (is_given and purpose in _NOT_OWN)
+        self._is_given = is_given
+        self._personal = personal
         self._soft = _soft_purposes(rules)
         self._may_infer = rules.get(_NEVER_INFER) == [False]
-
-    @property
-    def allows_soft(self) -> bool:
-        """Whether soft identity may be used."""
-        return self._purpose in self._soft
 
     def allow(self, belief: Belief, slot: Slot, *, named: float) -> bool:
         """Whether a belief may be given.
@@ -95,27 +81,35 @@ class UsageRules:
         if belief.hidden or not self._may_know(belief, slot):
             return False
         if slot.is_safety:
-            return not self._others_read
-        if slot.verbatim and slot.usage != "behaviour":
-            is_named = named > 0 and self._purpose not in _NOT_OWN
-            return self._gives_own_words or is_named
-        if slot.verbatim and self._purpose in _ACTING:
-            # nobody's words may tell an agent that acts what it may do
-            return False
-        # how to behave is for every task
+            return not (self._is_given and self._purpose in _OF_OTHERS)
+        # how to behave is for every task; but nobody's words may tell an agent that acts what it
+        # may do
         if slot.usage == "behaviour":
-            return True
+            return not (slot.verbatim and self._purpose in _ACTING)
         if self._purpose in _OF_OTHERS:
             # what is to be done on a machine must not be taken for theirs either
-            return not slot.sensitive and (slot.standing or self._is_to_be_named(belief, slot))
+            return slot.standing and not slot.sensitive
         if slot.sensitive:
-            return named > 0 and self._purpose not in _NEVER and self._is_personal
-        if not _is_personal(slot):
+            # many a request has a word of a sentence
+            reach = ("near",) if slot.verbatim else ("near", "named")
+            return named > 0 and self._personal in reach and self._purpose not in _NEVER
+        return not slot.is_personal or self._allow_personal(belief, slot, is_named=named > 0)
+
+    def _allow_personal(self, belief: Belief, slot: Slot, *, is_named: bool) -> bool:
+        """Whether what tells who somebody is may be given."""
+        if self._purpose in (_NEVER if slot.usage == "soft" else _HARMFUL):
+            return False
+        # what the user pinned is for every purpose but those that nothing lifts
+        if belief.pinned:
             return True
-        if slot.usage == "soft" and not self.allows_soft:
-            # what the user pinned is for every purpose but those that nothing lifts
-            return belief.pinned and self._purpose not in _NEVER
-        return self._purpose not in _HARMFUL and (slot.usage == "soft" or self._is_personal)
+        if slot.usage == "soft" and not self._allows_soft(is_named=is_named):
+            return False
+        return self._personal == "near" or (is_named and self._personal == "named")
+
+    def _allows_soft(self, *, is_named: bool) -> bool:
+        # what is asked by its name is talked about, and not for a recommendation
+        is_talk = is_named and self._purpose == "recommend" and not self._is_given
+        return self._purpose in self._soft or (is_talk and "chat" in self._soft)
 
     def _may_know(self, belief: Belief, slot: Slot) -> bool:
         """Whether it may be known at all: what is sensitive, or identity, is never guessed."""
@@ -123,28 +117,6 @@ class UsageRules:
             return True
         is_identity = slot.id.startswith("identity.") and not self._may_infer
         return not slot.sensitive and not is_identity
-
-    def _is_to_be_named(self, belief: Belief, slot: Slot) -> bool:
-        """Whether it is the name of exactly whom the query asks to name: of "my sister", neither
-        what else is known of her nor the name of a brother.
-        """
-        name = str(belief.value)
-        relations = (slot.label, *slot.aliases)
-        if slot.kind == "list":
-            # "sister Ana"
-            relation, _, name = name.partition(" ")
-            relations = (relation,)
-        is_whom = bool(self._to_name) and self._to_name in map(_terms_of, relations)
-        return is_whom and _NAME.fullmatch(name) is not None
-
-
-def _terms_of(text: str) -> frozenset[str]:
-    return frozenset(terms(text))
-
-
-def _is_personal(slot: Slot) -> bool:
-    """Whether it tells who somebody is; what they are to be called does not."""
-    return slot.hub == "soft_identity" and not (slot.standing and not slot.sensitive)
 
 
 def _soft_purposes(rules: Mapping[str, list[Value]]) -> frozenset[Purpose]:

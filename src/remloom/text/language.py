@@ -1,10 +1,12 @@
-"""Guessing whether a short text is English, from its letters and a few common words."""
+"""Guessing the language of a short text, as far as that it is English or another: from its letters
+and a few common words."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-__all__ = ["is_english"]
+__all__ = ["are_of_two_languages", "is_english"]
 
 _WORD = re.compile(r"[^\W\d_]+")
 _NOT_LATIN = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")  # a letter of another script
@@ -26,6 +28,7 @@ _OTHER_WORDS = """
     o os um uma quem qual quais onde quantos não na dos das em
     het een wie waar wanneer waarom hoe welk hoeveel zijn werd naar voor
 """
+_CLEARLY = 2  # words more: "in", "an" and "was" are German, too, and "o" is in "o'clock"
 _ENGLISH = frozenset(_ENGLISH_WORDS.split())
 _OTHERS = frozenset(_OTHER_WORDS.split())
 
@@ -36,8 +39,36 @@ def is_english(text: str) -> bool:
     >>> is_english("Who scored?"), is_english("Wer hat das Tor geschossen?"), is_english("Pelé")
     (True, False, True)
     """
-    words = [word.casefold() for word in _WORD.findall(text)]
-    if sum(bool(_NOT_LATIN.search(word)) for word in words) * 2 > len(words):
+    words = _words(text)
+    return not _is_of_other_script(words) and _lean(words) >= 0
+
+
+def are_of_two_languages(one: str, other: str) -> bool:
+    """Whether one of two texts is clearly English and the other clearly not, or they are of two
+    scripts. Of two other languages in one script nothing is known.
+
+    >>> are_of_two_languages("He lives with his wife", "Er wohnt mit der Frau bei Bonn")
+    True
+    >>> are_of_two_languages("Pelé, 1958", "Er wohnt mit der Frau bei Bonn")
+    False
+    """
+    first, second = _words(one), _words(other)
+    if not first or not second:
         return False
-    english = sum(word in _ENGLISH for word in words)
-    return sum(word in _OTHERS for word in words) <= english
+    if _is_of_other_script(first) or _is_of_other_script(second):
+        return _is_of_other_script(first) != _is_of_other_script(second)
+    leans = _lean(first), _lean(second)
+    return max(leans) >= _CLEARLY and min(leans) <= -_CLEARLY
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]
+
+
+def _is_of_other_script(words: Sequence[str]) -> bool:
+    return sum(bool(_NOT_LATIN.search(word)) for word in words) * 2 > len(words)
+
+
+def _lean(words: Sequence[str]) -> int:
+    """How many more words are English than of the other languages."""
+    return sum(word in _ENGLISH for word in words) - sum(word in _OTHERS for word in words)

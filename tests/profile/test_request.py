@@ -1,4 +1,4 @@
-"""What a context is for, told from a query and an agent."""
+"""What heads read from a request: for whom it is, and what of who the user is may be given."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from remloom.embed.minilm import MiniLM
 from remloom.errors import UnknownNameError
 from remloom.profile.purpose import PURPOSES, check_purpose, purpose_for, purpose_of_agent
 from remloom.profile.request import Request
@@ -94,27 +95,19 @@ QUERIES = {
 }
 
 
-# what is known of the user is called so
-OWN = (
-    ["kids"],
-    ["job"],
-    ["manager"],
-    ["team size"],
-    ["cuisines and food they like", "ramen"],
-    ["hobbies", "chess"],
-)
-
 # a question about oneself, whatever words the name of what is known has
 OWN_QUESTIONS = [
     "What about my kids?",
     "my team size?",
-    "What about my cuisines and food they like?",
-    "Who is my manager?",
+    "What are my hobbies?",
     "remind me of my job again please",
-    "whats my manager called",
+    "Where do I live?",
+    "What music do I like?",
     "What did I say about chess?",
+    "Wo wohne ich?",
+    "¿Qué música me gusta?",
+    "Quels sont mes loisirs ?",
 ]
-# nothing here has a sign of harm or of others that is in a list; none asks in a form that gives
 CLOSED = [
     "Turn the heating in the climbing hut down",
     "Count the recipes in this folder",
@@ -122,37 +115,116 @@ CLOSED = [
     "Order new strings at the usual place for the orchestra",
     "Sort the jazz records by year",
 ]
-
-
-@pytest.mark.parametrize(
-    ("purpose", "query"), [(name, query) for name, some in QUERIES.items() for query in some]
-)
-def test_a_query_tells_what_it_is_for(purpose: str, query: str) -> None:
-    assert Request(query, people=["Maria"], known=["Python", "Lisbon"]).purpose == purpose
-
-
-@pytest.mark.parametrize("query", OWN_QUESTIONS)
-def test_a_straight_question_about_oneself_is_answered_whatever_its_words(query: str) -> None:
-    assert Request(query, own=OWN).purpose == "chat"
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "Does my manager have kids?",
-        "Write to my manager",
-        "Delete my job",
-        "Tell my kids",
-        "my kids passwords",
+OTHERS = {
+    "en": QUERIES["letter"] + QUERIES["somebody_else"],
+    "de": [
+        "Schreib meiner Vermieterin, dass die Heizung kalt bleibt",
+        "Was schenke ich meinem Bruder zum Dreißigsten?",
+        "Formulier eine Absage an die Bewerberin",
+        "Eine kurze Rede für die Hochzeit meiner Nichte, bitte",
+        "Mein Nachbar hat Gicht, was darf er essen?",
+        "Antworte der Lehrerin, dass Emil morgen fehlt",
     ],
-)
-def test_a_request_about_more_than_oneself_is_no_such_question(query: str) -> None:
-    assert Request(query, own=OWN).purpose not in ("chat", "recommend", "example")
+    "es": [
+        "Escríbele a mi casero que no funciona la calefacción",
+        "¿Qué le regalo a mi hermano por sus treinta años?",
+        "Redacta una carta de recomendación para una alumna",
+        "Un discurso corto para la boda de mi sobrina",
+        "Mi vecino tiene gota, ¿qué puede comer?",
+        "Contesta a la maestra que mañana Leo no va",
+    ],
+    "fr": [
+        "Écris à mon propriétaire que le chauffage ne marche plus",
+        "Qu'est-ce que j'offre à mon frère pour ses trente ans ?",
+        "Rédige une lettre de recommandation pour une ancienne élève",
+        "Un petit discours pour le mariage de ma nièce",
+        "Mon voisin a la goutte, que peut-il manger ?",
+        "Réponds à la maîtresse que Léo sera absent demain",
+    ],
+}
+OWN = {
+    "en": [
+        "What should I cook tonight?",
+        "Suggest a film for me",
+        "where do we go on holiday in May",
+        "which shoes do I take for the marathon",
+        "I've a free evening, any ideas?",
+        "Which phone suits me better, the small or the big one?",
+    ],
+    "de": [
+        "Was koche ich heute Abend?",
+        "Welchen Film soll ich mir anschauen?",
+        "wohin fahren wir im Mai in Urlaub",
+        "Ich hab morgen frei, was könnte ich machen?",
+    ],
+    "es": [
+        "¿Qué cocino esta noche?",
+        "Recomiéndame una película",
+        "¿adónde vamos de vacaciones en mayo?",
+        "Tengo la tarde libre, ¿qué hago?",
+    ],
+    "fr": [
+        "Je cuisine quoi ce soir ?",
+        "Conseille-moi un film",
+        "on part où en vacances en mai ?",
+        "J'ai ma soirée libre, une idée ?",
+    ],
+}
+HARMFUL = QUERIES["security"] + QUERIES["risk"]
+SOFT = ("chat", "recommend", "example")
 
 
-@pytest.mark.parametrize("query", CLOSED)
-def test_what_is_asked_in_no_form_that_gives_is_for_nothing_soft(query: str) -> None:
-    assert Request(query, own=OWN).purpose not in ("chat", "recommend", "example")
+@pytest.fixture(scope="module")
+def minilm() -> MiniLM:
+    return MiniLM()
+
+
+def read(query: str, embedder: MiniLM | None) -> Request:
+    if embedder is None:
+        return Request(query)
+    return Request(query, vector=embedder.embed_query(query), embedder=embedder.name)
+
+
+@pytest.fixture(params=["words alone", "with vectors"])
+def embedder(request: pytest.FixtureRequest) -> MiniLM | None:
+    found: MiniLM = request.getfixturevalue("minilm")
+    return found if request.param == "with vectors" else None
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_what_others_read_opens_nothing(language: str, embedder: MiniLM | None) -> None:
+    opened = [query for query in OTHERS[language] if read(query, embedder).personal == "near"]
+    assert len(opened) <= max(len(OTHERS[language]) // 15, 1), opened
+
+
+@pytest.mark.parametrize("language", OWN)
+def test_what_the_user_lives_with_opens_what_bears_on_it(
+    language: str, embedder: MiniLM | None
+) -> None:
+    closed = [query for query in OWN[language] if read(query, embedder).personal != "near"]
+    assert len(closed) <= len(OWN[language]) // 2, closed
+
+
+def test_a_question_about_oneself_gives_what_it_names(embedder: MiniLM | None) -> None:
+    closed = [query for query in OWN_QUESTIONS if read(query, embedder).personal == "nothing"]
+    assert len(closed) <= 1, closed
+
+
+def test_what_is_asked_of_the_world_opens_nothing(embedder: MiniLM | None) -> None:
+    queries = (*CLOSED, *QUERIES["general"], *QUERIES["coding"])
+    opened = [query for query in queries if read(query, embedder).personal == "near"]
+    assert len(opened) <= 1, opened
+
+
+def test_what_may_do_harm_is_mostly_for_no_soft_purpose(minilm: MiniLM) -> None:
+    soft = [query for query in HARMFUL if read(query, minilm).purpose in SOFT]
+    assert len(soft) <= len(HARMFUL) // 5, soft
+
+
+def test_of_a_decision_its_head_and_probability_are_told() -> None:
+    decided = Request("Write to my landlord that the heating is cold").audience
+    assert str(decided).startswith("others (0.")
+    assert decided.head.startswith("audience")
 
 
 def test_what_restrains_goes_before_the_agent_and_the_agent_before_the_rest() -> None:
@@ -169,28 +241,21 @@ def test_a_purpose_that_does_not_exist_names_those_that_do() -> None:
         check_purpose("recomend")
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "x" * 100_000,
-        "my " * 50_000,
-        "to " * 30_000,
-        "A'" * 50_000,
-        "what " * 20_000,
-        "for " * 25_000,
-        "'a " * 30_000,
-    ],
-)
-def test_a_long_query_takes_no_time(query: str) -> None:
-    assert Request(query, own=OWN).purpose
+@pytest.mark.parametrize("word", ["x", "my ", "to ", "A'", "what ", "'a "])
+def test_a_long_query_takes_no_time(word: str) -> None:
+    assert Request(word * 50_000).purpose
 
 
 @pytest.mark.parametrize(
     ("query", "extent"),
     [
         ("What is my job?", "some"),
+        ("What do you know about Berlin?", "some"),
         ("What do you know about me?", "most"),
-        ("List everything you know about me", "all"),
+        ("List everything you know about me", "most"),
+        ("Was weißt du alles über mich?", "most"),
+        ("¿Qué sabes de mí?", "most"),
+        ("Que sais-tu de moi ?", "most"),
     ],
 )
 def test_a_request_says_how_much_it_asks_for(query: str, extent: str) -> None:
@@ -199,7 +264,7 @@ def test_a_request_says_how_much_it_asks_for(query: str, extent: str) -> None:
 
 @given(st.text(max_size=300))
 def test_any_text_can_be_read(query: str) -> None:
-    request = Request(query, own=OWN)
+    request = Request(query)
     assert request.purpose in PURPOSES
-    assert request.extent in ("some", "most", "all")
-    assert request.is_personal in (True, False)
+    assert request.extent in ("some", "most")
+    assert request.personal in ("nothing", "named", "near")
