@@ -109,7 +109,7 @@ class Singles(Kind):
 
     def seen(self, memory: Any, life: Life, acked: Acked) -> Iterable[str]:
         for told in acked:
-            if told[0] == "id" and memory.admin.store.get(None, told[2]) is None:
+            if told[0] == "id" and memory.admin.store.records.get(None, told[2]) is None:
                 yield f"{told} was acknowledged and is lost"
         edges = {told[1] for told in acked if told[0] == "edge"} - {
             told[1] for told in acked if told[0] == "ending"
@@ -723,9 +723,10 @@ class Consolidating(Dreaming):
 
         super().base(life)
         with self._open(life) as memory:
+            said = [record.id for record in memory.admin.store.records.chunks("chat/1")]
             for n in range(4):
                 twins = [Resource(name=f"twin {n} {k}", content=f"The insight of tea number {n}.", kind="synthesis",
-                                  generation=1) for k in range(2)]  # fmt: skip
+                                  generation=1, parents=(said[n], said[n + k + 1])) for k in range(2)]  # fmt: skip
                 memory.write(twins)
             memory.embed_pending()
             (life.scratch / "before.jsonl").write_bytes(b"\n".join(sorted(_content(memory))))
