@@ -10,13 +10,20 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import apsw
 import pytest
+from msgspec.structs import replace
 from tried import Counted, Rounds
 
 from remloom import Entity, Home, Memory
 from remloom.errors import RemloomError
 from remloom.memory.api_keys import ApiKeys
 from remloom.settings import Settings
+from remloom.store import tenant_file
+from remloom.store.sqlite.commit_mark import Commit, Mark
+from remloom.store.sqlite.database import Database
+from remloom.store.sqlite.repair import _set_aside
+from remloom.store.sqlite.sealing import seal
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links of POSIX")
 
@@ -160,6 +167,37 @@ def test_what_is_behind_a_link_in_a_home_keeps_every_byte(
         shutil.rmtree(work)
     assert 0 < refused < calls
     counted("calls on homes with a link in the place of a file or folder", calls)
+
+
+def behind(database: Path) -> dict[str, Callable[[], object]]:
+    """What opens a file beside a database to write into it, or puts it there."""
+    commit = Commit(1, 2, 3, 4)
+    return {
+        "mark": lambda: Mark(database).write(commit),
+        "tenant file": lambda: tenant_file.change(
+            database.parent, lambda now: replace(now, tenant="else")
+        ),
+        "database": lambda: Database(database, KEY, create=True),
+        "new database": lambda: Database(database.with_name("new.db"), KEY, create=True),
+        "seal": lambda: seal(database),
+        "log set aside": lambda: _set_aside(database),
+    }
+
+
+@pytest.mark.parametrize("what", behind(Path()))
+def test_nothing_beside_a_database_is_opened_through_a_link_above_it(
+    home: Path, tmp_path: Path, what: str
+) -> None:
+    outside = tmp_path / "outside"
+    shutil.copytree(home, outside)
+    acme = outside / "tenants" / "acme"
+    for name in ("memory.db-wal", "memory.db.sealing"):
+        (acme / name).write_text("mine")
+    before = content(outside)
+    (tmp_path / "home").symlink_to(outside)
+    with suppress(OSError, RemloomError, apsw.Error):
+        behind(tmp_path / "home" / "tenants" / "acme" / "memory.db")[what]()
+    assert content(outside) == before
 
 
 @pytest.mark.parametrize("place", ["tenants", "tenants/acme", "tenants/.staging", "server"])

@@ -18,6 +18,7 @@ __all__ = [
     "alone_in",
     "file_error",
     "make_private",
+    "open_without_links",
     "read_whole",
     "refuse_links",
     "replace_in",
@@ -54,6 +55,33 @@ def sync(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def open_without_links(folder: Path) -> int:
+    """Open a folder for its descriptor: neither it nor any folder above it may be a link. (Not for
+    Windows.)
+
+    Raises:
+        OSError: one is, or it cannot be opened.
+    """
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    path = folder.absolute()
+    if at_once := getattr(os, "O_NOFOLLOW_ANY", 0):  # pragma: no cover - macOS
+        return os.open(path, flags | at_once)
+    # Those above it need not be readable.
+    above = flags | getattr(os, "O_PATH", 0)
+    descriptor = os.open(path.anchor, above)
+    for name in path.parts[1:-1]:
+        descriptor = _step(descriptor, name, above)
+    return _step(descriptor, path.name or ".", flags)
+
+
+def _step(descriptor: int, name: str, flags: int) -> int:
+    """Go from an open folder into one in it, which is no link."""
+    try:
+        return os.open(name, flags | os.O_NOFOLLOW, dir_fd=descriptor)
     finally:
         os.close(descriptor)
 

@@ -49,6 +49,26 @@ class OpenFolder:
         finally:
             os.close(descriptor)
 
+    @classmethod
+    @contextmanager
+    def without_links(cls, path: Path) -> Iterator[OpenFolder]:
+        """Open a folder that is no link, and has none above it.
+
+        What stands beside a database is opened through this and not by its path: a link may have
+        been put above it after the database was opened.
+
+        Raises:
+            OSError: there is a link, or it cannot be opened.
+        """
+        if not _HAS_DESCRIPTORS:
+            yield cls(path, None)
+            return
+        descriptor = folders.open_without_links(path)
+        try:
+            yield cls(path, descriptor)
+        finally:
+            os.close(descriptor)
+
     @contextmanager
     def inside(self, name: str, *, create: bool = False) -> Iterator[OpenFolder]:
         """Open a folder that is in this one, and no link.
@@ -94,6 +114,10 @@ class OpenFolder:
         """Make a folder for its owner alone."""
         os.mkdir(self._of(name), mode=0o700, dir_fd=self._descriptor)
 
+    def open_file(self, name: str, flags: int) -> int:
+        """Open a file that is no link; one that is made is for its owner alone."""
+        return os.open(self._of(name), flags | folders.NO_LINKS, 0o600, dir_fd=self._descriptor)
+
     def write_new(self, name: str, data: bytes) -> None:
         """Make a file: see `folders.write_new`."""
         folders.write_new(self._of(name), data, within=self._descriptor)
@@ -113,6 +137,15 @@ class OpenFolder:
             target._of(new_name),
             src_dir_fd=self._descriptor,
             dst_dir_fd=target._descriptor,
+        )
+
+    def replace(self, name: str, new_name: str) -> None:
+        """Give a file another name here, in the place of what has that."""
+        os.replace(
+            self._of(name),
+            self._of(new_name),
+            src_dir_fd=self._descriptor,
+            dst_dir_fd=self._descriptor,
         )
 
     def sync(self) -> None:
@@ -147,8 +180,7 @@ class OpenFolder:
         with suppress(FileNotFoundError):
             if not _is_alone(self.status(name)):
                 return
-            flags = os.O_WRONLY | folders.NO_LINKS
-            descriptor = os.open(self._of(name), flags, dir_fd=self._descriptor)
+            descriptor = self.open_file(name, os.O_WRONLY)
             try:
                 if _is_alone(status := os.fstat(descriptor)):
                     os.write(descriptor, secrets.token_bytes(status.st_size))

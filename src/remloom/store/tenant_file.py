@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from ..errors import CorruptStoreError, SchemaVersionError
-from .folders import file_error, read_whole, replace_in
+from .folders import file_error, open_without_links, read_whole, replace_in
 
 __all__ = ["NAME", "ScryptCost", "TenantFile", "change", "encode", "read"]
 
@@ -73,11 +73,9 @@ def change(folder: Path, changed: Callable[[TenantFile], TenantFile]) -> None:
     in its place, that one keeps its own.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: it cannot be written, or it or a folder above it is a link.
     """
-    within = (
-        None if os.name == "nt" else os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    )
+    within = None if os.name == "nt" else open_without_links(folder)
     try:
         if (file := _read(folder, within)) is not None:
             replace_in(within, folder, NAME, encode(changed(file)))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import apsw
 
+from ..open_folder import OpenFolder
 from .error_translation import translate
 from .sealing import make_private, unlock
 
@@ -23,7 +24,8 @@ def copy_pages(source: apsw.Connection, path: Path, key: str | None) -> None:
     Args:
         key: of both, in hex: see `unlock`; None: they are plain files.
     """
-    make_private(path)
+    with suppress(OSError), OpenFolder.at(path.parent) as folder:
+        make_private(folder, path.name)
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
     with translate(path), closing(apsw.Connection(str(path), flags=flags)) as target:
         if key is not None:

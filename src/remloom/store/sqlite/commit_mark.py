@@ -14,7 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ..folders import NO_LINKS, read_whole
+from ..folders import read_whole
+from ..open_folder import OpenFolder
 
 __all__ = ["Commit", "Mark"]
 
@@ -59,7 +60,8 @@ class Mark:
         data = _FORM.pack(_MAGIC, *commit)
         with suppress(OSError):
             if self._descriptor is None:
-                self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | NO_LINKS, 0o600)
+                with OpenFolder.without_links(self.path.parent) as folder:
+                    self._descriptor = folder.open_file(self.path.name, os.O_RDWR | os.O_CREAT)
             _write(self._descriptor, data + _CHECK.pack(zlib.crc32(data)), 0)
 
     def close(self) -> None:

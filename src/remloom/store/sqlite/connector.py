@@ -9,6 +9,9 @@ import apsw
 from msgspec import Struct
 
 from ...errors import ReadOnlyStoreError
+from ..folders import translate_errors
+from ..open_folder import OpenFolder
+from .error_translation import closed_error
 from .sealing import unlock
 
 __all__ = ["Connector", "file_size"]
@@ -78,13 +81,24 @@ class Connector(Struct, frozen=True):
             # Only of a new file: to say so of one that is there would be a write.
             if not file_size(self.path):
                 connection.pragma("auto_vacuum", "incremental")
+            # This opens the log beside the file, by its path and through links above it.
+            before = self._identity()
             connection.pragma("journal_mode", "wal")
+            if self._identity() != before:
+                raise closed_error()
             connection.pragma("synchronous", self.synchronous)
         connection.pragma("cache_size", -1024 * cache_mb)
         connection.pragma("temp_store", "memory")  # no plaintext in temporary files
         connection.pragma("secure_delete", True)
         connection.pragma("wal_autocheckpoint", _CHECKPOINT)
         connection.pragma("recursive_triggers", True)
+
+    @translate_errors("the database cannot be opened")
+    def _identity(self) -> tuple[int, int]:
+        """Device and number of the file, which is not behind a link."""
+        with OpenFolder.without_links(self.path.parent) as folder:
+            status = folder.status(self.path.name)
+        return status.st_dev, status.st_ino
 
     def _location(self) -> tuple[str, int]:
         """Return the name and the flags to open the file with."""

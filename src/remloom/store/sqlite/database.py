@@ -13,6 +13,7 @@ from weakref import finalize
 import apsw
 
 from ...errors import ReadOnlyStoreError, StoreClosedError
+from ..open_folder import OpenFolder
 from . import backup
 from .commit_mark import Mark
 from .connections import Connections
@@ -90,7 +91,9 @@ class Database:
         )
         self.connections = Connections(connector, self._file, self._mark)
         if create and not self.read_only:
-            make_private(path)
+            # A folder that cannot be opened: SQLite says so.
+            with suppress(OSError), OpenFolder.without_links(path.parent) as folder:
+                make_private(folder, path.name)
         try:
             connection = self.connections.open_writer(cache_mb // 2, accept=accept)
             with translate(self.path):

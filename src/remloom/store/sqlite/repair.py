@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ...errors import CorruptStoreError
+from ..open_folder import OpenFolder
 from .database import Database
 from .sql_functions import prepare
 from .write_ahead_log import log_of
@@ -54,10 +55,11 @@ def _set_aside(path: Path) -> Path | None:
         return None
     when = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
     kept = log.with_name(f"{log.name}.damaged-{when}-{secrets.token_hex(2)}")
-    with log.open("rb") as source, open(kept, "xb", opener=_private) as target:
-        shutil.copyfileobj(source, target)
+    with (
+        OpenFolder.without_links(log.parent) as folder,
+        open(folder.open_file(log.name, os.O_RDONLY), "rb") as source,
+    ):
+        new = folder.open_file(kept.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        with open(new, "wb") as target:
+            shutil.copyfileobj(source, target)
     return kept
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

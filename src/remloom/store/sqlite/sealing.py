@@ -14,6 +14,8 @@ from pathlib import Path
 
 import apsw
 
+from ..open_folder import OpenFolder
+
 __all__ = ["make_private", "seal", "unlock"]
 
 # the first bytes of a file without a key of its own, where SQLite's own name would be
@@ -36,7 +38,7 @@ def unlock(connection: apsw.Connection, key: str) -> None:
     connection.pragma("key", f"raw:{key or _PUBLIC}")
 
 
-def make_private(path: Path) -> None:
+def make_private(folder: OpenFolder, name: str) -> None:
     """Make an empty file that only its owner may read, if there is none; SQLite makes its log
     alike.
 
@@ -45,7 +47,7 @@ def make_private(path: Path) -> None:
     """
     # it is there; or the folder cannot be written, as SQLite says then
     with suppress(OSError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        os.close(folder.open_file(name, os.O_RDWR | os.O_CREAT | os.O_EXCL))
 
 
 def seal(path: Path) -> bool:
@@ -56,9 +58,16 @@ def seal(path: Path) -> bool:
     made under a lock that needs every other connection to be gone, and who waits for it sees by the
     file's identity that he has the old.
     """
+    with OpenFolder.without_links(path.parent) as folder:
+        return _seal(path, folder)
+
+
+def _seal(path: Path, folder: OpenFolder) -> bool:
     copy = path.with_name(path.name + ".sealing")
-    copy.unlink(missing_ok=True)
-    source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI)
+    _remove(folder, copy.name)
+    # The copy is opened with the flags of its source: neither is reached through a link.
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW
+    source = apsw.Connection(str(path), flags=flags)
     with closing(source):
         try:
             source.pragma("locking_mode", "exclusive")
@@ -66,7 +75,7 @@ def seal(path: Path) -> bool:
                 return False
             source.execute("BEGIN EXCLUSIVE; COMMIT")
             source.pragma("auto_vacuum", "incremental")
-            make_private(copy)
+            make_private(folder, copy.name)
             sealed = (
                 f"{copy.absolute().as_uri()}?cipher={_CIPHER}&algorithm={_QUICK}&key=raw:{_PUBLIC}"
             )
@@ -78,23 +87,31 @@ def seal(path: Path) -> bool:
             apsw.CantOpenError,
             apsw.ReadOnlyError,
         ):
-            copy.unlink(missing_ok=True)
+            _remove(folder, copy.name)
             return False
         except BaseException:
-            copy.unlink(missing_ok=True)
+            _remove(folder, copy.name)
             raise
-        _on_disk(copy)
+        # The one in this folder stayed empty: another folder is at its path by now.
+        if not folder.status(copy.name).st_size:
+            _remove(folder, copy.name)
+            return False
+        _flush(folder, copy.name)
         if os.name == "nt":  # pragma: no cover - an open file cannot be replaced there
             source.close()
-        os.replace(copy, path)
-        _on_disk(path.parent)
+        folder.replace(copy.name, path.name)
+        folder.sync()
     return True
 
 
-def _on_disk(path: Path) -> None:
-    with suppress(PermissionError):  # Windows has no way to flush a folder
-        descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+def _remove(folder: OpenFolder, name: str) -> None:
+    with suppress(FileNotFoundError):
+        folder.unlink(name)
+
+
+def _flush(folder: OpenFolder, name: str) -> None:
+    descriptor = folder.open_file(name, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
