@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from asking import Asker, peak_begins, resident_peak, resident_total
+from asking import Asker, Call, peak_begins, resident_peak, resident_total
 from growing_sql import growing
 from tried import Counted, Rounds
 
@@ -55,6 +55,17 @@ def test_no_select_holds_much_in_memory(
     # else the bounds would refuse everything
     assert answered > len(calls) / 4, answered
     counted(f"SELECTs that grow, {store}", len(calls))
+
+
+@pytest.mark.crash
+def test_little_that_is_kept_of_long_texts_takes_little(planted: str) -> None:
+    # what is kept of each row would pin the place of a long text that is free again
+    statement = (
+        "SELECT count(*) FROM resources GROUP BY greatest(concat(content, content, content), 'b')"
+    )
+    with Asker(planted, "mine") as asker:
+        ((_, outcome),) = asker.ask([Call("query", (statement,))])
+    assert outcome.megabytes < MEGABYTES, outcome
 
 
 def _backends(url: str) -> Iterator[tuple[int, float]]:

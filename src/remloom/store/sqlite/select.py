@@ -27,7 +27,7 @@ from .database import Database
 from .error_translation import translated
 from .expiry import not_expired
 from .select_writer import SqliteWriter, stored_value
-from .sql_functions import bounded
+from .sql_functions import bounded, looked
 
 __all__ = ["SqliteSql"]
 
@@ -178,7 +178,7 @@ class _Connection:
         connection.authorizer = _authorize
 
     def _late(self) -> bool:
-        return time.monotonic() > self.deadline
+        return looked() > self.deadline
 
 
 def _shown(cell: Any, kind: Type) -> Any:

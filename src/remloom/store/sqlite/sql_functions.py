@@ -20,9 +20,10 @@ from ...errors import InvalidInputError, StoreBusyError
 from ...sql import times
 from ...sql.answers import MAX_HELD, too_much_held
 from ..encoding import micros, moment_of
+from .free_memory import MemoryWatch
 from .rows import decompress
 
-__all__ = ["bounded", "prepare"]
+__all__ = ["bounded", "looked", "prepare"]
 
 _PATIENCE = 1.0  # seconds for a regular expression on one text
 _PATIENCE_IN_ALL = 4.0  # seconds for the regular expressions of one statement
@@ -43,6 +44,7 @@ class _Spent(threading.local):
     matching = 0.0  # seconds
     held = 0  # bytes
     deadline = math.inf  # monotonic seconds
+    memory = MemoryWatch(0.0)
 
 
 _spent = _Spent()
@@ -53,15 +55,25 @@ def bounded(timeout: float = math.inf) -> Iterator[None]:
     """One statement: what its regular expressions and groups use is counted from nothing, and it
     ends after so many seconds, if it reads long texts: SQLite itself looks at the clock only
     between thousands of calls."""
-    _spent.matching, _spent.held, _spent.deadline = 0.0, 0, time.monotonic() + timeout
+    now = time.monotonic()
+    _spent.matching, _spent.held, _spent.deadline = 0.0, 0, now + timeout
+    _spent.memory = MemoryWatch(now)
     try:
         yield
     finally:
         _spent.matching, _spent.held, _spent.deadline = 0.0, 0, math.inf
 
 
+def looked() -> float:
+    """The time (monotonic seconds), at which the statement of this thread gives back memory that
+    is free."""
+    now = time.monotonic()
+    _spent.memory.look(now)
+    return now
+
+
 def _decompress(data: bytes) -> str:
-    if time.monotonic() > _spent.deadline:
+    if looked() > _spent.deadline:
         raise StoreBusyError(
             "the statement took too long", remedy="filter on an indexed field, or select less"
         )
