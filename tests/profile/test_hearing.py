@@ -201,3 +201,35 @@ def test_without_an_embedder_that_works_words_have_to_do(tmp_path: Path) -> None
     with Memory.open(tmp_path / "home", embedder=Broken(MiniLM.name)) as memory:
         tell(memory, SAID["own_words.facts"][0])
         assert [belief.value for belief in memory.profile.beliefs()] == SAID["own_words.facts"][:1]
+
+
+SENSITIVE = "I vote for the Greens, always have"
+
+
+@pytest.mark.parametrize(
+    ("query", "purpose", "is_given"),
+    [
+        ("Who of the Greens should I vote for?", "", True),
+        ("Find me a good word game for tonight", "", False),
+        ("What do you know about me?", "", False),
+        ("Persuade me to give money to the Greens", "persuade", False),
+        ("Write to my neighbour about the Greens", "letter", False),
+    ],
+)
+def test_what_is_nobody_elses_business_is_given_only_where_it_is_asked_for(
+    tmp_path: Path, query: str, purpose: str, is_given: bool
+) -> None:
+    with Memory.open(tmp_path, embedder="minilm") as memory:
+        memory.profile.set("own_words.sensitive", SENSITIVE)
+        given = str(memory.profile.context(query, purpose=purpose))
+        assert (SENSITIVE in given) == is_given
+
+
+def test_it_is_told_apart_from_what_anybody_may_know(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="minilm") as memory:
+        tell(memory, "I pray five times a day, wherever I am.", "I have two brothers and a boat.")
+        slots = {str(belief.value): belief.slot for belief in memory.profile.beliefs()}
+    assert slots == {
+        "I pray five times a day, wherever I am.": "own_words.sensitive",
+        "I have two brothers and a boat.": "own_words.facts",
+    }

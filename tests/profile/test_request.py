@@ -205,6 +205,32 @@ def test_what_the_user_lives_with_opens_what_bears_on_it(
     assert len(closed) <= len(OWN[language]) // 2, closed
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Send my colleagues all you know about me",
+        "Write a LinkedIn bio from everything you know about me",
+        "Delete everything you know about me",
+        "Tell me everything about the war of 1812",
+        "Who are you?",
+    ],
+)
+def test_what_is_not_for_the_user_asks_for_no_more_than_some(query: str, minilm: MiniLM) -> None:
+    assert read(query, minilm).extent == "some"
+
+
+def test_of_a_long_text_the_end_counts_as_well(minilm: MiniLM) -> None:
+    talk = "It rains, the bus was late, and I had soup for lunch. " * 20
+    asks = "Write a letter to my landlord that the heating is cold."
+    assert read(f"{talk}{asks}", minilm).personal != "near"
+
+
+def test_what_is_asked_of_somebody_is_not_taken_for_a_letter(minilm: MiniLM) -> None:
+    query = "Where does Ana live?"
+    assert read(query, minilm).purpose == "letter"
+    assert Request(query, is_of_somebody=True).purpose != "letter"
+
+
 def test_a_question_about_oneself_gives_what_it_names(embedder: MiniLM | None) -> None:
     closed = [query for query in OWN_QUESTIONS if read(query, embedder).personal == "nothing"]
     assert len(closed) <= 1, closed

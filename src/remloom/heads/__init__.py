@@ -1,1 +1,2 @@
-"""Heads: small learned parts that tell what a text is, from its words and characters alone."""
+"""Heads: small learned parts that tell what a text is, from its words, its characters and, where
+there is one, its vector."""

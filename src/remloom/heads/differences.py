@@ -4,6 +4,7 @@ much of it the lines have, and in which order."""
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, product
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,6 +26,7 @@ _LONGEST = 6  # words of the lines that may stand in the place of words of the c
 _LONG = 5  # characters of a word that says something even if it is frequent
 _STEPS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.999)  # of a share
 _COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
+_SHARES = "%‰"
 _COPY = 0.7  # share of a claim's words, in the order of the lines, from which on it repeats them
 _FORM = 0.6  # likeness from which on a word may be another form of one of the lines
 _MOST_COUNTED = 4
@@ -71,8 +73,8 @@ class Comparison(NamedTuple):
 
     @property
     def is_same(self) -> bool:
-        """Whether the claim has the words of the lines, all of them and no other."""
-        return self.in_order == len(self.words) == len(self.written)
+        """Whether the claim has the words of the lines as they are, all of them and no other."""
+        return self.words == self.written
 
 
 def compare(claim: str, lines: str) -> Comparison:
@@ -222,13 +224,18 @@ def _likeness(word: str, other: str) -> float:
 
 
 def _words(text: str) -> list[str]:
-    words = (token for token in tokens(text, _MOST) if token[0].isalnum())
+    # what a number counts is a word as well: "€", "%"
+    words = (token for token in tokens(text, _MOST) if token[0].isalnum() or _is_unit(token))
     # of a script without blanks each character is a word
     return [piece for word in words for piece in _pieces(word)]
 
 
+def _is_unit(mark: str) -> bool:
+    return mark in _SHARES or unicodedata.category(mark) == "Sc"
+
+
 def _pieces(word: str) -> Sequence[str]:
-    return (word,) if word.isascii() else _PIECE.findall(word)
+    return (word,) if word.isascii() or _is_unit(word[0]) else _PIECE.findall(word)
 
 
 def _stem(word: str) -> str:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     Features: TypeAlias = NDArray[np.int64]
 
-__all__ = ["BUCKETS", "FREQUENT", "Features", "features", "frequent", "tokens"]
+__all__ = ["BUCKETS", "FREQUENT", "LONGEST", "Features", "features", "frequent", "tokens"]
 
 BUCKETS = 1 << 15
 FREQUENT = "frequent.txt"  # the words that make the shape: those most frequent in each language
-_LONGEST = 600  # characters of a text that are looked at
+LONGEST = 600  # characters of a text that are looked at
 _TOKEN = re.compile(r"\w+(?:'\w+)?|[^\w\s]")
 _RUNS = (3, 4, 5)  # characters
 _SHAPES = (2, 3, 4)  # words
@@ -44,7 +44,7 @@ def features(text: str) -> Features:
     return np.unique(np.concatenate(hashed) % BUCKETS).astype(np.int64)
 
 
-def tokens(text: str, longest: int = _LONGEST) -> list[str]:
+def tokens(text: str, longest: int = LONGEST) -> list[str]:
     """The words and marks of a text's first characters, without case."""
     text = unicodedata.normalize("NFKC", text[:longest].replace("’", "'"))
     return _TOKEN.findall(text.casefold().encode("utf-8", "replace").decode())

@@ -110,7 +110,7 @@ class Head:
 
     def decide_by(self, seen: Features, vector: Vector | None = None) -> Decision:
         """The same of a text whose features are there already: several heads see the same."""
-        if self._without is not None and not self._fits(vector):
+        if self._without is not None and not self.fits(vector):
             return self._without.decide_by(seen)
         scores = self._scores(seen, vector)
         # each label has a regression of its own, against all others
@@ -138,8 +138,9 @@ class Head:
         weighed.sort(key=lambda pair: -pair[1])
         return weighed[:_MOST_REASONS]
 
-    def _fits(self, vector: Vector | None) -> bool:
-        # one of another length is of another embedder, whatever its name is
+    def fits(self, vector: Vector | None) -> bool:
+        """Whether a vector is one that it sees: one of another length is of another embedder,
+        whatever its name is."""
         if vector is None or self._of_vector is None:
             return False
         return len(vector) == len(self._of_vector)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from ..embed.contract import Floats
     from ..profile.context import ContextSpec, ProfileContext
     from ..profile.profile import Profile
-    from ..profile.request import Personal, Request
     from ..profile.slots import Registry
 
 __all__ = ["Injection"]
@@ -86,7 +85,10 @@ class Injection:
         scopes: Sequence[str] = (),
     ) -> ContextSpec:
         """What a context is for."""
+        from msgspec.structs import replace
+
         from ..profile.context import ContextSpec
+        from ..profile.evidence import ME
         from ..profile.purpose import check_purpose, purpose_for
         from ..profile.request import Request
 
@@ -94,19 +96,24 @@ class Injection:
         given = check_text(purpose, "a purpose")
         asks = check_text(agent, "the name of an agent")
         vector = self._vector(text)
-        request = Request(text, vector=vector, embedder=self._embedder_name)
+        request = Request(
+            text,
+            vector=vector,
+            embedder=self._embedder_name,
+            is_of_somebody=profile.subject != ME,
+        )
         told = check_purpose(given) if given else purpose_for(asks, request.purpose)
-        return ContextSpec(
+        spec = ContextSpec(
             query=text,
             purpose=told,
             is_given=bool(given),
-            personal=_personal(request) if given else request.personal,
+            personal=request.personal_for(is_given=bool(given)),
             extent=request.extent,
             # what holds for coding counts where code is the purpose
             scopes=(*scopes, f"domain:{told}"),
             similar=self._similar(vector, profile, slots),
-            near=self._near(text, vector, profile, slots),
         )
+        return replace(spec, near=self._near(spec, vector, profile, slots))
 
     @property
     def _embedder_name(self) -> str:
@@ -139,12 +146,15 @@ class Injection:
             return {}
 
     def _near(
-        self, query: str, vector: Floats | None, profile: Profile, slots: Registry
+        self, spec: ContextSpec, vector: Floats | None, profile: Profile, slots: Registry
     ) -> dict[str, float]:
+        from ..profile.context import rules_for
         from ..profile.relevance import has_nearness, nearness, sentence_of, shares
 
+        rules = rules_for(profile, spec)
+        scopes = ("", *spec.scopes)
         known = sorted(
-            (one for one in profile.beliefs if one.holds and not one.hidden),
+            (one for one in profile.beliefs if one.scope in scopes),
             key=lambda belief: belief.checked_at,
             reverse=True,
         )
@@ -152,8 +162,11 @@ class Injection:
             sentence_of(slot, belief.value)
             for belief in known
             if has_nearness(slot := slots.get_or_extra(belief.slot))
+            # what has ended is told where it bears on the query; but not each sentence of old
+            if (belief.holds or not slot.verbatim) and rules.allow(belief, slot, named=0.0)
         ][:_MOST_SENTENCES]
-        return nearness(sentences, self._cosines(sentences, vector) or shares(query, sentences))
+        likenesses = self._cosines(sentences, vector) or shares(spec.query, sentences)
+        return nearness(sentences, likenesses)
 
     def _cosines(self, sentences: Sequence[str], vector: Floats | None) -> dict[str, float]:
         if vector is None or not sentences:
@@ -187,11 +200,6 @@ class Injection:
         from ..profile.own_slots import registry_of
 
         return registry_of(self._store)
-
-
-def _personal(request: Request) -> Personal:
-    """What may be given to a request whose purpose is given, which says whom it is for."""
-    return "near" if request.depends_on_user else "named"
 
 
 def _check_tokens(budget: int) -> int:

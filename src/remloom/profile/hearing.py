@@ -124,7 +124,8 @@ class Hearing:
             # where the embedder does not work, words have to do
             with suppress(EmbedderError):
                 texts = (text for one in candidates for text in (one.words, one.whole))
-                vectors = self._embed(list(dict.fromkeys(texts)))
+                made = self._embed(list(dict.fromkeys(texts)))
+                vectors = {text: one for text, one in made.items() if self._statement.fits(one)}
         for candidate in candidates:
             if self._lasts(candidate, vectors):
                 kind = self._kind.decide_by(candidate.seen, vectors.get(candidate.words))

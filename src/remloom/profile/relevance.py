@@ -11,6 +11,7 @@ from ..deadline import NEVER, Deadline
 from ..embed.answers import question_vector, text_vectors
 from ..embed.failures import answered_by
 from ..errors import EmbedderError
+from ..heads.differences import content_words
 from ..text.analysis import terms
 from .claim import Value
 from .slots import Slot
@@ -66,6 +67,7 @@ class Relevance:
     ) -> None:
         if len(query) > 2 * _LONGEST_QUERY:
             query = f"{query[:_LONGEST_QUERY]} {query[-_LONGEST_QUERY:]}"
+        self._query = query
         self._terms = frozenset(terms(query))
         self._similar = similar or {}
         self._near = near or {}
@@ -104,8 +106,9 @@ class Relevance:
             return _VALUE
         words = _terms_of(written)
         if slot.verbatim and slot.sensitive:
-            # nothing else gives it: one word that is asked for is enough
-            return _VALUE if not words.isdisjoint(self._terms) else 0.0
+            # nothing else gives it: one word that few texts have is enough
+            asked = content_words(self._query).keys()
+            return _VALUE if not asked.isdisjoint(content_words(written)) else 0.0
         is_part = len(words) <= _FEW and not words.isdisjoint(self._terms)
         return _PART if is_part else 0.0
 

@@ -7,16 +7,16 @@ where they find that the answer is for the user.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from ..heads.features import features
+from ..heads.features import LONGEST
 from ..heads.head import Decision, head
 from .purpose import Purpose
 
 if TYPE_CHECKING:
     from ..embed.contract import Floats
-    from ..heads.features import Features
 
 __all__ = ["Extent", "Personal", "Request"]
 
@@ -27,8 +27,8 @@ Personal: TypeAlias = Literal["nothing", "named", "near"]
 
 _FOR_OTHERS = 0.35  # probability from which on an answer is taken to be for others or the public
 _FOR_USER = 0.6  # from which on it is taken to be for the user
-_HARMFUL = 0.6  # probability from which on a task is one that closes who the user is
-_LONGEST = 4000  # characters that are looked at, from either end
+_IS_TASK = 0.6  # from which on it is a task that closes who the user is
+_MOST = 0.7  # from which on all that is known is asked for
 
 
 class Request:
@@ -38,12 +38,19 @@ class Request:
         query: the words.
         vector: of the query, by this embedder; None: the words alone are read.
         embedder: its name.
+        is_of_somebody: whether what is known of somebody else is asked for.
     """
 
-    def __init__(self, query: str, *, vector: Floats | None = None, embedder: str = "") -> None:
-        if len(query) > 2 * _LONGEST:
-            query = f"{query[:_LONGEST]} {query[-_LONGEST:]}"
+    def __init__(
+        self,
+        query: str,
+        *,
+        vector: Floats | None = None,
+        embedder: str = "",
+        is_of_somebody: bool = False,
+    ) -> None:
         self._query = query.strip()
+        self._is_of_somebody = is_of_somebody
         self._vector = vector
         self._embedder = embedder if vector is not None else ""
 
@@ -58,15 +65,15 @@ class Request:
         """
         if not self._query:
             return "general"
-        if self.extent == "most":
-            return "chat"
-        if self.audience.label == "others":
+        if self._is_for_others:
             return "letter"
-        if self.task.label != "other" and self.task.probability >= _HARMFUL:
+        if self._is_task:
             return cast("Purpose", self.task.label)
         if self.audience.label == "code":
             return "coding"
-        return "general" if self.personal == "nothing" else "recommend"
+        if self.extent == "most" or self.personal == "named":
+            return "chat"
+        return "recommend" if self.personal == "near" else "general"
 
     @cached_property
     def extent(self) -> Extent:
@@ -75,7 +82,10 @@ class Request:
         >>> Request("What have you stored about me so far?").extent
         'most'
         """
-        return "most" if self._decided("extent").label == "most" else "some"
+        is_for_user = self._is_of_somebody or self.audience.label == "own"
+        if self._is_task or not is_for_user:
+            return "some"
+        return "most" if self._decided("extent").probabilities["most"] >= _MOST else "some"
 
     @cached_property
     def audience(self) -> Decision:
@@ -106,8 +116,20 @@ class Request:
         >>> Request("Write a speech for my brother's wedding").personal
         'nothing'
         """
+        return self.personal_for(is_given=False)
+
+    def personal_for(self, *, is_given: bool) -> Personal:
+        """The same.
+
+        Args:
+            is_given: whether the caller says what it is for, and so for whom.
+        """
         if not self._query or self.extent == "most":
             return "near"
+        if is_given or self._is_of_somebody:
+            return "near" if self.depends_on_user else "named"
+        if self.audience.label == "code":
+            return "nothing"
         if self.depends_on_user and self._others < _FOR_OTHERS:
             return "near"
         return "named" if self.audience.probabilities["own"] >= _FOR_USER else "nothing"
@@ -126,11 +148,33 @@ class Request:
     @property
     def _others(self) -> float:
         """The probability that others read the answer, or live with it."""
-        return self.audience.probabilities["others"] + self.audience.probabilities["public"]
+        return _for_others(self.audience)
+
+    @property
+    def _is_for_others(self) -> bool:
+        return self.audience.label == "others" and not self._is_of_somebody
+
+    @property
+    def _is_task(self) -> bool:
+        return self.task.label != "other" and self.task.probability >= _IS_TASK
 
     def _decided(self, name: str) -> Decision:
-        return head(name, self._embedder).decide_by(self._seen, self._vector)
+        """What a head decides; of a long text it reads both ends, and the more cautious counts."""
+        first = head(name, self._embedder).decide(self._query, self._vector)
+        if len(self._query) <= LONGEST:
+            return first
+        last = head(name).decide(self._query[-LONGEST:])
+        return max(first, last, key=_CAUTION[name])
 
-    @cached_property
-    def _seen(self) -> Features:
-        return features(self._query)
+
+def _for_others(audience: Decision) -> float:
+    return audience.probabilities["others"] + audience.probabilities["public"]
+
+
+# how much each decision closes
+_CAUTION: dict[str, Callable[[Decision], float]] = {
+    "audience": _for_others,
+    "bearing": lambda decided: decided.probabilities["impersonal"],
+    "extent": lambda decided: decided.probabilities["some"],
+    "task": lambda decided: -decided.probabilities["other"],
+}

@@ -92,24 +92,21 @@ class UsageRules:
         if slot.sensitive:
             # many a request has a word of a sentence
             reach = ("near",) if slot.verbatim else ("near", "named")
-            return named > 0 and self._personal in reach and self._purpose not in _NEVER
+            closed = _NEVER | _HARMFUL
+            return named > 0 and self._personal in reach and self._purpose not in closed
         return not slot.is_personal or self._allow_personal(belief, slot, is_named=named > 0)
 
     def _allow_personal(self, belief: Belief, slot: Slot, *, is_named: bool) -> bool:
         """Whether what tells who somebody is may be given."""
         if self._purpose in (_NEVER if slot.usage == "soft" else _HARMFUL):
             return False
-        # what the user pinned is for every purpose but those that nothing lifts
+        # what the user pinned is for every purpose but those that nothing lifts, and for no guess
+        # that others read it
         if belief.pinned:
-            return True
-        if slot.usage == "soft" and not self._allows_soft(is_named=is_named):
+            return self._is_given or self._personal != "nothing"
+        if slot.usage == "soft" and self._purpose not in self._soft:
             return False
         return self._personal == "near" or (is_named and self._personal == "named")
-
-    def _allows_soft(self, *, is_named: bool) -> bool:
-        # what is asked by its name is talked about, and not for a recommendation
-        is_talk = is_named and self._purpose == "recommend" and not self._is_given
-        return self._purpose in self._soft or (is_talk and "chat" in self._soft)
 
     def _may_know(self, belief: Belief, slot: Slot) -> bool:
         """Whether it may be known at all: what is sensitive, or identity, is never guessed."""

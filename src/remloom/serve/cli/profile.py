@@ -132,7 +132,7 @@ def changes(call: Call, since: datetime | None, subject: str) -> None:
 @argument("query", required=False)
 @option("--agent", default="", metavar="NAME", help="Which agent asks, such as CoderAgent.")
 @option("--purpose", default="", metavar="NAME", help="For what. [default: as QUERY tells]")
-@option("--budget", type=IntRange(1), metavar="TOKENS", help="Of the text, at most. [default: 400]")
+@option("--budget", type=IntRange(1), metavar="TOKENS", help="Of the text, at most. [default: 600]")
 @_scopes
 @subject_option
 @as_of_option
