@@ -278,7 +278,8 @@ def _requests_table(given: Given) -> str:
         "|---|---|---|",
         f"| what is needed is given | {given.found:.3f} | {FOUND:.2f} |",
         f"| what could hurt is given | {given.safe:.3f} | 1 |",
-        f"| private things given where they have no place, a request | {given.leaked:.3f} | {LEAKED:.2f} |",
+        f"| private things given where they have no place, a request | {given.leaked:.3f} "
+        f"| {LEAKED:.2f} |",
         f"| other things, a request | {given.out_of_place:.3f} | {ODD:.2f} |",
     ]
     return "\n".join(rows)
