@@ -134,12 +134,12 @@ class Injection:
     def _similar(
         self, vector: Floats | None, profile: Profile, slots: Registry
     ) -> dict[str, float]:
-        from ..profile.relevance import similarities
+        from ..profile.relevance import has_nearness, similarities
 
         known = dict.fromkeys(belief.slot for belief in profile.beliefs)
         if vector is None or self._engine.embedder is None:
             return {}
-        some = [slots.get_or_extra(id) for id in known]
+        some = [slot for id in known if not has_nearness(slot := slots.get_or_extra(id))]
         try:
             return similarities(some, vector, self._engine.embedder, self._deadline)
         except EmbedderError:

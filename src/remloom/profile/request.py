@@ -119,7 +119,7 @@ class Request:
         return self.personal_for(is_given=False)
 
     def personal_for(self, *, is_given: bool) -> Personal:
-        """The same.
+        """What of who the user is may be given, if the caller may have said what it is for.
 
         Args:
             is_given: whether the caller says what it is for, and so for whom.
