@@ -231,7 +231,7 @@ def _words(text: str) -> list[str]:
 
 
 def _is_unit(mark: str) -> bool:
-    return mark in _SHARES or unicodedata.category(mark) == "Sc"
+    return mark[0] in _SHARES or unicodedata.category(mark[0]) == "Sc"
 
 
 def _pieces(word: str) -> Sequence[str]:

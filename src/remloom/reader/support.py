@@ -19,6 +19,7 @@ from ..text.sentences import marked_ends
 __all__ = ["Basis", "doubts"]
 
 _DOUBTED = 0.4  # probability of a lie: one that passes costs a reader more than a false doubt
+_NAME = 3  # words at most
 _LONGEST = 4_000  # characters of a sentence that are looked at
 _MOST_CITED = 60_000  # characters of the lines
 _MOST_NAMED = 4  # words in a doubt
@@ -46,7 +47,10 @@ def doubts(sentence: str, basis: Basis) -> list[str]:
     if said and said.keys().isdisjoint(content_words(f"{scope}\n{cited}")):
         # the head knows only claims that are about their lines
         return [_say_nothing(_missing(said, ()), claim)]
-    if compare(claim, scope).is_same:
+    compared = compare(claim, scope)
+    # a name alone, as lists have it, claims nothing
+    is_named = len(compared.words) <= _NAME and compared.in_order == len(compared.words)
+    if compared.is_same or is_named:
         return []
     lines = _lines_about(said, scope, cited)
     decision = head("support").decide_by(differences(claim, lines))
