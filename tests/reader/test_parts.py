@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -130,6 +131,11 @@ def said(text: str, line: int, *, list_all: bool = False) -> dict[str, Any]:
     """A reply to `read_answer`."""
     sentence = {"text": text, "first_line": line, "last_line": line, "quote": COMPANY[line - 1]}
     return {"sentences": [sentence], "missing": "", "found": True, "list_all": list_all}
+
+
+@pytest.fixture(autouse=True)
+def home_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REMLOOM_HOME", str(tmp_path))
 
 
 @pytest.mark.parametrize("lines", [4, 4_000])
