@@ -72,6 +72,11 @@ class Comparison(NamedTuple):
         return self.in_order >= _COPY * max(len(self.words), 1)
 
     @property
+    def is_within(self) -> bool:
+        """Whether the words of the claim stand in the lines as they are, one after another."""
+        return f" {' '.join(self.words)} " in f" {' '.join(self.written)} "
+
+    @property
     def is_same(self) -> bool:
         """Whether the claim has the words of the lines as they are, all of them and no other."""
         return self.words == self.written

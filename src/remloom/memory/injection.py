@@ -158,15 +158,16 @@ class Injection:
             key=lambda belief: belief.checked_at,
             reverse=True,
         )
-        sentences = [
+        sentences = dict.fromkeys(
             sentence_of(slot, belief.value)
             for belief in known
             if has_nearness(slot := slots.get_or_extra(belief.slot))
             # what has ended is told where it bears on the query; but not each sentence of old
             if (belief.holds or not slot.verbatim) and rules.allow(belief, slot, named=0.0)
-        ][:_MOST_SENTENCES]
-        likenesses = self._cosines(sentences, vector) or shares(spec.query, sentences)
-        return nearness(sentences, likenesses)
+        )
+        latest = list(sentences)[:_MOST_SENTENCES]
+        likenesses = self._cosines(latest, vector) or shares(spec.query, latest)
+        return nearness(latest, likenesses)
 
     def _cosines(self, sentences: Sequence[str], vector: Floats | None) -> dict[str, float]:
         if vector is None or not sentences:

@@ -12,6 +12,7 @@ from ..embed.answers import question_vector, text_vectors
 from ..embed.failures import answered_by
 from ..errors import EmbedderError
 from ..heads.differences import content_words
+from ..heads.features import frequent
 from ..text.analysis import terms
 from .claim import Value
 from .slots import Slot
@@ -107,8 +108,8 @@ class Relevance:
         words = _terms_of(written)
         if slot.verbatim and slot.sensitive:
             # nothing else gives it: one word that few texts have is enough
-            asked = content_words(self._query).keys()
-            return _VALUE if not asked.isdisjoint(content_words(written)) else 0.0
+            shared = _rare_words(self._query) & _rare_words(written)
+            return _VALUE if shared else 0.0
         is_part = len(words) <= _FEW and not words.isdisjoint(self._terms)
         return _PART if is_part else 0.0
 
@@ -149,7 +150,7 @@ def sentence_of(slot: Slot, value: Value) -> str:
 
 def shares(query: str, sentences: Sequence[str]) -> dict[str, float]:
     """The share of the terms of a query that each sentence has: where there is no embedder."""
-    asked = _terms_of(query)
+    asked = frozenset(terms(query[:_LONGEST_QUERY]))
     return {text: len(asked & _terms_of(text)) / max(len(asked), 1) for text in sentences}
 
 
@@ -188,6 +189,12 @@ def _cards_embedded(
         keys = [(name, dims, card) for card in missing]
         _embedded.update(zip(keys, rows, strict=True))
     return {card: _embedded[name, dims, card] for card in cards}
+
+
+def _rare_words(text: str) -> frozenset[str]:
+    """The stems of the words of a text that few texts have."""
+    known = frequent()
+    return frozenset(stem for stem, word in content_words(text).items() if word not in known)
 
 
 def _is_within(asked: frozenset[str], text: str) -> bool:

@@ -49,7 +49,7 @@ def doubts(sentence: str, basis: Basis) -> list[str]:
         return [_say_nothing(_missing(said, ()), claim)]
     compared = compare(claim, scope)
     # a name alone, as lists have it, claims nothing
-    is_named = len(compared.words) <= _NAME and compared.in_order == len(compared.words)
+    is_named = len(compared.words) <= _NAME and compared.is_within
     if compared.is_same or is_named:
         return []
     lines = _lines_about(said, scope, cited)
