@@ -181,9 +181,8 @@ def _named_anywhere(compared: Comparison) -> Iterator[str]:
     own = set(map(_stem, compared.words))
     instead = (word for part in compared.parts for word in part.instead)
     lost = _by_class(word for word in instead if _stem(word) not in own)
-    telling = [word for word in compared.written if _class(word) == _RARE]
-    # in another form: "obligated" for "obligation"
-    others = [word for word in new[_RARE] if not any(_is_form(word, one) for one in telling)]
+    telling = list(dict.fromkeys(word for word in compared.written if _class(word) == _RARE))
+    others = [word for word in new[_RARE] if not _has_form(word, telling)]
     counts = {
         "new": len(new[_RARE]),
         "new number": len(new[_NUMBER]),
@@ -207,8 +206,13 @@ def _by_class(words: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def _is_form(word: str, other: str) -> bool:
-    return _likeness(word, other) >= _FORM
+def _has_form(word: str, others: Sequence[str]) -> bool:
+    """Whether a word is among others in another form: "obligated" for "obligation"."""
+    from rapidfuzz.distance import LCSseq
+    from rapidfuzz.process import extractOne
+
+    likeness = LCSseq.normalized_similarity
+    return extractOne(word, others, scorer=likeness, score_cutoff=_FORM) is not None
 
 
 def _at_least(name: str, value: float, steps: Iterable[float]) -> Iterator[str]:

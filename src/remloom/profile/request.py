@@ -148,7 +148,7 @@ class Request:
     @property
     def _others(self) -> float:
         """The probability that others read the answer, or live with it."""
-        return _for_others(self.audience)
+        return self.audience.probabilities["others"] + self.audience.probabilities["public"]
 
     @property
     def _is_for_others(self) -> bool:
@@ -167,14 +167,12 @@ class Request:
         return max(first, last, key=_CAUTION[name])
 
 
-def _for_others(audience: Decision) -> float:
-    return audience.probabilities["others"] + audience.probabilities["public"]
-
-
 # how much each decision closes
 _CAUTION: dict[str, Callable[[Decision], float]] = {
-    "audience": _for_others,
+    "audience": lambda decided: -decided.probabilities["own"],
     "bearing": lambda decided: decided.probabilities["impersonal"],
     "extent": lambda decided: decided.probabilities["some"],
-    "task": lambda decided: -decided.probabilities["other"],
+    "task": lambda decided: max(
+        share for label, share in decided.probabilities.items() if label != "other"
+    ),
 }
