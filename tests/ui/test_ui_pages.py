@@ -573,20 +573,27 @@ def test_why_a_profile_cannot_be_shown_is_said_and_tried_again(signed_in: Any) -
     page.get_by_role("heading", name="Who you are").wait_for()
 
 
-def test_nothing_moves_while_a_page_loads(signed_in: Any) -> None:
+# Answers come in the order of the questions, or the other way round, each after the one before.
+@pytest.mark.parametrize("first", [0, 600])
+def test_nothing_moves_while_a_page_loads(signed_in: Any, first: int) -> None:
     page = signed_in.page
     values = {"slot": "identity.employer", "value": "Acme", "subject": "Olga"}
     call(signed_in, "POST", "profile/set", json=values)
     page.add_init_script(
-        "window.moved = []; new PerformanceObserver((list) => { for (const one of list.getEntries())"
-        " moved.push(...one.sources.map(({ node }) => node?.outerHTML?.slice(0, 90))) })"
+        f"const ask = fetch; let wait = {first};"
+        f" window.fetch = (...how) => {{ const late = wait; wait += {first} ? -100 : 100;"
+        " return ask(...how).then((answer) => new Promise((done) => setTimeout(done, late, answer))) };"
+        " window.moved = []; new PerformanceObserver((list) => { for (const one of list.getEntries())"
+        " moved.push(...one.sources.map(({ node, previousRect: { x, y, height } }) =>"
+        " [node?.outerHTML?.slice(0, 90), x, y, height])) })"
         ".observe({ type: 'layout-shift', buffered: true })"
     )
-    for address in ("profile", "profile?view=learn", "timeline", "documents"):
+    for address in ("profile", "profile?view=learn", "timeline", "documents", "keys"):
         page.goto("about:blank")
         page.goto(f"{signed_in.server.url}/ui/")
         signed_in.open(address)
         page.wait_for_load_state("networkidle")
+        page.wait_for_function("!document.querySelector('main .busy')")
         assert page.evaluate("moved") == [], address
 
 

@@ -34,7 +34,7 @@ function List({ session }) {
             ${!isWhole && html`<button onClick=${() => setSize(size + AT_ONCE)}>Show older ones</button>`}</section>`
         : html`<${Empty} heading="Nothing has been read yet">Drop a file above: text, Markdown, HTML, PDF, Word, tables or exported chats.</${Empty}>`;
     }}</${Loaded}>
-    <${Databases} session=${session} />
+    ${(state.value || state.error) && html`<${Databases} session=${session} />`}
   </${Page}>`;
 }
 
