@@ -58,7 +58,7 @@ _VOCABULARY = _NAMES | set("""
     INTEGER text bigint integer float8 boolean jsonb numeric C default main records labels names edges rels parents remloom
     read_records r n l e t d p q o s j x k key lid rid id rank kind child parent schema type starts ends created updated
     body content thin seq uri src dst rel name label weight properties value tenant_id
-    json_each json_type json_array_length json_group_array json_object json coalesce nullif instr casefold matches held counted octet_length
+    json_each json_type json_array_length json_group_array json_object json coalesce nullif instr casefold matches held fits counted octet_length pg_column_size
     likelihood substr lowered number_of number_text whole time_shift time_trunc time_shown time_of time_format time_part
     jsonb_typeof jsonb_array_length jsonb_array_elements jsonb_agg jsonb_build_object jsonb_build_array jsonb_object_keys
     sortable md5 strpos lower starts_with right left string_agg first_of bool_and bool_or group_concat decompress day

@@ -425,7 +425,7 @@ def test_a_select_runs_as_a_role_that_may_only_read(opening: Opening) -> None:
     put(store, Resource(name="one", content="x"))
     sql = "SELECT current_user::text FROM remloom.records"
     assert store.sql.run("SELECT * FROM remloom.answer(%s, %s, %s)", (sql, [], 99), 5.0) == [
-        ("remloom_reader",)
+        b"remloom_reader"
     ]
 
 

@@ -16,16 +16,19 @@ from .values import Type
 __all__ = [
     "MAX_FETCHED",
     "MAX_HELD",
+    "MAX_ROW",
     "FetchBudget",
     "ResultSet",
     "decode_scalar",
     "display_value",
     "number_out_of_range",
+    "row_too_large",
     "rows_too_large",
     "too_much_held",
 ]
 
 MAX_FETCHED = 32_000_000  # bytes of the rows of one SELECT
+MAX_ROW = 8_000_000  # bytes of one of them: to put it together takes several times as many
 MAX_HELD = 32_000_000  # bytes of text by which the rows of one SELECT are ordered, grouped, joined
 _MAX_EXACT = 2**53  # whole numbers below it are exact as a float
 _encode = msgspec.json.Encoder().encode
@@ -47,8 +50,11 @@ class FetchBudget:
 
     def spend(self, row: Iterable[Any]) -> None:
         """Count the texts of a row. Raises InvalidInputError once they are too long."""
+        texts = [cell for cell in row if isinstance(cell, str)]
+        if sum(map(len, texts)) > MAX_ROW:
+            raise row_too_large()
         # as they are held: one character beyond the Latin ones makes all of a text wider
-        self._left -= sum(getsizeof(cell) for cell in row if isinstance(cell, str))
+        self._left -= sum(map(getsizeof, texts))
         if self._left < 0:
             raise rows_too_large()
 
@@ -59,6 +65,14 @@ def rows_too_large() -> InvalidInputError:
         f"the rows are longer than {MAX_FETCHED // 1_000_000} million bytes",
         remedy="select fewer columns, a part of the text (left(content, 200)),"
         " or fewer rows (LIMIT)",
+    )
+
+
+def row_too_large() -> InvalidInputError:
+    """Make the error for a row beyond `MAX_ROW`."""
+    return InvalidInputError(
+        f"a row is longer than {MAX_ROW // 1_000_000} million bytes",
+        remedy="select fewer columns, or a part of the text: left(content, 200)",
     )
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from ...predicates import Predicate
 
-__all__ = ["Database", "parse_url"]
+__all__ = ["Database", "RawLoader", "parse_url"]
 
 _T = TypeVar("_T")
 Row: TypeAlias = tuple[Any, ...]
@@ -189,8 +189,8 @@ class Database:
         connection.execute(SQL.take_tenant_role)
         connection.prepare_threshold = 2
         # JSON is decoded by whoever knows the type.
-        connection.adapters.register_loader("jsonb", _Raw)
-        connection.adapters.register_loader("json", _Raw)
+        connection.adapters.register_loader("jsonb", RawLoader)
+        connection.adapters.register_loader("json", RawLoader)
         register_half(connection, TypeInfo.fetch(connection, "halfvec"))
         register_columns(connection)
 
@@ -432,8 +432,8 @@ def _end(connection: Connection[Row], how: str) -> None:
         connection.execute("ROLLBACK" if failed else how)
 
 
-class _Raw(psycopg.adapt.Loader):
-    """JSON as the bytes it came in."""
+class RawLoader(psycopg.adapt.Loader):
+    """What the server sent, as the bytes it came in."""
 
     def load(self, data: Any) -> bytes:
         return bytes(data)

@@ -23,6 +23,7 @@ from ...sql.answers import (
     ResultSet,
     display_value,
     number_out_of_range,
+    row_too_large,
     rows_too_large,
     too_much_held,
 )
@@ -31,7 +32,7 @@ from ...sql.writer import is_plain_step
 from ..contract import INDEXES
 from ..expiry import now
 from .compilers import Compilers
-from .database import Database
+from .database import Database, RawLoader
 from .kv import PostgresKeyValue
 from .sql_writer import PostgresWriter, indexed_value
 from .statements import SQL
@@ -43,6 +44,7 @@ __all__ = ["PostgresSql"]
 
 _TOO_LONG = "RL001"  # SQLSTATE that `remloom.fetch` raises
 _TOO_MUCH_HELD = "RL002"  # that `remloom.held` raises
+_ROW_TOO_LONG = "RL003"  # that `remloom.fits` raises
 _EXPLAIN_TIMEOUT = 5.0  # seconds
 # fields that have a column of their own, which is indexed
 _OWN_COLUMNS = ("id", "schema", "uri", "created_at", "updated_at", "starts_at", "ends_at")
@@ -67,7 +69,7 @@ class PostgresSql:
             lines = self.run(SQL.answer, values, timeout)
         rows: list[tuple[Any, ...]] = []
         budget = FetchBudget()
-        for (line,) in lines:
+        for line in lines:
             cells = msgspec.json.decode(line)
             budget.spend(cells)
             rows.append(tuple(map(display_value, cells, kinds)))
@@ -79,7 +81,7 @@ class PostgresSql:
         with self._server.read(self._tenant):
             sql, _ = writer.select(select, limit + 1, self._not_expired())
             values = {"sql": sql, "values": _texts(writer)}
-            return [line for (line,) in self.run(SQL.explain, values, _EXPLAIN_TIMEOUT)]
+            return [line.decode() for line in self.run(SQL.explain, values, _EXPLAIN_TIMEOUT)]
 
     def _not_expired(self) -> str:
         """Return the condition that a row `r` has not expired; empty where none has."""
@@ -115,8 +117,8 @@ class PostgresSql:
 
     def run(
         self, sql: str, values: Sequence[Any] | Mapping[str, Any], timeout: float
-    ) -> list[tuple[Any, ...]]:
-        """Fetch the rows of a statement that runs as the role that reads.
+    ) -> list[bytes]:
+        """Fetch the rows of a statement that runs as the role that reads, each one text in UTF-8.
 
         Args:
             timeout: seconds.
@@ -127,10 +129,12 @@ class PostgresSql:
         """
         with self._server.read(self._tenant) as snapshot, snapshot.connection.cursor() as cursor:
             milliseconds = max(1, round(timeout * 1000))
+            # a long text is decoded once it is known to be short enough
+            cursor.adapters.register_loader("text", RawLoader)
             # in one round trip
             cursor.execute(f"SAVEPOINT answer; SET LOCAL statement_timeout = {milliseconds}")
             try:
-                return cursor.execute(sql, values, prepare=False).fetchall()
+                return [line for (line,) in cursor.execute(sql, values, prepare=False)]
             except psycopg.Error as error:
                 raise _error(error, timeout) from error
             finally:
@@ -155,6 +159,8 @@ def _error(error: psycopg.Error, timeout: float) -> Exception:
         return rows_too_large()
     if state == _TOO_MUCH_HELD:
         return too_much_held()
+    if state == _ROW_TOO_LONG:
+        return row_too_large()
     if state.startswith("22003") or isinstance(error, psycopg.errors.NumericValueOutOfRange):
         return number_out_of_range()
     if isinstance(error, psycopg.errors.InsufficientPrivilege):

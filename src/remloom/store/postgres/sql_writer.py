@@ -12,6 +12,7 @@ import msgspec
 from ... import labels
 from ...errors import InvalidInputError, LabelError
 from ...sql import times
+from ...sql.answers import MAX_HELD
 from ...sql.columns import DEFAULTS, LISTS, OBJECTS, TIMES
 from ...sql.functions import Function
 from ...sql.values import (
@@ -36,6 +37,7 @@ from ...sql.values import (
     StartsWith,
     Type,
     Value,
+    walk,
 )
 from ...sql.writer import Writer, is_plain_step, requires_value
 from .short_keys import short
@@ -258,6 +260,7 @@ class PostgresWriter(Writer):
 
     def __init__(self, schema: str) -> None:
         super().__init__(schema)
+        self._joins = 1  # texts that the statement joins at the same time
         # whether an index of an expression is asked for: row security keeps it from use
         self.by_expression = False
 
@@ -555,7 +558,8 @@ class PostgresWriter(Writer):
             if not call.distinct:
                 separator, key = self.bind(call.separator, "text"), "r.seq"
             # counted while rows are read, before any are joined
-            counted = f"remloom.held({written}, {separator}){rows}"
+            most = MAX_HELD // self._joins
+            counted = f"remloom.held({written}, {separator}, {most}){rows}"
             joined = f"string_agg({argument}, {separator} ORDER BY {key}){rows}"
             return f"(CASE WHEN {counted} >= 0 THEN {joined} END){_C}"
         return f"{name}({argument}){rows}"
@@ -587,6 +591,7 @@ class PostgresWriter(Writer):
         Each row is one JSON list. `filter` is another condition on the rows.
         """
         grouped = select.aggregated or select.distinct
+        self._joins = max(1, _count_joins(select))
         columns, kinds = self._select_columns(select, grouped=grouped)
         where = self._select_where(select)
         if filter:
@@ -609,7 +614,8 @@ class PostgresWriter(Writer):
             source = f"SELECT d.* FROM (SELECT DISTINCT d.* FROM ({source}) d) d {ordered}"
         else:
             source = f"{source} {ordered}"
-        return f"SELECT ({_json_row(len(columns))})::text FROM ({source}) q", kinds
+        row = f"CASE WHEN {_fits(kinds)} THEN ({_json_row(len(columns))})::text END"
+        return f"SELECT {row} FROM ({source}) q", kinds
 
     def _select_columns(self, select: Select, *, grouped: bool) -> tuple[list[str], list[Type]]:
         columns: list[str] = []
@@ -659,6 +665,26 @@ class PostgresWriter(Writer):
             key = f"remloom.sortable({column}){_C}" if term.value.type == "json" else column
             terms.append(f"{key} {_way(term)}")
         return ", ".join(terms)
+
+
+def _count_joins(select: Select) -> int:
+    """Return how many different `group_concat` a SELECT has: they are joined at the same time."""
+    values = [output.value for output in select.outputs] + [term.value for term in select.order]
+    if select.having is not None:
+        values.append(select.having)
+    parts = {part for value in values for part in walk(value) if isinstance(part, Aggregate)}
+    return sum(part.name == "group_concat" for part in parts)
+
+
+def _fits(kinds: Sequence[Type]) -> str:
+    """The condition that the columns c0, c1, … are short enough for one text; else an error."""
+    lengths = {"text": "octet_length", "json": "pg_column_size"}
+    counted = [
+        f"coalesce({lengths[kind]}(q.c{index}), 0)::bigint"
+        for index, kind in enumerate(kinds)
+        if kind in lengths
+    ]
+    return f"remloom.fits({' + '.join(counted)})" if counted else "TRUE"
 
 
 def _json_row(columns: int) -> str:
