@@ -36,6 +36,7 @@ from .past import Past
 from .records import Records
 from .renaming import Renaming
 from .rows import Rows
+from .selects import Selects
 from .thin_entities import ThinEntities
 from .token_vectors import TokenVectors
 from .updating import Updating
@@ -56,6 +57,7 @@ class StoreConformance(
     Expiry,
     Renaming,
     Rows,
+    Selects,
     ThinEntities,
     TokenVectors,
     Past,
