@@ -25,6 +25,7 @@ class Subject(NamedTuple):
             one. None: among all.
         by_vector: whether there is a variant for the default embedder, whose vector of the text is
             there anyway where it is used.
+        by_pair: whether a claim is seen beside what it is a claim about.
     """
 
     texts: tuple[str, ...]
@@ -32,6 +33,7 @@ class Subject(NamedTuple):
     strength: float = 15.0
     kin: Callable[[Text], str] | None = None
     by_vector: bool = False
+    by_pair: bool = False
 
 
 def _kind(text: Text) -> str | None:
@@ -57,6 +59,13 @@ def _extent(text: Text) -> str:
     return "most" if text.label == ("extent", "most") else "some"
 
 
+def _reply(text: Text) -> str | None:
+    # what people say of themselves, and what follows from a sentence, says something
+    if text.label[0] == "lasting" or text.label == ("claim", "holds"):
+        return "something"
+    return text.label[1] if text.label[0] in ("reply", "learning") else None
+
+
 def _nearness(text: Text) -> str:
     # who invents lies changes a word of the line, who says what is true of it uses other words;
     # in answers it is not so
@@ -70,19 +79,23 @@ HEADS = {
     "bearing": Subject(("bearings",), lambda text: text.label[1], by_vector=True),
     "extent": Subject(("extents", "requests", "bearings"), _extent),
     "privacy": Subject(("sensitive", "turns"), _privacy, by_vector=True),
-    "support": Subject(("support",), lambda text: text.label[1], strength=5.0, kin=_nearness),
+    "support": Subject(
+        ("support",), lambda text: text.label[1], strength=5.0, kin=_nearness, by_pair=True
+    ),
     "task": Subject(("tasks",), lambda text: text.label[1], by_vector=True),
+    "reply": Subject(("replies", "support", "turns"), _reply),
 }
 
-# of the texts that heads are trained on
-SUBJECTS = tuple(dict.fromkeys(name for subject in HEADS.values() for name in subject.texts))
+# of the texts whose frequent words make the shape of a text: another list of words changes the
+# weights of every head
+SUBJECTS = ("turns", "requests", "bearings", "extents", "sensitive", "support", "tasks")
 
 
 def rows_of(name: str) -> list[tuple[Text, str]]:
     """The texts that a head is trained on, each with its label."""
     subject = HEADS[name]
     return [
-        (text, label)
+        (text if subject.by_pair else text._replace(of=""), label)
         for texts in subject.texts
         for text in read(texts)
         if (label := subject.label(text))

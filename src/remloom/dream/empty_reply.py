@@ -3,96 +3,51 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
+
+from ..heads.head import head
+from ..text.sentences import sentence_ends
 
 __all__ = ["is_nothing"]
 
-_MARKS = re.compile(r"[\s*_`\"'“”‘’«».:!#>()\[\]-]+")
-_NOTHING = re.compile(r"nothing(?: (?:new|to add|added|here|really|at all|else))*", re.IGNORECASE)
-# shouted, and then explained
-_LEADING = re.compile(r"\A[\W_]*NOTHING[\W_]*(?:\n|\Z|[-–—:.,;]\s)")
-_THING = (
-    "one|information|info|passage|text|note|chunk|learning|synthesis|content|statement|material"
-)
-_IN = rf"in (?:this|it|that|here)(?: (?:new |above |given |second |latest )?(?:{_THING}))?"
-_IT = rf"(?:this|it|that|there|here|the) ?(?:new |above |given |second |latest )?(?:{_THING})?"
-_KNOWN = (
-    r"(?:what (?:we|is|was)(?: already){,2} (?:know|known|knew)(?: (?:already|before|so far))?"
-    r"|(?:the |our )?existing (?:knowledge|understanding))"
-)
-_NEW = "new|more|further|else|additional|substantial|significant|novel"
-_FACTS = "information|insights?|knowledge|content|facts?|understanding|value"
-_WHERE = rf"(?: (?:here|at all|{_IN}|to (?:this|it|that|{_KNOWN})|beyond {_KNOWN}))?"
-_ADDS = "(?:adds?|brings?|contributes?|offers?|provides?|contains?|says?|tells us|holds?)"
-_THERE_IS = "(?:there is|there s|i see|i find|i found|i have|we see|we learn|we find|we have)"
-_FOUND = "(?:found|added|provided|learned|learnt|said|given)"
-_ADVERB = "(?:really |simply |essentially |just )?"
-_SOME_NEW = rf"(?: (?:{_NEW}))?"
-# each is a whole sentence that says so
-_FORMS = (
-    # "This adds nothing new here."
-    rf"{_IT} {_ADVERB}{_ADDS}"
-    rf" (?:(?:absolutely |really |basically )?nothing{_SOME_NEW}|no{_SOME_NEW} (?:{_FACTS}))"
-    rf"{_WHERE}",
-    # "It does not add any information."
-    rf"{_IT} (?:does not|doesn t|do not|don t|did not|didn t) (?:really )?{_ADDS}"
-    rf" (?:anything{_SOME_NEW}|any{_SOME_NEW} (?:{_FACTS})){_WHERE}",
-    # "There is nothing to add."
-    rf"{_THERE_IS} (?:really |simply )?nothing{_SOME_NEW}"
-    rf"(?: (?:here|at all|{_IN}|to (?:be )?(?:add|added|report|learn|learned|note)))*",
-    # "I found no new insights."
-    rf"{_THERE_IS} no{_SOME_NEW} (?:{_FACTS})"
-    rf"(?: (?:here|at all|{_IN}|to (?:add|report)))*",
-    # "No new information found."
-    rf"no (?:{_NEW}) (?:{_FACTS})"
-    rf"(?: (?:here|at all|{_IN}|(?:(?:is|are|was|were) )?{_FOUND}))?",
-    # "Nothing new is learned from this."
-    rf"nothing (?:{_NEW}) (?:is|was|has been|can be) {_FOUND}"
-    rf"(?: (?:here|(?:by|from) this))?",
-    # "It repeats what we know."
-    rf"{_IT} (?:is |s )?(?:simply |merely |only |just )?(?:a )?"
-    rf"(?:repeats?|repetition of|restates?|restatement of|duplicates?|duplicate of) {_KNOWN}",
-    # "We already knew this."
-    "(?:we|i) (?:already knew|know|knew) (?:all )?(?:of )?(?:this|it|that)(?: already)?",
-    "already known",
-)
-_OPENING = "(?:(?:in (?:short|summary|conclusion)|overall|therefore|so) )?"
-_SAYS_NOTHING = re.compile(
-    "|".join(rf"{_OPENING}(?:{form})" for form in _FORMS),
-    re.IGNORECASE,
-)
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
-_NON_WORD = re.compile(r"[^\w]+|_+")
-_LONGEST = 400  # characters of a reply all of whose sentences say that nothing is new
+_LITERAL = "NOTHING"  # what the prompts ask for
+_MARKS = re.compile(r"\A[\W_]+|[\W_]+\Z")
+# The head takes both to be equally frequent, but most replies other than the word itself are
+# insights; and an insight that is lost is worse than a remark that is kept.
+_SURE = 0.95
+_LIKELY = 0.5
 
 
 def is_nothing(reply: str) -> bool:
-    """Whether a reply means NOTHING, however it is dressed.
+    """Whether a reply means NOTHING: it is the word itself, or begins with it in capitals, or is
+    surely of that meaning as a whole and without a sentence that says something.
 
-    >>> shouted = ("NOTHING", "**Nothing.**", '"NOTHING new"', "NOTHING - it repeats the above.")
+    >>> shouted = ("NOTHING", "**Nothing.**", "NOTHING\\n\\nIt repeats what is said above.")
     >>> [is_nothing(text) for text in shouted]
-    [True, True, True, True]
-    >>> is_nothing("This adds nothing new.")
+    [True, True, True]
+    >>> is_nothing("Der Text wiederholt nur, was wir schon wissen.")
     True
-    >>> is_nothing("There is nothing new here. We already knew this.")
-    True
-    >>> is_nothing("Nothing in the treaty binds Spain.")
-    False
-    >>> is_nothing("There is nothing like NOTHING in it.")
+    >>> is_nothing("It repeats what we know. But the toll doubled in 1934.")
     False
     """
-    bare = _MARKS.sub(" ", reply).strip()
-    if not bare or _NOTHING.fullmatch(bare) or _LEADING.match(reply):
+    sentences = [text for text in _sentences(reply) if _bare(text)]
+    if not sentences or _LITERAL in (_bare(sentences[0]), _bare(reply).upper()):
         return True
-    if len(reply) > _LONGEST:
-        return False
-    sentences = [_plain(part) for part in _SENTENCE.split(reply)]
-    return all(_says_nothing(sentence) for sentence in sentences if sentence)
+    return _share(reply) >= _SURE and all(_share(text) >= _LIKELY for text in sentences)
 
 
-def _says_nothing(sentence: str) -> bool:
-    return bool(_NOTHING.fullmatch(sentence) or _SAYS_NOTHING.fullmatch(sentence))
+def _sentences(reply: str) -> list[str]:
+    return [
+        line[start:end]
+        for line in reply.splitlines()
+        for start, end in pairwise((0, *sentence_ends(line)))
+    ]
 
 
-def _plain(sentence: str) -> str:
-    """A sentence as bare words."""
-    return " ".join(_NON_WORD.sub(" ", sentence).split())
+def _bare(text: str) -> str:
+    return _MARKS.sub("", text)
+
+
+def _share(text: str) -> float:
+    """How probable it is that a text says nothing."""
+    return head("reply").decide(text).probabilities["nothing"]

@@ -34,6 +34,7 @@ NAMES = (
     "extent",
     "task",
     "support",
+    "reply",
 )
 _MOST_REASONS = 5
 
