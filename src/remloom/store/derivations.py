@@ -11,14 +11,12 @@ from msgspec.structs import force_setattr
 
 from ..model import Record, Resource
 
-__all__ = ["attach_parents", "derived_ids"]
+__all__ = ["attach_parents", "derived"]
 
 
-def derived_ids(records: Iterable[Record]) -> list[str]:
-    """List the ids of the derived ones of some records, each once."""
-    return list(
-        {record.id: 0 for record in records if isinstance(record, Resource) and record.generation}
-    )
+def derived(records: Iterable[Record]) -> list[Resource]:
+    """List the derived ones of some records."""
+    return [record for record in records if isinstance(record, Resource) and record.generation]
 
 
 def attach_parents(records: Sequence[Record], rows: Iterable[tuple[str, str]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...model import Record
-from ..derivations import attach_parents, derived_ids
+from ..derivations import attach_parents, derived
 from .database import Database
 from .statements import SQL
 
@@ -14,7 +14,6 @@ __all__ = ["show_parents"]
 
 def show_parents(server: Database, tenant: str, records: Iterable[Record]) -> None:
     """Set `parents` of the derived ones of these records."""
-    records = list(records)
-    if ids := derived_ids(records):
-        values = {"tenant": tenant, "ids": ids}
-        attach_parents(records, server.fetch(tenant, SQL.parents_of_all, values))
+    if found := derived(records):
+        values = {"tenant": tenant, "ids": list({record.id: 0 for record in found})}
+        attach_parents(found, server.fetch(tenant, SQL.parents_of_all, values))

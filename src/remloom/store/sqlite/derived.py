@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ...model import Record
-from ..derivations import attach_parents, derived_ids
+from ..derivations import attach_parents, derived
 from .statements import SQL
 
 if TYPE_CHECKING:
@@ -18,6 +18,6 @@ __all__ = ["show_parents"]
 
 def show_parents(cursor: apsw.Cursor, records: Iterable[Record]) -> None:
     """Set `parents` of the derived ones of these records."""
-    records = list(records)
-    if ids := derived_ids(records):
-        attach_parents(records, cursor.execute(SQL.parents_of_all, (json.dumps(ids),)))
+    if found := derived(records):
+        ids = list({record.id: 0 for record in found})
+        attach_parents(found, cursor.execute(SQL.parents_of_all, (json.dumps(ids),)))

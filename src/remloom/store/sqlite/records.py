@@ -16,6 +16,7 @@ from ... import labels
 from ...model import Entity, Moment, Record, Resource
 from ...predicates import Query
 from ...sql.writer import requires_value
+from ..derivations import derived
 from ..encoding import TOP, micros, successor
 from ..expiry import BEFORE_ALL, has_expired, now
 from ..predicate_sql import VectorSearch, order_direction, search_similar
@@ -280,8 +281,9 @@ class SqliteRecords:
         return [record for record in records if self._is_there(record)]
 
     def _show_parents(self, records: Sequence[Record]) -> None:
-        with self._translate:
-            show_parents(self._database.reader, records)
+        if found := derived(records):
+            with self._translate:
+                show_parents(self._database.reader, found)
 
     def _ids(self, sql: str, id: str) -> list[str]:
         with self._translate:
