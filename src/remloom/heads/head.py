@@ -34,6 +34,7 @@ NAMES = (
     "extent",
     "task",
     "support",
+    "language",
 )
 _MOST_REASONS = 5
 
