@@ -61,7 +61,7 @@ def spelling(text: str) -> Features:
 
     Words with a capital letter are left out: names are of no language.
     """
-    words = _WORD.findall(_composed(text))
+    words = _WORD.findall(unicodedata.normalize("NFKC", text[:LONGEST]))
     small = " ".join(word for word in words if not word[0].isupper())
     letters = np.frombuffer(f" {small} ".encode("utf-32-le", "replace"), dtype=np.uint32)
     hashed = np.concatenate([*_runs(letters, _SHORT_RUNS)])
@@ -70,12 +70,8 @@ def spelling(text: str) -> Features:
 
 def tokens(text: str, longest: int = LONGEST) -> list[str]:
     """The words and marks of a text's first characters, without case."""
-    text = _composed(text.replace("’", "'"), longest)
+    text = unicodedata.normalize("NFKC", text[:longest].replace("’", "'"))
     return _TOKEN.findall(text.casefold().encode("utf-8", "replace").decode())
-
-
-def _composed(text: str, longest: int = LONGEST) -> str:
-    return unicodedata.normalize("NFKC", text[:longest])
 
 
 def _shapes(words: list[str]) -> Iterator[str]:

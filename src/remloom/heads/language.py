@@ -1,4 +1,4 @@
-"""The language of a text, as far as it is none that the heads hear what people say in."""
+"""The language of a text, named if it is one that the heads were not trained in."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from .head import head
 
 __all__ = ["ANOTHER", "HEARD", "unheard_language"]
 
-HEARD = "heard "  # begins the label of a language that the heads are trained in
-ANOTHER = "another language"  # one that is not told for sure
-_ENOUGH = 40  # runs of letters, as some four words or a dozen ideographs have
-_UNHEARD = 0.5  # probability from which on it is in none of the languages that are heard
-_NAMED = 0.5  # of that probability, how much the language has that is named
+HEARD = "heard "  # begins the label of a language that the heads were trained in
+ANOTHER = "another language"  # not heard either, but which one is not sure
+_ENOUGH = 40  # different runs of letters; some four words have that many, or a dozen ideographs
+_UNHEARD = 0.5  # least probability of all languages together that are not heard
+_NAMED = 0.4  # least share of that probability that the one has which is named
 
 
 def unheard_language(text: str) -> str:
-    """Name the language of a text in English if the heads do not hear it.
+    """Return the English name of a text's language if the heads were not trained in it.
 
-    Empty if they do, and where there is too little text to tell, such as names or "ok".
+    Empty if they were, or if there is too little text to tell, such as names or "ok".
 
     >>> unheard_language("Da quando sono in pensione coltivo pomodori sul balcone")
     'Italian'
