@@ -299,3 +299,18 @@ def test_what_an_agent_is_given_is_shown_with_its_size(known: Path) -> None:
     given = as_json("profile", "context", "--agent", "CoderAgent", "--budget", "60")
     assert given["tokens"] <= 60
     assert run("profile", "context", "--purpose", "mischief").exit_code == 2
+
+
+def test_passages_in_languages_that_are_not_heard_are_reported(home: Path) -> None:
+    for number, text in enumerate((
+        "Lavoro in una tipografia da vent'anni e la domenica vado a pesca con mio fratello",
+        "da quando è nata la piccola dormo quattro ore per notte",
+        "金沢の印刷所で二十年ほど働いていて、猫を二匹飼っています",
+    )):  # fmt: skip
+        (home / f"{number}.md").write_text(text, encoding="utf-8")
+    told = [
+        "2 passages are in Italian, which is not heard yet",
+        "1 passage is in Japanese, which is not heard yet",
+    ]
+    assert run("profile", "scan", ".").stdout.splitlines()[2:4] == told
+    assert as_json("profile", "bootstrap")["unheard"] == {"Italian": 2, "Japanese": 1}

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
-from remloom.heads.differences import compare
-from remloom.heads.features import BUCKETS
+from remloom.heads.differences import compare, differences
+from remloom.heads.features import BUCKETS, features, spelling
+from remloom.heads.language import HEARD
 
-from .texts import Text, read
+from .texts import Text, languages, read
+
+if TYPE_CHECKING:
+    from remloom.heads.features import Features
 
 __all__ = ["HEADS", "SUBJECTS", "Subject", "rows_of", "version_of"]
+
+
+def _words(text: Text) -> Features:
+    return features(text.text)
+
+
+def _spelling(text: Text) -> Features:
+    return spelling(text.text)
 
 
 class Subject(NamedTuple):
@@ -20,20 +33,20 @@ class Subject(NamedTuple):
     Args:
         texts: of which subjects: those of "turns" are in turns.en.toml and so on.
         label: of a text; None: it is none of this head's.
+        sees: what it sees of a text.
         strength: C of the regression; the rows have length 1.
         kin: of a text; among texts of one kin the labels count equally, however few there are of
             one. None: among all.
         by_vector: whether there is a variant for the default embedder, whose vector of the text is
             there anyway where it is used.
-        by_pair: whether a claim is seen beside what it is a claim about.
     """
 
     texts: tuple[str, ...]
     label: Callable[[Text], str | None]
+    sees: Callable[[Text], Features] = _words
     strength: float = 15.0
     kin: Callable[[Text], str] | None = None
     by_vector: bool = False
-    by_pair: bool = False
 
 
 def _kind(text: Text) -> str | None:
@@ -66,6 +79,19 @@ def _reply(text: Text) -> str | None:
     return text.label[1] if text.label[0] in ("reply", "learning") else None
 
 
+@cache
+def _heard() -> frozenset[str]:
+    return frozenset(languages("turns"))
+
+
+def _language(text: Text) -> str:
+    return f"{HEARD}{text.language}" if text.language in _heard() else text.label[1]
+
+
+def _differences(text: Text) -> Features:
+    return differences(text.text, text.of)
+
+
 def _nearness(text: Text) -> str:
     # who invents lies changes a word of the line, who says what is true of it uses other words;
     # in answers it is not so
@@ -80,10 +106,11 @@ HEADS = {
     "extent": Subject(("extents", "requests", "bearings"), _extent),
     "privacy": Subject(("sensitive", "turns"), _privacy, by_vector=True),
     "support": Subject(
-        ("support",), lambda text: text.label[1], strength=5.0, kin=_nearness, by_pair=True
+        ("support",), lambda text: text.label[1], _differences, strength=5.0, kin=_nearness
     ),
     "task": Subject(("tasks",), lambda text: text.label[1], by_vector=True),
     "reply": Subject(("replies", "support", "turns"), _reply),
+    "language": Subject(("languages", "turns"), _language, _spelling),
 }
 
 # of the texts whose frequent words make the shape of a text: another list of words changes the
@@ -95,7 +122,7 @@ def rows_of(name: str) -> list[tuple[Text, str]]:
     """The texts that a head is trained on, each with its label."""
     subject = HEADS[name]
     return [
-        (text if subject.by_pair else text._replace(of=""), label)
+        (text, label)
         for texts in subject.texts
         for text in read(texts)
         if (label := subject.label(text))

@@ -21,8 +21,7 @@ from sklearn.multiclass import OneVsRestClassifier
 
 import remloom.heads.features
 from remloom.embed.contract import Embedder
-from remloom.heads.differences import differences
-from remloom.heads.features import BUCKETS, FREQUENT, features, tokens
+from remloom.heads.features import BUCKETS, FREQUENT, tokens
 from remloom.heads.head import file_name
 
 from .subjects import HEADS, SUBJECTS, rows_of, version_of
@@ -78,7 +77,7 @@ def train(name: str, embedder: Embedder | None = None, folder: Path = WEIGHTS) -
     rows = rows_of(name)
     texts = [text for text, _ in rows]
     labels = np.array([label for _, label in rows])
-    matrix = _matrix([_seen(text) for text in texts])
+    matrix = _matrix([HEADS[name].sees(text) for text in texts])
     strength, kin = HEADS[name].strength, HEADS[name].kin
     kinds = np.array([kin(text) for text in texts]) if kin else None
     if embedder is not None:
@@ -149,10 +148,6 @@ def _rounded(weights: NDArray[np.float64]) -> NDArray[np.int8]:
     """Weights of a byte each; what hardly counts is left out, and takes no room."""
     whole = np.rint(weights)
     return np.where(np.abs(whole) < LEAST, 0, whole).astype(np.int8)
-
-
-def _seen(text: Text) -> Features:
-    return differences(text.text, text.of) if text.of else features(text.text)
 
 
 def _matrix(rows: Sequence[Features]) -> csr_matrix:

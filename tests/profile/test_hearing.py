@@ -233,3 +233,56 @@ def test_it_is_told_apart_from_what_anybody_may_know(tmp_path: Path) -> None:
         "I pray five times a day, wherever I am.": "own_words.sensitive",
         "I have two brothers and a boat.": "own_words.facts",
     }
+
+
+ITALIAN = [
+    "Lavoro in una tipografia da vent'anni e la domenica vado a pesca con mio fratello",
+    "> I love hiking and have two dogs\n\nma secondo te che cosa vuole dire con questa frase?",
+]
+POLISH = "Od trzech lat uczę się grać na akordeonie i sąsiedzi już mnie nie znoszą"
+KATAKANA = "テーブルクロスについた蝋はどうやって取ればいいですか"
+
+
+def test_what_is_in_a_language_that_is_not_heard_is_reported_once(memory: Memory) -> None:
+    said = [*ITALIAN, POLISH, KATAKANA, *SAID["own_words.facts"], *NOTHING]
+    memory.read_chat([Message(speaker="user", text=one, at=MARCH) for one in said], uri="chat.json")
+    expected = {"Italian": 2, "Japanese": 1, "Polish": 1}
+    assert memory.profile.observe(dry_run=True).unheard == expected
+    scan = memory.profile.observe()
+    assert scan.unheard == expected
+    assert list(scan.unheard) == list(expected)
+    assert scan.run.counts["unheard_Italian"] == 2
+    assert memory.profile.observe().unheard == {}
+    # a head may know more by then
+    assert memory.profile.bootstrap().unheard == expected
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"She wrote me this: “{POLISH}” and I have no idea what it means",
+        f"> {POLISH}\n\nWhat does she mean?",
+        f"```\n{POLISH}\n```\nok?",
+        f"Translate: {POLISH}",
+    ],
+)
+def test_what_others_wrote_is_in_no_language_of_the_user(memory: Memory, said: str) -> None:
+    memory.read_chat([Message(speaker="user", text=said, at=MARCH)], uri="chat.json")
+    memory.read_chat([Message(speaker="assistant", text=POLISH, at=MARCH)], uri="other.json")
+    assert memory.profile.observe().unheard == {}
+
+
+def test_what_a_rule_finds_something_in_is_heard(memory: Memory) -> None:
+    turn = Message(speaker="user", text=f"I'm vegan. {POLISH}", at=MARCH)
+    memory.read_chat([turn], uri="chat.json")
+    scan = memory.profile.observe()
+    assert (scan.run.counts["evidence"], scan.unheard) == (1, {})
+
+
+def test_a_model_hears_every_language(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda request: {"items": []})
+    with Memory.open(tmp_path / "home", embedder="none", llm=model) as memory:
+        memory.read_chat([Message(speaker="user", text=POLISH, at=MARCH)], uri="chat.json")
+        assert memory.profile.observe().unheard == {}
+        # asked for no model, nothing hears it
+        assert memory.profile.observe(model=False).unheard == {"Polish": 1}

@@ -399,6 +399,16 @@ def test_a_text_is_looked_at_before_it_is_learned_and_is_taken_back(signed_in: A
     page.get_by_text("I have a dog called Bolt. <b>").first.wait_for()
 
 
+def test_what_is_in_a_language_that_is_not_heard_is_said(signed_in: Any) -> None:
+    page = signed_in.page
+    signed_in.open("profile?view=learn")
+    text = "da quando è nata la piccola dormo quattro ore per notte"
+    page.get_by_label("A text of yours").fill(text)
+    page.get_by_role("button", name="Show what it would learn").click()
+    page.get_by_text("1 passage is in Italian, which is not heard yet.").wait_for()
+    assert violations(page) == []
+
+
 def test_everything_is_looked_at_anew(signed_in: Any) -> None:
     page = signed_in.page
     call(signed_in, "POST", "profile/bootstrap", json={})

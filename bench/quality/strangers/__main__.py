@@ -1,7 +1,8 @@
 """What the program makes of strangers' words: python -m bench.quality.strangers [--only turns]
 
 turns: of turns that say something lasting of the user, how many are heard (a claim whose quote
-overlaps the words that say it), and what is believed of turns that say nothing lasting. requests:
+overlaps the words that say it), what is believed of turns that say nothing lasting, and how many
+turns are taken for a language that is not heard. requests:
 whether an allergy and a condition are in the context of each request of the user's own where they
 could matter, and whether what is the user's own business is in that of requests for others. pairs:
 whether the preference that governs a request is in its context, among twenty others, and in that of
@@ -28,7 +29,7 @@ from remloom.model import Resource
 from remloom.profile.evidence import ME
 from remloom.profile.hearing import Hearing
 from remloom.profile.passages import passage_of
-from remloom.profile.scan import Found
+from remloom.profile.scan import Extracted, Found
 from remloom.profile.slots import registry
 from remloom.reader.support import Basis, doubts
 from remloom.settings import Settings
@@ -89,7 +90,10 @@ def judge_turns(language: str, errors: list[str]) -> Figures:
     false_traps: Counter[str] = Counter()
     for number, item in enumerate(_items("turns", language)):
         speaker = "user" if item["from"] == "user" else item.get("speaker") or "Somebody"
-        found = _heard(_turn(number, item["text"], speaker))
+        extracted = _extracted(_turn(number, item["text"], speaker))
+        found = [one for one in extracted.found if not one.subject]
+        count["turns"] += 1
+        count["unheard"] += len(extracted.unheard)
         # what others say of themselves says nothing of the user
         says = item["says"] if item["from"] == "user" else "nothing"
         if says == "lasting":
@@ -121,6 +125,7 @@ def judge_turns(language: str, errors: list[str]) -> Figures:
         "false of nothing": _share(count["false nothing"], count["nothing"]),
         "false of passing": _share(count["false passing"], count["passing"]),
         "traps": dict(false_traps),
+        "of another language": _share(count["unheard"], count["turns"]),
     }
 
 
@@ -316,11 +321,14 @@ def _turn(number: int, text: str, speaker: str = "user") -> Resource:
 
 def _heard(turn: Resource) -> list[Found]:
     """What rules and heads find that a turn says of the user."""
+    return [one for one in _extracted(turn).found if not one.subject]
+
+
+def _extracted(turn: Resource) -> Extracted:
     passage = passage_of(turn, Settings())
     if passage is None or passage.subject != ME:
-        return []
-    found = _hearing()([passage]).found
-    return [one for one in found if not one.subject]
+        return Extracted()
+    return _hearing()([passage])
 
 
 @cache

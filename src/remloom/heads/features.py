@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
@@ -20,13 +20,25 @@ if TYPE_CHECKING:
 
     Features: TypeAlias = NDArray[np.int64]
 
-__all__ = ["BUCKETS", "FREQUENT", "LONGEST", "Features", "features", "frequent", "tokens"]
+__all__ = [
+    "BUCKETS",
+    "FREQUENT",
+    "LONGEST",
+    "Features",
+    "features",
+    "frequent",
+    "spelling",
+    "tokens",
+]
 
 BUCKETS = 1 << 15
 FREQUENT = "frequent.txt"  # the words that make the shape: those most frequent in each language
 LONGEST = 600  # characters of a text that are looked at
 _TOKEN = re.compile(r"\w+(?:'\w+)?|[^\w\s]")
 _RUNS = (3, 4, 5)  # characters
+_WORD = re.compile(r"[^\W\d_]+")
+_SHORT_RUNS = (1, 2, 3)  # letters
+_SHORT_BUCKETS = 1 << 13  # enough for so short runs, and less to weigh
 _SHAPES = (2, 3, 4)  # words
 _FIRST = 5  # words whose place counts
 _OPEN, _NUMBER, _BEGIN, _END = "_", "0", "^", "$"
@@ -40,8 +52,20 @@ def features(text: str) -> Features:
     named = [*words, *map(" ".join, pairwise((_BEGIN, *words, _END))), *_shapes(words)]
     hashed = [np.fromiter((crc32(name.encode()) for name in named), np.uint32, len(named))]
     letters = np.frombuffer(f" {' '.join(words)} ".encode("utf-32-le"), dtype=np.uint32)
-    hashed.extend(_runs(letters))
+    hashed.extend(_runs(letters, _RUNS))
     return np.unique(np.concatenate(hashed) % BUCKETS).astype(np.int64)
+
+
+def spelling(text: str) -> Features:
+    """The buckets of the short runs of letters in a text's first words, which tell its language.
+
+    Words with a capital letter are left out: names are of no language.
+    """
+    words = _WORD.findall(unicodedata.normalize("NFKC", text[:LONGEST]))
+    small = " ".join(word for word in words if not word[0].isupper())
+    letters = np.frombuffer(f" {small} ".encode("utf-32-le", "replace"), dtype=np.uint32)
+    hashed = np.concatenate([*_runs(letters, _SHORT_RUNS)])
+    return np.unique(hashed % _SHORT_BUCKETS).astype(np.int64)
 
 
 def tokens(text: str, longest: int = LONGEST) -> list[str]:
@@ -69,8 +93,8 @@ def _shapes(words: list[str]) -> Iterator[str]:
         yield from map("\t\t".join, zip(closed, closed[distance:], strict=False))
 
 
-def _runs(letters: NDArray[np.uint32]) -> Iterator[NDArray[np.uint32]]:
-    for run in _RUNS:
+def _runs(letters: NDArray[np.uint32], sizes: Sequence[int]) -> Iterator[NDArray[np.uint32]]:
+    for run in sizes:
         if (many := len(letters) - run + 1) > 0:
             hashed = np.full(many, run, dtype=np.uint32)
             for place in range(run):

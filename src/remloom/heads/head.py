@@ -35,6 +35,7 @@ NAMES = (
     "task",
     "support",
     "reply",
+    "language",
 )
 _MOST_REASONS = 5
 

@@ -3,12 +3,12 @@
 A sentence that says something lasting is kept as it was said, under what it is: a like, a dislike,
 a fact, a wish for answers; with the allergies, or what is known of health, if it is that; or as
 sensitive, if it is nobody else's business, such as faith or debts. What may be one by its words is
-looked at again by its meaning, where there is an embedder.
+looked at again by its meaning, where there is an embedder. Texts in a language that the heads were
+not trained in are reported.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from ..errors import EmbedderError
 from ..heads.features import features
 from ..heads.head import Decision, head
+from ..heads.language import unheard_language
 from ..text.sentences import marked_ends
 from .claim import Claim
 from .passages import Passage
@@ -105,17 +106,27 @@ class Hearing:
     def __call__(self, passages: Sequence[Passage]) -> Extracted:
         """Find what is said in passages: by rule, and where no rule finds it by ear."""
         ruled = extract_by_rules(passages).found
-        known: defaultdict[str, list[Span]] = defaultdict(list)
+        known: dict[str, list[Span]] = {}
         for found in ruled:
-            known[found.passage.record.id].append(found.claim.span)
+            known.setdefault(found.passage.record.id, []).append(found.claim.span)
+        said = [
+            passage
+            for passage in passages
+            if not passage.is_behaviour and len(passage.record.content) <= _LONGEST
+        ]
+        own = {one.record.id: own_words(one.record.content) for one in said}
         candidates = [
             candidate
-            for passage in passages
-            if not passage.is_behaviour
-            for candidate in _candidates(passage, known[passage.record.id])
+            for one in said
+            for candidate in _candidates(one, own[one.record.id], known.get(one.record.id, ()))
         ]
         by_rule = (replace(found, extractor=RULES) for found in ruled)
-        return Extracted((*by_rule, *self._judge(candidates)))
+        # what a rule knows is in a language that is heard
+        unruled = (words for id, words in own.items() if id not in known)
+        languages = (unheard_language(words.replace(HIDDEN, "")) for words in unruled)
+        return Extracted(
+            (*by_rule, *self._judge(candidates)), unheard=tuple(filter(None, languages))
+        )
 
     def _judge(self, candidates: Sequence[_Candidate]) -> Iterator[Found]:
         """The claims of those that say something lasting."""
@@ -155,15 +166,13 @@ class Hearing:
         return _BY_MEANING * meant + (1 - _BY_MEANING) * candidate.lasting >= _LASTING
 
 
-def _candidates(passage: Passage, known: Sequence[Span]) -> Iterator[_Candidate]:
+def _candidates(passage: Passage, own: str, known: Sequence[Span]) -> Iterator[_Candidate]:
     """The sentences of a passage that may say something lasting, by its words.
 
     Args:
+        own: its words that are the speaker's own.
         known: places of which rules tell what they say.
     """
-    if len(passage.record.content) > _LONGEST:
-        return
-    own = own_words(passage.record.content)
     whole = own.replace(HIDDEN, " ")
     statement = head("statement")
     seen_whole = features(whole)

@@ -27,7 +27,7 @@ from .own_slots import registry_of
 from .recorder import Recorder
 from .rule_extraction import RULES, extract_by_rules
 from .scan import KIND as OBSERVE
-from .scan import Scanner, ScanResult
+from .scan import Scanner, ScanResult, unheard_of
 from .staging import KIND as NORMALISE
 from .staging import is_due
 
@@ -105,6 +105,7 @@ class Pipeline:
             evidence=tuple(would_be),
             mappings=tuple(mappings),
             failed=tuple(failed_items(self._store, OBSERVE)),
+            unheard=unheard_of(writer.run),
         )
 
     def normalise(self, *, now: bool, progress: Progress | None = None) -> NormaliseResult:

@@ -7,6 +7,7 @@ could not be looked at is not marked: it is a failed item, which the next scan t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypeAlias
@@ -33,10 +34,21 @@ from .scopes import check_scope
 from .slots import Registry, Slot
 from .watermark import read_watermark, write_watermark
 
-__all__ = ["KIND", "Extract", "Extracted", "Found", "Progress", "ScanResult", "Scanner", "may_say"]
+__all__ = [
+    "KIND",
+    "Extract",
+    "Extracted",
+    "Found",
+    "Progress",
+    "ScanResult",
+    "Scanner",
+    "may_say",
+    "unheard_of",
+]
 
 KIND = "observe"  # of the runs
 _ATTEMPTS = 20  # of a write, while passages are forgotten that it is about
+_UNHEARD = "unheard_"  # before a language: its count
 _TOGETHER = 64  # passages that are looked at, and written, at once
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -58,12 +70,14 @@ class Extracted(Struct, frozen=True):
         failed: those that could not be looked at, and why.
         left: those that were not looked at, since the budget is spent.
         spent: what the budget lacked; the scan stops when what was found is written.
+        unheard: the languages of those that are in one that is not heard, one for each.
     """
 
     found: tuple[Found, ...] = ()
     failed: tuple[tuple[Passage, Exception], ...] = ()
     left: tuple[Passage, ...] = ()
     spent: BudgetError | None = None
+    unheard: tuple[str, ...] = ()
 
 
 class ScanResult(Struct, frozen=True, kw_only=True):
@@ -78,6 +92,8 @@ class ScanResult(Struct, frozen=True, kw_only=True):
         evidence: of a dry run, what would be written.
         mappings: what was normalised at its end; see `FieldMapping`.
         failed: the passages that wait for the next scan, with the reason.
+        unheard: passages in languages that are not heard yet, by the English name of the language;
+            where it cannot be named for sure, "another language". A model reads them all.
     """
 
     run: Run
@@ -85,6 +101,7 @@ class ScanResult(Struct, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...] = ()
     mappings: tuple[FieldMapping, ...] = ()
     failed: tuple[FailedItem, ...] = ()
+    unheard: dict[str, int] = {}
 
 
 Extract: TypeAlias = Callable[[Sequence[Passage]], Extracted]
@@ -195,6 +212,7 @@ class Scanner:
         # secrets are counted once, by whoever looks first
         counts |= {"asked": looked_at} if self._stages else {"passages": looked_at}
         counts |= {} if self._stages else {"secrets": masked.count}
+        counts |= Counter(f"{_UNHEARD}{language}" for language in extracted.unheard)
         self._writer.count(**counts)
         if extracted.spent is not None:
             raise extracted.spent
@@ -306,6 +324,19 @@ class Scanner:
                 name=record.name,
                 run_id=self._writer.id,
             )
+
+
+def unheard_of(run: Run) -> dict[str, int]:
+    """The passages in languages that are not heard, by language, those of most passages first.
+
+    They stand among the counts of the run, so that a run that was resumed has all of them.
+    """
+    found = {
+        name.removeprefix(_UNHEARD): count
+        for name, count in run.counts.items()
+        if name.startswith(_UNHEARD)
+    }
+    return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def may_say(slot: Slot, authority: Authority) -> bool:

@@ -168,6 +168,9 @@ def draw_scan(result: ScanResult, *, dry_run: bool) -> RenderableType:
     if result.read is not None:
         read = sum(item.status == "read" for item in result.read.items)
         lines.insert(0, Text(f"read {plural(read, 'document')}"))
+    for language, count in result.unheard.items():
+        many = plural(count, "passage is", "passages are")
+        lines.append(Text(f"{many} in {language}, which is not heard yet", "yellow"))
     if dry_run:
         for evidence in result.evidence[:SHOWN]:
             lines += _evidence_lines(evidence)

@@ -54,7 +54,7 @@ export function Learn({ session, slots }) {
 }
 
 function Outcome({ result, slots, taken, busy, learn, takeBack }) {
-  const { dry_run, evidence, run, failed } = result;
+  const { dry_run, evidence, run, failed, unheard } = result;
   const number = dry_run ? evidence.length : (run.counts.evidence || 0) + (run.counts.staged || 0);
   const columns = [
     { name: "Said", of: (one) => html`<${Quote} text=${one.quote} citation=${one.citation} />` },
@@ -74,6 +74,7 @@ function Outcome({ result, slots, taken, busy, learn, takeBack }) {
     </div>
     ${failed.length > 0 && html`<div class="notice careful"><strong>${plural(failed.length, "passage")} could not be looked at, and will be tried again.</strong>
       <p>${plain(failed[0].reason)}</p></div>`}
+    ${Object.entries(unheard).map(([language, number]) => html`<p class="notice careful">${plural(number, "passage is", "passages are")} in ${plain(language)}, which is not heard yet.</p>`)}
     ${dry_run && number > 0 && html`<${Table} caption="What would be learned" columns=${columns} rows=${evidence.slice(0, 200)} />
       ${number > 200 && html`<p class="small muted">and ${count(number - 200)} more</p>`}`}
   </section>`;

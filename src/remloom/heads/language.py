@@ -1,0 +1,36 @@
+"""The language of a text, named if it is one that the heads were not trained in."""
+
+from __future__ import annotations
+
+from .features import spelling
+from .head import head
+
+__all__ = ["ANOTHER", "HEARD", "unheard_language"]
+
+HEARD = "heard "  # begins the label of a language that the heads were trained in
+ANOTHER = "another language"  # not heard either, but which one is not sure
+_ENOUGH = 40  # different runs of letters; some four words have that many, or a dozen ideographs
+_UNHEARD = 0.5  # least probability of all languages together that are not heard
+_NAMED = 0.4  # least share of that probability that the one has which is named
+
+
+def unheard_language(text: str) -> str:
+    """Return the English name of a text's language if the heads were not trained in it.
+
+    Empty if they were, or if there is too little text to tell, such as names or "ok".
+
+    >>> unheard_language("Da quando sono in pensione coltivo pomodori sul balcone")
+    'Italian'
+    >>> unheard_language("Since I retired I have been growing tomatoes on the balcony")
+    ''
+    """
+    seen = spelling(text)
+    if len(seen) < _ENOUGH:
+        return ""
+    probabilities = head("language").decide_by(seen).probabilities
+    others = {name: one for name, one in probabilities.items() if not name.startswith(HEARD)}
+    unheard = sum(others.values())
+    if unheard < _UNHEARD:
+        return ""
+    likeliest = max(others, key=others.__getitem__)
+    return likeliest if others[likeliest] >= _NAMED * unheard else ANOTHER
