@@ -168,10 +168,8 @@ def _candidates(passage: Passage, known: Sequence[Span]) -> Iterator[_Candidate]
     statement = head("statement")
     seen_whole = features(whole)
     of_whole = statement.decide_by(seen_whole)
-    for span in _sentences(own):
+    for span in _sentences(own, known):
         words = own[slice(*span)]
-        if _overlaps(span, known):
-            continue
         seen = features(words) if words != own else seen_whole
         lasting = _lasting(statement.decide_by(seen), of_whole)
         if lasting >= _MAYBE:
@@ -184,11 +182,15 @@ def _lasting(sentence: Decision, whole: Decision) -> float:
     return _BY_SENTENCE * alone + (1 - _BY_SENTENCE) * within
 
 
-def _sentences(own: str) -> Iterator[Span]:
-    """Where sentences are that are the speaker's own, and short enough to be kept."""
+def _sentences(own: str, known: Sequence[Span]) -> Iterator[Span]:
+    """Where sentences are that are the speaker's own, and short enough to be kept; of one that
+    rules tell something of, the rest."""
     start = 0
-    for end in dict.fromkeys((*marked_ends(own), len(own))):
+    bounds = {bound for span in known for bound in span}
+    for end in sorted({*marked_ends(own), *bounds, len(own)}):
         span = _trimmed(own, start, end)
+        if span and _overlaps(span, known):
+            span = None
         start = end
         if span and HIDDEN not in own[slice(*span)] and span[1] - span[0] <= MAX_VALUE_LENGTH:
             yield span
