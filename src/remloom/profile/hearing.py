@@ -56,6 +56,7 @@ _MAYBE = 0.2  # from which on, by its words, its meaning is looked at
 # text that it stands in
 _BY_MEANING = _BY_SENTENCE = 2 / 3
 _SHORTEST = 3  # letters
+_LONGEST_QUOTE = 40  # characters of a sentence that are not the speaker's own
 _LONGEST = 4_000  # characters of a text; a longer one is material, and nobody's own words
 
 # where something stands in a text, in characters
@@ -71,6 +72,8 @@ class _Candidate(NamedTuple):
         whole: the text that it stands in, as far as it is the speaker's own: what the sentence
             says may be played, quoted or supposed there.
         lasting: probability that it says something lasting, by the words of both.
+        quotes: whether it has words that are not the speaker's own, as wishes for answers have:
+            “never say "great question"”.
     """
 
     passage: Passage
@@ -80,6 +83,7 @@ class _Candidate(NamedTuple):
     whole: str
     seen_whole: Features
     lasting: float
+    quotes: bool
 
     def claim(self, slot: str) -> Claim:
         """What it says of the speaker."""
@@ -129,7 +133,7 @@ class Hearing:
         for candidate in candidates:
             if self._lasts(candidate, vectors):
                 kind = self._kind.decide_by(candidate.seen, vectors.get(candidate.words))
-                if not _permits(kind):
+                if not _permits(kind) and (kind.label == "style" or not candidate.quotes):
                     slot = self._slot(kind.label, candidate, vectors)
                     yield Found(candidate.passage, candidate.claim(slot))
 
@@ -169,11 +173,12 @@ def _candidates(passage: Passage, known: Sequence[Span]) -> Iterator[_Candidate]
     seen_whole = features(whole)
     of_whole = statement.decide_by(seen_whole)
     for span in _sentences(own, known):
-        words = own[slice(*span)]
+        quotes = HIDDEN in own[slice(*span)]
+        words = (passage.record.content if quotes else own)[slice(*span)]
         seen = features(words) if words != own else seen_whole
         lasting = _lasting(statement.decide_by(seen), of_whole)
         if lasting >= _MAYBE:
-            yield _Candidate(passage, span, words, seen, whole, seen_whole, lasting)
+            yield _Candidate(passage, span, words, seen, whole, seen_whole, lasting, quotes)
 
 
 def _lasting(sentence: Decision, whole: Decision) -> float:
@@ -189,10 +194,11 @@ def _sentences(own: str, known: Sequence[Span]) -> Iterator[Span]:
     bounds = {bound for span in known for bound in span}
     for end in sorted({*marked_ends(own), *bounds, len(own)}):
         span = _trimmed(own, start, end)
-        if span and _overlaps(span, known):
-            span = None
         start = end
-        if span and HIDDEN not in own[slice(*span)] and span[1] - span[0] <= MAX_VALUE_LENGTH:
+        if span and _overlaps(span, known):
+            continue
+        is_short = span and span[1] - span[0] <= MAX_VALUE_LENGTH
+        if span and is_short and own.count(HIDDEN, *span) <= _LONGEST_QUOTE:
             yield span
 
 
