@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from msgspec.structs import replace
 
 from ..errors import EmbedderError
+from ..heads.differences import content_words
 from ..heads.features import features
 from ..heads.head import Decision, head
 from ..text.sentences import marked_ends
@@ -194,11 +195,15 @@ def _sentences(own: str, known: Sequence[Span]) -> Iterator[Span]:
     bounds = {bound for span in known for bound in span}
     for end in sorted({*marked_ends(own), *bounds, len(own)}):
         span = _trimmed(own, start, end)
+        is_rest = not bounds.isdisjoint((start, end))
         start = end
-        if span and _overlaps(span, known):
+        if span is None or _overlaps(span, known):
             continue
-        is_short = span and span[1] - span[0] <= MAX_VALUE_LENGTH
-        if span and is_short and own.count(HIDDEN, *span) <= _LONGEST_QUOTE:
+        words = own[slice(*span)]
+        # "and", between two clauses, says nothing
+        if is_rest and not content_words(words):
+            continue
+        if len(words) <= MAX_VALUE_LENGTH and words.count(HIDDEN) <= _LONGEST_QUOTE:
             yield span
 
 
