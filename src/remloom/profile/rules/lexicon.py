@@ -47,7 +47,6 @@ _VERSION = re.compile(
 class WordClass(Struct, frozen=True, forbid_unknown_fields=True):
     """A class of words that tell the slot; the head of lexicon.toml says what its fields are."""
 
-    name: str
     id: str
     words: str
     cased: str = ""
@@ -92,8 +91,8 @@ def read_items(text: str) -> list[str]:
 def lookup_words(words: str) -> list[Meaning]:
     """What the items of a list mean; none if the first is neither known nor a name.
 
-    >>> [(one.of.name, one.value) for one in lookup_words("Rust, Go and a bit of Zig")]
-    [('language', 'Rust'), ('language', 'Go'), ('language', 'Zig')]
+    >>> [(one.of.id, one.value) for one in lookup_words("Fedora and fish")]
+    [('environment.os', 'Fedora'), ('environment.shell', 'fish')]
     """
     items = read_items(words)
     found = [_meaning(item) for item in items]
