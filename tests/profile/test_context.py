@@ -22,7 +22,7 @@ CHAT = [
     ("I live in Berlin. Please keep answers short. I like jazz and ramen.", 2),
     ("I moved to Lisbon last week.", 11),
     ("I'm no longer vegetarian, I eat fish again.", 19),
-    ("I use uv instead of pip. My hobbies are chess and climbing.", 21),
+    ("I use uv instead of pip.", 21),
 ]
 # what is of nobody's business but where it is asked for
 SOFT = ("chess", "climbing", "jazz", "ramen", "vegetarian")
@@ -40,6 +40,8 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
         memory.read_chat(turns, uri="chat.json")
         memory.profile.observe()
         memory.profile.set("identity.religion", "agnostic")
+        for hobby in ("chess", "climbing"):
+            memory.profile.set("personal_hobbies", hobby)
         yield memory
 
 
@@ -55,7 +57,11 @@ def has(context: ProfileContext, words: tuple[str, ...]) -> list[str]:
 
 def test_without_a_query_an_agent_gets_what_is_always_given(memory: Memory) -> None:
     context = memory.profile.context()
-    assert [line.value for line in context.lines if line.part == "standing"] == ["peanuts", "Jo"]
+    assert [line.value for line in context.lines if line.part == "standing"] == [
+        "peanuts",
+        "Jo",
+        "Please keep answers short.",
+    ]
     assert "agnostic" not in str(context)
     assert not has(context, SOFT[:4])
     changed = [line.text for line in context.lines if line.part == "changed"]

@@ -66,7 +66,18 @@ def test_what_the_user_likes_is_recalled_first_and_what_is_given_by_hand_goes_be
     assert [hit.name for hit in hits] == ["Ramen", "Pizza"]
 
 
+def test_what_is_liked_in_the_users_own_words_counts_too(memory: Memory) -> None:
+    for slot in ("dislikes", "likes"):
+        memory.profile.forget(f"cuisine_affinities.{slot}")
+    memory.profile.set("own_words.dislikes", "I can't stand pizza")
+    memory.profile.set("own_words.likes", "ramen, every day of the week")
+    question = "Where should we have dinner by the river?"
+    hits = memory.recall(question, profile=True, purpose="recommend").hits
+    assert [hit.name for hit in hits] == ["Ramen", "Pizza"]
+
+
 def test_the_seeds_text_has_memories_and_preferences(memory: Memory) -> None:
+    memory.profile.set("own_words.answers", "two sentences, always")
     text = memory.profile.get_remme_context(
         "Where should we have dinner by the river?", purpose="recommend"
     )
@@ -78,6 +89,7 @@ def test_the_seeds_text_has_memories_and_preferences(memory: Memory) -> None:
         '- Dietary: "vegetarian", never: "peanuts"',
         '- Tech Stack: "Python", "FastAPI"',
         '- Communication: "direct", humor="low"',
+        '- Answers: "two sentences, always"',
     ]
 
 

@@ -175,13 +175,10 @@ def judge_requests(language: str, errors: list[str]) -> Figures:
                 if not safe:
                     errors.append(f"without safety: {item['text']!r}")
             personal = [
-                line.value
-                for line in context.lines
-                if line.value in ("vegetarian", "Lisbon", "jazz", "Ottilie", "notary")
-                or "jazz" in str(line.value).casefold()
+                line.value for line in context.lines if line.value in ("vegetarian", "Lisbon")
             ]
             count[f"personal {whom}"] += bool(personal)
-            words = [line.value for line in context.lines if line.value in WORDS]
+            words = [line.value for line in context.lines if line.value in (*WORDS, *LIFE)]
             count[f"words {whom}"] += bool(words)
             if whom == "others" and personal:
                 errors.append(f"personal for others: {item['text']!r} -> {personal}")

@@ -32,7 +32,7 @@ from .context_line import (
 from .evidence import ME
 from .profile import Profile, changes, within
 from .purpose import Purpose
-from .relevance import NAMED, Relevance
+from .relevance import NAMED, Relevance, rare_words
 from .request import Extent, Personal
 from .slots import Registry, Slot
 from .usage import UsageRules
@@ -506,7 +506,9 @@ def likes_of(profile: Profile, slots: Registry, spec: ContextSpec) -> dict[str, 
         if not worth or not isinstance(belief.value, str) or not _is_sure(belief):
             continue
         if rules.allow(belief, slot, named=0.0):
-            likes[belief.value] = worth
+            # of a sentence, what it may be about
+            names = rare_words(belief.value).values() if slot.verbatim else (belief.value,)
+            likes.update(dict.fromkeys(names, worth))
     return likes
 
 

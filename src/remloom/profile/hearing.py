@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from msgspec.structs import replace
 
 from ..errors import EmbedderError
+from ..heads.differences import content_words
 from ..heads.features import features
 from ..heads.head import Decision, head
 from ..heads.language import unheard_language
@@ -57,6 +58,7 @@ _MAYBE = 0.2  # from which on, by its words, its meaning is looked at
 # text that it stands in
 _BY_MEANING = _BY_SENTENCE = 2 / 3
 _SHORTEST = 3  # letters
+_LONGEST_QUOTE = 40  # characters of a sentence that are not the speaker's own
 _LONGEST = 4_000  # characters of a text; a longer one is material, and nobody's own words
 
 # where something stands in a text, in characters
@@ -72,6 +74,8 @@ class _Candidate(NamedTuple):
         whole: the text that it stands in, as far as it is the speaker's own: what the sentence
             says may be played, quoted or supposed there.
         lasting: probability that it says something lasting, by the words of both.
+        quotes: whether it has words that are not the speaker's own, as wishes for answers have:
+            “never say "great question"”.
     """
 
     passage: Passage
@@ -81,6 +85,7 @@ class _Candidate(NamedTuple):
     whole: str
     seen_whole: Features
     lasting: float
+    quotes: bool
 
     def claim(self, slot: str) -> Claim:
         """What it says of the speaker."""
@@ -140,7 +145,7 @@ class Hearing:
         for candidate in candidates:
             if self._lasts(candidate, vectors):
                 kind = self._kind.decide_by(candidate.seen, vectors.get(candidate.words))
-                if not _permits(kind):
+                if not _permits(kind) and (kind.label == "style" or not candidate.quotes):
                     slot = self._slot(kind.label, candidate, vectors)
                     yield Found(candidate.passage, candidate.claim(slot))
 
@@ -177,14 +182,13 @@ def _candidates(passage: Passage, own: str, known: Sequence[Span]) -> Iterator[_
     statement = head("statement")
     seen_whole = features(whole)
     of_whole = statement.decide_by(seen_whole)
-    for span in _sentences(own):
-        words = own[slice(*span)]
-        if _overlaps(span, known):
-            continue
+    for span in _sentences(own, known):
+        quotes = HIDDEN in own[slice(*span)]
+        words = (passage.record.content if quotes else own)[slice(*span)]
         seen = features(words) if words != own else seen_whole
         lasting = _lasting(statement.decide_by(seen), of_whole)
         if lasting >= _MAYBE:
-            yield _Candidate(passage, span, words, seen, whole, seen_whole, lasting)
+            yield _Candidate(passage, span, words, seen, whole, seen_whole, lasting, quotes)
 
 
 def _lasting(sentence: Decision, whole: Decision) -> float:
@@ -193,13 +197,22 @@ def _lasting(sentence: Decision, whole: Decision) -> float:
     return _BY_SENTENCE * alone + (1 - _BY_SENTENCE) * within
 
 
-def _sentences(own: str) -> Iterator[Span]:
-    """Where sentences are that are the speaker's own, and short enough to be kept."""
+def _sentences(own: str, known: Sequence[Span]) -> Iterator[Span]:
+    """Where sentences are that are the speaker's own, and short enough to be kept; of one that
+    rules tell something of, the rest."""
     start = 0
-    for end in dict.fromkeys((*marked_ends(own), len(own))):
+    bounds = {bound for span in known for bound in span}
+    for end in sorted({*marked_ends(own), *bounds, len(own)}):
         span = _trimmed(own, start, end)
+        is_rest = not bounds.isdisjoint((start, end))
         start = end
-        if span and HIDDEN not in own[slice(*span)] and span[1] - span[0] <= MAX_VALUE_LENGTH:
+        if span is None or _overlaps(span, known):
+            continue
+        words = own[slice(*span)]
+        # "and", between two clauses, says nothing
+        if is_rest and not content_words(words):
+            continue
+        if len(words) <= MAX_VALUE_LENGTH and words.count(HIDDEN) <= _LONGEST_QUOTE:
             yield span
 
 

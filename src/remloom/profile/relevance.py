@@ -26,6 +26,7 @@ __all__ = [
     "has_nearness",
     "nearness",
     "query_vector",
+    "rare_words",
     "sentence_of",
     "shares",
     "similarities",
@@ -108,7 +109,7 @@ class Relevance:
         words = _terms_of(written)
         if slot.verbatim and slot.sensitive:
             # nothing else gives it: one word that few texts have is enough
-            shared = _rare_words(self._query) & _rare_words(written)
+            shared = rare_words(self._query).keys() & rare_words(written).keys()
             return _VALUE if shared else 0.0
         is_part = len(words) <= _FEW and not words.isdisjoint(self._terms)
         return _PART if is_part else 0.0
@@ -191,10 +192,10 @@ def _cards_embedded(
     return {card: _embedded[name, dims, card] for card in cards}
 
 
-def _rare_words(text: str) -> frozenset[str]:
-    """The stems of the words of a text that few texts have."""
+def rare_words(text: str) -> dict[str, str]:
+    """The words of a text that few texts have, by their stems."""
     known = frequent()
-    return frozenset(stem for stem, word in content_words(text).items() if word not in known)
+    return {stem: word for stem, word in content_words(text).items() if word not in known}
 
 
 def _is_within(asked: frozenset[str], text: str) -> bool:

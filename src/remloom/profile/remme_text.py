@@ -29,6 +29,7 @@ _FRAMEWORKS = (
 )
 _TONE = ("output_contract.tone_constraints", "communication_style.formality_preference")
 _HUMOR = ("communication_style.humor_tolerance",)
+_ANSWERS = ("own_words.answers",)
 
 
 def remme_text(
@@ -44,6 +45,7 @@ def remme_text(
     diet = known.values(_DIET)
     never_eaten, health = known.safety(_NEVER_EATEN)
     tone, humor = known.values(_TONE), known.values(_HUMOR)
+    answers = known.values(_ANSWERS)
     lines = [
         "USER MEMORIES:",
         *(quoted or ["- none"]),
@@ -54,6 +56,7 @@ def remme_text(
         f"- Tech Stack: {stack}",
         f"- Communication: {tone}, humor={humor}",
         *([f"- Health: {health}"] if health else []),
+        *([f"- Answers: {answers}"] if answers != _UNKNOWN else []),
     ]
     return "\n".join(lines) + "\n"
 

@@ -1,4 +1,4 @@
-"""What a user says of themself, found by rule: English, a little German, and no model.
+"""What a user says of themself, found by rule: English, and no model.
 
 `passage` hides what are not the user's own words, `clauses` parts their sentences, `frame` drops
 what is not meant and tells how the rest is, `normal_form` brings it into one form, `patterns` say

@@ -18,9 +18,7 @@ __all__ = ["Clause", "clauses"]
 
 _LONGEST = 500  # characters of a sentence; a longer one is a table or a list of something
 _LONG = 5_000  # characters of a line whose sentences are told by their marks alone
-_SHORT = 12  # words of a passage that may be nothing else than a wish
 
-# said behind a wish, as a sentence of its own, of which it is taken for a part
 # "I'm vegan. Vegan? No way.": what is asked again, and refused
 _TAKEN_BACK = re.compile(
     r"(?<![\w’])(?P<asked>[\w’ ,-]{1,40})\?\s*"
@@ -34,11 +32,6 @@ _REFUSES = re.compile(
     r"|stop(?:ped)?|gave up|no longer)\b",
     re.IGNORECASE,
 )
-_FOR_EVER = re.compile(
-    r"\s*(?:ever|never|always|every time|from now on)[.!]+(?:\s|$)", re.IGNORECASE
-)
-
-
 # what is said of names, and why one of them is meant
 _OF_NAMES = re.compile(
     r"\b(?i:names?|nick\w*|call\w*|known as|short(?:er|ens)?|prefer|hate|go by|spell\w*|formal)\b"
@@ -54,7 +47,6 @@ class Clause(Struct, frozen=True):
     start: int  # of the clause in the passage
     end: int
     words: str  # as they stand there
-    alone: bool  # the passage is one short sentence: "Keep it short."
     sentence: str
     has_reason: bool  # another clause of the sentence says why: "call me Einstein, I solved it"
 
@@ -68,7 +60,6 @@ class _Grammar:
     """The expressions that tell clauses; compiled when they are first needed."""
 
     def __init__(self) -> None:
-        self.cue = words("cues")
         self.self = words("selves")
         self.speaker = words("speakers")
         self.elided = words("elided")
@@ -79,17 +70,15 @@ _grammar = cache(_Grammar)
 
 def clauses(text: str) -> Iterator[Clause]:
     """The clauses of a passage of which only its author's own words can be read, in order."""
-    alone = _is_short(text)
     start = 0
     for line in text.splitlines(keepends=True):
-        if _grammar().cue.search(line) and not is_in_jest(line):
-            yield from _of_line(line, start, alone)
+        if not is_in_jest(line):
+            yield from _of_line(line, start)
         start += len(line)
 
 
-def _of_line(line: str, start: int, alone: bool) -> Iterator[Clause]:
+def _of_line(line: str, start: int) -> Iterator[Clause]:
     ends = sentence_ends(line) if len(line) <= _LONG else [*marked_ends(line), len(line)]
-    ends = [end for end in ends if not _FOR_EVER.match(line, end)]
     refused = [(found.start(), _terms(found["asked"])) for found in _TAKEN_BACK.finditer(line)]
     position = 0
     corrects = False
@@ -100,7 +89,7 @@ def _of_line(line: str, start: int, alone: bool) -> Iterator[Clause]:
             # "That's wrong." says of the next sentence that it corrects
             before = corrects and position > 0
             corrects = is_correction(sentence)
-            yield from _of_sentence(sentence, start + position, corrects or before, alone)
+            yield from _of_sentence(sentence, start + position, corrects or before)
         position = end
 
 
@@ -115,12 +104,7 @@ def _terms(text: str) -> frozenset[str]:
     return frozenset(terms(text))
 
 
-def _is_short(text: str) -> bool:
-    core = text.strip()
-    return len(core) < 200 and len(core.split()) <= _SHORT and len(sentence_ends(core)) == 1
-
-
-def _of_sentence(sentence: str, start: int, corrects: bool, alone: bool) -> Iterator[Clause]:
+def _of_sentence(sentence: str, start: int, corrects: bool) -> Iterator[Clause]:
     subject = ""
     bounds = find_bounds(sentence)
     for place, (begin, end) in enumerate(bounds):
@@ -137,8 +121,6 @@ def _of_sentence(sentence: str, start: int, corrects: bool, alone: bool) -> Iter
             start=start + begin,
             end=start + begin + len(inner),
             words=inner,
-            # "…, I'm in a hurry" is why it is wanted this once
-            alone=alone and not _has_reason(sentence, bounds[place + 1 :]),
             sentence=sentence,
             has_reason=_gives_reason(sentence[: bounds[place][0]], sentence[end:]),
         )
@@ -149,7 +131,3 @@ def _gives_reason(before: str, behind: str) -> bool:
     # "before we start: call me Jo"
     rest = behind if before.rstrip().endswith(":") else f"{before} {behind}"
     return bool(_grammar().self.search(rest)) and not _OF_NAMES.search(rest)
-
-
-def _has_reason(sentence: str, rest: list[tuple[int, int]]) -> bool:
-    return any(_grammar().self.match(sentence, *bounds) for bounds in rest)

@@ -15,7 +15,7 @@ from .lexicon import lookup_words, split_version
 from .passage import HIDDEN, own_words
 from .patterns import Pattern, patterns
 from .readings import READINGS, is_known_place
-from .scopes import find_scope, is_of_unnamed_project, skip_scope
+from .scopes import find_scope, is_of_unnamed_project
 
 __all__ = ["extract"]
 
@@ -47,7 +47,7 @@ def extract(
     task alone claim nothing. Every claim has the clause that says it as its quote.
 
     Args:
-        text: the turn or paragraph; English, or simple German. Of others nothing is found.
+        text: the turn or paragraph; of any but English nothing is found.
         speaker_is_subject: whether it is the user who speaks; what others say is not of the user.
         at: when it was said: "in March" is a date only then.
 
@@ -70,13 +70,12 @@ def _claims(clause: Clause, passage: str, at: datetime | None) -> Iterator[Claim
     if not clause.frame.lasting:
         return
     text = clause.form.text
-    begin = skip_scope(text)
-    denied = _INSTEAD.search(text, begin)
+    denied = _INSTEAD.search(text)
     end = denied.start() if denied else len(text)
     for expression, pattern in patterns():
         # some patterns say themselves what is not so
-        found = expression.match(text, begin, end) or (denied and expression.match(text, begin))
-        if found is None or not _is_standing(pattern, clause):
+        found = expression.match(text, 0, end) or (denied and expression.match(text))
+        if found is None or (pattern.alone and clause.has_reason):
             continue
         said = _read(found, pattern, clause, passage)
         if denied and said and pattern.polarity == "for":
@@ -98,37 +97,22 @@ def _claims(clause: Clause, passage: str, at: datetime | None) -> Iterator[Claim
             return
 
 
-def _is_standing(pattern: Pattern, clause: Clause) -> bool:
-    """Whether it is no joke, and a wish for all answers, as far as the pattern asks for it."""
-    if pattern.alone and clause.has_reason:
-        return False
-    if not pattern.standing and not pattern.explicit:
-        return True
-    if clause.frame.for_one_task:
-        return False
-    return (clause.alone and not pattern.explicit) or clause.frame.standing
-
-
 def _read(found: re.Match[str], pattern: Pattern, clause: Clause, passage: str) -> list[_Said]:
     """What a pattern makes of the words that it caught."""
-    polarity: Polarity = "for" if pattern.polarity == "dislike" else pattern.polarity
-    if pattern.polarity in ("against", "dislike") and clause.frame.ended:
+    polarity: Polarity = pattern.polarity
+    if polarity == "against" and clause.frame.ended:
         polarity = "retire"
     if pattern.value:
         return [_Said(pattern.key, pattern.value, polarity)]
     caught = next(filter(None, (_caught(found, one, clause, passage) for one in "acd")), "")
-    disliked = pattern.polarity == "dislike" and polarity == "for"
-    said = _read_words(caught, pattern, found, polarity, disliked)
-    if polarity == "retire" and pattern.verb == "eat":
-        # who no longer eats something is not to be given it
-        said += _read_words(caught, pattern, found, "for", True)
+    said = _read_words(caught, pattern, polarity)
     instead = _caught(found, "b", clause, passage)
     # people move from one browser to another too
     is_place = pattern.parse == "place" and instead[:1].isupper()
     if is_place and not any(map(is_known_place, (instead, *(one.value for one in said)))):
         return []
     if said and pattern.other and instead:
-        said += _read_words(instead, pattern, found, pattern.other, False)
+        said += _read_words(instead, pattern, pattern.other)
     return said
 
 
@@ -137,28 +121,21 @@ def _caught(found: re.Match[str], group: str, clause: Clause, passage: str) -> s
     if group not in found.re.groupindex or found[group] is None:
         return ""
     start, end = found.span(group)
-    # a pattern for a quotation begins with one; elsewhere what is hidden ends what is caught
-    if not found[group].startswith(HIDDEN):
-        end = start + len(found[group].partition(HIDDEN)[0])
+    # what is hidden ends what is caught
+    end = start + len(found[group].partition(HIDDEN)[0])
     return passage[clause.places(start, end)]
 
 
-def _read_words(
-    words: str, pattern: Pattern, found: re.Match[str], polarity: Polarity, disliked: bool
-) -> list[_Said]:
+def _read_words(words: str, pattern: Pattern, polarity: Polarity) -> list[_Said]:
     if pattern.parse != "lexicon":
-        key = found.expand(pattern.key) if "\\g" in pattern.key else pattern.key
-        pairs = READINGS[pattern.parse](words.replace("’", "'")) if words else []
-        return [_Said(own or key, value, polarity) for own, value in pairs]
+        values = READINGS[pattern.parse](words.replace("’", "'")) if words else []
+        return [_Said(pattern.key, value, polarity) for value in values]
     said: list[_Said] = []
-    for meaning in lookup_words(words, pattern.verb):
+    for meaning in lookup_words(words):
         name, version = (
             split_version(meaning.value) if meaning.of.versioned else (meaning.value, "")
         )
-        if disliked and meaning.of.dislike:
-            said.append(_Said(meaning.of.dislike, name, "for"))
-        else:
-            said.append(_Said(meaning.of.id, name, "against" if disliked else polarity))
+        said.append(_Said(meaning.of.id, name, polarity))
         if version and meaning.of.version:
             said.append(_Said(meaning.of.version, version, polarity))
     return said
@@ -169,9 +146,9 @@ def _denied(
 ) -> list[_Said]:
     """What "…, not in Bonn" says: the same of another value, which is not so."""
     words = _caught(denied, "value", clause, passage)
-    if pattern.value or pattern.parse == "wish" or "\\g" in pattern.key:
+    if pattern.value:
         return []
-    others = _read_words(words, pattern, denied, "against", False)
+    others = _read_words(words, pattern, "against")
     return [other for other in others if other.key == first.key]
 
 

@@ -46,8 +46,6 @@ class Frame(Struct, frozen=True):
 
     lasting: bool  # False for what is so today, or until something else is so
     ended: bool  # it is no longer so
-    standing: bool  # of a wish: it is for all answers
-    for_one_task: bool  # of a wish: it is for what is asked now
     confident: bool
     corrects: bool
 
@@ -73,7 +71,6 @@ class _Grammar:
         self.somebody = re.compile(
             rf"(?:my|our) (?:\w+ )?{alternatives('people')}\b", re.IGNORECASE
         )
-        self.long_ago = words("long_ago")
         self.condition = words("conditions")
         self.politeness = words("polite_conditions")
         self.question = words("questions")
@@ -85,8 +82,6 @@ class _Grammar:
         self.momentary = words("momentary")
         self.beginning = words("beginnings")
         self.ended = words("ended")
-        self.standing = words("standing")
-        self.one_task = words("one_task")
 
 
 _grammar = cache(_Grammar)
@@ -105,7 +100,7 @@ def is_correction(sentence: str) -> bool:
 def find_bounds(sentence: str) -> list[Bounds]:
     """Where the clauses of a sentence are that its author means, in order."""
     grammar = _grammar()
-    if grammar.not_meant.search(sentence) or grammar.long_ago.search(sentence):
+    if grammar.not_meant.search(sentence):
         return []
     bounds = _meant(sentence, _asserted(sentence, _cut(sentence)))
     return [one for place, one in enumerate(bounds) if not _is_of_another(sentence, bounds, place)]
@@ -124,13 +119,6 @@ def find_frame(sentence: str, bounds: Bounds, corrects: bool) -> Frame:
     return Frame(
         lasting=not passing,
         ended=bool(grammar.ended.search(clause)),
-        standing=bool(grammar.standing.search(sentence)),
-        for_one_task=bool(
-            passing
-            or grammar.one_task.search(clause)
-            or grammar.passing.search(sentence)
-            or grammar.momentary.search(sentence)
-        ),
         confident=not grammar.hedge.search(clause),
         corrects=corrects,
     )

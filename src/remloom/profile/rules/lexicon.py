@@ -15,8 +15,8 @@ from .phrases import alternatives
 __all__ = [
     "Meaning",
     "WordClass",
+    "is_known",
     "lists",
-    "lookup",
     "lookup_words",
     "read_items",
     "split_version",
@@ -37,6 +37,7 @@ _VERB_FIRST = re.compile(
     r"|(?!(?:\w+ing|play|of|in|at|to|on|for|with|by|from|into|over|under|around|about|as|than)\b)"
     r"[a-z]\w* (?:an?|the|my|our|your|his|her|their|some|it|me)\b"
 )
+_LONGEST = 60  # characters of an item
 _NAME = re.compile(r"[A-Z][\w.-]{1,20}")
 _VERSION = re.compile(
     r"(?P<name>.+?)[ -]v?(?P<version>\d[\w.]*|Sonoma|Sequoia|Ventura|Tahoe|Monterey|LTS)(?: LTS)?"
@@ -46,15 +47,10 @@ _VERSION = re.compile(
 class WordClass(Struct, frozen=True, forbid_unknown_fields=True):
     """A class of words that tell the slot; the head of lexicon.toml says what its fields are."""
 
-    name: str
     id: str
-    verbs: tuple[str, ...]
-    words: str = ""
+    words: str
     cased: str = ""
-    headed: str = ""
     heads: tuple[str, ...] = ()
-    only: dict[str, str] = {}
-    dislike: str = ""
     versioned: bool = False
     version: str = ""
     const: dict[str, str] = {}
@@ -92,37 +88,29 @@ def read_items(text: str) -> list[str]:
     return items
 
 
-def lookup(items: list[str], verb: str) -> list[Meaning]:
-    """What items of one list mean behind a verb; none if the first is neither known nor a name.
+def lookup_words(words: str) -> list[Meaning]:
+    """What the items of a list mean; none if the first is neither known nor a name.
 
-    The head of the last item is that of all: "Thai and Lao food".
-
-    >>> [(one.of.name, one.value) for one in lookup(["Rust", "Go"], "use")]
-    [('language', 'Rust'), ('language', 'Go')]
+    >>> [(one.of.id, one.value) for one in lookup_words("Fedora and fish")]
+    [('environment.os', 'Fedora'), ('environment.shell', 'fish')]
     """
-    head = items[-1].rpartition(" ")[2].casefold() if items else ""
-    found = [_meaning(item, verb, head) for item in items]
-    if not found or (found[0] is None and not (verb == "use" and _NAME.fullmatch(items[0]))):
+    items = read_items(words)
+    found = [_meaning(item) for item in items]
+    if not found or (found[0] is None and not _NAME.fullmatch(items[0])):
         return []
     return [one for one in found if one is not None]
 
 
-def lookup_words(words: str, verb: str) -> list[Meaning]:
-    """What words mean behind a verb: all of them as one thing ("pineapple on pizza"), or a list."""
-    lead = _LEAD.match(words)
-    whole = words[lead.end() :] if lead else words
-    return lookup([whole.strip(" .!")], verb) or lookup(read_items(words), verb)
+def is_known(item: str) -> bool:
+    """Whether it is a word of any class."""
+    return _meaning(item) is not None
 
 
-def _meaning(item: str, verb: str, head: str) -> Meaning | None:
-    if not item or len(item) > 60:
+def _meaning(item: str) -> Meaning | None:
+    if not item or len(item) > _LONGEST:
         return None
-    for entry in _classes():
-        if verb in entry.word_class.verbs or verb in entry.word_class.only:
-            value = entry.find(item, verb, head)
-            if value:
-                return Meaning(entry.word_class, value)
-    return None
+    found = ((entry.word_class, entry.find(item)) for entry in _classes())
+    return next((Meaning(of, value) for of, value in found if value), None)
 
 
 class _Entry:
@@ -131,30 +119,21 @@ class _Entry:
     def __init__(self, word_class: WordClass) -> None:
         self.word_class = word_class
         self._words = _split(word_class.words)
-        self._headed = _split(word_class.headed)
         self._cased = frozenset(word.strip() for word in word_class.cased.split(","))
-        self._only = {verb: _split(words) for verb, words in word_class.only.items()}
 
-    def find(self, item: str, verb: str, head: str) -> str:
+    def find(self, item: str) -> str:
         """The value that an item stands for; empty if it is none of this class."""
         one = self.word_class
         plain = item.casefold()
         if plain in one.const:
             return one.const[plain]
-        if verb in one.verbs and (plain in self._words or item in self._cased):
+        if plain in self._words or item in self._cased:
             return item
-        if plain in self._only.get(verb, ()):
-            return item
-        if verb not in one.verbs:
-            return ""
         if one.versioned and (found := _VERSION.fullmatch(item)):
             return item if found["name"].casefold() in self._words else ""
         for word in one.heads:
             bare = item[: -len(word)].strip() if plain.endswith(f" {word}") else ""
-            if not bare and head == word:
-                bare = item
-            key = bare.casefold()
-            if key and (key in self._headed or key in self._words or bare in self._cased):
+            if bare and (bare.casefold() in self._words or bare in self._cased):
                 return bare
         return ""
 

@@ -12,13 +12,12 @@ import msgspec
 from msgspec import Struct
 
 from ..claim import Signal
-from .lexicon import lists
 from .phrases import alternatives
 
 __all__ = ["Pattern", "patterns"]
 
 # in the order in which they are tried
-_TOPICS = ("identity", "home", "work", "answers", "tools", "food", "pets", "tastes", "german")
+_TOPICS = ("identity", "home", "tools", "food")
 _MACRO = re.compile(r"\{([a-z]\w*)\}")
 
 
@@ -28,13 +27,10 @@ class Pattern(Struct, frozen=True, forbid_unknown_fields=True):
     pattern: str
     key: str = ""
     value: str = ""
-    parse: str = "phrase"
-    verb: str = ""
-    polarity: Literal["for", "against", "retire", "dislike"] = "for"
+    parse: str = "words"
+    polarity: Literal["for", "against", "retire"] = "for"
     other: Literal["", "against", "retire"] = ""
     signal: Signal = "explicit_preference"
-    standing: bool = False
-    explicit: bool = False
     dated: bool = False
     again: bool = False
     alone: bool = False
@@ -49,8 +45,6 @@ class _File(Struct, forbid_unknown_fields=True):
 def patterns() -> tuple[tuple[re.Pattern[str], Pattern], ...]:
     """Every pattern and its compiled form, in the order in which they are tried."""
     macros = dict(_read("macros").macros)
-    animals = sorted(lists()["animals"] | lists()["breeds"], key=len, reverse=True)
-    macros["animal"] = f"(?:{'|'.join(animals)})(?:s|es)?"
     macros["holds"] = rf"(?=[^\w\s-]|\s*$|\s+{alternatives('behind_states')}\b)"
     rules = [rule for topic in _TOPICS for rule in _read(topic).rule]
     return tuple((_expand(rule.pattern, macros), rule) for rule in rules)
