@@ -50,6 +50,10 @@ _MAY_BE_SENSITIVE = ("own_words.likes", "own_words.dislikes", "own_words.facts")
 _SENSITIVE = "own_words.sensitive"
 # probabilities from which on it is nobody's business but the speaker's: by meaning, by words alone
 _OWN_BUSINESS, _OWN_BUSINESS_BY_WORDS = 0.5, 0.75
+_COULD_HURT = ("allergy", "condition", "medication")
+# probability of these together from which on a sentence counts as one of them: what is missed may
+# hurt, and what is taken for one of them does not
+_HURTS = 0.25
 _PERMITS = 0.15  # probability from which on a wish for answers may permit something
 # probabilities from which on a sentence says something lasting: by meaning, by words alone
 _LASTING, _LASTING_BY_WORDS = 0.55, 0.5
@@ -146,7 +150,7 @@ class Hearing:
             if self._lasts(candidate, vectors):
                 kind = self._kind.decide_by(candidate.seen, vectors.get(candidate.words))
                 if not _permits(kind) and (kind.label == "style" or not candidate.quotes):
-                    slot = self._slot(kind.label, candidate, vectors)
+                    slot = self._slot(_careful(kind), candidate, vectors)
                     yield Found(candidate.passage, candidate.claim(slot))
 
     def _slot(self, kind: str, candidate: _Candidate, vectors: Mapping[str, Floats]) -> str:
@@ -232,6 +236,12 @@ def _permits(kind: Decision) -> bool:
     if kind.label == "style":
         return kind.probabilities["permission"] >= _PERMITS
     return kind.label == "permission"
+
+
+def _careful(kind: Decision) -> str:
+    """What kind of sentence it is; what may well be of an allergy or of health counts as that."""
+    shares = {label: kind.probabilities[label] for label in _COULD_HURT}
+    return max(shares, key=shares.__getitem__) if sum(shares.values()) >= _HURTS else kind.label
 
 
 def _overlaps(span: Span, others: Iterable[Span]) -> bool:
