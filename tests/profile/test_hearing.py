@@ -98,6 +98,39 @@ def test_what_says_nothing_that_lasts_is_not_kept(memory: Memory, words: str) ->
     assert memory.profile.beliefs() == []
 
 
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (
+            "I'm allergic to peanuts, and my throat closes up when I eat prawns.",
+            {"peanuts", "and my throat closes up when I eat prawns."},
+        ),
+        ("I'm allergic to peanuts, and my sister runs a bakery.", {"peanuts"}),
+        ("I'm allergic to nuts, so please be careful.", {"nuts"}),
+        # what stands beside a faith tells of it
+        ("I'm a Quaker myself, we sit in silence rather than fast.", {"Quaker"}),
+        ("Always run `rm -rf build` before you begin.", set()),
+        ("In my dream I live in Paris.", set()),
+        ("Yeah right, I'm vegan.", set()),
+    ],
+)
+def test_of_a_sentence_that_a_rule_reads_the_rest_is_kept_if_it_says_something_by_itself(
+    memory: Memory, words: str, kept: set[str]
+) -> None:
+    tell(memory, words)
+    assert {belief.value for belief in memory.profile.beliefs()} == kept
+
+
+def test_a_turn_partly_in_another_language_is_heard_where_it_is_not(memory: Memory) -> None:
+    tell(
+        memory,
+        "My throat closes up when I eat prawns. Ma da quando sono in pensione coltivo pomodori sul"
+        " balcone. E mi piace molto leggere romanzi gialli la sera.",
+    )
+    (belief,) = memory.profile.beliefs()
+    assert belief.value == "My throat closes up when I eat prawns."
+
+
 def test_only_the_user_is_heard_and_only_the_sentence_that_says_it(memory: Memory) -> None:
     tell(memory, SAID["own_words.likes"][0], speaker="assistant", uri="other.json")
     assert memory.profile.beliefs() == []

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from ..heads.features import LONGEST
 from ..heads.head import head
 from ..text.sentences import sentence_ends
 
-__all__ = ["is_nothing"]
+__all__ = ["is_nothing", "is_word_nothing"]
 
 _LITERAL = "NOTHING"  # what the prompts ask for
 _MARKS = re.compile(r"\A[\W_]+|[\W_]+\Z")
@@ -33,7 +34,20 @@ def is_nothing(reply: str) -> bool:
     sentences = [text for text in _sentences(reply) if _bare(text)]
     if not sentences or _LITERAL in (_bare(sentences[0]), _bare(reply).upper()):
         return True
+    # of a longer one the head sees the beginning alone
+    if max(map(len, sentences)) > LONGEST:
+        return False
     return _share(reply) >= _SURE and all(_share(text) >= _LIKELY for text in sentences)
+
+
+def is_word_nothing(reply: str) -> bool:
+    """Whether a reply is empty, or NOTHING in any case and no other word: of short facts a head
+    would lose some.
+
+    >>> is_word_nothing("Nothing."), is_word_nothing("He repeats himself often.")
+    (True, False)
+    """
+    return _bare(reply).upper() in ("", _LITERAL)
 
 
 def _sentences(reply: str) -> list[str]:

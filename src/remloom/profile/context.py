@@ -61,6 +61,7 @@ _TITLES: dict[Part, str] = {
 _ORDER: dict[Part, int] = {part: place for place, part in enumerate(_TITLES)}
 _UNSURE = 0.5  # confidence below which it is asked rather than said
 _MOST_QUESTIONS = 3
+_FEW_WORDS = 2  # rare ones, of a sentence that says one thing
 _MOST_ENDED = 5
 _EVERYTHING = 0.5  # worth of what is asked for only as a part of all
 # places in the queue: what has to be there, whatever else has not
@@ -506,9 +507,10 @@ def likes_of(profile: Profile, slots: Registry, spec: ContextSpec) -> dict[str, 
         if not worth or not isinstance(belief.value, str) or not _is_sure(belief):
             continue
         if rules.allow(belief, slot, named=0.0):
-            # of a sentence, what it may be about
             names = rare_words(belief.value).values() if slot.verbatim else (belief.value,)
-            likes.update(dict.fromkeys(names, worth))
+            # a sentence of more may say several things
+            if len(names) <= _FEW_WORDS:
+                likes.update(dict.fromkeys(names, worth))
     return likes
 
 

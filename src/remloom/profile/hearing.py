@@ -26,6 +26,7 @@ from .passages import Passage
 from .rule_extraction import RULES, extract_by_rules
 from .rules.passage import HIDDEN, own_words
 from .scan import Extracted, Found
+from .slots import registry
 from .values import MAX_VALUE_LENGTH
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ _OWN_BUSINESS, _OWN_BUSINESS_BY_WORDS = 0.5, 0.75
 _COULD_HURT = ("allergy", "condition", "medication")
 # probability of these together from which on a sentence counts as one of them: what is missed may
 # hurt, and what is taken for one of them does not
-_HURTS = 0.25
+_HURTS = 0.35
 _PERMITS = 0.15  # probability from which on a wish for answers may permit something
 # probabilities from which on a sentence says something lasting: by meaning, by words alone
 _LASTING, _LASTING_BY_WORDS = 0.55, 0.5
@@ -62,6 +63,9 @@ _MAYBE = 0.2  # from which on, by its words, its meaning is looked at
 # text that it stands in
 _BY_MEANING = _BY_SENTENCE = 2 / 3
 _SHORTEST = 3  # letters
+_JOINTS = " ,;:–—-"  # what stands before the rest of a sentence
+_REST = 0.35  # probability from which on the rest of a sentence says something lasting by itself
+_CODE = "`"
 _LONGEST_QUOTE = 40  # characters of a sentence that are not the speaker's own
 _LONGEST = 4_000  # characters of a text; a longer one is material, and nobody's own words
 
@@ -80,6 +84,7 @@ class _Candidate(NamedTuple):
         lasting: probability that it says something lasting, by the words of both.
         quotes: whether it has words that are not the speaker's own, as wishes for answers have:
             “never say "great question"”.
+        is_rest: whether it is the rest of one that a rule tells something of.
     """
 
     passage: Passage
@@ -90,6 +95,7 @@ class _Candidate(NamedTuple):
     seen_whole: Features
     lasting: float
     quotes: bool
+    is_rest: bool
 
     def claim(self, slot: str) -> Claim:
         """What it says of the speaker."""
@@ -115,27 +121,34 @@ class Hearing:
     def __call__(self, passages: Sequence[Passage]) -> Extracted:
         """Find what is said in passages: by rule, and where no rule finds it by ear."""
         ruled = extract_by_rules(passages).found
-        known: dict[str, list[Span]] = {}
-        for found in ruled:
-            known.setdefault(found.passage.record.id, []).append(found.claim.span)
         said = [
             passage
             for passage in passages
             if not passage.is_behaviour and len(passage.record.content) <= _LONGEST
         ]
         own = {one.record.id: own_words(one.record.content) for one in said}
+        known: dict[str, list[Span]] = {}
+        for found in ruled:
+            id, span = found.passage.record.id, found.claim.span
+            slot = registry().find(found.claim.key)
+            # what stands beside a faith tells of it; beside an allergy there may be another
+            whole = slot is not None and slot.sensitive and not slot.is_safety and id in own
+            known.setdefault(id, []).append(_sentence_around(own[id], span) if whole else span)
+        unheard = {
+            id: language
+            for id, words in own.items()
+            # what a rule knows is in a language that is heard
+            if id not in known and (language := unheard_language(words.replace(HIDDEN, "")))
+        }
         candidates = [
             candidate
             for one in said
             for candidate in _candidates(one, own[one.record.id], known.get(one.record.id, ()))
+            # a part of it may be in another language
+            if one.record.id not in unheard or not unheard_language(candidate.words)
         ]
         by_rule = (replace(found, extractor=RULES) for found in ruled)
-        # what a rule knows is in a language that is heard
-        unruled = (words for id, words in own.items() if id not in known)
-        languages = (unheard_language(words.replace(HIDDEN, "")) for words in unruled)
-        return Extracted(
-            (*by_rule, *self._judge(candidates)), unheard=tuple(filter(None, languages))
-        )
+        return Extracted((*by_rule, *self._judge(candidates)), unheard=tuple(unheard.values()))
 
     def _judge(self, candidates: Sequence[_Candidate]) -> Iterator[Found]:
         """The claims of those that say something lasting."""
@@ -150,7 +163,8 @@ class Hearing:
             if self._lasts(candidate, vectors):
                 kind = self._kind.decide_by(candidate.seen, vectors.get(candidate.words))
                 if not _permits(kind) and (kind.label == "style" or not candidate.quotes):
-                    slot = self._slot(_careful(kind), candidate, vectors)
+                    label = kind.label if candidate.is_rest else _careful(kind)
+                    slot = self._slot(label, candidate, vectors)
                     yield Found(candidate.passage, candidate.claim(slot))
 
     def _slot(self, kind: str, candidate: _Candidate, vectors: Mapping[str, Floats]) -> str:
@@ -186,13 +200,19 @@ def _candidates(passage: Passage, own: str, known: Sequence[Span]) -> Iterator[_
     statement = head("statement")
     seen_whole = features(whole)
     of_whole = statement.decide_by(seen_whole)
-    for span in _sentences(own, known):
+    for span, is_rest in _sentences(own, known):
         quotes = HIDDEN in own[slice(*span)]
         words = (passage.record.content if quotes else own)[slice(*span)]
+        if quotes and _CODE in words:
+            continue
         seen = features(words) if words != own else seen_whole
-        lasting = _lasting(statement.decide_by(seen), of_whole)
-        if lasting >= _MAYBE:
-            yield _Candidate(passage, span, words, seen, whole, seen_whole, lasting, quotes)
+        alone = statement.decide_by(seen)
+        lasting = _lasting(alone, of_whole)
+        least = _REST if is_rest else 0.0
+        if lasting >= _MAYBE and alone.probabilities["lasting"] >= least:
+            yield _Candidate(
+                passage, span, words, seen, whole, seen_whole, lasting, quotes, is_rest
+            )
 
 
 def _lasting(sentence: Decision, whole: Decision) -> float:
@@ -201,9 +221,9 @@ def _lasting(sentence: Decision, whole: Decision) -> float:
     return _BY_SENTENCE * alone + (1 - _BY_SENTENCE) * within
 
 
-def _sentences(own: str, known: Sequence[Span]) -> Iterator[Span]:
+def _sentences(own: str, known: Sequence[Span]) -> Iterator[tuple[Span, bool]]:
     """Where sentences are that are the speaker's own, and short enough to be kept; of one that
-    rules tell something of, the rest."""
+    rules tell something of, the rest, and whether it is one."""
     start = 0
     bounds = {bound for span in known for bound in span}
     for end in sorted({*marked_ends(own), *bounds, len(own)}):
@@ -213,11 +233,21 @@ def _sentences(own: str, known: Sequence[Span]) -> Iterator[Span]:
         if span is None or _overlaps(span, known):
             continue
         words = own[slice(*span)]
-        # "and", between two clauses, says nothing
-        if is_rest and not content_words(words):
-            continue
+        if is_rest:
+            # "and", between two clauses, says nothing, nor does what joins them
+            if not content_words(words):
+                continue
+            joint = len(words) - len(words.lstrip(_JOINTS))
+            span, words = (span[0] + joint, span[1]), words[joint:]
         if len(words) <= MAX_VALUE_LENGTH and words.count(HIDDEN) <= _LONGEST_QUOTE:
-            yield span
+            yield span, is_rest
+
+
+def _sentence_around(own: str, span: Span) -> Span:
+    """The place of the sentence that a place is in, or of those that it is in."""
+    ends = (0, *marked_ends(own), len(own))
+    start = max(end for end in ends if end <= span[0])
+    return start, min(end for end in ends if end >= span[1])
 
 
 def _trimmed(text: str, start: int, end: int) -> Span | None:

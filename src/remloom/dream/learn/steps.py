@@ -22,7 +22,7 @@ from ...runs.failures import describe_failure
 from ...store.specs import EdgeSpec
 from ...text.sentences import middle
 from ..context import DreamContext, quote_resource
-from ..empty_reply import is_nothing
+from ..empty_reply import is_word_nothing
 from ..synthesis import Idea, parse_insight, synthesis_call
 from ..vectors import matrix
 from .outcomes import ABOUT, StepOutcome, entity_insight_id, synthesis_id
@@ -211,7 +211,7 @@ def _usable(learnings: Iterable[Learning]) -> dict[str, Learning]:
             key = labels.key(name)
         except LabelError:
             continue
-        if not is_nothing(text) and key not in usable:
+        if not is_word_nothing(text) and key not in usable:
             usable[key] = Learning(name, text)
     return usable
 

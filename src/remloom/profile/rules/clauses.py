@@ -60,6 +60,7 @@ class _Grammar:
     """The expressions that tell clauses; compiled when they are first needed."""
 
     def __init__(self) -> None:
+        self.cue = words("cues")
         self.self = words("selves")
         self.speaker = words("speakers")
         self.elided = words("elided")
@@ -72,7 +73,7 @@ def clauses(text: str) -> Iterator[Clause]:
     """The clauses of a passage of which only its author's own words can be read, in order."""
     start = 0
     for line in text.splitlines(keepends=True):
-        if not is_in_jest(line):
+        if _grammar().cue.search(line) and not is_in_jest(line):
             yield from _of_line(line, start)
         start += len(line)
 

@@ -71,6 +71,7 @@ class _Grammar:
         self.somebody = re.compile(
             rf"(?:my|our) (?:\w+ )?{alternatives('people')}\b", re.IGNORECASE
         )
+        self.long_ago = words("long_ago")
         self.condition = words("conditions")
         self.politeness = words("polite_conditions")
         self.question = words("questions")
@@ -100,7 +101,7 @@ def is_correction(sentence: str) -> bool:
 def find_bounds(sentence: str) -> list[Bounds]:
     """Where the clauses of a sentence are that its author means, in order."""
     grammar = _grammar()
-    if grammar.not_meant.search(sentence):
+    if grammar.not_meant.search(sentence) or grammar.long_ago.search(sentence):
         return []
     bounds = _meant(sentence, _asserted(sentence, _cut(sentence)))
     return [one for place, one in enumerate(bounds) if not _is_of_another(sentence, bounds, place)]
