@@ -110,7 +110,6 @@ def test_what_says_nothing_that_lasts_is_not_kept(memory: Memory, words: str) ->
         # what stands beside a faith tells of it
         ("I'm a Quaker myself, we sit in silence rather than fast.", {"Quaker"}),
         ("Always run `rm -rf build` before you begin.", set()),
-        ("In my dream I live in Paris.", set()),
         ("Yeah right, I'm vegan.", set()),
     ],
 )
