@@ -103,3 +103,20 @@ def test_an_item_of_a_list_that_has_changed_was_so_until_then(memory: Memory) ->
     assert hobbies["go"].holds
     assert not hobbies["chess"].holds
     assert hobbies["chess"].until is not None
+
+
+@pytest.mark.parametrize("query", ["", "Where do I live?"])
+def test_what_never_was_so_is_told_to_no_agent_and_what_has_changed_is(
+    memory: Memory, query: str
+) -> None:
+    memory.profile.set("location", "Lisbon")
+    memory.profile.correct("location", "Porto")
+    assert "Lisbon" not in memory.profile.context(query).text
+    (held,) = memory.profile.get("location").history  # type: ignore[union-attr]
+    assert (held.value, held.was_wrong) == ("Lisbon", True)
+
+    memory.profile.correct("location", "Braga", changed=True)
+    assert 'before: "Porto"' in memory.profile.context(query).text
+
+    memory.profile.reject("location", "Braga")
+    assert "Braga" not in memory.profile.context(query).text

@@ -68,6 +68,12 @@ class Piece(Struct, frozen=True, kw_only=True, omit_defaults=True, array_like=Tr
         """Whether it says that something is not so, or no longer."""
         return self.polarity != "for"
 
+    @property
+    def sets_right(self) -> bool:
+        """Whether it says by hand that what it ends never was so."""
+        signal = "rejection" if self.ends else "correction"
+        return self.authority == "edit" and self.signal == signal
+
 
 class Held(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A value, and when it was believed."""
@@ -77,6 +83,7 @@ class Held(Struct, frozen=True, kw_only=True, omit_defaults=True):
     until: datetime | None = None  # None: it still is
     because: str = ""  # id of the evidence that ended it
     ended_by: str = ""  # citation of the same
+    was_wrong: bool = False  # the user set right by hand that it never was so
 
 
 class Fold(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -118,6 +125,7 @@ class Belief(Struct, frozen=True, kw_only=True):
         state: see `State`.
         since, until: when it began to be believed, and when it ended.
         because, ended_by: the id of the evidence that ended it, and its citation.
+        was_wrong: the user set right by hand that it never was so.
         checked_at: when something last spoke for it.
         history: the values before, the oldest first.
         citation: of what last spoke for it.
@@ -143,6 +151,7 @@ class Belief(Struct, frozen=True, kw_only=True):
     until: datetime | None = None
     because: str = ""
     ended_by: str = ""
+    was_wrong: bool = False
     checked_at: datetime
     history: tuple[Held, ...] = ()
     citation: str = ""
@@ -220,6 +229,7 @@ def view(
         since=last.since,
         until=last.until,
         because=last.because,
+        was_wrong=last.was_wrong,
         ended_by=last.ended_by,
         checked_at=folded.checked_at,
         history=folded.held[:-1],
@@ -489,7 +499,13 @@ class _Folding:
             self._disputed_by = max(self._disputed_by or 0, _rank(piece))
 
     def _end(self, current: Held, piece: Piece) -> None:
-        self._held[-1] = replace(current, until=piece.at, because=piece.id, ended_by=piece.citation)
+        self._held[-1] = replace(
+            current,
+            until=piece.at,
+            because=piece.id,
+            ended_by=piece.citation,
+            was_wrong=piece.sets_right,
+        )
         self._note_end(current.value, piece)
 
     def _let_rivals_hold(self) -> None:

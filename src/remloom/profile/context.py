@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from ..text.tokens import approximate_token_ends
 from .belief import Belief
+from .claim import Value
 from .context_line import (
     ContextLine,
     Part,
@@ -275,7 +276,10 @@ class _Choice:
             (change, belief)
             for belief in self._in_scope()
             for change in changes([belief], since)
-            if change.before is not None and self._may_mention(belief)
+            if change.before is not None
+            and self._may_mention(belief)
+            # what never was so is told to no agent
+            and not {change.before, change.after} & _wrong_values(belief)
         ]
         found.sort(key=lambda one: one[0].at, reverse=True)
         return [
@@ -292,7 +296,7 @@ class _Choice:
         found = [
             (belief.until, belief)
             for belief in self._in_scope()
-            if belief.until is not None and belief.until < since
+            if belief.until is not None and belief.until < since and not belief.was_wrong
             if self._score(belief) > (NAMED if belief.slot in known else 0)
             and self._may_give(belief)
         ]
@@ -495,6 +499,12 @@ def rules_for(profile: Profile, spec: ContextSpec) -> UsageRules:
         is_given=spec.is_given,
         personal=spec.personal,
     )
+
+
+def _wrong_values(belief: Belief) -> set[Value]:
+    """The values of which the user set right that they never were so."""
+    wrong = {held.value for held in belief.history if held.was_wrong}
+    return wrong | {belief.value} if belief.was_wrong else wrong
 
 
 def likes_of(profile: Profile, slots: Registry, spec: ContextSpec) -> dict[str, float]:

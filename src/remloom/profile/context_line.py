@@ -235,7 +235,7 @@ def _doubt(belief: Belief) -> str:
 def _before(belief: Belief) -> str:
     """The value before, of what has one at a time."""
     last = belief.history[-1] if belief.history else None
-    if last is None or last.value == belief.value:
+    if last is None or last.value == belief.value or last.was_wrong:
         return ""
     return f"before: {shown_value(belief.label, last.value)}"
 

@@ -241,6 +241,7 @@ def _changes_of(belief: Belief, since: datetime | None) -> Iterator[Change]:
         until=belief.until,
         because=belief.because,
         ended_by=belief.ended_by,
+        was_wrong=belief.was_wrong,
     )
     held = [*belief.history, last]
     before: Held | None = None
