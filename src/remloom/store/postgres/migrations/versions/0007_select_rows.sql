@@ -1,5 +1,5 @@
 -- A row is put together only if its texts are short enough: it takes several times their length.
-CREATE FUNCTION remloom.fits(p_length bigint) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+CREATE OR REPLACE FUNCTION remloom.fits(p_length bigint) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF p_length > 8000000 THEN
         RAISE SQLSTATE 'RL003' USING MESSAGE = 'the row is too long';
@@ -29,7 +29,7 @@ BEGIN
 END $$;
 
 -- As before, with its share of what all texts that a SELECT joins may have.
-CREATE FUNCTION remloom.held_step(p_before bigint, p_text text, p_between text, p_most bigint) RETURNS bigint
+CREATE OR REPLACE FUNCTION remloom.held_step(p_before bigint, p_text text, p_between text, p_most bigint) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     held bigint := p_before + coalesce(octet_length(p_text) + octet_length(p_between), 0);
@@ -39,9 +39,9 @@ BEGIN
     END IF;
     RETURN held;
 END $$;
-CREATE AGGREGATE remloom.held (text, text, bigint) (SFUNC = remloom.held_step, STYPE = bigint, INITCOND = '0', PARALLEL = SAFE);
-DROP AGGREGATE remloom.held (text, text);
-DROP FUNCTION remloom.held_step (bigint, text, text);
+CREATE OR REPLACE AGGREGATE remloom.held (text, text, bigint) (SFUNC = remloom.held_step, STYPE = bigint, INITCOND = '0', PARALLEL = SAFE);
+DROP AGGREGATE IF EXISTS remloom.held (text, text);
+DROP FUNCTION IF EXISTS remloom.held_step (bigint, text, text);
 
 REVOKE EXECUTE ON FUNCTION remloom.fits, remloom.held_step, remloom.held FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION remloom.fits, remloom.held_step, remloom.held TO remloom_tenant, remloom_reader;
