@@ -176,3 +176,11 @@ def test_names_do_not_count_for_a_language() -> None:
 def test_what_is_heard_is_what_there_are_turns_in() -> None:
     heard = {label for label in head("language").labels if label.startswith(HEARD_LABEL)}
     assert heard == {f"{HEARD_LABEL}{language}" for language in languages("turns")}
+
+
+def test_the_head_that_is_asked_by_its_name_sees_the_same() -> None:
+    words = UNHEARD["Italian"][1]
+    decision = head("language").decide(words)
+    assert decision == head("language").decide_by(spelling(words))
+    assert decision.label == "Italian"
+    assert head("language").reasons(words, "Italian")

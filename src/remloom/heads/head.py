@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from ..errors import UnknownNameError
-from .features import BUCKETS, features
+from .features import BUCKETS, features, spelling
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float32]
 
-__all__ = ["NAMES", "Decision", "Head", "file_name", "head"]
+__all__ = ["LANGUAGE", "NAMES", "Decision", "Head", "file_name", "head"]
 
+LANGUAGE = "language"  # the head that sees how words are spelled, and not which they are
 # each has its texts, and its figures, in training/
 NAMES = (
     "statement",
@@ -35,7 +36,7 @@ NAMES = (
     "task",
     "support",
     "reply",
-    "language",
+    LANGUAGE,
 )
 _MOST_REASONS = 5
 
@@ -93,6 +94,7 @@ class Head:
         self._biases = biases
         self._of_vector = of_vector
         self._without = without
+        self._see = spelling if name == LANGUAGE else features
 
     @property
     def sees_vectors(self) -> bool:
@@ -108,7 +110,7 @@ class Head:
         >>> head("statement").decide("I've been a vegetarian since school").label
         'lasting'
         """
-        return self.decide_by(features(text), vector)
+        return self.decide_by(self._see(text), vector)
 
     def decide_by(self, seen: Features, vector: Vector | None = None) -> Decision:
         """The same of a text whose features are there already: several heads see the same."""
@@ -130,10 +132,10 @@ class Head:
         """The words of a text that speak most for a label, each with how much the label's score
         falls without it."""
         column = self.labels.index(label)
-        whole = self._scores(features(text))[column]
+        whole = self._scores(self._see(text))[column]
         words = text.split()
         weighed = [
-            (word, float(whole - self._scores(features(without))[column]))
+            (word, float(whole - self._scores(self._see(without))[column]))
             for place, word in enumerate(words)
             if (without := " ".join((*words[:place], *words[place + 1 :])))
         ]

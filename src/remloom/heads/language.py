@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .features import spelling
-from .head import head
+from .head import LANGUAGE, head
 
 __all__ = ["ANOTHER", "HEARD", "unheard_language"]
 
@@ -27,7 +27,7 @@ def unheard_language(text: str) -> str:
     seen = spelling(text)
     if len(seen) < _ENOUGH:
         return ""
-    probabilities = head("language").decide_by(seen).probabilities
+    probabilities = head(LANGUAGE).decide_by(seen).probabilities
     others = {name: one for name, one in probabilities.items() if not name.startswith(HEARD)}
     unheard = sum(others.values())
     if unheard < _UNHEARD:

@@ -52,8 +52,8 @@ _SENSITIVE = "own_words.sensitive"
 # probabilities from which on it is nobody's business but the speaker's: by meaning, by words alone
 _OWN_BUSINESS, _OWN_BUSINESS_BY_WORDS = 0.5, 0.75
 _COULD_HURT = ("allergy", "condition", "medication")
-# probability of these together from which on a sentence counts as one of them: what is missed may
-# hurt, and what is taken for one of them does not
+# probability of these together from which on a sentence counts as one of them: one that is missed
+# may hurt, one too many takes room
 _HURTS = 0.35
 _PERMITS = 0.15  # probability from which on a wish for answers may permit something
 # probabilities from which on a sentence says something lasting: by meaning, by words alone

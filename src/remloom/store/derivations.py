@@ -11,12 +11,17 @@ from msgspec.structs import force_setattr
 
 from ..model import Record, Resource
 
-__all__ = ["attach_parents", "derived"]
+__all__ = ["attach_parents", "derived", "unique_ids"]
 
 
 def derived(records: Iterable[Record]) -> list[Resource]:
     """List the derived ones of some records."""
     return [record for record in records if isinstance(record, Resource) and record.generation]
+
+
+def unique_ids(records: Iterable[Record]) -> list[str]:
+    """List the ids of some records, each once."""
+    return list(dict.fromkeys(record.id for record in records))
 
 
 def attach_parents(records: Sequence[Record], rows: Iterable[tuple[str, str]]) -> None:

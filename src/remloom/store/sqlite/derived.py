@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ...model import Record
-from ..derivations import attach_parents, derived
+from ..derivations import attach_parents, derived, unique_ids
 from .statements import SQL
 
 if TYPE_CHECKING:
@@ -19,5 +19,5 @@ __all__ = ["show_parents"]
 def show_parents(cursor: apsw.Cursor, records: Iterable[Record]) -> None:
     """Set `parents` of the derived ones of these records."""
     if found := derived(records):
-        ids = list({record.id: 0 for record in found})
-        attach_parents(found, cursor.execute(SQL.parents_of_all, (json.dumps(ids),)))
+        ids = json.dumps(unique_ids(found))
+        attach_parents(found, cursor.execute(SQL.parents_of_all, (ids,)))
