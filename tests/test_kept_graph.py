@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,30 @@ def test_what_was_forgotten_is_not_stored_at_closing(tmp_path: Path) -> None:
         assert len(graph) == 2_100
         assert not graph.holds(range(1, 301))
         assert stored(store, "vectors").tail_size == 0
+        assert store.admin.check() == []
+
+
+def test_a_forgotten_text_does_not_come_back_by_a_reader_of_an_older_state(tmp_path: Path) -> None:
+    with opened(tmp_path) as other, opened(tmp_path) as store:
+        grow(store, 0, 50)
+        (forgotten,) = put(other, Resource(name="s", content="zanzibar")).ids
+        number = 51
+
+        def save() -> None:
+            thread = threading.Thread(target=store._indexes.save, args=("terms",))
+            thread.start()
+            thread.join()
+
+        with store.snapshot():
+            assert store.records.get("resources", forgotten)
+            other.delete([forgotten])
+            save()
+            search(store)
+        search(store)
+        assert number not in store._indexes.terms().holds([number])
+        save()
+    with opened(tmp_path) as store:
+        assert number not in store._indexes.terms().holds([number])
         assert store.admin.check() == []
 
 

@@ -16,14 +16,7 @@ from .statements import SQL
 if TYPE_CHECKING:
     import apsw
 
-__all__ = [
-    "LoadedIndex",
-    "NewestNumbers",
-    "catch_up",
-    "is_outdated",
-    "load_index",
-    "remove_deleted",
-]
+__all__ = ["LoadedIndex", "NewestNumbers", "catch_up", "is_outdated", "load_index"]
 
 _FETCH = 5_000  # rows read at a time while catching up
 
@@ -124,22 +117,16 @@ def catch_up(kind: str, loaded: LoadedIndex, cursor: apsw.Cursor, newest: Newest
     """Remove from an index what was deleted since it last looked, and add what is new."""
     # A transaction that began earlier sees less than the index has: what it does not find is no
     # hit of its.
-    remove_deleted(kind, loaded, cursor, newest)
-    if loaded.index is not None and loaded.last_number < newest.of(kind):
-        _ADD[kind](loaded, cursor)
+    if loaded.index is not None:
+        if loaded.last_tombstone < newest.tombstone_no:
+            deleted = cursor.execute(SQL.tombstones_after, (kind, loaded.last_tombstone)).fetchall()
+            if deleted:
+                loaded.index.remove([number for (number,) in deleted])
+        if loaded.last_number < newest.of(kind):
+            _ADD[kind](loaded, cursor)
     loaded.last_number = max(loaded.last_number, newest.of(kind))
-    loaded.newest = newest
-
-
-def remove_deleted(
-    kind: str, loaded: LoadedIndex, cursor: apsw.Cursor, newest: NewestNumbers
-) -> None:
-    """Remove from an index what was deleted since it last looked."""
-    if loaded.index is not None and loaded.last_tombstone < newest.tombstone_no:
-        deleted = cursor.execute(SQL.tombstones_after, (kind, loaded.last_tombstone)).fetchall()
-        if deleted:
-            loaded.index.remove([number for (number,) in deleted])
     loaded.last_tombstone = max(loaded.last_tombstone, newest.tombstone_no)
+    loaded.newest = newest
 
 
 def _index_class(kind: str) -> Any:

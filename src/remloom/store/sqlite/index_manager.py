@@ -17,14 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import StoreBusyError, StoreError, StoreFullError
 from .database import Database
 from .error_translation import translate
-from .index_loader import (
-    LoadedIndex,
-    NewestNumbers,
-    catch_up,
-    is_outdated,
-    load_index,
-    remove_deleted,
-)
+from .index_loader import LoadedIndex, NewestNumbers, catch_up, is_outdated, load_index
 from .index_snapshots import IndexSnapshot, write_snapshot
 from .statements import SQL
 
@@ -126,12 +119,14 @@ class IndexManager:
         """Store a snapshot of an index as it is now, if the store can be written."""
         if self._database.read_only:
             return
-        with self._locks[kind], self._database.snapshot() as cursor:
+        with self._locks[kind]:
             loaded = self._loaded[kind]
-            newest = NewestNumbers(*cursor.execute(SQL.newest_numbers).get)
-            # what has something that was erased is not stored
-            if not is_outdated(kind, loaded, cursor, newest):
-                remove_deleted(kind, loaded, cursor, newest)
+            # what has something that was erased is not stored; who reads an old state for as long
+            # as a dump takes would keep the log from being emptied
+            with self._database.snapshot() as cursor:
+                newest = NewestNumbers(*cursor.execute(SQL.newest_numbers).get)
+                if not is_outdated(kind, loaded, cursor, newest):
+                    catch_up(kind, loaded, cursor, newest)
             index = loaded.index
             data = index.dump_graph() if kind == "vectors" else index.dump()
             size = loaded.size_to_save(kind)
