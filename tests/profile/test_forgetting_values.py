@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remloom import Memory, Message
+from remloom.memory.profiles import Profiles
 
 AT = datetime(2026, 3, 1, 9, tzinfo=UTC)
 TOWNS = ("Narvik", "Lisbon", "Berlin", "Porto")
@@ -120,3 +121,38 @@ def test_what_never_was_so_is_told_to_no_agent_and_what_has_changed_is(
 
     memory.profile.reject("location", "Braga")
     assert "Braga" not in memory.profile.context(query).text
+
+
+Steps = Callable[[Profiles], object]
+GIVEN = "Lisbon"
+
+
+@pytest.mark.parametrize(
+    ("steps", "is_told"),
+    [
+        # what was wrong stays so, whatever is set on the same day
+        ([lambda p: p.correct("location", "Porto"), lambda p: p.set("location", "Porto", hard=True)], False),
+        ([lambda p: p.retire("location"), lambda p: p.reject("location", GIVEN)], False),
+        # what was true stays so, whatever is confirmed on the same day
+        ([lambda p: p.correct("location", "Porto", changed=True), lambda p: p.correct("location", "Porto")], True),
+        # wrong once, and true later
+        ([lambda p: p.correct("location", "Porto"), lambda p: p.set("location", GIVEN),
+          lambda p: p.correct("location", "Faro", changed=True)], True),
+        # behind what was wrong stands what was so before it
+        ([lambda p: p.correct("location", "Oslo", changed=True), lambda p: p.correct("location", "Porto")], True),
+    ],
+)  # fmt: skip
+def test_each_time_that_a_value_held_was_right_or_wrong_by_itself(
+    memory: Memory, steps: list[Steps], is_told: bool
+) -> None:
+    memory.profile.set("location", GIVEN)
+    for step in steps:
+        step(memory.profile)
+    told = memory.profile.context("Where do I live?").text + memory.profile.context("").text
+    assert (GIVEN in told) == is_told
+
+
+def test_that_an_allergy_is_no_longer_given_is_told_though_it_was_wrong(memory: Memory) -> None:
+    memory.profile.set("allergies", "peanuts")
+    memory.profile.reject("allergies", "peanuts")
+    assert "peanuts" in memory.profile.context("What is for lunch?").text

@@ -17,8 +17,9 @@ from .filter import Level, Posterior, level, strength
 from .reliability import Constants
 from .slots import Hub, Slot
 
-__all__ = ["Belief", "Fold", "Held", "Piece", "State", "fold", "piece_of", "view"]
+__all__ = ["FOLDING", "Belief", "Fold", "Held", "Piece", "State", "fold", "piece_of", "view"]
 
+FOLDING = 2  # of how a fold is made: what was kept of another is made anew
 # current: holds now; disputed: something of less weight speaks against it; stale: it was sure, and
 # has faded with time alone; retired: it has ended, and nothing took its place
 State: TypeAlias = Literal["current", "disputed", "stale", "retired"]
@@ -276,7 +277,7 @@ def _independent(pieces: Sequence[Piece], constants: Constants) -> list[Piece]:
     It stands where the first of them stood. Who says tea, coffee and tea again says tea twice: what
     the user says in between makes it another statement.
     """
-    strongest: dict[tuple[str, str, str, int], Piece] = {}
+    strongest: dict[tuple[str, str, str, int, bool], Piece] = {}
     turns = 0  # how often the user has said something else than before
     said: tuple[str, str] | None = None
     for piece in sorted(pieces, key=_moment):
@@ -285,7 +286,8 @@ def _independent(pieces: Sequence[Piece], constants: Constants) -> list[Piece]:
         if is_said(piece):
             turns += said is not None and claim != said
             said, turn = claim, turns
-        key = (piece.group, *claim, turn)
+        # what was wrong is another matter than what has changed
+        key = (piece.group, *claim, turn, piece.sets_right)
         first = strongest.get(key)
         if first is None:
             strongest[key] = piece
@@ -477,6 +479,8 @@ class _Folding:
         speaks_of = current is not None and (
             piece.value == "" or value_key(piece.value) == value_key(current.value)
         )
+        if current is None:
+            self._set_right(piece)
         if current is None or not speaks_of:
             if self._is_settled_by(piece):
                 self._rivals.pop(value_key(piece.value), None)
@@ -488,6 +492,12 @@ class _Folding:
             self._let_rivals_hold()
         else:
             self._dispute(piece, current)
+
+    def _set_right(self, piece: Piece) -> None:
+        """What has ended may never have been so."""
+        last = self._held[-1] if self._held else None
+        if piece.sets_right and last and value_key(last.value) == value_key(piece.value):
+            self._held[-1] = replace(last, was_wrong=True)
 
     def _dispute(self, piece: Piece, current: Held) -> None:
         """What has too little weight to end what holds may make it unsure."""

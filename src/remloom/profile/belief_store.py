@@ -28,7 +28,7 @@ from ..kv import Entry, KeyRange
 from ..model import Resource
 from ..store.batch import Batch
 from ..store.contract import Reads, Store
-from .belief import Belief, Fold, Piece, fold, piece_of, view
+from .belief import FOLDING, Belief, Fold, Piece, fold, piece_of, view
 from .belief_cache import BeliefState, cached, remember
 from .claim import Value
 from .evidence import (
@@ -299,7 +299,7 @@ class BeliefStore:
             )
             for slot in self._slots
         ]
-        made_with = msgspec.json.encode((self._constants, slots))
+        made_with = msgspec.json.encode((FOLDING, self._constants, slots))
         return blake2b(made_with, digest_size=8).hexdigest()
 
     def _state(self, subject: str) -> BeliefState:

@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from ..text.tokens import approximate_token_ends
 from .belief import Belief
-from .claim import Value
 from .context_line import (
     ContextLine,
     Part,
@@ -278,8 +277,8 @@ class _Choice:
             for change in changes([belief], since)
             if change.before is not None
             and self._may_mention(belief)
-            # what never was so is told to no agent
-            and not {change.before, change.after} & _wrong_values(belief)
+            # what never was so is told to no agent, but that what could hurt is no longer given is
+            and (not change.was_wrong or self._slot(belief).is_safety)
         ]
         found.sort(key=lambda one: one[0].at, reverse=True)
         return [
@@ -296,7 +295,8 @@ class _Choice:
         found = [
             (belief.until, belief)
             for belief in self._in_scope()
-            if belief.until is not None and belief.until < since and not belief.was_wrong
+            if belief.until is not None and belief.until < since
+            if not belief.was_wrong or self._slot(belief).is_safety
             if self._score(belief) > (NAMED if belief.slot in known else 0)
             and self._may_give(belief)
         ]
@@ -499,12 +499,6 @@ def rules_for(profile: Profile, spec: ContextSpec) -> UsageRules:
         is_given=spec.is_given,
         personal=spec.personal,
     )
-
-
-def _wrong_values(belief: Belief) -> set[Value]:
-    """The values of which the user set right that they never were so."""
-    wrong = {held.value for held in belief.history if held.was_wrong}
-    return wrong | {belief.value} if belief.was_wrong else wrong
 
 
 def likes_of(profile: Profile, slots: Registry, spec: ContextSpec) -> dict[str, float]:

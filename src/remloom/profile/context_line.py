@@ -234,8 +234,9 @@ def _doubt(belief: Belief) -> str:
 
 def _before(belief: Belief) -> str:
     """The value before, of what has one at a time."""
-    last = belief.history[-1] if belief.history else None
-    if last is None or last.value == belief.value or last.was_wrong:
+    was = [held for held in belief.history if not held.was_wrong]
+    last = was[-1] if was else None
+    if last is None or last.value == belief.value:
         return ""
     return f"before: {shown_value(belief.label, last.value)}"
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
@@ -131,9 +132,12 @@ class Hearing:
         for found in ruled:
             id, span = found.passage.record.id, found.claim.span
             slot = registry().find(found.claim.key)
-            # what stands beside a faith tells of it; beside an allergy there may be another
-            whole = slot is not None and slot.sensitive and not slot.is_safety and id in own
-            known.setdefault(id, []).append(_sentence_around(own[id], span) if whole else span)
+            spans = known.setdefault(id, [])
+            if slot is not None and slot.sensitive and not slot.is_safety and id in own:
+                # what stands beside a faith tells of it, and so does whoever says it again; beside
+                # an allergy there may be another
+                spans += _sentences_with(own[id], own[id][slice(*span)])
+            spans.append(span)
         unheard = {
             id: language
             for id, words in own.items()
@@ -243,11 +247,11 @@ def _sentences(own: str, known: Sequence[Span]) -> Iterator[tuple[Span, bool]]:
             yield span, is_rest
 
 
-def _sentence_around(own: str, span: Span) -> Span:
-    """The place of the sentence that a place is in, or of those that it is in."""
-    ends = (0, *marked_ends(own), len(own))
-    start = max(end for end in ends if end <= span[0])
-    return start, min(end for end in ends if end >= span[1])
+def _sentences_with(own: str, words: str) -> Iterator[Span]:
+    """The places of the sentences that have some words, whatever their case."""
+    for start, end in pairwise(dict.fromkeys((0, *marked_ends(own), len(own)))):
+        if words.casefold() in own[start:end].casefold():
+            yield start, end
 
 
 def _trimmed(text: str, start: int, end: int) -> Span | None:

@@ -120,6 +120,7 @@ class Change(Struct, frozen=True, kw_only=True):
         before, after: the values; None: there was none.
         at: when it was said.
         because: the id of the evidence that ended the value before, if there was one.
+        was_wrong: the user set right by hand that the value before, or the one after, never was so.
         citation: of what spoke last for the value after, or ended the one before.
     """
 
@@ -130,6 +131,7 @@ class Change(Struct, frozen=True, kw_only=True):
     after: Value | None = None
     at: datetime
     because: str = ""
+    was_wrong: bool = False
     citation: str = ""
 
 
@@ -254,6 +256,7 @@ def _changes_of(belief: Belief, since: datetime | None) -> Iterator[Change]:
                 after=one.value,
                 at=one.since,
                 because=before.because if before is not None and follows else "",
+                was_wrong=one.was_wrong or (before is not None and follows and before.was_wrong),
                 citation=belief.citation if one is last else _cited(before, follows=follows),
             )
         before = one
@@ -266,6 +269,7 @@ def _changes_of(belief: Belief, since: datetime | None) -> Iterator[Change]:
                 before=one.value,
                 at=one.until,
                 because=one.because,
+                was_wrong=one.was_wrong,
                 citation=one.ended_by,
             )
 
