@@ -29,8 +29,9 @@ def make(store: PostgresStore, *ids: str) -> None:
 # takes back what versions 3 to 7 of the tables brought
 OLD = """
     DROP TABLE remloom.token_models, remloom.token_vectors, remloom.token_failures;
-    DROP AGGREGATE remloom.held (text, text, bigint), remloom.first_of (jsonb);
-    DROP FUNCTION remloom.fits, remloom.held_step, remloom.first_of_step;
+    DROP AGGREGATE remloom.held (text, text), remloom.held (text, text, bigint), remloom.first_of (jsonb);
+    DROP FUNCTION remloom.fits, remloom.held_step (bigint, text, text),
+        remloom.held_step (bigint, text, text, bigint), remloom.first_of_step;
     DROP INDEX remloom.records_origin;
     DROP INDEX remloom.names_handle;
     ALTER TABLE remloom.names DROP COLUMN handle, ALTER COLUMN kin SET NOT NULL;

@@ -51,12 +51,17 @@ class FetchBudget:
     def spend(self, row: Iterable[Any]) -> None:
         """Count the texts of a row. Raises InvalidInputError once they are too long."""
         texts = [cell for cell in row if isinstance(cell, str)]
-        if sum(map(len, texts)) > MAX_ROW:
+        # a character has four bytes at most
+        if sum(map(len, texts)) > MAX_ROW // 4 and sum(map(_bytes, texts)) > MAX_ROW:
             raise row_too_large()
         # as they are held: one character beyond the Latin ones makes all of a text wider
         self._left -= sum(map(getsizeof, texts))
         if self._left < 0:
             raise rows_too_large()
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def rows_too_large() -> InvalidInputError:

@@ -678,11 +678,10 @@ def _count_joins(select: Select) -> int:
 
 def _fits(kinds: Sequence[Type]) -> str:
     """The condition that the columns c0, c1, … are short enough for one text; else an error."""
-    lengths = {"text": "octet_length", "json": "pg_column_size"}
     counted = [
-        f"coalesce({lengths[kind]}(q.c{index}), 0)::bigint"
+        f"coalesce(octet_length(q.c{index}{'' if kind == 'text' else '::text'}), 0)::bigint"
         for index, kind in enumerate(kinds)
-        if kind in lengths
+        if kind in ("text", "json", "any")
     ]
     return f"remloom.fits({' + '.join(counted)})" if counted else "TRUE"
 

@@ -28,6 +28,17 @@ class Selects(Opened):
         with pytest.raises(InvalidInputError, match="a row is longer than 8 million bytes"):
             selected(store, "SELECT group_concat(content) FROM resources")
 
+    def test_the_length_of_a_row_is_in_bytes_and_that_of_json_counts(self, store: Store) -> None:
+        numbers = {"n": [1] * 900_000}
+        put(store, Resource(name="a", content="é" * 4_500_000))
+        put(store, Resource(name="b", content="x" * 7_900_000, metadata=numbers))
+
+        assert selected(store, "SELECT content FROM resources WHERE name = 'b'").rows
+        assert selected(store, "SELECT metadata FROM resources WHERE name = 'b'").rows
+        for row in ("content FROM resources WHERE name = 'a'", "content, metadata FROM resources"):
+            with pytest.raises(InvalidInputError, match="a row is longer than 8 million bytes"):
+                selected(store, f"SELECT {row}")
+
     def test_all_rows_have_a_longest_length(self, store: Store) -> None:
         put(store, *(Resource(name=f"n{number}", content=_LONG) for number in range(5)))
 

@@ -40,8 +40,9 @@ BEGIN
     RETURN held;
 END $$;
 CREATE OR REPLACE AGGREGATE remloom.held (text, text, bigint) (SFUNC = remloom.held_step, STYPE = bigint, INITCOND = '0', PARALLEL = SAFE);
-DROP AGGREGATE IF EXISTS remloom.held (text, text);
-DROP FUNCTION IF EXISTS remloom.held_step (bigint, text, text);
 
-REVOKE EXECUTE ON FUNCTION remloom.fits, remloom.held_step, remloom.held FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION remloom.fits, remloom.held_step, remloom.held TO remloom_tenant, remloom_reader;
+-- Those of before stay: a client that is open meanwhile calls them.
+REVOKE EXECUTE ON FUNCTION
+    remloom.fits, remloom.held_step (bigint, text, text, bigint), remloom.held (text, text, bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION
+    remloom.fits, remloom.held_step (bigint, text, text, bigint), remloom.held (text, text, bigint) TO remloom_tenant, remloom_reader;
