@@ -15,8 +15,9 @@ _LITERAL = "NOTHING"  # what the prompts ask for
 _MARKS = re.compile(r"\A[\W_]+|[\W_]+\Z")
 # The head takes both to be equally frequent, but most replies other than the word itself are
 # insights; and an insight that is lost is worse than a remark that is kept.
-_SURE = 0.95
+_SURE = 0.97
 _LIKELY = 0.5
+_FEW = 1  # word, which is no insight
 
 
 def is_nothing(reply: str) -> bool:
@@ -37,7 +38,8 @@ def is_nothing(reply: str) -> bool:
     # of a longer one the head sees the beginning alone
     if max(map(len, sentences)) > LONGEST:
         return False
-    return _share(reply) >= _SURE and all(_share(text) >= _LIKELY for text in sentences)
+    sure = _LIKELY if len(reply.split()) <= _FEW else _SURE
+    return _share(reply) >= sure and all(_share(text) >= _LIKELY for text in sentences)
 
 
 def is_word_nothing(reply: str) -> bool:
