@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from psycopg.pq import ExecStatus
 
-from postgres_server import connect
+import postgres_server
 from remloom import Edge, Entity, Resource
 from remloom.kv import Entry
 from remloom.store import postgres as package
@@ -110,10 +110,17 @@ PARTIAL = {"names_kin", "names_kin_id", "pending_next"}
 
 
 @pytest.fixture(scope="module")
-def store(postgres: str) -> Iterator[PostgresStore]:
+def own_database(postgres: str) -> Iterator[str]:
+    """The rows of other tests would change the plans."""
+    with postgres_server.database(postgres) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def store(own_database: str) -> Iterator[PostgresStore]:
     """A tenant with some of everything, and an HNSW index."""
     rng = np.random.default_rng(1)
-    store = PostgresStore(postgres, f"t{uuid4().hex}", tail=10)
+    store = PostgresStore(own_database, f"t{uuid4().hex}", tail=10)
     put(store, *(_entity(number) for number in range(3_000)))
     put(store, *(_edge(number) for number in range(3_000)))
     put(store, *(_resource(number, rng.normal(size=DIMS)) for number in range(300)))
@@ -121,7 +128,7 @@ def store(postgres: str) -> Iterator[PostgresStore]:
     vectors = {f"r{number}": b"\1" * 16 for number in range(200)}
     store.token_vectors.put(TokenVectorBatch(vectors, model="tokens", dims=4))
     store.admin.optimize()
-    with connect(postgres) as connection:
+    with postgres_server.connect(own_database) as connection:
         connection.execute("VACUUM ANALYZE")
     yield store
     store.close()
@@ -151,8 +158,8 @@ def _resource(number: int, embedding: Any) -> Resource:
 
 
 @pytest.fixture(scope="module")
-def database(postgres: str) -> Iterator[Database]:
-    server = Database.at(postgres, 2, 30.0)
+def database(own_database: str) -> Iterator[Database]:
+    server = Database.at(own_database, 2, 30.0)
     yield server
     server.release()
 
