@@ -516,11 +516,12 @@ def test_months_stand_on_one_line_and_the_newest_are_in_view(signed_in: Any, wid
 
 def test_the_newest_of_many_moments_are_shown(signed_in: Any) -> None:
     page = signed_in.page
+    # later than what any other test of this server writes
     moments = [
         {
             "schema": "moments",
             "name": f"Tide {number}",
-            "starts_at": f"{1900 + number}-02-01T09:00:00Z",
+            "starts_at": f"{2900 + number}-02-01T09:00:00Z",
         }
         for number in range(5)
     ]
@@ -539,7 +540,7 @@ def test_the_newest_of_many_moments_are_shown(signed_in: Any) -> None:
         page.goto("about:blank")
         page.goto(f"{signed_in.server.url}/ui/#/timeline")
         page.get_by_role("status").filter(has_text=said_of).wait_for()
-        page.get_by_role("link", name=re.compile("^Maria, ")).wait_for()
+        page.get_by_role("link", name="Tide 4").wait_for()
         assert page.get_by_role("link", name="Tide 0").count() == (most == 1_000)
 
 
