@@ -20,7 +20,6 @@ from remloom.profile.reliability import (
     Constants,
     Exposure,
     Outcome,
-    alternatives_of,
     learn_constants,
     taxonomy,
 )
@@ -99,7 +98,7 @@ def test_an_unknown_signal_is_refused() -> None:
     ],
 )
 def test_the_alternatives_of_a_slot(slot: Slot, expected: int) -> None:
-    assert alternatives_of(slot) == expected
+    assert slot.cardinality == expected
 
 
 def test_the_hazard_of_a_slot_is_that_of_its_half_life() -> None:
@@ -154,15 +153,15 @@ def test_the_order_of_answers_does_not_matter(
 
 
 def test_a_class_that_changed_as_expected_keeps_its_hazard() -> None:
-    slot = Slot(id="a", hub="preferences", label="A", stability="volatile")
+    slot = Slot(id="a", hub="preferences", label="A", half_life=90)
     exposure = Exposure(stability="volatile", days=500, changes=2, hazard=0.004)
     assert learn_constants([], [exposure]).hazard(slot) == Constants().hazard(slot)
 
 
 @pytest.mark.parametrize(("changes", "factor"), [(0, 0.5), (4, 1.0), (12, 2.0)])
 def test_a_class_that_changed_more_often_fades_faster(changes: int, factor: float) -> None:
-    slot = Slot(id="a", hub="preferences", label="A", stability="volatile")
-    other = Slot(id="b", hub="preferences", label="B", stability="stable")
+    slot = Slot(id="a", hub="preferences", label="A", half_life=90)
+    other = Slot(id="b", hub="preferences", label="B", half_life=3650)
     exposure = Exposure(stability="volatile", days=1_000, changes=changes, hazard=0.004)
     learned = learn_constants([], [exposure])
     assert learned.hazard(slot) == pytest.approx(Constants().hazard(slot) * factor)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -22,7 +22,7 @@ from ..errors import InvalidInputError, UnknownNameError
 from .calibration import Answer, Calibration, calibrate_by
 from .claim import Signal
 from .filter import hazard_of
-from .slots import Slot
+from .slot import Slot, Stability
 
 __all__ = [
     "Constants",
@@ -31,18 +31,13 @@ __all__ = [
     "Learned",
     "Outcome",
     "Reliability",
-    "Stability",
-    "alternatives_of",
     "learn_constants",
     "taxonomy",
 ]
 
-Stability: TypeAlias = Literal["stable", "medium", "volatile"]
-
 _UNNAMED = "other"  # the kind of source that stands for those that the taxonomy does not name
 _PRIOR_ANSWERS = 20  # the taxonomy counts as much as so many answers
 _PRIOR_CHANGES = 4  # the half-life of a slot counts as much as so many changes
-_USUAL_ALTERNATIVES = 4  # of a slot that may have any text for its value
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -191,7 +186,7 @@ class Constants(Struct, frozen=True, kw_only=True):
 
     def hazard(self, slot: Slot) -> float:
         """Return how often a slot changes, per day: by its half-life, and what its class did."""
-        expected = hazard_of(slot.half_life, alternatives_of(slot))
+        expected = hazard_of(slot.half_life, slot.cardinality)
         for known in self.hazards:
             if known.stability == slot.stability:
                 return expected * known.factor
@@ -228,16 +223,6 @@ def taxonomy() -> dict[str, dict[Signal, float]]:
     """The reliabilities of the data file, by kind of source and signal."""
     text = files(__package__).joinpath("reliabilities.toml").read_text("utf-8")
     return msgspec.toml.decode(text, type=dict[str, dict[Signal, float]])
-
-
-def alternatives_of(slot: Slot) -> int:
-    """Return how many values of a slot are likely beforehand: K of its filter."""
-    if slot.alternatives:
-        return slot.alternatives
-    # one filter for each item of a list, which holds or does not
-    if slot.kind in ("list", "flag"):
-        return 2
-    return max(2, len(slot.values)) if slot.values else _USUAL_ALTERNATIVES
 
 
 def _expected(source: str, signal: Signal, confident: bool) -> float:

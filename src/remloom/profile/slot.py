@@ -14,7 +14,7 @@ Kind: TypeAlias = Literal["text", "choice", "list", "flag", "number"]
 # behaviour: how every agent is to behave; context: facts that tasks need; soft: for examples, small
 # talk and recommendations alone, never for tools, risk or security
 Usage: TypeAlias = Literal["behaviour", "context", "soft"]
-# classes of half-lives: to 120 days, to 999 days, beyond
+# classes of slots whose changes are counted together, by half-life: to 120 days, below 1000, beyond
 Stability: TypeAlias = Literal["volatile", "medium", "stable"]
 
 # where what no slot is for is kept: "extras.fav_team"
@@ -22,6 +22,7 @@ EXTRAS = "extras."
 # where sentences are kept as they were said
 OWN_WORDS = "own_words."
 
+_VOLATILE, _STABLE = 120, 1000  # days
 _USUAL_ALTERNATIVES = 4  # values that a slot of any text is likely to have
 
 
@@ -40,7 +41,6 @@ class Slot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         aliases: what else the slot is called, where the end of its path is not enough.
         alternatives: how many values are likely beforehand; 0: see `cardinality`.
         half_life: days after which half of what was known of it is gone.
-        stability: class of slots whose changes are counted together: stable, medium or volatile.
         sensitive: health, religion, politics, …: only what the user said, never inferred, and given
             only when asked for, or always if it is `standing` (an allergy).
         user_only: only the user may set it: what is read never does.
@@ -62,7 +62,6 @@ class Slot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     aliases: tuple[str, ...] = ()
     alternatives: int = 0
     half_life: float = 365.0
-    stability: Stability = "medium"
     sensitive: bool = False
     user_only: bool = False
     standing: bool = False
@@ -83,6 +82,13 @@ class Slot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if self.kind in ("flag", "list"):
             return 2
         return max(2, len(self.values)) if self.values else _USUAL_ALTERNATIVES
+
+    @property
+    def stability(self) -> Stability:
+        """The class of its half-life."""
+        if self.half_life <= _VOLATILE:
+            return "volatile"
+        return "medium" if self.half_life < _STABLE else "stable"
 
     @property
     def is_safety(self) -> bool:

@@ -163,10 +163,6 @@ class Registry:
                 )
         return Registry([*self, *added], sensitive_words=self._sensitive_words)
 
-    def by_hub(self, hub: Hub) -> tuple[Slot, ...]:
-        """The slots of a hub, in their order."""
-        return tuple(slot for slot in self if slot.hub == hub)
-
     @property
     def standing(self) -> tuple[Slot, ...]:
         """The slots that are given to every agent without a question, in their order."""
@@ -192,9 +188,9 @@ def registry() -> Registry:
     """The slots of the data file."""
     text = files(__package__).joinpath("slots.toml").read_text("utf-8")
     file = msgspec.toml.decode(text)
+    rows = ({**group, **row} for group in file["group"] for row in group.pop("slot"))
     return Registry(
-        (_slot_of(_with_synonyms(row)) for row in file["slot"]),
-        sensitive_words=file["sensitive"],
+        (_slot_of(_with_synonyms(row)) for row in rows), sensitive_words=file["sensitive"]
     )
 
 
