@@ -20,6 +20,7 @@ from ..store.contract import Store
 from .belief_store import BeliefStore
 from .constants import constants_of
 from .evidence import KIND, from_record
+from .extract import ModelExtractor
 from .hearing import HEADS, Hearing
 from .mapping import FieldMapping
 from .normalise import Normaliser, NormaliseResult
@@ -27,7 +28,7 @@ from .own_slots import registry_of
 from .recorder import Recorder
 from .rule_extraction import RULES, extract_by_rules
 from .scan import KIND as OBSERVE
-from .scan import Scanner, ScanResult, unheard_of
+from .scan import Extract, Scanner, ScanResult, unheard_of
 from .staging import KIND as NORMALISE
 from .staging import is_due
 
@@ -88,10 +89,15 @@ class Pipeline:
         mappings: list[FieldMapping] = []
         with self._calls(writer) as llm:
             if llm is None:
-                self._by_heads(writer, anew).run(limit=limit, progress=progress)
+                scanners = [self._scanner(writer, self._hearing, HEADS, anew=anew)]
             else:
-                self._by_rules(writer, anew).run(limit=limit, progress=progress)
-                self._by_model(writer, llm, anew).run(limit=limit, progress=progress)
+                model = ModelExtractor(self._store, writer, llm)
+                scanners = [
+                    self._scanner(writer, extract_by_rules, RULES, anew=anew),
+                    self._scanner(writer, model, llm.name, anew=anew, stages=True),
+                ]
+            for scanner in scanners:
+                scanner.run(limit=limit, progress=progress)
             if llm is None or is_due(self._store, datetime.now(UTC)):
                 mappings = self._normaliser(writer, llm).run()
         would_be = [
@@ -148,42 +154,18 @@ class Pipeline:
                 # then
                 self._llm.finish(writer.id)
 
-    def _by_rules(self, writer: Writer, anew: bool) -> Scanner:
+    def _scanner(
+        self, writer: Writer, extract: Extract, extractor: str, *, anew: bool, stages: bool = False
+    ) -> Scanner:
         return Scanner(
             self._store,
             writer,
             Recorder(self._store, self._beliefs, writer),
-            extract=extract_by_rules,
-            extractor=RULES,
+            extract=extract,
+            extractor=extractor,
             slots=self._slots,
             settings=self._settings,
-            anew=anew,
-        )
-
-    def _by_heads(self, writer: Writer, anew: bool) -> Scanner:
-        return Scanner(
-            self._store,
-            writer,
-            Recorder(self._store, self._beliefs, writer),
-            extract=self._hearing,
-            extractor=HEADS,
-            slots=self._slots,
-            settings=self._settings,
-            anew=anew,
-        )
-
-    def _by_model(self, writer: Writer, llm: LLM, anew: bool) -> Scanner:
-        from .extract import ModelExtractor
-
-        return Scanner(
-            self._store,
-            writer,
-            Recorder(self._store, self._beliefs, writer),
-            extract=ModelExtractor(self._store, writer, llm),
-            extractor=llm.name,
-            slots=self._slots,
-            settings=self._settings,
-            stages=True,
+            stages=stages,
             anew=anew,
         )
 
