@@ -13,7 +13,7 @@ from ..claim import Claim, Polarity
 from .clauses import Clause, clauses
 from .lexicon import lookup_words, split_version
 from .passage import HIDDEN, own_words
-from .patterns import Pattern, patterns
+from .patterns import Rule, patterns
 from .readings import READINGS, is_known_place
 from .scopes import find_scope, is_of_unnamed_project
 
@@ -72,47 +72,43 @@ def _claims(clause: Clause, passage: str, at: datetime | None) -> Iterator[Claim
     text = clause.form.text
     denied = _INSTEAD.search(text)
     end = denied.start() if denied else len(text)
-    for expression, pattern in patterns():
+    for expression, rule in patterns():
         # some patterns say themselves what is not so
         found = expression.match(text, 0, end) or (denied and expression.match(text))
-        if found is None or (pattern.alone and clause.has_reason):
+        if found is None or (rule.alone and clause.has_reason):
             continue
-        said = _read(found, pattern, clause, passage)
-        if denied and said and pattern.polarity == "for":
-            said += _denied(said[0], denied, pattern, clause, passage)
-        since = _since(clause.words, at) if pattern.dated else ""
+        said = _read(found, rule, clause, passage)
+        if denied and said and rule.polarity == "for":
+            said += _denied(said[0], denied, rule, clause, passage)
+        since = _since(clause.words, at) if rule.dated else ""
         for key, value, polarity in said:
             yield Claim(
                 key=key,
                 value=value,
                 polarity=polarity,
-                signal="correction" if clause.frame.corrects else pattern.signal,
+                signal="correction" if clause.frame.corrects else rule.signal,
                 scope=find_scope(clause.sentence, key),
                 quote=passage[clause.start : clause.end],
                 span=(clause.start, clause.end),
                 since=since,
                 confident=clause.frame.confident and not is_of_unnamed_project(clause.sentence),
             )
-        if said and not pattern.again:
-            return
 
 
-def _read(found: re.Match[str], pattern: Pattern, clause: Clause, passage: str) -> list[_Said]:
+def _read(found: re.Match[str], rule: Rule, clause: Clause, passage: str) -> list[_Said]:
     """What a pattern makes of the words that it caught."""
-    polarity: Polarity = pattern.polarity
+    polarity: Polarity = rule.polarity
     if polarity == "against" and clause.frame.ended:
         polarity = "retire"
-    if pattern.value:
-        return [_Said(pattern.key, pattern.value, polarity)]
     caught = next(filter(None, (_caught(found, one, clause, passage) for one in "acd")), "")
-    said = _read_words(caught, pattern, polarity)
+    said = _read_words(caught, rule, polarity)
     instead = _caught(found, "b", clause, passage)
     # people move from one browser to another too
-    is_place = pattern.parse == "place" and instead[:1].isupper()
+    is_place = rule.parse == "place" and instead[:1].isupper()
     if is_place and not any(map(is_known_place, (instead, *(one.value for one in said)))):
         return []
-    if said and pattern.other and instead:
-        said += _read_words(instead, pattern, pattern.other)
+    if said and rule.other and instead:
+        said += _read_words(instead, rule, rule.other)
     return said
 
 
@@ -126,10 +122,10 @@ def _caught(found: re.Match[str], group: str, clause: Clause, passage: str) -> s
     return passage[clause.places(start, end)]
 
 
-def _read_words(words: str, pattern: Pattern, polarity: Polarity) -> list[_Said]:
-    if pattern.parse != "lexicon":
-        values = READINGS[pattern.parse](words.replace("’", "'")) if words else []
-        return [_Said(pattern.key, value, polarity) for value in values]
+def _read_words(words: str, rule: Rule, polarity: Polarity) -> list[_Said]:
+    if rule.parse != "lexicon":
+        values = READINGS[rule.parse](words.replace("’", "'")) if words else []
+        return [_Said(rule.key, value, polarity) for value in values]
     said: list[_Said] = []
     for meaning in lookup_words(words):
         name, version = (
@@ -142,13 +138,11 @@ def _read_words(words: str, pattern: Pattern, polarity: Polarity) -> list[_Said]
 
 
 def _denied(
-    first: _Said, denied: re.Match[str], pattern: Pattern, clause: Clause, passage: str
+    first: _Said, denied: re.Match[str], rule: Rule, clause: Clause, passage: str
 ) -> list[_Said]:
     """What "…, not in Bonn" says: the same of another value, which is not so."""
     words = _caught(denied, "value", clause, passage)
-    if pattern.value:
-        return []
-    others = _read_words(words, pattern, "against")
+    others = _read_words(words, rule, "against")
     return [other for other in others if other.key == first.key]
 
 

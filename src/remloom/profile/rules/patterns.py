@@ -1,4 +1,4 @@
-"""The patterns of the folder `topics`: what a clause may say, and what it then claims."""
+"""The rules of the folder `topics`: what a clause may say, and what it then claims."""
 
 from __future__ import annotations
 
@@ -14,40 +14,37 @@ from msgspec import Struct
 from ..claim import Signal
 from .phrases import alternatives
 
-__all__ = ["Pattern", "patterns"]
+__all__ = ["Rule", "patterns"]
 
-# in the order in which they are tried
 _TOPICS = ("identity", "home", "tools", "food")
 _MACRO = re.compile(r"\{([a-z]\w*)\}")
 
 
-class Pattern(Struct, frozen=True, forbid_unknown_fields=True):
-    """One way to say something; the head of macros.toml says what the fields are."""
+class Rule(Struct, frozen=True, forbid_unknown_fields=True):
+    """The ways to say one thing; the head of macros.toml says what the fields are."""
 
-    pattern: str
+    patterns: tuple[str, ...]
     key: str = ""
-    value: str = ""
     parse: str = "words"
     polarity: Literal["for", "against", "retire"] = "for"
     other: Literal["", "against", "retire"] = ""
     signal: Signal = "explicit_preference"
     dated: bool = False
-    again: bool = False
     alone: bool = False
 
 
 class _File(Struct, forbid_unknown_fields=True):
     macros: dict[str, str] = {}
-    rule: list[Pattern] = []
+    rule: list[Rule] = []
 
 
 @cache
-def patterns() -> tuple[tuple[re.Pattern[str], Pattern], ...]:
-    """Every pattern and its compiled form, in the order in which they are tried."""
+def patterns() -> tuple[tuple[re.Pattern[str], Rule], ...]:
+    """Every pattern with its rule."""
     macros = dict(_read("macros").macros)
     macros["holds"] = rf"(?=[^\w\s-]|\s*$|\s+{alternatives('behind_states')}\b)"
     rules = [rule for topic in _TOPICS for rule in _read(topic).rule]
-    return tuple((_expand(rule.pattern, macros), rule) for rule in rules)
+    return tuple((_expand(one, macros), rule) for rule in rules for one in rule.patterns)
 
 
 def _read(name: str) -> _File:

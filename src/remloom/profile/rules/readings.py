@@ -15,7 +15,8 @@ __all__ = ["READINGS", "is_known_place"]
 
 _COUNTED = "one two three four five six seven eight nine ten eleven twelve"
 _NUMBERS = {word: str(number) for number, word in enumerate(_COUNTED.split(), 1)}
-_DIETS = {"veggie": "vegetarian", "pescetarian": "pescatarian"}
+# the last: who eats none
+_DIETS = {"veggie": "vegetarian", "pescetarian": "pescatarian", "meat": "vegetarian"}
 # "St.", and no "Berlin.js"
 _CAPITAL = r"[A-ZÀ-Þ](?:[\w’'-]|\.(?![a-z]))+"
 _INNER = r"[ -](?:(?:de|del|la|le|am|an der|upon|of|do|da) )?"
