@@ -93,7 +93,6 @@ def test_signals_are_those_of_the_taxonomy() -> None:
         "I use zsh.": "context_signal",
         "I'm vegan.": "explicit_preference",
         "Don't call me Robert.": "rejection",
-        "That's wrong, I use fish.": "correction",
     }
     assert {text: only(text).signal for text in signals} == signals
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ...text.analysis import terms
 from ...text.sentences import marked_ends, sentence_ends
-from .frame import Frame, find_bounds, find_frame, is_correction, is_in_jest
+from .frame import Frame, find_bounds, find_frame, is_in_jest
 from .normal_form import NormalForm, normalise, skip_lead
 from .phrases import words
 
@@ -82,15 +82,11 @@ def _of_line(line: str, start: int) -> Iterator[Clause]:
     ends = sentence_ends(line) if len(line) <= _LONG else [*marked_ends(line), len(line)]
     refused = [(found.start(), _terms(found["asked"])) for found in _TAKEN_BACK.finditer(line)]
     position = 0
-    corrects = False
     for end in ends:
         sentence = line[position:end]
         later = [asked for at, asked in refused if at >= end - 1]
         if len(sentence) <= _LONGEST and not _is_taken_back(sentence, later):
-            # "That's wrong." says of the next sentence that it corrects
-            before = corrects and position > 0
-            corrects = is_correction(sentence)
-            yield from _of_sentence(sentence, start + position, corrects or before)
+            yield from _of_sentence(sentence, start + position)
         position = end
 
 
@@ -105,11 +101,11 @@ def _terms(text: str) -> frozenset[str]:
     return frozenset(terms(text))
 
 
-def _of_sentence(sentence: str, start: int, corrects: bool) -> Iterator[Clause]:
+def _of_sentence(sentence: str, start: int) -> Iterator[Clause]:
     subject = ""
     bounds = find_bounds(sentence)
     for place, (begin, end) in enumerate(bounds):
-        frame = find_frame(sentence, (begin, end), corrects)
+        frame = find_frame(sentence, (begin, end))
         begin += skip_lead(sentence[begin:end])
         inner = sentence[begin:end].rstrip()
         if not inner:

@@ -86,7 +86,7 @@ def _claims(clause: Clause, passage: str, at: datetime | None) -> Iterator[Claim
                 key=key,
                 value=value,
                 polarity=polarity,
-                signal="correction" if clause.frame.corrects else rule.signal,
+                signal=rule.signal,
                 scope=find_scope(clause.sentence, key),
                 quote=passage[clause.start : clause.end],
                 span=(clause.start, clause.end),

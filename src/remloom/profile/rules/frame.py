@@ -11,7 +11,7 @@ from .normal_form import skip_lead
 from .passage import HIDDEN
 from .phrases import alternatives, words
 
-__all__ = ["Frame", "find_bounds", "find_frame", "is_correction", "is_in_jest"]
+__all__ = ["Frame", "find_bounds", "find_frame", "is_in_jest"]
 
 _JEST = re.compile(r"/s\s*$|[.,]\s+(?:not!|NOT\b)|[🙄😒🤡🙃😏]")
 # "As a nurse, I …": who is a nurse is told by what follows
@@ -47,7 +47,6 @@ class Frame(Struct, frozen=True):
     lasting: bool  # False for what is so today, or until something else is so
     ended: bool  # it is no longer so
     confident: bool
-    corrects: bool
 
 
 class _Grammar:
@@ -78,7 +77,6 @@ class _Grammar:
         self.request = words("requests")
         self.self = words("selves")
         self.hedge = words("hedges")
-        self.correction = re.compile(rf"\W*{alternatives('corrections')}", re.IGNORECASE)
         self.passing = words("passing")
         self.momentary = words("momentary")
         self.beginning = words("beginnings")
@@ -93,11 +91,6 @@ def is_in_jest(line: str) -> bool:
     return bool(_JEST.search(line) or _grammar().jest.search(line))
 
 
-def is_correction(sentence: str) -> bool:
-    """Whether a sentence says that something was wrong: "No, …"."""
-    return bool(_grammar().correction.match(sentence))
-
-
 def find_bounds(sentence: str) -> list[Bounds]:
     """Where the clauses of a sentence are that its author means, in order."""
     grammar = _grammar()
@@ -107,7 +100,7 @@ def find_bounds(sentence: str) -> list[Bounds]:
     return [one for place, one in enumerate(bounds) if not _is_of_another(sentence, bounds, place)]
 
 
-def find_frame(sentence: str, bounds: Bounds, corrects: bool) -> Frame:
+def find_frame(sentence: str, bounds: Bounds) -> Frame:
     """Tell the frame of a clause of a sentence."""
     grammar = _grammar()
     clause = sentence[slice(*bounds)]
@@ -121,7 +114,6 @@ def find_frame(sentence: str, bounds: Bounds, corrects: bool) -> Frame:
         lasting=not passing,
         ended=bool(grammar.ended.search(clause)),
         confident=not grammar.hedge.search(clause),
-        corrects=corrects,
     )
 
 
