@@ -37,7 +37,6 @@ _SPELLINGS = {
 _GENERAL = frozenset(
     ("default_language", "allowed_when", "disallowed_when", "allowed_in", "never_affects")
 )
-_SHORTEST_TO_MEND = 6  # letters of a word in which a slip is mended
 _MOST_NAMED = 6  # slots of a group in a suggestion
 _NEAR = 70  # of 100: as like as this to be a suggestion
 
@@ -89,10 +88,12 @@ class SlotNames:
             self._add_end(slot)
 
     def exact(self, name: str) -> str | None:
-        """The id of the slot with this name, or the only one whose path ends so."""
+        """The id of the slot with this name, in any order and form of its words, or of the only one
+        whose path ends so."""
         form = try_key(name)
         ids = self._ends.get(form, ())
-        return self._names.get(form) or (ids[0] if len(ids) == 1 else None)
+        found = self._names.get(form) or (ids[0] if len(ids) == 1 else None)
+        return found or self.meaning(name)
 
     def sharing(self, name: str) -> list[str]:
         """The ids of the slots whose paths end so."""
@@ -103,11 +104,8 @@ class SlotNames:
         # no key is as long as this
         if not 0 < len(text) <= _MAX_LENGTH:
             return None
-        words = _plain(text)
-        found = self.meaning(text)
-        if found is None:
-            found = self._words.get(tuple(word for word in words if word not in _QUALIFIERS))
-        return found or self._mend(words)
+        plain = tuple(word for word in _plain(text) if word not in _QUALIFIERS)
+        return self.meaning(text) or self._words.get(plain)
 
     def meaning(self, name: str) -> str | None:
         """The id of the slot that has these words for a name, in any order and form."""
@@ -151,10 +149,6 @@ class SlotNames:
         if "_" in end and end not in _GENERAL and len(self._ends[key(end)]) == 1:
             self._words.setdefault(_plain(end), slot.id)
 
-    def _mend(self, words: _Words) -> str | None:
-        found = {id for known, id in self._words.items() if _nearly(words, known)}
-        return found.pop() if len(found) == 1 else None
-
 
 def _ends(id: str) -> Iterator[str]:
     """The ends of a path, but for the whole of it."""
@@ -179,30 +173,3 @@ def _singular(word: str) -> str:
     if len(word) > 4 and word.endswith("ies"):
         return f"{word[:-3]}y"
     return word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] not in "sui" else word
-
-
-def _nearly(words: _Words, known: _Words) -> bool:
-    """Whether the same words stand in both, one of them with a slip of the pen."""
-    if len(words) != len(known):
-        return False
-    others = [(one, two) for one, two in zip(words, known, strict=True) if one != two]
-    return len(others) == 1 and _slip(*others[0])
-
-
-def _slip(one: str, two: str) -> bool:
-    """Whether a letter is missing, too many, or has changed places.
-
-    A letter in place of another makes a word of its own too often: "employer" and "employee",
-    "medication" and "meditation". So does a slip at either end.
-    """
-    if (
-        min(len(one), len(two)) < _SHORTEST_TO_MEND - 1
-        or max(len(one), len(two)) < _SHORTEST_TO_MEND
-    ):
-        return False
-    if one[0] != two[0] or one[-1] != two[-1] or not (one + two).isalpha():
-        return False
-    from rapidfuzz.distance import OSA
-
-    changes_places = sorted(one) == sorted(two)
-    return (changes_places or len(one) != len(two)) and OSA.distance(one, two) == 1

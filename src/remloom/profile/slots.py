@@ -69,8 +69,8 @@ class Registry:
     def find(self, key: str) -> Slot | None:
         """Return the slot that a key in anyone's words is about; None: it would be an extra.
 
-        Case, separators, plurals, spelling of here and there, and small slips of the pen do not
-        matter. A wrong slot is worse than none: what is only similar is not taken.
+        Case, separators, plurals and spelling of here and there do not matter. A wrong slot is
+        worse than none: what is only similar is not taken.
 
         >>> registry().find("Programming languages").id, registry().find("fav_team")
         ('developer_posture.primary_languages', None)
