@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple, TypeAlias
 
+import numpy as np
 from msgspec import Struct
 
 __all__ = ["ENOUGH", "Answer", "Calibration", "calibrate_by"]
@@ -66,31 +68,23 @@ def calibrate_by(answers: Sequence[Answer]) -> Calibration | None:
     )
 
 
-class _Block:
+class _Block(NamedTuple):
     """Neighbouring answers that are held to be equally likely."""
 
-    def __init__(self) -> None:
-        self.probabilities = 0.0  # their sum
-        self.right = 0
-        self.count = 0
+    probabilities: float  # their sum
+    right: int
+    answers: int
 
-    def add(self, probability: float, right: bool) -> None:
-        self.probabilities += probability
-        self.right += right
-        self.count += 1
-
-    def merge(self, other: _Block) -> None:
-        self.probabilities += other.probabilities
-        self.right += other.right
-        self.count += other.count
+    def merged(self, other: _Block) -> _Block:
+        return _Block(
+            self.probabilities + other.probabilities,
+            self.right + other.right,
+            self.answers + other.answers,
+        )
 
     @property
     def share(self) -> float:
-        return self.right / self.count
-
-    @property
-    def knot(self) -> Knot:
-        return self.probabilities / self.count, self.share
+        return self.right / self.answers
 
 
 def _isotonic(answers: Sequence[Answer]) -> tuple[Knot, ...]:
@@ -99,12 +93,13 @@ def _isotonic(answers: Sequence[Answer]) -> tuple[Knot, ...]:
     By pooling adjacent violators: neighbours of which the first was right more often become one.
     """
     blocks: list[_Block] = []
-    for block in _by_probability(_with_surprises(answers)):
+    for probability, some in groupby(sorted(_with_surprises(answers)), key=itemgetter(0)):
+        rights = [right for _, right in some]
+        block = _Block(probability * len(rights), sum(rights), len(rights))
+        while blocks and blocks[-1].share >= block.share:
+            block = blocks.pop().merged(block)
         blocks.append(block)
-        while len(blocks) > 1 and blocks[-2].share >= blocks[-1].share:
-            last = blocks.pop()
-            blocks[-1].merge(last)
-    return tuple(block.knot for block in blocks)
+    return tuple((block.probabilities / block.answers, block.share) for block in blocks)
 
 
 def _with_surprises(answers: Sequence[Answer]) -> list[Answer]:
@@ -116,19 +111,6 @@ def _with_surprises(answers: Sequence[Answer]) -> list[Answer]:
     return [(lowest, True), *answers, (highest, False)]
 
 
-def _by_probability(answers: Iterable[Answer]) -> list[_Block]:
-    """One block for each probability, in order."""
-    blocks: dict[float, _Block] = {}
-    for probability, right in sorted(answers):
-        blocks.setdefault(probability, _Block()).add(probability, right)
-    return list(blocks.values())
-
-
 def _at(knots: Sequence[Knot], probability: float) -> float:
-    place = bisect_right(knots, probability, key=lambda knot: knot[0])
-    if place == 0:
-        return knots[0][1]
-    if place == len(knots):
-        return knots[-1][1]
-    (left, low), (right, high) = knots[place - 1], knots[place]
-    return low + (high - low) * (probability - left) / (right - left)
+    probabilities, shares = zip(*knots, strict=True)
+    return float(np.interp(probability, probabilities, shares))

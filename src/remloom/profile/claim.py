@@ -19,7 +19,6 @@ Signal: TypeAlias = Literal[
     "rejection",
     "acceptance",
     "context_signal",
-    "system_observation",
 ]
 
 

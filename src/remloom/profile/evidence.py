@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 from uuid_utils import NAMESPACE_URL, uuid5
 
 from ..kv import Entry
@@ -30,7 +31,7 @@ __all__ = [
     "Authority",
     "Evidence",
     "belief_key",
-    "derived_id",
+    "derived",
     "evidence_id",
     "from_claim",
     "from_record",
@@ -175,9 +176,10 @@ def evidence_id(tenant: str, subject: str, passage: str, claim: Claim) -> str:
     return str(uuid5(_NAMESPACE, "\n".join(parts)))
 
 
-def derived_id(claim: str, slot: str, value: Value) -> str:
-    """Return the id of evidence that is made of other evidence, for a slot."""
-    return str(uuid5(_NAMESPACE, "\n".join((claim, slot, value_key(value)))))
+def derived(evidence: Evidence, slot: str, value: Value) -> Evidence:
+    """Return the evidence that is made of other evidence, for a slot; the same each time."""
+    id = uuid5(_NAMESPACE, "\n".join((evidence.id, slot, value_key(value))))
+    return replace(evidence, id=str(id), slot=slot, value=value, claim=evidence.id, run="")
 
 
 def to_record(evidence: Evidence) -> Resource:

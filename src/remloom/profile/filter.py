@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..errors import InvalidInputError
 
@@ -53,8 +54,8 @@ class Posterior(Struct, frozen=True, kw_only=True):
         InvalidInputError: fewer than 2 alternatives, or a hazard that is negative or infinite.
 
     >>> tea = Posterior(alternatives=4).observe("tea", 0.9)
-    >>> round(tea.probability("tea"), 3), round(tea.rest, 3)
-    (0.9, 0.1)
+    >>> round(tea.probability("tea"), 3)
+    0.9
     >>> tea.observe("coffee", 0.9).observe("coffee", 0.8).ranked()[0][0]
     'coffee'
     """
@@ -91,7 +92,7 @@ class Posterior(Struct, frozen=True, kw_only=True):
             )
         if self.at is not None and when <= self.at:
             return self
-        return self._with(self._faded_values(when), when)
+        return replace(self, values=self._faded_values(when), at=when)
 
     def observe(
         self,
@@ -126,7 +127,7 @@ class Posterior(Struct, frozen=True, kw_only=True):
         odds = math.log(reliability) - math.log1p(-reliability)
         change = -odds if against else odds + math.log(self.alternatives - 1)
         changed = {**now.values, value: now.values.get(value, 0.0) + change}
-        return now._with(changed, now.at)
+        return replace(now, values=changed)
 
     def probability(self, value: str, when: datetime | None = None) -> float:
         """Return how likely it is that the slot has this value; never quite 0 or 1.
@@ -148,13 +149,6 @@ class Posterior(Struct, frozen=True, kw_only=True):
             kept = math.exp(-self.hazard * days * count / (count - 1))
             likely = 1 / count + (likely - 1 / count) * kept
         return min(max(likely, _DOUBT), 1 - _DOUBT)
-
-    @property
-    def rest(self) -> float:
-        """How likely it is that the slot has a value that nobody mentioned; 0 if none is left."""
-        unmentioned = self._unmentioned(self.values)
-        total = _log_total(self.values.values(), unmentioned)
-        return unmentioned * math.exp(-total)
 
     def ranked(self) -> list[tuple[str, float]]:
         """Return the values that were mentioned with their probabilities, the likeliest first."""
@@ -182,14 +176,6 @@ class Posterior(Struct, frozen=True, kw_only=True):
             value: _log_sum(evened, log_kept + weight) - base
             for value, weight in self.values.items()
         }
-
-    def _with(self, values: dict[str, float], at: datetime | None) -> Posterior:
-        return Posterior(
-            alternatives=self.alternatives,
-            hazard=self.hazard,
-            values=values,
-            at=at,
-        )
 
 
 def hazard_of(half_life_days: float, alternatives: int) -> float:

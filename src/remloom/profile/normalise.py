@@ -15,8 +15,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from msgspec import Meta, Struct
-from msgspec.structs import replace
-from uuid_utils import UUID, uuid5
 
 from ..errors import BudgetError, GoneError, InvalidInputError, ModelError, UnknownNameError
 from ..kv import Entry
@@ -29,7 +27,7 @@ from ..store.contract import Store
 from .belief import Belief
 from .belief_store import BeliefStore
 from .claim import Value
-from .evidence import STAGED, Evidence, value_key
+from .evidence import STAGED, Evidence, derived, value_key
 from .mapping import FieldMapping
 from .recorder import Recorder
 from .relevance import Relevance
@@ -339,7 +337,7 @@ class Normaliser:
             if decision is None:
                 continue
             if isinstance(decision, _Placed):
-                new += [_made_of(claim, decision.slot, value) for value in decision.values]
+                new += [derived(claim, decision.slot.id, value) for value in decision.values]
             if isinstance(decision, _Refused) and decision.reason:
                 # without a model nothing about it has changed
                 if self._llm is not None or claim.id not in known_failed:
@@ -375,12 +373,6 @@ class Normaliser:
                     claim=claim.id,
                 )
             )
-
-
-def _made_of(claim: Evidence, slot: Slot, value: Value) -> Evidence:
-    """The evidence that a claim is once its slot is known; the same each time."""
-    id = uuid5(UUID(claim.id), f"{slot.id}\n{value_key(value)}")
-    return replace(claim, id=str(id), slot=slot.id, value=value, claim=claim.id, run="")
 
 
 def _batches(claims: Iterable[Evidence]) -> Iterator[list[Evidence]]:

@@ -11,12 +11,11 @@ its slot and the item of a list in it, and both may be others after a promotion.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ..errors import ConflictError, InvalidInputError
 from ..kv import Entry
@@ -25,7 +24,7 @@ from ..store.contract import Store
 from .belief import Piece
 from .belief_store import BELIEF, MARK, BeliefStore, Mark
 from .claim import Value
-from .evidence import EVIDENCE, Evidence, derived_id, value_key
+from .evidence import EVIDENCE, Evidence, derived, value_key
 from .own_slots import own_slots, slot_entry
 from .slots import EXTRAS, Registry, Slot
 
@@ -168,16 +167,9 @@ class Promotion:
         ]
         return [*placed, *((kind, key) for key in self._keys for kind in (BELIEF, MARK))]
 
-    def _made_of(self, old: Evidence) -> Iterable[Evidence]:
+    def _made_of(self, old: Evidence) -> list[Evidence]:
         values = (old.value,) if old.value == "" else self._slots.items(self._slot, old.value)
-        for value in values:
-            yield replace(
-                old,
-                id=derived_id(old.id, self._slot.id, value),
-                slot=self._slot.id,
-                value=value,
-                claim=old.id,
-            )
+        return [derived(old, self._slot.id, value) for value in values]
 
     def _mark(self, key: str) -> Mark | None:
         entry = self._store.kv.get(MARK, key)

@@ -35,7 +35,7 @@ __all__ = [
     "taxonomy",
 ]
 
-_UNNAMED = "other"  # the kind of source that stands for those that the taxonomy does not name
+_UNNAMED = "other"  # stands for what the taxonomy does not name
 _PRIOR_ANSWERS = 20  # the taxonomy counts as much as so many answers
 _PRIOR_CHANGES = 4  # the half-life of a slot counts as much as so many changes
 
@@ -227,7 +227,7 @@ def taxonomy() -> dict[str, dict[Signal, float]]:
 
 def _expected(source: str, signal: Signal, confident: bool) -> float:
     known = taxonomy()
-    signals = known.get(source, known[_UNNAMED])
+    signals = known[_UNNAMED] | known.get(source, {})
     reliability = signals.get(signal)
     if reliability is None:
         raise UnknownNameError("signal", signal, tuple(signals))

@@ -24,7 +24,6 @@ from ..store.contract import TEXT_NUMBERS, Store
 
 __all__ = ["Watermark", "read_watermark", "texts_since", "write_watermark"]
 
-_FORM = 2  # raise it when other records count as passages than before, or the entry has other refs
 _PAGE = 500  # records read at once
 # passages that wait: beyond so many the watermark stays below them
 _MOST_OPEN = 1_000
@@ -42,7 +41,6 @@ class Watermark(Struct, frozen=True, array_like=True):
     upto: int = 0
     open: tuple[str, ...] = ()
     rollbacks: int = 0
-    form: int = _FORM
 
 
 def read_watermark(store: Store, extractor: str, *, anew: bool = False) -> Watermark:
@@ -55,7 +53,7 @@ def read_watermark(store: Store, extractor: str, *, anew: bool = False) -> Water
     entry = store.kv.get(TEXT_NUMBERS, _key(extractor))
     if entry is not None and not anew:
         stored = msgspec.json.decode(entry.value, type=Watermark)
-        if (stored.rollbacks, stored.form) == (rollbacks, _FORM):
+        if stored.rollbacks == rollbacks:
             return stored
     return Watermark(rollbacks=rollbacks)
 
