@@ -116,9 +116,7 @@ class Profiles:
             UnknownNameError: there is no such slot.
         """
         found = self._editing.slot(slot)
-        beliefs = self.beliefs(subject, scope=scope, as_of=as_of)
-        matches = [belief for belief in beliefs if belief.slot == found.id]
-        return max(matches, key=lambda belief: belief.confidence, default=None)
+        return self.show(subject, as_of=as_of).get(found.id, scope=scope)
 
     def history(self, slot: str, *, subject: str = "", scope: str = "") -> list[Change]:
         """List how what is believed in a slot has changed, newest first.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from ..errors import NotFoundError
@@ -162,7 +162,12 @@ def scope_rank(scope: str) -> int:
 
 def changes(beliefs: Iterable[Belief], since: datetime | None = None) -> list[Change]:
     """The changes of beliefs since a time, newest first."""
-    found = [change for belief in beliefs for change in _changes_of(belief, since)]
+    found = [
+        change
+        for belief in beliefs
+        for change in _changes_of(belief, since)
+        if since is None or change.at >= since
+    ]
     return sorted(found, key=lambda change: change.at, reverse=True)
 
 
@@ -237,6 +242,7 @@ def _changes_of(belief: Belief, since: datetime | None) -> Iterator[Change]:
     # most have not changed for long
     if since is not None and (belief.until or belief.since) < since:
         return
+    change = partial(Change, slot=belief.slot, label=belief.label, scope=belief.scope)
     last = Held(
         value=belief.value,
         since=belief.since,
@@ -246,39 +252,23 @@ def _changes_of(belief: Belief, since: datetime | None) -> Iterator[Change]:
         was_wrong=belief.was_wrong,
     )
     held = [*belief.history, last]
-    before: Held | None = None
-    for one, following in zip(held, [*held[1:], None], strict=True):
-        follows = before is not None and before.until is not None and before.until == one.since
-        if since is None or one.since >= since:
-            yield _change(
-                belief,
-                before=before.value if before is not None and follows else None,
-                after=one.value,
-                at=one.since,
-                because=before.because if before is not None and follows else "",
-                was_wrong=one.was_wrong or (before is not None and follows and before.was_wrong),
-                citation=belief.citation if one is last else _cited(before, follows=follows),
-            )
-        before = one
-        replaced = following is not None and following.since == one.until
-        if one.until is None or replaced:
-            continue
-        if since is None or one.until >= since:
-            yield _change(
-                belief,
+    for before, one, after in zip([None, *held], held, [*held[1:], None], strict=False):
+        replaced = before if before is not None and before.until == one.since else None
+        # what ended the value before said the one after
+        said_by = replaced.ended_by if replaced else ""
+        yield change(
+            before=replaced.value if replaced else None,
+            after=one.value,
+            at=one.since,
+            because=replaced.because if replaced else "",
+            was_wrong=one.was_wrong or (replaced is not None and replaced.was_wrong),
+            citation=belief.citation if one is last else said_by,
+        )
+        if one.until is not None and (after is None or after.since != one.until):
+            yield change(
                 before=one.value,
                 at=one.until,
                 because=one.because,
                 was_wrong=one.was_wrong,
                 citation=one.ended_by,
             )
-
-
-def _cited(before: Held | None, *, follows: bool) -> str:
-    # what ended the value before said the one after
-    return before.ended_by if before is not None and follows else ""
-
-
-def _change(belief: Belief, **fields: Any) -> Change:
-    values = {"slot": belief.slot, "label": belief.label, "scope": belief.scope}
-    return msgspec.convert({**values, **fields}, Change)

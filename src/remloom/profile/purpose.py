@@ -34,7 +34,6 @@ Purpose: TypeAlias = Literal[
     "somebody_else",
 ]
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
-_BY_NAME: dict[str, Purpose] = {name: name for name in PURPOSES}
 
 # purposes of the agents that seed 4 is for; any other's is told from its query
 _AGENTS: dict[str, Purpose] = {
@@ -58,9 +57,9 @@ def check_purpose(name: str) -> Purpose:
     Raises:
         UnknownNameError: there is no such purpose.
     """
-    if name not in _BY_NAME:
+    if name not in PURPOSES:
         raise UnknownNameError("purpose", name, PURPOSES)
-    return _BY_NAME[name]
+    return name
 
 
 def purpose_for(agent: str, told: Purpose) -> Purpose:

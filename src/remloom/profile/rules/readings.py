@@ -13,8 +13,6 @@ from .phrases import alternatives
 
 __all__ = ["READINGS", "is_known_place"]
 
-_COUNTED = "one two three four five six seven eight nine ten eleven twelve"
-_NUMBERS = {word: str(number) for number, word in enumerate(_COUNTED.split(), 1)}
 # the last: who eats none
 _DIETS = {"veggie": "vegetarian", "pescetarian": "pescatarian", "meat": "vegetarian"}
 # "St.", and no "Berlin.js"
@@ -100,11 +98,6 @@ def _spoken(text: str) -> list[str]:
     return languages
 
 
-def _count(text: str) -> list[str]:
-    number = _NUMBERS.get(text.casefold(), text)
-    return [number] if number.isdigit() else []
-
-
 def _diet(text: str) -> list[str]:
     return [_DIETS.get(text.casefold(), text.casefold())]
 
@@ -160,7 +153,6 @@ READINGS: dict[str, Callable[[str], list[str]]] = {
     "allergens": _allergens,
     "condition": _condition,
     "condition of a person": _condition_of_person,
-    "count": _count,
     "diet": _diet,
     "family": _family,
     "known name": _known_name,
