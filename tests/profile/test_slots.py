@@ -250,7 +250,6 @@ def test_a_slot_that_does_not_fit_is_refused(
         ("programming languages", "golang", "Go"),
         ("programming languages", "COBOL", "COBOL"),
         ("allergies", "Peanut", "peanuts"),
-        ("cuisine_likes", "italian", "Italian"),
         ("delete_files", "ask first", "confirm_first"),
         ("emoji", False, "none"),
         ("type_annotations", "Yes", True),

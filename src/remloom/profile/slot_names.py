@@ -11,7 +11,7 @@ from ..errors import ConflictError, InvalidInputError
 from ..labels import key, try_key
 from .slot import Slot
 
-__all__ = ["SlotNames", "identifier"]
+__all__ = ["SlotNames", "identifier", "singular"]
 
 _MAX_LENGTH = 80  # characters of an identifier
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -164,12 +164,17 @@ def _split(text: str) -> list[str]:
 
 
 def _plain(text: str) -> _Words:
-    words = [_singular(word) for word in _split(text) if word not in _EMPTY]
+    words = [singular(word) for word in _split(text) if word not in _EMPTY]
     # "is_a" has no other words than empty ones
     return tuple(sorted(_SPELLINGS.get(word, word) for word in words or _split(text)))
 
 
-def _singular(word: str) -> str:
+def singular(word: str) -> str:
+    """A word in small letters, without the ending of an English plural.
+
+    >>> singular("allergies"), singular("cats"), singular("glass")
+    ('allergy', 'cat', 'glass')
+    """
     if len(word) > 4 and word.endswith("ies"):
         return f"{word[:-3]}y"
     return word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] not in "sui" else word

@@ -13,6 +13,7 @@ from ..labels import key
 from ..text.analysis import STOP_WORDS
 from .claim import Value
 from .slot import Slot
+from .slot_names import singular
 
 __all__ = ["MAX_VALUE_LENGTH", "canonical", "split_items"]
 
@@ -162,9 +163,9 @@ def _too_long(slot: Slot, text: str) -> InvalidInputError:
 
 
 def _form(text: str) -> str:
-    """What ways to write a value have in common; none where it is only punctuation."""
+    """What ways to write a value have in common, in the singular; none of only punctuation."""
     try:
-        return key(text)
+        return "-".join(map(singular, key(text).split("-")))
     except LabelError:
         return text
 
