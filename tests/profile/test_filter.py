@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remloom.errors import InvalidInputError
 from remloom.profile.filter import Posterior, hazard_of, level, strength
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -313,36 +312,6 @@ def test_what_never_changes_does_not_fade() -> None:
 def test_extreme_hazards_are_safe(hazard: float) -> None:
     said = Posterior(alternatives=2, hazard=hazard).observe("tea", 0.9, at=START)
     assert 0.5 <= said.after(day(36_525)).probability("tea") <= 0.9 + 1e-9
-
-
-@pytest.mark.parametrize("reliability", [0, 1, -0.1, 1.1, math.nan])
-def test_a_reliability_that_is_none_is_refused(reliability: float) -> None:
-    with pytest.raises(InvalidInputError, match="between 0 and 1"):
-        Posterior(alternatives=4).observe("tea", reliability)
-
-
-@pytest.mark.parametrize("hazard", [-1, math.inf, math.nan])
-def test_a_hazard_that_is_none_is_refused(hazard: float) -> None:
-    with pytest.raises(InvalidInputError, match="changes per day"):
-        Posterior(alternatives=4, hazard=hazard)
-
-
-def test_fewer_than_two_alternatives_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match="2 alternatives"):
-        Posterior(alternatives=1)
-    with pytest.raises(msgspec.ValidationError, match="2 alternatives"):
-        msgspec.json.decode(b'{"alternatives": 1}', type=Posterior)
-
-
-def test_a_time_without_a_zone_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="no time zone"):
-        Posterior(alternatives=4).observe("tea", 0.9, at=datetime(2024, 1, 1))
-
-
-@pytest.mark.parametrize(("half_life", "count"), [(0, 4), (-1, 4), (math.nan, 4), (365, 1)])
-def test_a_half_life_that_is_none_is_refused(half_life: float, count: int) -> None:
-    with pytest.raises(InvalidInputError, match="half-life"):
-        hazard_of(half_life, count)
 
 
 def test_what_lasts_for_ever_has_no_hazard() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 import msgspec
@@ -219,15 +220,12 @@ class Import:
 
     def _check_claims(self) -> None:
         """Refuse evidence that was made of itself: who follows claims would never arrive."""
-        arrive: set[str] = set()
-        for id in self._given:
-            path: set[str] = set()
-            while id in self._given and id not in arrive:
-                if id in path:
-                    raise InvalidInputError(f"the evidence {id!r} was made of itself")
-                path.add(id)
-                id = self._given[id]
-            arrive |= path
+        try:
+            TopologicalSorter({id: (claim,) for id, claim in self._given.items()}).prepare()
+        except CycleError as error:
+            raise InvalidInputError(
+                f"the evidence {error.args[1][0]!r} was made of itself"
+            ) from error
 
     def _checked(self, number: int, evidence: Evidence) -> Evidence:
         """A piece of evidence as this memory keeps it."""

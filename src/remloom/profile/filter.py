@@ -15,8 +15,6 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..errors import InvalidInputError
-
 __all__ = ["Level", "Posterior", "hazard_of", "level", "strength"]
 
 Level: TypeAlias = Literal["tentative", "established", "confident"]
@@ -45,13 +43,10 @@ class Posterior(Struct, frozen=True, kw_only=True):
     Args:
         alternatives: K, how many values were likely beforehand; at least 2, which is also that of a
             filter for "holds" and "does not hold".
-        hazard: how often the value changes, per day; 0: never.
+        hazard: how often the value changes, per day, from 0: never.
         values: the values that were mentioned, each with the natural logarithm of how many times
             likelier it is than one that was not.
         at: until when it was observed; None: there was nothing yet.
-
-    Raises:
-        InvalidInputError: fewer than 2 alternatives, or a hazard that is negative or infinite.
 
     >>> tea = Posterior(alternatives=4).observe("tea", 0.9)
     >>> round(tea.probability("tea"), 3)
@@ -65,31 +60,12 @@ class Posterior(Struct, frozen=True, kw_only=True):
     values: dict[str, float] = {}
     at: datetime | None = None
 
-    def __post_init__(self) -> None:
-        if self.alternatives < 2:
-            raise InvalidInputError(
-                f"a slot has 2 alternatives or more, not {self.alternatives}",
-                remedy="count the values that it can have, or 2 for holds and does not hold",
-            )
-        if not 0 <= self.hazard < math.inf:
-            raise InvalidInputError(
-                f"a hazard is a number of changes per day, from 0, not {self.hazard}",
-            )
-
     def after(self, when: datetime) -> Posterior:
         """Return what is left of it at a later time.
 
         Every probability moves towards 1/K, by `1/K + (p - 1/K) e^(-h t K/(K-1))` after t days. A
         time before `at` counts as no time.
-
-        Raises:
-            InvalidInputError: the time has no time zone.
         """
-        if when.tzinfo is None:
-            raise InvalidInputError(
-                f"{when.isoformat()} has no time zone",
-                remedy="use an aware datetime, e.g. datetime.now(UTC)",
-            )
         if self.at is not None and when <= self.at:
             return self
         return replace(self, values=self._faded_values(when), at=when)
@@ -113,15 +89,7 @@ class Posterior(Struct, frozen=True, kw_only=True):
                 below 1/2 for one against) it speaks for the opposite.
             against: whether it says that the value is not so.
             at: when it was said; time passes until then. None: no time passes.
-
-        Raises:
-            InvalidInputError: a reliability that is not between 0 and 1, or a time without a zone.
         """
-        if not 0 < reliability < 1:
-            raise InvalidInputError(
-                f"a reliability lies between 0 and 1, not at {reliability}",
-                remedy="0.98 is what the user says outright",
-            )
         now = self if at is None else self.after(at)
         # relative to a value that nobody mentioned: so what is said of one moves no other
         odds = math.log(reliability) - math.log1p(-reliability)
@@ -183,17 +151,9 @@ def hazard_of(half_life_days: float, alternatives: int) -> float:
 
     Source: `p - 1/K` halves every `ln 2 (K-1)/(K h)` days.
 
-    Raises:
-        InvalidInputError: a half-life that is not above 0, or fewer than 2 alternatives.
-
     >>> round(hazard_of(365, 2), 5)
     0.00095
     """
-    if not half_life_days > 0 or alternatives < 2:
-        raise InvalidInputError(
-            f"no hazard has a half-life of {half_life_days} days among {alternatives} alternatives",
-            remedy="give days above 0, and 2 alternatives or more",
-        )
     return math.log(2) * (alternatives - 1) / (alternatives * half_life_days)
 
 

@@ -83,14 +83,6 @@ class Exposure(Struct, frozen=True, kw_only=True):
     changes: int
     hazard: float
 
-    def __post_init__(self) -> None:
-        expected = self.days * self.hazard
-        if self.days < 0 or self.changes < 0 or not 0 <= expected < math.inf:
-            raise InvalidInputError(
-                f"{self.changes} changes in {self.days} days, at {self.hazard} a day, cannot be",
-                remedy="give numbers from 0 that are not infinite",
-            )
-
 
 class Reliability(Struct, frozen=True, kw_only=True):
     """How often one kind of claim, found by one extractor, was right."""
@@ -101,6 +93,12 @@ class Reliability(Struct, frozen=True, kw_only=True):
     confident: bool
     right: int
     wrong: int
+
+    @property
+    def name(self) -> str:
+        """What people call it: "correction, chat, rules"."""
+        hedged = [] if self.confident else ["hedged"]
+        return ", ".join([self.signal, self.source, self.extractor, *hedged])
 
     @property
     def prior(self) -> float:
@@ -198,10 +196,30 @@ class Constants(Struct, frozen=True, kw_only=True):
 
     def learned(self) -> list[Learned]:
         """Return what answers taught, the most often answered first."""
-        found = [_of_reliability(known) for known in self.reliabilities]
-        found += [_of_hazard(known) for known in self.hazards]
+        found = [
+            Learned(
+                kind="reliability",
+                name=known.name,
+                prior=known.prior,
+                now=known.value,
+                count=known.right + known.wrong,
+            )
+            for known in self.reliabilities
+        ]
+        found += [
+            Learned(kind="hazard", name=one.stability, prior=1.0, now=one.factor, count=one.changes)
+            for one in self.hazards
+        ]
         if self.calibration:
-            found.append(_of_calibration(self.calibration))
+            found.append(
+                Learned(
+                    kind="calibration",
+                    name="confidence",
+                    prior=self.calibration.raw_brier,
+                    now=self.calibration.brier,
+                    count=self.calibration.answers,
+                )
+            )
         return sorted(found, key=lambda one: (-one.count, one.kind, one.name))
 
 
@@ -277,34 +295,3 @@ def _answers(outcomes: Iterable[Outcome]) -> list[Answer]:
         # one that was partly wrong was wrong, in whatever order its pieces come
         answers[asked] = answers.get(asked, True) and outcome.right
     return [(confidence, right) for (_, confidence), right in sorted(answers.items())]
-
-
-def _of_reliability(known: Reliability) -> Learned:
-    hedged = [] if known.confident else ["hedged"]
-    return Learned(
-        kind="reliability",
-        name=", ".join([known.signal, known.source, known.extractor, *hedged]),
-        prior=known.prior,
-        now=known.value,
-        count=known.right + known.wrong,
-    )
-
-
-def _of_hazard(known: Hazard) -> Learned:
-    return Learned(
-        kind="hazard",
-        name=known.stability,
-        prior=1.0,
-        now=known.factor,
-        count=known.changes,
-    )
-
-
-def _of_calibration(calibration: Calibration) -> Learned:
-    return Learned(
-        kind="calibration",
-        name="confidence",
-        prior=calibration.raw_brier,
-        now=calibration.brier,
-        count=calibration.answers,
-    )
