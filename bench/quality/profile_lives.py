@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from remloom import Memory, Message
 from remloom.profile.belief_store import BeliefStore
@@ -88,7 +89,10 @@ def _scan(memory: Memory, turns: Sequence[Turn]) -> None:
 
     def given(passages: Sequence[Passage]) -> Extracted:
         found = [
-            Found(passage, _claim(row, passage.record.content), row.get("subject", ""))
+            Found(
+                replace(passage, subject=row.get("subject", passage.subject)),
+                _claim(row, passage.record.content),
+            )
             for passage in passages
             for row in claims[passage.record.content]
         ]

@@ -211,9 +211,9 @@ def test_tenants_add_slots_of_their_own() -> None:
     slots = registry().with_slots([desk, Slot(id="work.badge", hub="soft_identity", label="Badge")])
     assert slots.get("desk").id == "work.desk"
     assert slots.find("seat") == slots.get("work.desk")
-    assert len(slots) == len(registry()) + 2
+    assert len(slots.slots) == len(registry().slots) + 2
     assert slots.extra("blood_type").sensitive
-    assert "work.desk" not in registry()
+    assert "work.desk" not in registry().slots
 
 
 @pytest.mark.parametrize(

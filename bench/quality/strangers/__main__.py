@@ -91,7 +91,7 @@ def judge_turns(language: str, errors: list[str]) -> Figures:
     for number, item in enumerate(_items("turns", language)):
         speaker = "user" if item["from"] == "user" else item.get("speaker") or "Somebody"
         extracted = _extracted(_turn(number, item["text"], speaker))
-        found = [one for one in extracted.found if not one.subject]
+        found = extracted.found
         count["turns"] += 1
         count["unheard"] += len(extracted.unheard)
         # what others say of themselves says nothing of the user
@@ -318,7 +318,7 @@ def _turn(number: int, text: str, speaker: str = "user") -> Resource:
 
 def _heard(turn: Resource) -> list[Found]:
     """What rules and heads find that a turn says of the user."""
-    return [one for one in _extracted(turn).found if not one.subject]
+    return list(_extracted(turn).found)
 
 
 def _extracted(turn: Resource) -> Extracted:

@@ -32,8 +32,7 @@ _SITE = re.compile(r"- ([a-z0-9.-]+\.[a-z]{2,})(?::| \()")
 # - Food > Bread: The Crumb (crumb.example)
 _FOLDERS = re.compile(r"- ([^:]+): .+")
 # - 2026-03-02: Rye bread (crumb.example), by Ann Baker; tags: bread; list: archive; note: …
-_TAGS = re.compile(r"; tags: ([^;]+)")
-_LIST = re.compile(r"; list: ([^;]+)")
+_LABELS = re.compile(r"; (?:tags|list): ([^;]+)")
 _MARKED = re.compile(r"; (?:marked|note): ")
 
 # a slot and a value
@@ -95,8 +94,7 @@ def _of_folders(line: str) -> set[_Meaning]:
 
 
 def _of_labels(line: str) -> set[_Meaning]:
-    own = _MARKED.split(line)[0]
-    labels = _TAGS.findall(own) + _LIST.findall(own)
+    labels = _LABELS.findall(_MARKED.split(line)[0])
     return _of_words(",".join(labels).split(","))
 
 

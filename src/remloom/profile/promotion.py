@@ -109,7 +109,8 @@ def check_change(slot: Slot, beliefs: BeliefStore, before: Registry) -> None:
     Raises:
         ConflictError: the evidence would belong to other beliefs than it is placed under.
     """
-    if slot.id not in before or (before.slots[slot.id].kind == "list") == (slot.kind == "list"):
+    known = before.slots.get(slot.id)
+    if known is None or (known.kind == "list") == (slot.kind == "list"):
         return
     if beliefs.keys_in(slot.id):
         raise ConflictError(

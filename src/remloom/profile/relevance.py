@@ -215,16 +215,13 @@ def _phrases(
     end = id.rpartition(".")[2].replace("_", " ")
     # "default" says nothing by itself, nor does "mode"
     named = [label, *aliases, *([end] if " " in end else [])]
-    worths: dict[frozenset[str], float] = {}
-    for words, worth in [*_each(topics, _TOPIC), *_each(named, _NAME)]:
-        needed = frozenset(terms(words))
-        if needed:
-            worths[needed] = worth
+    worths = {
+        frozenset(terms(words)): worth
+        for worth, texts in ((_TOPIC, topics), (_NAME, named))
+        for words in texts
+    }
+    worths.pop(frozenset(), None)
     return tuple(worths.items())
-
-
-def _each(texts: Iterable[str], worth: float) -> list[tuple[str, float]]:
-    return [(text, worth) for text in texts]
 
 
 @lru_cache(maxsize=16_384)

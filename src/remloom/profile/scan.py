@@ -59,7 +59,6 @@ class Found(Struct, frozen=True):
 
     passage: Passage
     claim: Claim
-    subject: str = ""  # of whom it is; empty: the subject of the passage
     extractor: str = ""  # what found it; empty: that which looked
 
 
@@ -276,7 +275,6 @@ class Scanner:
             claim = replace(claim, scope=check_scope(claim.scope))
         except InvalidInputError:
             return
-        subject = found.subject or found.passage.subject
         slot = self._slots.find(claim.key)
         authority = self._authority(claim, slot, original)
         if slot is not None and not may_say(slot, authority):
@@ -294,7 +292,7 @@ class Scanner:
             masked.as_stored(claim, original.record.id),
             original.record,
             tenant=self._tenant,
-            subject=subject,
+            subject=found.passage.subject,
             slot=slot_id,
             authority=authority,
             extractor=found.extractor or self._extractor,

@@ -44,12 +44,6 @@ class Registry:
     def __iter__(self) -> Iterator[Slot]:
         return iter(self.slots.values())
 
-    def __len__(self) -> int:
-        return len(self.slots)
-
-    def __contains__(self, id: object) -> bool:
-        return id in self.slots
-
     def get(self, name: str) -> Slot:
         """Return the slot of this id, alias, label or end of a path; of extras, by id.
 

@@ -9,7 +9,7 @@ from ..model.roles import ASSISTANT, NOBODY, role_of
 from ..settings import Settings
 from .evidence import ME, value_key
 
-__all__ = ["check_name", "is_assistant", "resolve", "subject_of_speaker"]
+__all__ = ["check_name", "resolve", "subject_of_speaker"]
 
 _LONGEST = 200  # characters of a name
 # what nobody sees, or what changes how the text around it is seen; scripts need their joiners
@@ -53,15 +53,12 @@ def resolve(name: str, settings: Settings) -> str:
 
 def subject_of_speaker(speaker: str, settings: Settings) -> str:
     """Of whom the words of a speaker tell; empty for a program's, and for what is no name."""
+    if role_of(value_key(_clean(speaker))) in (ASSISTANT, NOBODY):
+        return ""
     try:
-        return "" if is_assistant(speaker) else resolve(speaker, settings)
+        return resolve(speaker, settings)
     except InvalidInputError:
         return ""
-
-
-def is_assistant(speaker: str) -> bool:
-    """Whether a speaker is a program, not a person."""
-    return role_of(value_key(_clean(speaker))) in (ASSISTANT, NOBODY)
 
 
 def _clean(name: str) -> str:
