@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from remloom.embed.minilm import MiniLM
 from remloom.errors import UnknownNameError
-from remloom.profile.purpose import PURPOSES, check_purpose, purpose_for, purpose_of_agent
+from remloom.profile.purpose import PURPOSES, check_purpose, purpose_for
 from remloom.profile.request import Request
 
 QUERIES = {
@@ -258,7 +258,7 @@ def test_what_restrains_goes_before_the_agent_and_the_agent_before_the_rest() ->
     assert purpose_for("CoderAgent", "letter") == "letter"
     assert purpose_for("SomeAgent", "general") == "general"
     agents = {"planner_agent": "planning", "Distiller": "coding", "RetrieverAgent": "research"}
-    assert {name: purpose_of_agent(name) for name in agents} == agents
+    assert {name: purpose_for(name, "general") for name in agents} == agents
     assert Request("").purpose == "general"
 
 

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, get_args
 
 from ..errors import UnknownNameError
 
-__all__ = ["PURPOSES", "Purpose", "check_purpose", "purpose_for", "purpose_of_agent"]
+__all__ = ["PURPOSES", "Purpose", "check_purpose", "purpose_for"]
 
 Purpose: TypeAlias = Literal[
     # where soft identity may be used, unless the user says otherwise
@@ -70,15 +70,5 @@ def purpose_for(agent: str, told: Purpose) -> Purpose:
     >>> purpose_for("CoderAgent", "recommend"), purpose_for("CoderAgent", "letter")
     ('coding', 'letter')
     """
-    of_agent = purpose_of_agent(agent)
-    return told if of_agent is None or told in _RESTRAINED else of_agent
-
-
-def purpose_of_agent(agent: str) -> Purpose | None:
-    """Return the purpose of an agent by its name; None of one that may do anything.
-
-    >>> purpose_of_agent("CoderAgent"), purpose_of_agent("writer")
-    ('coding', None)
-    """
-    name = re.sub(r"[\W_]", "", agent).casefold()
-    return _AGENTS.get(name.removesuffix("agent"))
+    name = re.sub(r"[\W_]", "", agent).casefold().removesuffix("agent")
+    return told if told in _RESTRAINED else _AGENTS.get(name, told)

@@ -182,16 +182,12 @@ def registry() -> Registry:
     """The slots of the data file."""
     text = files(__package__).joinpath("slots.toml").read_text("utf-8")
     file = msgspec.toml.decode(text)
-    rows = ({**group, **row} for group in file["group"] for row in group.pop("slot"))
-    return Registry(
-        (_slot_of(_with_synonyms(row)) for row in rows), sensitive_words=file["sensitive"]
-    )
-
-
-def _with_synonyms(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of the file, where synonyms stand by the value that they are for."""
-    synonyms = {said: value for value, all in row.get("synonyms", {}).items() for said in all}
-    return {**row, "synonyms": synonyms}
+    rows = [{**group, **row} for group in file["group"] for row in group.pop("slot")]
+    for row in rows:
+        # they stand by the value that they are for
+        synonyms = row.get("synonyms", {}).items()
+        row["synonyms"] = {said: value for value, all in synonyms for said in all}
+    return Registry(map(_slot_of, rows), sensitive_words=file["sensitive"])
 
 
 def _slot_of(row: Mapping[str, Any]) -> Slot:

@@ -22,7 +22,6 @@ __all__ = [
     "KIND",
     "LONGEST_WAIT",
     "is_due",
-    "last_normalised",
     "normalised_entry",
     "staged",
 ]
@@ -47,12 +46,6 @@ def staged(store: Reads) -> list[Evidence]:
     return sorted(claims, key=lambda claim: (claim.at, claim.id))
 
 
-def last_normalised(store: Reads) -> datetime | None:
-    """When claims were normalised last; None: never."""
-    entry = store.kv.get(*_LAST)
-    return msgspec.json.decode(entry.value, type=_Last).at if entry is not None else None
-
-
 def normalised_entry(now: datetime) -> Entry:
     """The entry that says when claims were normalised last."""
     return Entry(*_LAST, msgspec.json.encode(_Last(now)))
@@ -69,8 +62,9 @@ def is_due(store: Store, now: datetime) -> bool:
     failed = {item.item for item in failed_items(store, KIND)}
     if len(ids - failed) >= ENOUGH:
         return True
-    since = last_normalised(store)
-    if since is None:
+    if last := store.kv.get(*_LAST):
+        since = msgspec.json.decode(last.value, type=_Last).at
+    else:
         waiting = (store.records.get("resources", id) for id in ids)
         times = [one.created_at for one in waiting if isinstance(one, Resource) and one.created_at]
         since = min(times, default=now)

@@ -47,6 +47,24 @@ class WordClass(Struct, frozen=True, forbid_unknown_fields=True):
     version: str = ""
     const: dict[str, str] = {}
 
+    def find(self, item: str) -> str:
+        """The value that an item stands for; empty if it is none of this class."""
+        plain = item.casefold()
+        if plain in self.const:
+            return self.const[plain]
+        if self._has(item):
+            return item
+        if self.versioned and (found := _VERSION.fullmatch(item)):
+            return item if found["name"].casefold() in _folded(self.words) else ""
+        for word in self.heads:
+            bare = item[: -len(word)].strip() if plain.endswith(f" {word}") else ""
+            if bare and self._has(bare):
+                return bare
+        return ""
+
+    def _has(self, item: str) -> bool:
+        return item.casefold() in _folded(self.words) or item in _parted(self.cased)
+
 
 class Meaning(NamedTuple):
     """What a word stands for."""
@@ -59,7 +77,7 @@ class Meaning(NamedTuple):
 def lists() -> dict[str, frozenset[str]]:
     """The closed lists of words.toml, in small letters."""
     text = files(__package__).joinpath("words.toml").read_text("utf-8")
-    return {name: _split(words) for name, words in msgspec.toml.decode(text).items()}
+    return {name: _folded(words) for name, words in msgspec.toml.decode(text).items()}
 
 
 def read_items(text: str) -> list[str]:
@@ -93,45 +111,16 @@ def is_known(item: str) -> bool:
 def _meaning(item: str) -> Meaning | None:
     if not item or len(item) > _LONGEST:
         return None
-    found = ((entry.word_class, entry.find(item)) for entry in _classes())
+    found = ((one, one.find(item)) for one in word_classes())
     return next((Meaning(of, value) for of, value in found if value), None)
 
 
-class _Entry:
-    """A class with its words in sets."""
-
-    def __init__(self, word_class: WordClass) -> None:
-        self.word_class = word_class
-        self._words = _split(word_class.words)
-        self._cased = frozenset(word.strip() for word in word_class.cased.split(","))
-
-    def find(self, item: str) -> str:
-        """The value that an item stands for; empty if it is none of this class."""
-        one = self.word_class
-        plain = item.casefold()
-        if plain in one.const:
-            return one.const[plain]
-        if plain in self._words or item in self._cased:
-            return item
-        if one.versioned and (found := _VERSION.fullmatch(item)):
-            return item if found["name"].casefold() in self._words else ""
-        for word in one.heads:
-            bare = item[: -len(word)].strip() if plain.endswith(f" {word}") else ""
-            if bare and (bare.casefold() in self._words or bare in self._cased):
-                return bare
-        return ""
-
-
+@cache
 def word_classes() -> tuple[WordClass, ...]:
     """Every class, in the order in which they are tried."""
-    return tuple(entry.word_class for entry in _classes())
-
-
-@cache
-def _classes() -> tuple[_Entry, ...]:
     text = files(__package__).joinpath("lexicon.toml").read_text("utf-8")
     rows = msgspec.toml.decode(text, type=dict[str, list[WordClass]])
-    return tuple(_Entry(row) for row in rows["class"])
+    return tuple(rows["class"])
 
 
 def split_version(text: str) -> tuple[str, str]:
@@ -140,5 +129,11 @@ def split_version(text: str) -> tuple[str, str]:
     return (found["name"], found["version"]) if found else (text, "")
 
 
-def _split(words: str) -> frozenset[str]:
-    return frozenset(word.strip().casefold() for word in words.split(",") if word.strip())
+@cache
+def _parted(words: str) -> frozenset[str]:
+    return frozenset(word.strip() for word in words.split(",") if word.strip())
+
+
+@cache
+def _folded(words: str) -> frozenset[str]:
+    return frozenset(map(str.casefold, _parted(words)))
