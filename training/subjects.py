@@ -79,6 +79,19 @@ def _reply(text: Text) -> str | None:
     return text.label[1] if text.label[0] in ("reply", "learning") else None
 
 
+_QUESTIONS = {
+    "sequence": "order",
+    "summary": "summary",
+    "told": "told",
+    "advice": "request",
+    "request": "request",
+}
+
+
+def _question(text: Text) -> str:
+    return _QUESTIONS.get(text.label[1], "other")
+
+
 @cache
 def _heard() -> frozenset[str]:
     return frozenset(languages("turns"))
@@ -109,6 +122,7 @@ HEADS = {
         ("support",), lambda text: text.label[1], _differences, strength=5.0, kin=_nearness
     ),
     "task": Subject(("tasks",), lambda text: text.label[1], by_vector=True),
+    "question": Subject(("questions",), _question),
     "reply": Subject(("replies", "support", "turns"), _reply),
     "language": Subject(("languages", "turns"), _language, _spelling),
 }

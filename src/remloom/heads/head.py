@@ -35,6 +35,7 @@ NAMES = (
     "extent",
     "task",
     "support",
+    "question",
     "reply",
     LANGUAGE,
 )

@@ -18,15 +18,15 @@ from .candidates import Candidate, Candidates
 from .cosines import cosines
 from .names import speaker_key
 from .question import Question
-from .question_kinds import GENERAL, OVERVIEWS, REQUEST, TOLD
+from .question_kinds import OVERVIEWS, TOLD
 
 __all__ = ["is_instruction", "is_preference", "raise_guidance", "replies", "said_by_users"]
 
 _PROPOSED = 100  # turns that are near to what is to be heeded
 _NEAREST = 10  # sentences that gain by being near the question, the first most
-# of the weight: for an order where nothing is requested, for a preference where something may be,
-# and for what is least near the question
-_UNASKED, _MAYBE_ASKED, _ANY = 0.4, 0.3, 0.3
+_UNASKED = (0.4, 0.3)  # of the weight where nothing is requested: for an order, for a preference
+_ASKED = 0.5  # probability of a request from which on all of the weight counts
+_ANY = 0.3  # of the weight, for what is least near the question
 
 # What they are searched in is in lower case: to ignore case takes twice as long.
 # an order begins here, or a wish is made one: it binds who is told, not who tells
@@ -118,8 +118,8 @@ def raise_guidance(store: Store, candidates: Candidates, question: Question, wei
     if question.kind in (TOLD, *OVERVIEWS):
         return
     proposed = _propose(store, candidates, question)
-    of_orders = 1.0 if question.kind == REQUEST else _UNASKED
-    of_preferences = {REQUEST: 1.0, GENERAL: _MAYBE_ASKED}.get(question.kind, 0.0)
+    asked = min(1.0, question.request_probability / _ASKED)
+    of_orders, of_preferences = (least + (1 - least) * asked for least in _UNASKED)
     said = [(one, turn) for one, turn in said_by_users(candidates) if _heeded_in(turn.content)]
     ids = [turn.id for _, turn in said]
     windows = store.vectors.of(ids) if question.vector is not None else {}

@@ -9,16 +9,24 @@ from typing import Protocol
 
 from ..deadline import NEVER, Deadline
 from ..errors import EmbedderTimeoutError, InvalidInputError, VectorError
+from ..heads.head import Decision
 from ..predicates import Predicate
 from ..store.contract import Store
 from ..store.definitions import Schemas
 from ..store.schemas import SCHEMAS
-from ..text.language import is_english
 from ..text.questions import check_length
 from .conversation import Conversation
 from .names import Named, names_in, relocated, subjects, without_speakers
 from .options import RecallOptions
-from .question_kinds import GENERAL, ORDER, OVERVIEWS, REQUEST, kind_of, without_telling
+from .question_kinds import (
+    ORDER,
+    OTHER,
+    OVERVIEWS,
+    REQUEST,
+    decided,
+    kind_by,
+    without_telling,
+)
 from .time_expressions import Window, find_window
 
 __all__ = ["Embed", "Paraphrase", "Question", "checked"]
@@ -122,7 +130,16 @@ class Question:
     @cached_property
     def kind(self) -> str:
         """What kind of answer it wants."""
-        return kind_of(self.text)
+        return kind_by(self._decision)
+
+    @property
+    def request_probability(self) -> float:
+        """How probable it is that something is requested."""
+        return self._decision.probabilities[REQUEST]
+
+    @cached_property
+    def _decision(self) -> Decision:
+        return decided(self.text)
 
     @cached_property
     def searched_text(self) -> str:
@@ -217,7 +234,7 @@ class Question:
     def guiding_vector(self) -> Sequence[float] | None:
         """Near to the question, and to what tells somebody what to heed; None where nothing may be
         requested."""
-        may_request = self.kind in (REQUEST, GENERAL) and is_english(self.text)
+        may_request = self.kind in (REQUEST, OTHER)
         # who gives the vector asks no embedder
         if not (may_request and self.uses("guidance")) or self.options.vector is not None:
             return None
