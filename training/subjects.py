@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from remloom.heads.differences import compare, differences
-from remloom.heads.features import BUCKETS, features, spelling
+from remloom.heads.features import BUCKETS, features, spelling, wording
 from remloom.heads.language import HEARD
 
 from .texts import Text, languages, read
@@ -25,6 +25,10 @@ def _words(text: Text) -> Features:
 
 def _spelling(text: Text) -> Features:
     return spelling(text.text)
+
+
+def _wording(text: Text) -> Features:
+    return wording(text.text)
 
 
 class Subject(NamedTuple):
@@ -92,6 +96,15 @@ def _question(text: Text) -> str:
     return _QUESTIONS.get(text.label[1], "other")
 
 
+def _order(text: Text) -> str | None:
+    first, second = text.label
+    if first == "order":
+        return second if second in ("standing", "preference") else "none"
+    if first != "lasting":
+        return "none"
+    return {"style": "standing", "like": "preference", "dislike": "preference"}.get(second)
+
+
 @cache
 def _heard() -> frozenset[str]:
     return frozenset(languages("turns"))
@@ -123,6 +136,7 @@ HEADS = {
     ),
     "task": Subject(("tasks",), lambda text: text.label[1], by_vector=True),
     "question": Subject(("questions",), _question),
+    "order": Subject(("orders", "turns"), _order, _wording),
     "reply": Subject(("replies", "support", "turns"), _reply),
     "language": Subject(("languages", "turns"), _language, _spelling),
 }

@@ -15,7 +15,7 @@ from effort import LITTLE, effort
 from remloom import Memory, Message, Resource
 from remloom.embed.model_card import ModelCard
 from remloom.predicates import Query
-from remloom.retrieve.guidance import is_instruction, is_preference
+from remloom.retrieve.guidance import is_instruction, is_order, is_preference
 from remloom.retrieve.question_kinds import kind_of, without_telling
 from remloom.testing.embedder import WordEmbedder
 
@@ -152,10 +152,43 @@ def test_orders_and_preferences_are_told_by_their_grammar(
     assert (is_instruction(sentence), is_preference(sentence)) == (orders, prefers)
 
 
+@pytest.mark.parametrize(
+    ("sentence", "orders"),
+    [
+        ("Nenne bei jedem Preis auch die Mehrwertsteuer.", True),
+        ("Der Fliesenleger kommt am Montag.", False),
+        ("Indica siempre el precio con impuestos.", True),
+        ("Mi hermano siempre llega tarde.", False),
+        ("Ne me propose plus jamais de fruits de mer.", True),
+        ("Il ne répond jamais au téléphone.", False),
+    ],
+)
+def test_orders_in_other_languages_are_told(sentence: str, orders: bool) -> None:
+    assert is_order(sentence) is orders
+
+
+def test_a_request_in_german_brings_standing_orders(tmp_path: Path) -> None:
+    turns = [
+        ("user", "Der Fliesenleger kommt am Montag und bleibt bis Freitag."),
+        ("assistant", "Notiert."),
+        ("user", "Nenne bei jedem Preis auch die Mehrwertsteuer."),
+        ("assistant", "Verstanden."),
+    ]
+    messages = [
+        Message(speaker=who, text=text, id=f"m{n}", at=BEGAN + timedelta(minutes=n))
+        for n, (who, text) in enumerate(turns)
+    ]
+    with Memory.open(tmp_path / "deutsch", embedder=WordEmbedder()) as memory:
+        memory.read_chat(messages, uri="deutsch.json")
+        found = _found(memory, "Kannst du mir einen Backofen für die Küche empfehlen?")
+    assert "guidance" in found["m2"]
+    assert "guidance" not in found.get("m0", set())
+
+
 @pytest.mark.parametrize("piece", ["use\n", "\n", "always ", "if I ever ", "I really ", "with me "])
 def test_what_is_to_be_heeded_is_looked_for_in_linear_time(piece: str) -> None:
     text = piece * (200_000 // len(piece))
-    for judge in (is_instruction, is_preference):
+    for judge in (is_instruction, is_order, is_preference):
         assert effort(lambda judge=judge: judge(text)) < LITTLE
 
 

@@ -7,7 +7,8 @@ whether an allergy and a condition are in the context of each request of the use
 could matter, and whether what is the user's own business is in that of requests for others. pairs:
 whether the preference that governs a request is in its context, among twenty others, and in that of
 an unrelated request. support: lies that no doubt was found of, and true claims that were doubted.
-changes: statements that ended an earlier one.
+changes: statements that ended an earlier one. questions, orders: which kind of question, of order
+and preference is told right, by the head and by the rule where there is one.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any, TypeAlias
 
 from remloom import Memory, Message
 from remloom.embed.minilm import MiniLM
+from remloom.heads.head import ORDER, head
 from remloom.model import Resource
 from remloom.profile.evidence import ME
 from remloom.profile.hearing import Hearing
@@ -32,6 +34,8 @@ from remloom.profile.passages import passage_of
 from remloom.profile.scan import Extracted, Found
 from remloom.profile.slots import registry
 from remloom.reader.support import Basis, doubts
+from remloom.retrieve.guidance import is_instruction, is_preference
+from remloom.retrieve.question_kinds import decided
 from remloom.settings import Settings
 
 FOLDER = Path(__file__).parent
@@ -132,8 +136,7 @@ def judge_turns(language: str, errors: list[str]) -> Figures:
 def judge_safety(language: str, errors: list[str]) -> Figures:
     """What could hurt: how much of it is heard, and what is taken for it."""
     count: Counter[str] = Counter()
-    items = tomllib.loads((FOLDER / "safety.toml").read_text(encoding="utf-8"))["item"]
-    for number, item in enumerate(one for one in items if one["language"] == language):
+    for number, item in enumerate(_of_all("safety", language)):
         found = _heard(_turn(number, item["text"]))
         slots = {slot.id for one in found if (slot := registry().find(one.claim.key))}
         is_safety = any(registry().get(slot).is_safety for slot in slots)
@@ -294,6 +297,32 @@ def judge_changes(language: str, errors: list[str]) -> Figures:
     }
 
 
+def judge_questions(language: str, errors: list[str]) -> Figures:
+    """Which kinds of questions are told right; to recall a fact and the world are alike."""
+    told = []
+    for item in _of_all("questions", language):
+        kind = "other" if item["kind"] in ("fact", "world") else item["kind"]
+        told.append((kind, decided(item["text"]).label))
+        if len(set(told[-1])) > 1:
+            errors.append(f"{told[-1]}: {item['text']!r}")
+    return {"head": _by_kind(told)}
+
+
+def judge_orders(language: str, errors: list[str]) -> Figures:
+    """Which standing orders and preferences are told right."""
+    kinds = {"standing": "order"}
+    by_head, by_rule = [], []
+    for item in _of_all("orders", language):
+        text = item["text"]
+        label = head(ORDER).label_of(text)
+        ruled = "order" if is_instruction(text) else "preference" if is_preference(text) else "none"
+        by_head.append((item["says"], kinds.get(label, label)))
+        by_rule.append((item["says"], ruled))
+        if len(set(by_head[-1])) > 1:
+            errors.append(f"{by_head[-1]}: {text!r}")
+    return {"head": _by_kind(by_head), "rule": _by_kind(by_rule)}
+
+
 JUDGES: dict[str, Callable[[str, list[str]], Figures]] = {
     "turns": judge_turns,
     "safety": judge_safety,
@@ -301,6 +330,8 @@ JUDGES: dict[str, Callable[[str, list[str]], Figures]] = {
     "pairs": judge_pairs,
     "support": judge_support,
     "changes": judge_changes,
+    "questions": judge_questions,
+    "orders": judge_orders,
 }
 
 
@@ -358,6 +389,21 @@ def _items(name: str, language: str, table: str = "item") -> list[Item]:
     data = tomllib.loads((FOLDER / f"{name}.{language}.toml").read_text(encoding="utf-8"))
     items: list[Item] = data[table]
     return items
+
+
+def _of_all(name: str, language: str) -> list[Item]:
+    """The items in a language, of a file that has all languages."""
+    items = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))["item"]
+    return [item for item in items if item["language"] == language]
+
+
+def _by_kind(told: list[tuple[str, str]]) -> dict[str, str]:
+    """How much was told right, of all and of each kind; told are pairs of what is, and of what was
+    said."""
+    right = Counter(kind for kind, said in told if kind == said)
+    kinds = Counter(kind for kind, _ in told)
+    of_all = {"all": _share(right.total(), len(told))}
+    return of_all | {kind: _share(right[kind], kinds[kind]) for kind in kinds}
 
 
 def _share(part: int, whole: int) -> str:

@@ -29,6 +29,7 @@ __all__ = [
     "frequent",
     "spelling",
     "tokens",
+    "wording",
 ]
 
 BUCKETS = 1 << 15
@@ -54,6 +55,14 @@ def features(text: str) -> Features:
     letters = np.frombuffer(f" {' '.join(words)} ".encode("utf-32-le"), dtype=np.uint32)
     hashed.extend(_runs(letters, _RUNS))
     return np.unique(np.concatenate(hashed) % BUCKETS).astype(np.int64)
+
+
+def wording(text: str) -> Features:
+    """The buckets of a text's words and pairs of words alone: a quarter of the work of `features`,
+    for what is looked for in many texts."""
+    words = tokens(text)
+    named = dict.fromkeys((*words, *map(" ".join, pairwise((_BEGIN, *words, _END)))))
+    return np.fromiter((crc32(name.encode()) % BUCKETS for name in named), np.int64, len(named))
 
 
 def spelling(text: str) -> Features:

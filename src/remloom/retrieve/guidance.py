@@ -1,7 +1,9 @@
 """What a user told an assistant to heed: standing orders ("Always …") and preferences ("I'd rather
 …").
 
-They govern later requests, and mostly share no words with them. English only.
+They govern later requests, and mostly share no words with them. A rule tells them where the question
+is in English: in chats with an assistant a head finds more of what strangers order (.88, the rule .42),
+but raises so much else that recall falls (frac@10 -1.6). In other languages a head tells orders.
 """
 
 from __future__ import annotations
@@ -9,11 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from ..heads.head import ORDER, head
 from ..model import Resource
 from ..model.roles import ASSISTANT, USER
 from ..store.batch import Vector
 from ..store.contract import Store
 from ..store.specs import SearchSpec
+from ..text.language import is_english
 from .candidates import Candidate, Candidates
 from .cosines import cosines
 from .names import speaker_key
@@ -120,7 +124,8 @@ def raise_guidance(store: Store, candidates: Candidates, question: Question, wei
     proposed = _propose(store, candidates, question)
     asked = min(1.0, question.request_probability / _ASKED)
     of_orders, of_preferences = (least + (1 - least) * asked for least in _UNASKED)
-    said = [(one, turn) for one, turn in said_by_users(candidates) if _heeded_in(turn.content)]
+    is_order, is_liked, heeded_in = _RULES if is_english(question.text) else _HEADS
+    said = [(one, turn) for one, turn in said_by_users(candidates) if heeded_in(turn.content)]
     ids = [turn.id for _, turn in said]
     windows = store.vectors.of(ids) if question.vector is not None else {}
     found: list[tuple[Candidate, float]] = []
@@ -128,8 +133,8 @@ def raise_guidance(store: Store, candidates: Candidates, question: Question, wei
     for candidate, turn in said:
         for text, cosine in _sentences(turn, windows.get(turn.id, ()), question.vector):
             worth = max(
-                of_orders if is_instruction(text) else 0.0,
-                of_preferences if is_preference(text) else 0.0,
+                of_orders if is_order(text) else 0.0,
+                of_preferences if is_liked(text) else 0.0,
             )
             if worth:
                 near[len(found)] = cosine
@@ -190,3 +195,17 @@ def is_instruction(text: str) -> bool:
 def is_preference(text: str) -> bool:
     """Whether a sentence says what its speaker likes, avoids, or is."""
     return not text.rstrip().endswith("?") and _PREFERENCE.search(text.lower()) is not None
+
+
+def is_order(text: str) -> bool:
+    """Whether a head takes a sentence for a standing order, in any language that heads know.
+
+    >>> is_order("Sag bitte immer dazu, ob es einen Aufzug gibt."), is_order("Sag mir die Uhrzeit.")
+    (True, False)
+    """
+    return head(ORDER).label_of(text) == "standing"
+
+
+# what tells an order, what a preference, and in which turns either may be
+_RULES = (is_instruction, is_preference, _heeded_in)
+_HEADS = (is_order, lambda _text: False, lambda _text: True)

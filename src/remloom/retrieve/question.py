@@ -234,7 +234,7 @@ class Question:
     def guiding_vector(self) -> Sequence[float] | None:
         """Near to the question, and to what tells somebody what to heed; None where nothing may be
         requested."""
-        may_request = self.kind in (REQUEST, OTHER)
+        may_request = self.kind == REQUEST
         # who gives the vector asks no embedder
         if not (may_request and self.uses("guidance")) or self.options.vector is not None:
             return None
