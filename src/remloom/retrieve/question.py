@@ -20,7 +20,6 @@ from .names import Named, names_in, relocated, subjects, without_speakers
 from .options import RecallOptions
 from .question_kinds import (
     ORDER,
-    OTHER,
     OVERVIEWS,
     REQUEST,
     decided,

@@ -1,6 +1,7 @@
 """What kind of answer a question wants: of a chat with an assistant, different turns have it.
 
-A head decides, by the words alone: the vector of what is searched depends on the kind.
+A head decides, by the words alone: the vector of a question bought nothing (.82 right of 150
+questions of strangers, .86 without it), and what is compared in meaning depends on the kind.
 """
 
 from __future__ import annotations
@@ -30,12 +31,13 @@ SUMMARY = "summary"  # how something went
 TOLD = "told"  # what the assistant said
 REQUEST = "request"  # advice, or something to be done: what was asked for before governs it
 OTHER = "other"
-# probability from which on something may be requested: a request that is taken for a fact loses what
-# governs it, a fact that is taken for a request loses little
+# probability from which on something may be requested: a request that is taken for a fact loses
+# what governs it, a fact that is taken for a request loses little
 _MAY_REQUEST = 0.25
 OVERVIEWS = (ORDER, SUMMARY)  # what many turns answer between them, each little like the question
 
-# The rest is a rule, of English alone: no head was measured for it.
+# A rule, of English alone, says what is asked of the present and what is of telling: no head was
+# measured for it.
 # of a question about how things are: what speaks of how they were
 _WERE = re.compile(
     r"\b(?:did|was|were|had|have|has|used to|before|first|original\w*|previous\w*|earlier"
