@@ -83,17 +83,10 @@ def _reply(text: Text) -> str | None:
     return text.label[1] if text.label[0] in ("reply", "learning") else None
 
 
-_QUESTIONS = {
-    "sequence": "order",
-    "summary": "summary",
-    "told": "told",
-    "advice": "request",
-    "request": "request",
-}
-
-
 def _question(text: Text) -> str:
-    return _QUESTIONS.get(text.label[1], "other")
+    # advice is requested too; of what else is asked, recall makes no difference
+    kind = "request" if text.label[1] == "advice" else text.label[1]
+    return kind if kind in ("order", "summary", "told", "request") else "other"
 
 
 def _order(text: Text) -> str | None:
