@@ -71,12 +71,12 @@ class QuoteFinder:
         problem = ""
         cited = [*self._cited(document, first, last)]
         for place in cited:
-            if span := _find_verbatim(place, parts):
-                return _match("verbatim", place.span(*span))
+            if span := place.find(parts, farthest=_FARTHEST):
+                return _match("verbatim", span)
         for place in cited:
-            span, problem = _find_close(place, parts)
-            if span:
-                return _match("close", place.span(*span))
+            words, problem = _find_close(place, parts)
+            if words:
+                return _match("close", place.span(*words))
         return self._find_elsewhere(parts, document, first) or Match(
             found="unfounded", problem=problem or "the quote is in no line that was shown"
         )
@@ -152,33 +152,6 @@ def plain_words(text: str) -> list[str]:
     return " ".join(WORD.findall(folded(text).casefold())).translate(_INNER).split()
 
 
-def _find_verbatim(place: WordRun, parts: Sequence[Sequence[str]]) -> tuple[int, int] | None:
-    """The first word and the number of words of the place where all parts follow each other."""
-    first, *others = (f" {' '.join(part)} " for part in parts)
-    joined = place.joined
-    at = joined.find(first)
-    while at >= 0:
-        start = _word_at(joined, at)
-        end = start + len(parts[0])
-        offset = at + len(first) - 1
-        for part, text in zip(parts[1:], others, strict=True):
-            offset = joined.find(text, offset)
-            begin = _word_at(joined, offset) if offset >= 0 else -1
-            if begin < 0 or begin - end > _FARTHEST:
-                break
-            end = begin + len(part)
-            offset += len(text) - 1
-        else:
-            return start, end - start
-        at = joined.find(first, at + 1)
-    return None
-
-
-def _word_at(joined: str, offset: int) -> int:
-    """The number of the word, from 0, that begins or is at an offset of joined words."""
-    return joined.count(" ", 0, offset + 1) - 1
-
-
 def _match(found: Found, span: WordSpan) -> Match:
     return Match(
         found=found,
@@ -205,8 +178,8 @@ def _find_close(
         best = fuzz.partial_ratio_alignment(text, joined, score_cutoff=CLOSE)
         if best is None or len(part) > 1.2 * len(place.words):
             return None, ""
-        start = _word_at(joined, min(best.dest_start, len(joined) - 2))
-        end = _word_at(joined, max(best.dest_end - 2, 0)) + 1
+        start = place.word_at(min(best.dest_start, len(joined) - 2))
+        end = place.word_at(max(best.dest_end - 2, 0)) + 1
         # words that one side has too many move the ends
         problems = []
         for margin in (0, 1, _MARGIN):

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate, pairwise
+from math import log
 
-import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
-
-from ..store.indexes.arrays import Ids
 
 __all__ = ["ShownWords", "WordRun", "WordSpan"]
 
-_Places = NDArray[np.int32]
-
 _RARE = 8  # words of a quote by which lines that are like it are found
-_MOST_PLACES = 1_000  # of one of these words that are looked at
+_MOST_LINES = 1_000  # with one of these words that are looked at
 _CANDIDATES = 4  # lines that are like a quote
 
 
@@ -31,7 +28,7 @@ class WordSpan(Struct, frozen=True, gc=False):
     words: int
 
 
-class WordRun(Struct, frozen=True):
+class WordRun(Struct, frozen=True, dict=True):
     """The words of consecutive lines."""
 
     document: str
@@ -39,10 +36,38 @@ class WordRun(Struct, frozen=True):
     words: Sequence[str]
     ends: Sequence[int]  # of each line: how many words there are up to its end
 
-    @property
+    @cached_property
     def joined(self) -> str:
         """The words with a blank before and behind each."""
         return f" {' '.join(self.words)} "
+
+    def word_at(self, offset: int) -> int:
+        """The number of the word, from 0, that begins or is at an offset of the joined words."""
+        return self.joined.count(" ", 0, offset + 1) - 1
+
+    def find(self, parts: Sequence[Sequence[str]], *, farthest: int) -> WordSpan | None:
+        """Find where parts of a quote follow each other.
+
+        Args:
+            farthest: how many words there may be between two parts.
+        """
+        first, *others = (f" {' '.join(part)} " for part in parts)
+        at = self.joined.find(first)
+        while at >= 0:
+            start = self.word_at(at)
+            end = start + len(parts[0])
+            offset = at + len(first) - 1
+            for part, text in zip(parts[1:], others, strict=True):
+                offset = self.joined.find(text, offset)
+                begin = self.word_at(offset) if offset >= 0 else -1
+                if begin < 0 or begin - end > farthest:
+                    break
+                end = begin + len(part)
+                offset += len(text) - 1
+            else:
+                return self.span(start, end - start)
+            at = self.joined.find(first, at + 1)
+        return None
 
     def span(self, start: int, count: int) -> WordSpan:
         """Locate so many of its words."""
@@ -65,63 +90,21 @@ class WordRun(Struct, frozen=True):
 
 
 class ShownWords:
-    """Where each word of some runs stands.
-
-    The words of all runs are counted through from 0, with a place between two runs that no word
-    has: so nothing is found that goes from one into another.
-    """
+    """The words of several runs. Nothing is found that goes from one into another."""
 
     def __init__(self, runs: Sequence[WordRun]) -> None:
         self._runs = tuple(runs)
-        self._numbers: dict[str, int] = {}
-        number = self._numbers.setdefault
-        words: list[int] = []
-        counts: list[int] = []
-        for run in runs:
-            words += [number(word, len(self._numbers)) for word in run.words]
-            words.append(-1)
-            counts += [end - begin for begin, end in pairwise([0, *run.ends])]
-            counts[-1] += 1
-        self._words = np.array(words, np.int32)
-        # of each place, the line that it is in; lines are counted through, too
-        self._lines = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
-        self._starts = _begins([len(run.words) + 1 for run in runs])
-        self._first_lines = _begins([len(run.ends) for run in runs])
-        self._by_word = np.argsort(self._words, kind="stable").astype(np.int32)
-        numbers = np.arange(len(self._numbers) + 1)
-        self._firsts = np.searchsorted(self._words[self._by_word], numbers)
 
     def find(
         self, parts: Sequence[Sequence[str]], document: str, line: int, *, farthest: int
     ) -> WordSpan | None:
-        """Find where parts of a quote follow each other, nearest to a line of a document.
+        """Find where parts of a quote follow each other, nearest to a line of a document."""
 
-        Args:
-            farthest: how many words there may be between two parts.
-        """
-        starts = self._places_of(parts[0])
-        ends = starts + len(parts[0])
-        for part in parts[1:]:
-            if not len(starts):
-                return None
-            begins = self._places_of(part)
-            after = np.searchsorted(begins, ends)
-            # behind the last one there is none
-            begins = np.append(begins, np.int32(len(self._words) + farthest))[after]
-            fits = (begins - ends <= farthest) & (self._run_at(begins) == self._run_at(starts))
-            starts, ends = starts[fits], begins[fits] + len(part)
-        if not len(starts):
-            return None
-        runs = self._run_at(starts)
-
-        def distance(at: int) -> tuple[bool, int]:
-            run = self._runs[at]
+        def distance(run: WordRun) -> tuple[bool, int]:
             return run.document != document, abs(run.first - line)
 
-        nearest: int = min(dict.fromkeys(runs.tolist()), key=distance)
-        at = int(np.searchsorted(runs, nearest))
-        start, end = int(starts[at]), int(ends[at])
-        return self._runs[nearest].span(start - int(self._starts[nearest]), end - start)
+        found = (run.find(parts, farthest=farthest) for run in sorted(self._runs, key=distance))
+        return next(filter(None, found), None)
 
     def likely(self, parts: Sequence[Sequence[str]]) -> Iterator[WordRun]:
         """Yield lines that have half of the words of a quote or more, with those around them: those
@@ -129,58 +112,32 @@ class ShownWords:
         wanted = {word for part in parts for word in part}
         # a quote of many words goes over several lines
         margin = 1 + sum(map(len, parts)) // 8
-        for line in self._with_rarest(wanted):
-            at = int(np.searchsorted(self._first_lines, line, "right")) - 1
-            run = self._runs[at].around(line - int(self._first_lines[at]), margin)
+        having = sorted((self._lines[word] for word in wanted & self._lines.keys()), key=_by_rarity)
+        weights: Counter[int] = Counter()
+        for lines in having[:_RARE]:
+            rarity = log(1 + self._first_lines[-1] / len(lines))
+            weights.update(dict.fromkeys(lines[:_MOST_LINES], rarity))
+        for line in sorted(weights, key=lambda line: (-weights[line], line))[:_CANDIDATES]:
+            at = bisect_right(self._first_lines, line) - 1
+            run = self._runs[at].around(line - self._first_lines[at], margin)
             if 2 * len(wanted.intersection(run.words)) >= len(wanted):
                 yield run
 
-    def _with_rarest(self, words: Iterable[str]) -> list[int]:
-        """List the lines that have most of the rarest of these words, by their numbers."""
-        found = [places for places in map(self._postings, words) if len(places)]
-        rarest = sorted(found, key=lambda places: (len(places), int(places[0])))[:_RARE]
-        if not rarest:
-            return []
-        having = []
-        for places in rarest:
-            lines = self._lines[places[:_MOST_PLACES]]
-            having.append(lines[np.diff(lines, prepend=-1) > 0])
-        rarity = [np.log(len(self._words) / len(places)) for places in rarest]
-        weights = np.repeat(rarity, list(map(len, having)))
-        lines, at = np.unique(np.concatenate(having), return_inverse=True)
-        best = np.argsort(-np.bincount(at, weights), kind="stable")[:_CANDIDATES]
-        chosen: list[int] = lines[best].tolist()
-        return chosen
+    @cached_property
+    def _first_lines(self) -> list[int]:
+        """The number of the first line of each run; lines are counted through from 0."""
+        return list(accumulate((len(run.ends) for run in self._runs), initial=0))
 
-    def _places_of(self, part: Sequence[str]) -> _Places:
-        """The places where these words follow each other, ascending."""
-        numbers = [self._numbers.get(word, -1) for word in part]
-        if -1 in numbers:
-            return np.empty(0, np.int32)
-        by_count = sorted(enumerate(numbers), key=lambda one: self._count(one[1]))
-        distance, rarest = by_count[0]
-        places = self._by_word[self._firsts[rarest] : self._firsts[rarest + 1]] - distance
-        places = places[(places >= 0) & (places + len(part) <= len(self._words))]
-        for distance, number in by_count[1:]:
-            places = places[self._words[places + distance] == number]
-        return places
-
-    def _postings(self, word: str) -> _Places:
-        """The places of a word, ascending."""
-        number = self._numbers.get(word)
-        if number is None:
-            return np.empty(0, np.int32)
-        return self._by_word[self._firsts[number] : self._firsts[number + 1]]
-
-    def _count(self, number: int) -> int:
-        return int(self._firsts[number + 1] - self._firsts[number])
-
-    def _run_at(self, places: _Places) -> Ids:
-        """The numbers of the runs that places are in."""
-        return np.searchsorted(self._starts, places, "right") - 1
+    @cached_property
+    def _lines(self) -> dict[str, list[int]]:
+        """The lines that each word is in, by their numbers."""
+        lines: dict[str, list[int]] = {}
+        for number, run in zip(self._first_lines, self._runs, strict=False):
+            for line, (begin, end) in enumerate(pairwise((0, *run.ends)), number):
+                for word in dict.fromkeys(run.words[begin:end]):
+                    lines.setdefault(word, []).append(line)
+        return lines
 
 
-def _begins(counts: Sequence[int]) -> Ids:
-    """Where each of several rows begins that follow each other, given how long they are."""
-    ends = np.cumsum(np.array(counts, np.int64))
-    return ends - counts if counts else ends
+def _by_rarity(lines: Sequence[int]) -> tuple[int, int]:
+    return len(lines), lines[0]
