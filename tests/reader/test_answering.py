@@ -8,9 +8,11 @@ import pytest
 
 from remloom.errors import ModelUnavailableError
 from remloom.llm import LLM
-from remloom.reader.answering import answer
+from remloom.reader.answering import WrittenAnswer, write_answer
+from remloom.reader.calls import Calls
 from remloom.reader.evidence import Evidence
 from remloom.reader.lines import Lines
+from remloom.reader.telling import Listener, tell
 from remloom.testing import ScriptedModel
 
 LEASE = [
@@ -39,6 +41,11 @@ def lease(*, last: int = 6, name: str = "lease") -> Evidence:
     evidence = Evidence({name: Lines(f"{name}.md", name, LEASE, ())})
     evidence.add(name, 1, last)
     return evidence
+
+
+def answer(question: str, evidence: Evidence, llm: LLM, **options: Any) -> WrittenAnswer:
+    writing = write_answer(question, evidence, **options)
+    return tell(Calls(llm).make(writing, next(writing)), Listener(None))
 
 
 def said(*sentences: dict[str, Any], found: bool = True, **more: Any) -> dict[str, Any]:

@@ -12,10 +12,12 @@ from remloom import Memory
 from remloom.errors import ModelUnavailableError
 from remloom.llm import LLM, Budget
 from remloom.llm.contract import Request
-from remloom.reader.answering import WrittenAnswer, drive
+from remloom.reader.answering import Asking, WrittenAnswer
+from remloom.reader.calls import Calls
 from remloom.reader.evidence import Evidence
 from remloom.reader.lines import Lines
 from remloom.reader.parts import list_parts, rank_parts
+from remloom.reader.telling import Listener, tell
 from remloom.testing import ScriptedModel
 
 FIRMS = ("Orrin", "Vaskel", "Tamarind", "Helmsley")
@@ -40,6 +42,10 @@ def find_firms(request: Request) -> list[dict[str, Any]]:
         {"item": firm, "first_line": int(line), "last_line": int(line), "quote": quote}
         for line, quote, firm in _PAYS.findall(request.prompt)
     ]
+
+
+def drive(asking: Asking[WrittenAnswer], llm: LLM) -> WrittenAnswer:
+    return tell(Calls(llm).make(asking, next(asking)), Listener(None))
 
 
 def ask(evidence: Evidence, model: ScriptedModel, tokens: int = 200_000) -> WrittenAnswer:

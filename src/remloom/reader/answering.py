@@ -7,7 +7,7 @@ calls and are sent their results, so that whoever drives them can tell what happ
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -21,10 +21,7 @@ from .coverage import Coverage
 from .evidence import Evidence, PackedEvidence
 from .result import Sentence
 
-if TYPE_CHECKING:
-    from ..llm import LLM
-
-__all__ = ["Asking", "DraftAnswer", "WrittenAnswer", "answer", "drive", "render", "write_answer"]
+__all__ = ["Asking", "DraftAnswer", "WrittenAnswer", "render", "write_answer"]
 
 EVIDENCE_TOKENS = 6_000
 _AROUND = 3  # lines around what a sentence cites that it is mended with
@@ -82,34 +79,6 @@ class WrittenAnswer(Struct, frozen=True, kw_only=True):
     found: bool = False
     doubts: tuple[str, ...] = ()
     list_all: bool = False  # the model says that the question is for a list from every part
-
-
-def answer(
-    question: str,
-    evidence: Evidence,
-    llm: LLM,
-    *,
-    tokens: int = EVIDENCE_TOKENS,
-    notes: str = "",
-    searched: Iterable[str] = (),
-    subjects: Sequence[str] = (),
-) -> WrittenAnswer:
-    """Answer a question from what was shown. See `write_answer`."""
-    asking = write_answer(
-        question, evidence, tokens=tokens, notes=notes, searched=searched, subjects=subjects
-    )
-    return drive(asking, llm)
-
-
-def drive(asking: Asking[_T], llm: LLM) -> _T:
-    """Make the calls that are asked for, until there is a result."""
-    try:
-        calls = next(asking)
-        while True:
-            calls = asking.send(llm.ask_all(calls))
-    except StopIteration as end:
-        result: _T = end.value
-        return result
 
 
 def write_answer(
