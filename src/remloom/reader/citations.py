@@ -14,7 +14,6 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from .. import labels
-from ..errors import LabelError
 from ..text.analysis import terms
 from ..text.scripts import UNSPACED
 from .evidence import Evidence
@@ -55,7 +54,7 @@ class CitationChecker:
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
         self._finder = QuoteFinder(evidence)
-        self._names = {_key(name): name for name in evidence.documents}
+        self._names = {labels.try_key(name): name for name in evidence.documents}
 
     def check(self, draft: Draft) -> Sentence:
         """Check a sentence: where its quote stands, and whether that says what it says."""
@@ -79,7 +78,7 @@ class CitationChecker:
         """The document that a model means; empty if that is unknown."""
         if len(self._names) == 1:
             return next(iter(self._names.values()))
-        return self._names.get(_key(name), "")
+        return self._names.get(labels.try_key(name), "")
 
     def _locate(self, draft: Draft, name: str, match: Match) -> Cited:
         """The lines to be cited: the draft's if they hold the quote, else the quote's own."""
@@ -144,10 +143,3 @@ def describe_lines(document: str, first: int, last: int, *, named: bool) -> str:
 def without_citations(text: str) -> str:
     """A sentence without the citations that a model wrote into it."""
     return _MARK.sub("", " ".join(text.split())).strip()
-
-
-def _key(name: str) -> str:
-    try:
-        return labels.key(name)
-    except LabelError:
-        return ""

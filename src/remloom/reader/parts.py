@@ -16,8 +16,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from .. import labels
-from ..errors import BudgetError, CutOffError, FullReplyError, LabelError, ModelError
+from ..errors import BudgetError, CutOffError, FullReplyError, ModelError
 from ..llm import Call
 from ..llm.prompts import Slot
 from ..text.analysis import term_set, terms
@@ -28,8 +27,8 @@ from .chunk_ids import chunk_ids
 from .citations import CitationChecker, Draft
 from .evidence import Evidence
 from .lines import Lines
+from .quotes import IGNORABLE, plain_words
 from .result import Sentence
-from .wording import wording
 
 __all__ = ["Item", "Part", "list_parts", "rank_parts"]
 
@@ -200,13 +199,7 @@ def _merge(items: Sequence[Sentence]) -> list[Sentence]:
 
 def _key(text: str) -> str:
     """What makes two items one: their words, articles and case apart."""
-    ignorable = wording().ignorable
-    words = [word.strip(".,;:!?\"'“”’()") for word in text.casefold().split()]
-    plain = " ".join(word for word in words if word and word not in ignorable)
-    try:
-        return labels.key(plain or text)
-    except LabelError:
-        return text
+    return " ".join(word for word in plain_words(text) if word not in IGNORABLE) or text
 
 
 def _unread_doubts(

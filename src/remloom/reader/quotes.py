@@ -13,18 +13,25 @@ from unicodedata import normalize
 
 from msgspec import Struct
 
+from ..heads.features import frequent
 from ..text.scripts import UNSPACED
 from .evidence import Evidence
 from .result import Found
 from .shown_words import ShownWords, WordRun, WordSpan
-from .wording import wording
 
-__all__ = ["Match", "QuoteFinder", "folded", "plain_words", "quote_words"]
+__all__ = ["IGNORABLE", "Match", "QuoteFinder", "folded", "plain_words", "quote_words"]
 
 CLOSE = 90  # of 100: how like the lines a quote is that counts as close
 _SPELLED = 80  # of 100: how like a word is that may be the same, written wrongly
 _FARTHEST = 120  # words that an ellipsis stands for at most
 _MOST_CITED = 400  # lines of a citation that are searched before all others
+# words that a quote may leave out or have too many of, and still be the same words
+_IGNORABLE = """
+    a an the such said this that these those of to and
+    der die das den dem des ein eine einer eines einem einen
+    le la les un une des du el los las una unos unas il lo gli i o os as um uma de het een
+"""
+IGNORABLE = frozenset(_IGNORABLE.split())
 _MARGIN = 3  # words around such a place that are compared, too
 
 _LETTER = rf"(?:[^\W\d_{UNSPACED}]|[\u0300-\u036f])"
@@ -230,9 +237,8 @@ def _differences(quote: Sequence[str], words: Sequence[str]) -> tuple[int, int, 
 
 
 def _difference(said: Sequence[str], written: Sequence[str]) -> str:
-    ignorable = wording().ignorable
-    said = [word for word in said if word not in ignorable]
-    written = [word for word in written if word not in ignorable]
+    said = [word for word in said if word not in IGNORABLE]
+    written = [word for word in written if word not in IGNORABLE]
     if said == written or _is_misspelled("".join(said), "".join(written)):
         return ""
     if not said:
@@ -248,7 +254,8 @@ def _is_misspelled(one: str, other: str) -> bool:
 
     if min(len(one), len(other)) < 4 or one[0] != other[0] or not (one + other).isalpha():
         return False
-    if one in wording().negators or other in wording().negators:
+    # "never" is no other word, written wrongly, nor is any word that everybody knows
+    if not frequent().isdisjoint((one, other)):
         return False
     # what somebody does, and to whom it is done
     if one.endswith("ee") != other.endswith("ee"):

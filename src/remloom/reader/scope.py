@@ -7,35 +7,16 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from ..text.sentences import sentence_ends
 from .quotes import WORD, Match, folded
 
 __all__ = ["Scope", "read_scope"]
 
 _AROUND = 6  # lines before and after a quote into which its sentence may reach
 _SHORTEST = 40  # characters of a line that may go on in the next
-# what stands before the point of an abbreviation, of three small letters or more
-_SHORTENED = "".join(
-    f"(?<!{word})"
-    for word in (
-        "Corp",
-        "Dept",
-        "Assn",
-        "Prof",
-        "Capt",
-        "Messrs",
-        "Sept",
-        " etc",
-        " approx",
-        " resp",
-    )
-)
-# words of two letters with which a sentence may end; others are rather abbreviations
-_SHORT_WORDS = "it|us|me|we|he|so|do|go|be|is|up|on|in|by|of|to|at|as"
-_END = re.compile(
-    rf"(?:[a-z]{{3}}{_SHORTENED}|\b(?:{_SHORT_WORDS})|[A-Z]{{3}}|\w[)\]”\"’]|\d\d|%)"
-    r"[.!?][\"”’)]*\s+(?=[\"“(\[]?[A-Z\d(])"
-    r"|(?P<part>;)\s+|[。！？]+[」』”]?|\n\s*\n"
-)
+_PART = re.compile(r";\s+")
+_PARAGRAPH = re.compile(r"\n\s*\n")
+_WRAP = re.compile(r"\n(?!\s*\n)")
 _CLOSED = re.compile(r"[.;:!?。！？][\"”’)\]*_]*\s*$")
 _ITEM = re.compile(r"\s*(?:[-*•–#|>]|\(?\w{1,4}[.)]\s|\d+(?:\.\d+)+\.?\s)")
 
@@ -62,11 +43,12 @@ def read_scope(texts: Sequence[str], match: Match) -> Scope:
         return Scope(text)
     begin = spans[min(start, len(spans) - 1)][0]
     end = spans[min(start + match.words, len(spans)) - 1][1]
-    ends = list(_END.finditer(text))
-    cuts = [cut.end() for cut in ends]
+    paragraphs = (end.end() for end in _PARAGRAPH.finditer(text))
+    sentences = {*sentence_ends(_WRAP.sub(" ", text)), *paragraphs}
+    cuts = [*sentences, *(part.end() for part in _PART.finditer(text))]
     opening = max((cut for cut in cuts if cut <= begin), default=0)
     closing = min((cut for cut in cuts if cut >= end), default=len(text))
-    within = sum(begin < cut.end() < end for cut in ends if not cut["part"])
+    within = sum(begin < cut < end for cut in sentences)
     return Scope(text[opening:closing].strip(), 1 + within)
 
 
