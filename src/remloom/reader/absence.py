@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import takewhile
 
 from msgspec import Struct
 
-from ..text.analysis import IS_CJK, STOP_WORDS, WORD, terms_of_word
+from ..text.analysis import STOP_WORDS, WORD, term_set, terms
 from .citations import describe_lines
 from .evidence import Evidence
 
@@ -22,11 +20,11 @@ _LEAST_SHARE = 0.5  # of the best line's weight, of a line that is named beside 
 
 
 class _Matching(Struct, frozen=True, gc=False):
-    """A line with some of the words that are looked for."""
+    """A line with some of the terms that are looked for."""
 
     document: str
     line: int
-    words: frozenset[str]
+    terms: frozenset[str]
 
 
 def describe_absence(question: str, evidence: Evidence, searched: Iterable[str] = ()) -> str:
@@ -39,8 +37,8 @@ def describe_absence(question: str, evidence: Evidence, searched: Iterable[str] 
     matching = _match(wanted, evidence)
     parts = ["What was read does not answer this."]
     if named := wanted[:_MOST_NAMED]:
-        begins = {begin for word in named for begin in _begins(word)}
-        count = sum(not begins.isdisjoint(one.words) for one in matching)
+        looked_for = term_set(" ".join(named))
+        count = sum(not looked_for.isdisjoint(one.terms) for one in matching)
         total = sum(len(lines.texts) for lines in evidence.documents.values())
         listed = ", ".join(f"“{word}”" for word in named)
         parts.append(f"Searched for {listed}: {count:,} of {total:,} lines have one of them.")
@@ -67,9 +65,9 @@ def matching_lines(question: str, evidence: Evidence) -> list[tuple[str, int, in
 
 
 def _best(matching: Sequence[_Matching]) -> list[tuple[str, int, int]]:
-    counts = Counter(word for one in matching for word in one.words)
-    weights = {word: 1 / math.log2(1 + count) for word, count in counts.items()}
-    scored = [(sum(weights[word] for word in one.words), one) for one in matching]
+    counts = Counter(term for one in matching for term in one.terms)
+    weights = {term: 1 / math.log2(1 + count) for term, count in counts.items()}
+    scored = [(sum(weights[term] for term in one.terms), one) for one in matching]
     scored.sort(key=lambda pair: -pair[0])
     return [
         (one.document, one.line, one.line)
@@ -85,29 +83,10 @@ def _words(text: str) -> list[str]:
 
 def _match(words: Iterable[str], evidence: Evidence) -> list[_Matching]:
     """List the lines with a form of one of these words."""
-    starts = {begin: re.compile(_pattern(begin)) for word in words for begin in _begins(word)}
-    found = []
-    for name, lines in evidence.documents.items():
-        for number, text in enumerate(lines.texts, 1):
-            folded = text.casefold()
-            # of a million lines few have one: patterns are for those
-            there = [begin for begin in starts if begin in folded]
-            there = [begin for begin in there if starts[begin].search(folded)]
-            if there:
-                found.append(_Matching(name, number, frozenset(there)))
-    return found
-
-
-def _begins(word: str) -> list[str]:
-    """What the forms of a word begin with: "repair" of "repairs"."""
-    return [_common(word, term) or word for term in terms_of_word(word)]
-
-
-def _common(word: str, stem: str) -> str:
-    """The letters that both begin with."""
-    same = takewhile(lambda pair: pair[0] == pair[1], zip(word, stem, strict=False))
-    return "".join(letter for letter, _ in same)
-
-
-def _pattern(begin: str) -> str:
-    return re.escape(begin) if IS_CJK.match(begin) else rf"(?<!\w){re.escape(begin)}"
+    wanted = term_set(" ".join(words))
+    return [
+        _Matching(name, number, frozenset(found))
+        for name, lines in evidence.documents.items()
+        for number, text in enumerate(lines.texts, 1)
+        if (found := wanted.intersection(terms(text)))
+    ]
