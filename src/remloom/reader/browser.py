@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from ..errors import InvalidInputError, StoreClosedError
 from ..retrieve.question import Embed
@@ -14,7 +14,6 @@ from ..store.contract import Store
 from .coverage import Coverage
 from .documents import Documents, DocumentStats
 from .events import EventType, Told
-from .loader import DocumentLoader
 from .outline import Outline
 from .passage import Passage
 from .queries import TABLE, LineQueries, TableSchema, checked_table, describe_tables
@@ -26,10 +25,31 @@ if TYPE_CHECKING:
     from .search import LineSearch
     from .transcript import Range
 
-__all__ = ["OUTLINE_TOKENS", "DocumentBrowser"]
+__all__ = ["OUTLINE_TOKENS", "DocumentBrowser", "DocumentLoader"]
 
 _LONGEST_NAME = 200  # characters of the name that a document is given
 OUTLINE_TOKENS = 1_000  # of an outline that is shown, unless another number is given
+
+
+class DocumentLoader(Protocol):
+    """Finds documents in a memory; what it does not have is read in."""
+
+    def load(self, document: str | os.PathLike[str]) -> list[str]:
+        """Return the uris of what a path, a uri or a label means; a file is read if it changed.
+
+        Raises:
+            NotFoundError: there is neither a file nor a document of this name; names the nearest.
+            SourceError: a file that cannot be read.
+        """
+        ...
+
+    def load_text(self, text: str, name: str) -> str:
+        """Read a text in, in place of an earlier one of this name; returns its uri."""
+        ...
+
+    def load_rows(self, rows: Iterable[Mapping[str, Any]], name: str) -> str:
+        """Read rows in, a line each, in place of earlier ones of this name; returns their uri."""
+        ...
 
 
 class DocumentBrowser:
@@ -202,7 +222,7 @@ class DocumentBrowser:
                 f"{first!r} and {end!r} are not lines", remedy="give whole numbers, from 1"
             )
         passage = lines.passage(first, min(end, len(lines)) if first <= len(lines) else end)
-        self._note_shown(passage)
+        self._note_shown((lines.name, passage.first, passage.last))
         return passage
 
     def search(self, words: str, *, limit: int = 20, document: str | None = None) -> list[Passage]:
@@ -235,7 +255,7 @@ class DocumentBrowser:
         """
         found = self._search.find(question, self._current().all(document), words=words)
         for passage in found:
-            self._note_shown(passage)
+            self._note_shown((passage.document, passage.first, passage.last))
         return found
 
     def sql(self, text: str, *, fix: bool = True) -> Rows:
@@ -260,8 +280,8 @@ class DocumentBrowser:
         rows = self._queries.run(text, opened, fix=fix)
         if "text" in rows.columns:
             documents = {lines.name: lines for lines in opened}
-            for name, first, last in line_ranges(documents, rows):
-                self._coverage.setdefault(documents[name].uri, Coverage()).add(first, last)
+            for shown in line_ranges(documents, rows):
+                self._note_shown(shown)
         return rows
 
     def schema(self) -> TableSchema:
@@ -313,13 +333,9 @@ class DocumentBrowser:
             self._tell(EventType.WARNING, warning=str(notice), document=notice.document)
         return self._opened
 
-    def _note_shown(self, passage: Passage) -> None:
-        self._coverage.setdefault(passage.uri, Coverage()).add(passage.first, passage.last)
-
-    def _note_range(self, shown: Range) -> None:
+    def _note_shown(self, shown: Range) -> None:
         name, first, last = shown
-        uri = self._opened.get(name).uri
-        self._coverage.setdefault(uri, Coverage()).add(first, last)
+        self._coverage.setdefault(self._opened.get(name).uri, Coverage()).add(first, last)
 
     def _tell(self, type: EventType, **data: Any) -> None:
         self._listener.hear(event(type, **data))

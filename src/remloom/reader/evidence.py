@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from ..llm import Quote
+from ..text.quoting import one_line
 from ..text.tokens import approximate_token_ends
 from .coverage import Coverage
 from .lines import Lines
@@ -140,7 +141,7 @@ class Evidence:
         quotes = []
         for name, coverage in chosen.items():
             lines = self.documents[name]
-            prefix = f"{_one_line(name)}: " if len(self.documents) > 1 else ""
+            prefix = f"{one_line(name, 0)}: " if len(self.documents) > 1 else ""
             text = "\n\n".join(
                 f"[{prefix}Lines {first}-{last}]\n{number_lines(lines, first, last)}"
                 for first, last in _blocks(lines.texts, coverage)
@@ -208,7 +209,3 @@ def _count_long(texts: Sequence[str], coverage: Coverage) -> int:
     return sum(
         len(text) > _LONGEST_LINE for first, last in coverage for text in texts[first - 1 : last]
     )
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from ..errors import InvalidInputError
 from ..model import Resource
 from ..store.contract import Store
@@ -17,7 +19,7 @@ from ..store.specs import ChunkRange
 from ..text.sentences import count_words
 from .chunk_lines import ChunkSpan, rebuild
 from .markers import Mark, Marked, mark_lines, mark_table
-from .outline import Section, find_sections, in_document
+from .outline import Section, find_sections
 from .passage import Passage
 
 if TYPE_CHECKING:
@@ -90,7 +92,7 @@ class Lines:
     def sections(self) -> tuple[Section, ...]:
         """The sections, in reading order; none where the document has no headings."""
         return tuple(
-            in_document(
+            replace(
                 section,
                 words=self.words(section.first, section.last),
                 page=self.page(section.first),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ..text.tokens import approximate_token_ends
 from .headings import Heading
@@ -159,8 +158,3 @@ def _lines(sections: Sequence[Section], depth: int) -> list[str]:
         lines.append(f"{indent}{title} {where}{below}")
         hidden = 0
     return lines[::-1]
-
-
-def in_document(section: Section, *, words: int, page: int) -> Section:
-    """A section with what the lines of its document tell."""
-    return replace(section, words=words, page=page)

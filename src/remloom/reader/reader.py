@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ..retrieve.question import Embed
 from ..store.contract import Store
-from .browser import DocumentBrowser
+from .browser import DocumentBrowser, DocumentLoader
+from .documents import Documents, Notice
 from .events import Told
-from .loader import DocumentLoader
-from .queries import TABLE
+from .outline import Outline
+from .passage import Passage
+from .queries import TABLE, LineQueries
 from .session import Session, SessionStore
 from .telling import Listener, tell
-from .totals import ReadingTotals
 
 if TYPE_CHECKING:
     from ..llm import LLM
     from .asking import DocumentAsker
     from .kept_answer import AnswerKeeper
     from .result import Reading
-    from .strategy import Strategy
+    from .search import LineSearch
+    from .strategy import ReadTools, Strategy
     from .telling import Telling
+    from .transcript import Range
 
 __all__ = ["Reader"]
+
+# sums over the readings, under the names of seed 3 -> what is added up of each
+_TOTALS = {
+    "total_iterations": "iterations",
+    "total_lines_read": "unique_lines",
+    "total_words_read": "total_words",
+    "total_time": "elapsed_time",  # seconds
+    "tokens": "tokens",  # in and out, of all calls of the model
+}
+_AVERAGES = {
+    "avg_iterations_per_question": "total_iterations",
+    "avg_lines_per_question": "total_lines_read",
+    "avg_words_per_question": "total_words_read",
+    "avg_time_per_question": "total_time",
+}
 
 
 class Reader(DocumentBrowser):
@@ -56,7 +76,7 @@ class Reader(DocumentBrowser):
         self._strategy = checked_strategy(strategy)
         self._asker: DocumentAsker | None = None
         self._sessions = SessionStore(store)
-        self._totals = ReadingTotals()
+        self._totals: Counter[str] = Counter()
 
     def ask(
         self,
@@ -117,7 +137,6 @@ class Reader(DocumentBrowser):
         from .asking import DocumentAsker
         from .limits import ReadLimits
         from .strategy import ReadingStrategy
-        from .tools import make_tools
 
         if self._asker is None:
             strategy = self._strategy or ReadingStrategy()
@@ -129,12 +148,13 @@ class Reader(DocumentBrowser):
             context=self._llm().context("read_answer"),
         )
         self._current().all()
-        tools = make_tools(self._current, lambda: self._search, self._queries, self._note_range)
+        tools = _make_tools(self._current, lambda: self._search, self._queries, self._note_shown)
         return self._count(self._asker.ask(question, tools, limits, session))
 
     def _count(self, telling: Telling[Reading]) -> Telling[Reading]:
         reading = yield from telling
-        self._totals.add(reading)
+        self._totals.update({name: getattr(reading, field) for name, field in _TOTALS.items()})
+        self._totals["questions_asked"] += 1
         return reading
 
     def keep(self, reading: Reading) -> str:
@@ -176,4 +196,51 @@ class Reader(DocumentBrowser):
 
     def stats(self) -> dict[str, Any]:
         """Return what was asked and read so far, in numbers. Source: seed 3, `session_stats`."""
-        return self._totals.as_dict() | {"coverage": self.coverage()}
+        totals = {name: self._totals[name] for name in ("questions_asked", *_TOTALS)}
+        questions = max(1, totals["questions_asked"])
+        averages = {average: totals[name] / questions for average, name in _AVERAGES.items()}
+        return {**totals, **averages, "coverage": self.coverage()}
+
+
+def _make_tools(
+    current: Callable[[], Documents],
+    search: Callable[[], LineSearch],
+    queries: LineQueries,
+    note_shown: Callable[[Range], object],
+) -> ReadTools:
+    """Make the tools of a reading of the documents as they are now.
+
+    Args:
+        current: gives the documents as the memory has them at the time.
+        search: gives the search, which takes a moment to load.
+        queries: SQL over lines; without an engine for it no model can use it.
+    """
+    from .strategy import ReadTools
+
+    documents = {lines.name: lines for lines in current()}
+    opened = list(documents.values())
+
+    def outline(tokens: int) -> tuple[str, Sequence[Range]]:
+        sections = [section for lines in opened for section in lines.sections]
+        headings = [(section.document, section.first, section.first) for section in sections]
+        return str(Outline(tuple(sections), tokens)), headings
+
+    def find(question: str, words: int) -> list[Passage]:
+        return search().find(question, opened, words=words)
+
+    def refresh() -> list[Notice]:
+        now = {lines.name: lines for lines in current()}
+        return [
+            Notice(name, lines.uri, forgotten=name not in now)
+            for name, lines in documents.items()
+            if now.get(name) is not lines
+        ]
+
+    return ReadTools(
+        documents=documents,
+        outline=outline,
+        find=find,
+        queries=queries if find_spec("duckdb") else None,
+        refresh=refresh,
+        note_shown=note_shown,
+    )

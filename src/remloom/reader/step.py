@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
-
 from msgspec import Struct
 
-__all__ = ["ReadStep", "ReadingMode"]
-
-# how a turn reads, see seed 3
-ReadingMode: TypeAlias = Literal["overview", "search", "read", "deep_read"]
+__all__ = ["ReadStep"]
 
 
 class ReadStep(Struct, frozen=True, kw_only=True):

@@ -16,19 +16,17 @@ from ..errors import InvalidInputError
 from .documents import Notice
 from .lines import Lines
 from .passage import Passage
-from .rows import Rows
 from .step import ReadStep
 from .transcript import Range
 
 if TYPE_CHECKING:
-    from .sql.prepare import Prepared
+    from .queries import LineQueries
 
 __all__ = [
     "AskedStep",
     "FirstLook",
     "ReadTools",
     "ReadingStrategy",
-    "SqlQueries",
     "Step",
     "Strategy",
     "checked_strategy",
@@ -71,26 +69,6 @@ class Step(Struct, frozen=True, kw_only=True):
         return (self.sql_query or "").strip()
 
 
-class SqlQueries(Protocol):
-    """SQL over the lines of documents. See `queries.LineQueries`."""
-
-    def prepare(self, text: str, documents: Sequence[Lines]) -> Prepared:
-        """Check a query, and mend it.
-
-        Raises:
-            InvalidInputError: it is not one, or not allowed; says where.
-        """
-        ...
-
-    def run(self, text: str, documents: Sequence[Lines]) -> Rows:
-        """Answer a query.
-
-        Raises:
-            InvalidInputError: as of `prepare`; or it took too long.
-        """
-        ...
-
-
 # a step, as it is asked for
 AskedStep = Annotated[Step, Meta(extra_json_schema={"required": list(Step.__struct_fields__)})]
 
@@ -102,7 +80,7 @@ class ReadTools(Struct, frozen=True, kw_only=True):
     # the outline in so many tokens, and the lines of the headings that it shows
     outline: Callable[[int], tuple[str, Sequence[Range]]]
     find: Callable[[str, int], Sequence[Passage]]  # question and words -> passages
-    queries: SqlQueries | None  # None: there is no engine for SQL
+    queries: LineQueries | None  # None: there is no engine for SQL
     # the documents that were changed or forgotten since the question came
     refresh: Callable[[], Sequence[Notice]] = list
     note_shown: Callable[[Range], object] = bool  # called with the lines that were shown
