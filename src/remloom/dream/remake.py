@@ -21,12 +21,10 @@ from ..runs.supersede import SUPERSEDED
 from ..store.contract import Reads
 from ..store.forget import Remade, RemovedRecords
 from ..store.remaining_words import comparable_words
-from .moments.describe import people, speakers, summarize
+from .moments.describe import describe
 from .moments.extract import session_name
 from .moments.links import MADE_BY, RULES
-from .moments.sessions import happened_at
 from .topics import common_names
-from .vectors import matrix
 
 __all__ = ["remake"]
 
@@ -112,23 +110,7 @@ def _describe(reads: Reads, moment: Moment, left: Sequence[Resource]) -> Moment:
         for topic in moment.topic_tags
         if topic in names or words.issuperset(comparable_words(topic))
     )
-    times = [happened_at(resource) for resource in left]
-    ends = [resource.ends_at for resource in left if resource.ends_at]
-    categories = dict.fromkeys(resource.category for resource in left if resource.category)
-    ids = tuple(resource.id for resource in left)
-    return replace(
-        moment,
-        name=_name(moment, left, topics),
-        starts_at=min(times),
-        ends_at=max([*times, *ends]),
-        present_persons=people(left),
-        speakers=speakers(left),
-        topic_tags=topics,
-        classifications=tuple(categories),
-        summary=summarize(left, matrix(reads, ids)),
-        resource_refs=ids,
-        entity_refs=names,
-    )
+    return describe(reads, replace(moment, name=_name(moment, left, topics)), left, topics)
 
 
 def _name(moment: Moment, left: Sequence[Resource], topics: Sequence[str]) -> str:

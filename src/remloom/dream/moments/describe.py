@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ... import labels
 from ...ingest.chats import WORDS_PER_MINUTE
-from ...model import Person, Resource, Speaker
+from ...model import Moment, Person, Resource, Speaker
+from ...store.contract import Reads
 from ...text.analysis import term_set
 from ...text.sentences import count_words
+from ..topics import common_names
+from ..vectors import matrix
+from .sessions import happened_at
 
 if TYPE_CHECKING:
     from ..vectors import Floats
 
-__all__ = ["people", "speakers", "summarize"]
+__all__ = ["describe", "people", "speakers", "time_of"]
 
 _QUOTED = 2  # of the most central texts make the summary
 _QUOTED_CHARACTERS = 200  # of each of them
@@ -38,7 +45,34 @@ def speakers(resources: Sequence[Resource]) -> tuple[Speaker, ...]:
     return tuple(Speaker(name=name, speaking_time=round(time, 1)) for name, time in seconds.items())
 
 
-def summarize(resources: Sequence[Resource], vectors: Floats) -> str:
+def time_of(resources: Sequence[Resource]) -> tuple[datetime, datetime]:
+    """From when to when resources are."""
+    times = [happened_at(resource) for resource in resources]
+    return min(times), max([*times, *(one.ends_at for one in resources if one.ends_at)])
+
+
+def describe(
+    reads: Reads, moment: Moment, resources: Sequence[Resource], topics: tuple[str, ...]
+) -> Moment:
+    """A moment with all that these resources, of these topics, tell of it."""
+    starts_at, ends_at = time_of(resources)
+    ids = tuple(resource.id for resource in resources)
+    categories = dict.fromkeys(resource.category for resource in resources if resource.category)
+    return replace(
+        moment,
+        starts_at=starts_at,
+        ends_at=ends_at,
+        present_persons=people(resources),
+        speakers=speakers(resources),
+        topic_tags=topics,
+        classifications=tuple(categories),
+        summary=_summarize(resources, matrix(reads, ids)),
+        resource_refs=ids,
+        entity_refs=common_names(resources),
+    )
+
+
+def _summarize(resources: Sequence[Resource], vectors: Floats) -> str:
     """Quote the texts nearest to what all are about, in their order."""
     import numpy as np
 

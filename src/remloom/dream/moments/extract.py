@@ -23,9 +23,8 @@ from ...runs.part import Part
 from ...runs.supersede import SUPERSEDED
 from ...runs.writer import Writer
 from ...store.contract import Store
-from ..topics import Background, common_names, find_topics
-from ..vectors import matrix
-from .describe import people, speakers, summarize
+from ..topics import Background, find_topics
+from .describe import describe, people
 from .links import MADE_BY, RULES, connections, outgrown_moments, part_id, part_of
 from .llm import describe_sessions
 from .sessions import Session, find_sessions, happened_at
@@ -184,28 +183,11 @@ def _describe(
     # parts of one session are told apart by their topics
     if stored is None and parent and topics:
         name = f"{name}: {', '.join(topics[:2])}"
-    times = [happened_at(resource) for resource in resources]
-    ends = [resource.ends_at for resource in resources if resource.ends_at]
     metadata: dict[str, Any] = {MADE_BY: RULES}
     if resources[0].uri:
         metadata["uri"] = resources[0].uri
-    categories = dict.fromkeys(resource.category for resource in resources if resource.category)
-    return Moment(
-        id=id,
-        name=name,
-        type=type,
-        starts_at=min(times),
-        ends_at=max([*times, *ends]),
-        present_persons=people(resources),
-        speakers=speakers(resources),
-        topic_tags=topics,
-        classifications=tuple(categories),
-        summary=summarize(resources, matrix(store, refs)),
-        resource_refs=refs,
-        entity_refs=common_names(resources),
-        parent_moment=parent,
-        metadata=metadata,
-    )
+    moment = Moment(id=id, name=name, type=type, parent_moment=parent, metadata=metadata)
+    return describe(store, moment, resources, topics)
 
 
 def _timeline(store: Store, moments: Sequence[Moment]) -> Iterator[Part]:

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ... import labels
-from ...errors import BudgetError, LabelError, ModelError
+from ...errors import BudgetError, ModelError
 from ...ingest.documents import identity, label
 from ...kv import Entry
 from ...llm import LLM, Call, Quote
@@ -22,9 +22,9 @@ from ...runs.writer import Writer
 from ...store.contract import Store
 from ...text.sentences import count_words
 from ..context import quote_resource
-from .describe import people, speakers
+from .describe import people, speakers, time_of
 from .links import MADE_BY, connections, outgrown_moments, part_id, part_of
-from .sessions import Session, happened_at
+from .sessions import Session
 
 __all__ = ["DESCRIBED", "describe_sessions"]
 
@@ -77,13 +77,8 @@ class _Piece(Struct, frozen=True):
     within: Moment
 
     @property
-    def starts_at(self) -> datetime:
-        return min(happened_at(resource) for resource in self.resources)
-
-    @property
-    def ends_at(self) -> datetime:
-        times = [happened_at(resource) for resource in self.resources]
-        return max([*times, *(resource.ends_at for resource in self.resources if resource.ends_at)])
+    def span(self) -> tuple[datetime, datetime]:
+        return time_of(self.resources)
 
     @property
     def resource_ids(self) -> tuple[str, ...]:
@@ -169,8 +164,8 @@ def _call(piece: _Piece) -> Call:
         {
             "session": [_quote_turn(resource) for resource in piece.resources],
             "people": ", ".join(names) or "nobody known",
-            "starts": piece.starts_at.isoformat(),
-            "ends": piece.ends_at.isoformat(),
+            "starts": piece.span[0].isoformat(),
+            "ends": piece.span[1].isoformat(),
         },
         returns=MomentDrafts,
         subjects=piece.resource_ids,
@@ -200,7 +195,7 @@ def _write(
     moments = []
     names: set[str] = set()
     for number, draft in enumerate(drafts):
-        key = _key(draft.name)
+        key = labels.try_key(draft.name)
         # small models repeat themselves
         if key and key not in names:
             names.add(key)
@@ -251,7 +246,7 @@ def _name(store: Store, piece: _Piece, name: str) -> str:
     shown = label(name)
     key = labels.key(shown)
     taken = any(isinstance(record, Moment) for record in store.records.lookup([key], edges=0)[key])
-    day = piece.starts_at.date().isoformat()
+    day = piece.span[0].date().isoformat()
     return label(f"{shown}, {day}") if taken else shown
 
 
@@ -259,7 +254,7 @@ def _speakers(piece: _Piece, draft: MomentDraft) -> tuple[Speaker, ...]:
     """Who spoke by the texts, then those that only the model says."""
     known = speakers(piece.resources)
     keys = {labels.key(speaker.name) for speaker in known}
-    others = [spoke for spoke in draft.speakers if _key(spoke.name) not in (*keys, "")]
+    others = [spoke for spoke in draft.speakers if labels.try_key(spoke.name) not in (*keys, "")]
     added = [Speaker(name=spoke.name, speaking_time=spoke.speaking_time) for spoke in others]
     return (*known, *added)
 
@@ -268,8 +263,9 @@ def _times(piece: _Piece, draft: MomentDraft) -> tuple[datetime, datetime]:
     """When it happened by the draft; where that has no time, when it was spoken of."""
     starts_at, ends_at = _parse_time(draft.starts_at), _parse_time(draft.ends_at)
     if starts_at is None and ends_at is None:
-        return piece.starts_at, piece.ends_at
-    starts_at = starts_at or min(piece.starts_at, ends_at or piece.starts_at)
+        return piece.span
+    begins = piece.span[0]
+    starts_at = starts_at or min(begins, ends_at or begins)
     # an end before the beginning is a mistake of the model's
     return starts_at, ends_at if ends_at and ends_at >= starts_at else starts_at
 
@@ -286,7 +282,7 @@ def _unique_persons(persons: Sequence[Person]) -> tuple[Person, ...]:
     """Each person once, with the first name and the first role that is given."""
     by_key: dict[str, Person] = {}
     for person in persons:
-        key = _key(person.name)
+        key = labels.try_key(person.name)
         if not key:
             continue
         known = by_key.get(key)
@@ -302,12 +298,4 @@ def _tags(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _tag(text: str) -> str:
-    return label(text) if _key(text) else ""
-
-
-def _key(text: str) -> str:
-    """The key of a text; empty for what cannot be a label."""
-    try:
-        return labels.key(text)
-    except LabelError:
-        return ""
+    return label(text) if labels.try_key(text) else ""

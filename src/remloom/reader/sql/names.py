@@ -42,7 +42,10 @@ def check_names(query: exp.Query, sql: str, readable: Readable) -> _Names:
     Raises:
         SqlGuardError: a name that does not exist; says where, and names the nearest.
     """
-    return _NameReader(sql, readable).read_query(query, None, {})
+    names = _NameReader(sql, readable).read_query(query, None, {})
+    for identifier in query.find_all(exp.Identifier):
+        _write_name(identifier)
+    return names
 
 
 class _NameReader:
@@ -64,9 +67,6 @@ class _NameReader:
             names += self._output_names(output, scope)
         aliases = (output for output in query.expressions if isinstance(output, exp.Alias))
         scope.outputs = frozenset(output.alias.lower() for output in aliases)
-        windows = query.args.get("windows") or []
-        for window in windows:
-            _write_name(window.this)
         for name, part in query.args.items():
             if name.rstrip("_") not in {"from", "with", "joins"}:
                 self._read_parts(part, scope, ctes)
@@ -74,7 +74,6 @@ class _NameReader:
             self._read_parts(join.args.get("on"), scope, ctes)
             for column in join.args.get("using") or []:
                 self._check_column(column.name, scope, column)
-                _write_name(column)
         return tuple(names)
 
     def _read_ctes(
@@ -85,7 +84,6 @@ class _NameReader:
         for cte in clause.expressions if clause is not None else ():
             names = self.read_query(cte.this, outer, seen)
             alias = cte.args["alias"]
-            _write_name(alias.this)
             seen[alias.name.lower()] = self._renamed(alias, names)
         return seen
 
@@ -128,10 +126,8 @@ class _NameReader:
         else:
             columns = self._table_columns(source, ctes)
             name = alias.name if alias is not None else source.name
-        if alias is not None:
-            if alias.this is None:
-                refuse("a source is given a name", self._sql, position(alias, self._sql))
-            _write_name(alias.this)
+        if alias is not None and alias.this is None:
+            refuse("a source is given a name", self._sql, position(alias, self._sql))
         return name.lower(), self._renamed(alias, columns)
 
     def _table_columns(self, table: Any, ctes: dict[str, _Names]) -> _Names:
@@ -139,17 +135,14 @@ class _NameReader:
         # the name by which every example calls the lines
         known = {"documents": self._readable.table} | {key: key for key in self._readable.columns}
         if name in ctes:
-            _write_name(table.this)
             return ctes[name]
         if name not in known:
             self._refuse_unknown("table", table, [*self._readable.columns, *ctes])
-        table.set("this", exp.to_identifier(known[name], quoted=_needs_quotes(known[name])))
+        table.this.set("this", known[name])
         return self._readable.columns[known[name]]
 
     def _renamed(self, alias: Any, names: _Names) -> _Names:
         columns = alias.args.get("columns") or [] if alias is not None else []
-        for column in columns:
-            _write_name(column)
         renamed = [column.name.lower() for column in columns]
         return (*renamed, *names[len(renamed) :])
 
@@ -159,7 +152,6 @@ class _NameReader:
         if isinstance(output, exp.Column) and isinstance(output.this, exp.Star):
             return list(self._source(output, scope))
         if isinstance(output, exp.Alias):
-            _write_name(output.args["alias"])
             return [output.alias.lower()]
         return [output.name.lower() if isinstance(output, exp.Column) else ""]
 
@@ -181,13 +173,8 @@ class _NameReader:
             names = self._source(node, scope)
             if not isinstance(node.this, exp.Star) and node.name.lower() not in names:
                 self._refuse_unknown("column", node, list(names))
-            _write_name(node.args["table"])
-        elif isinstance(node.this, exp.Star):
-            return
-        else:
+        elif not isinstance(node.this, exp.Star):
             self._check_column(node.name, scope, node)
-        if isinstance(node.this, exp.Identifier):
-            _write_name(node.this)
 
     def _check_column(self, name: str, scope: _Scope, node: Any) -> None:
         at: _Scope | None = scope
