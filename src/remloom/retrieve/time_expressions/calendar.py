@@ -25,6 +25,7 @@ __all__ = [
     "inside",
     "mapped",
     "step",
+    "stretch",
     "unit",
     "weekend",
 ]
@@ -163,12 +164,14 @@ def step(at: datetime, grain: Grain, count: int) -> datetime:
     return first + timedelta(days=day - 1)
 
 
+def stretch(start: datetime, grain: Grain, count: int = 1) -> Span:
+    """So many days, weeks, months, … from a time on."""
+    return Span(start, step(start, grain, count), grain)
+
+
 def unit(at: datetime, grain: Grain) -> Span:
     """The day, week, month, … that a time is in."""
-    if grain == Grain.WEEKEND:
-        return weekend(at)
-    start = floor(at, grain)
-    return Span(start, step(start, grain, 1), grain)
+    return weekend(at) if grain == Grain.WEEKEND else stretch(floor(at, grain), grain)
 
 
 def weekend(at: datetime) -> Span:

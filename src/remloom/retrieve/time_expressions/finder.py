@@ -10,9 +10,8 @@ from typing import NamedTuple
 from . import words
 from .calendar import EARLIEST, LATEST, Floating, Grain, Node, Span, step
 from .phrases import Phrases
-from .reader import Point
 from .slices import around
-from .tokens import Token, tokens
+from .tokens import Point, Token, tokens
 
 __all__ = ["Finder", "Phrase"]
 

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from . import words
-from .calendar import Floating, Grain, Span, floor, step, unit
-from .reader import Point, TokenReader
-from .tokens import Token, dates, full_year
+from .calendar import Floating, Grain, Span, floor, step, stretch, unit
+from .tokens import Point, Token, TokenReader, dates, full_year
 
 __all__ = ["Numerals"]
 
@@ -85,8 +84,7 @@ class Numerals(TokenReader):
             return None
         first = int(text)
         if self._second_year(at + 1) == (first + 1) % 100:
-            start = datetime(first, 1, 1)
-            return Point(Span(start, step(start, Grain.YEAR, 2), Grain.YEAR), at + 3, "year")
+            return Point(stretch(datetime(first, 1, 1), Grain.YEAR, 2), at + 3, "year")
         return Point(_year(first), at + 1, "year")
 
     def _second_year(self, at: int) -> int | None:
@@ -117,7 +115,7 @@ class Numerals(TokenReader):
 
     def numeric(self, at: int) -> Point | None:
         """ "5/3/2021", which may be two days; "5.3.2021"."""
-        days = [datetime(day.year, day.month, day.day) for day in dates(self.word(at))]
+        days = dates(self.word(at))
         if not days:
             return None
         also = unit(days[1], Grain.DAY) if len(days) > 1 else None
@@ -170,8 +168,7 @@ class Numerals(TokenReader):
             kind = "never"
         else:
             return None
-        start = datetime(first, 1, 1)
-        return Point(Span(start, step(start, Grain.DECADE, 1), Grain.DECADE), at + 1, kind)
+        return Point(stretch(datetime(first, 1, 1), Grain.DECADE), at + 1, kind)
 
 
 def _year(year: int) -> Span:

@@ -28,11 +28,22 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from . import words
-from .calendar import Floating, Grain, Node, Span, floor, inside, mapped, step, unit, weekend
+from .calendar import (
+    Floating,
+    Grain,
+    Node,
+    Span,
+    floor,
+    inside,
+    mapped,
+    step,
+    stretch,
+    unit,
+    weekend,
+)
 from .pieces import Pieces
-from .reader import Point
 from .slices import edge_of, part_of, shifted, slice_of
-from .tokens import Token
+from .tokens import Point, Token
 
 __all__ = ["Phrases"]
 
@@ -181,26 +192,21 @@ class Phrases(Pieces):
             yield Point(unit(day, Grain.DAY), at + 1)
         elif word == "tonight":
             yield Point(self.daypart("night").current(self.now), at + 1)
+        elif word == "year":
+            yield from _sure(self.year(at + 1))
         else:
-            year = self.year(at + 1) if word == "year" else None
-            if year:
-                yield year._replace(kind="")
-            else:
-                yield from self.floating(at)
+            yield from self.floating(at)
 
     def _the(self, at: int) -> Iterator[Point]:
         """What may follow "the"."""
         day = self.monthday(at)
         if day:
             yield day
-        decade = self.decade(at)
-        if decade:
-            yield decade._replace(kind="")
+        yield from _sure(self.decade(at))
         if self.word(at) == "weekend":
             yield Point(Floating(Grain.WEEKEND, Grain.WEEK, weekend), at + 1, "weekend")
-        year = self.year(at + 1) if self.word(at) == "year" else None
-        if year:
-            yield year._replace(kind="")
+        if self.word(at) == "year":
+            yield from _sure(self.year(at + 1))
         for point in self.floating(at):
             if point.kind not in ("weekday", "quarter"):
                 yield point
@@ -220,8 +226,8 @@ class Phrases(Pieces):
             return
         at += 1
         back = which in _BACK
-        length = self._relative_length(at) if which != "this" else None
-        if length:
+        length = self._length(at)
+        if which != "this" and (length.numbered or self.word(at) == "fortnight"):
             if length.grain is not None and length.grain != Grain.WEEKEND:
                 count = -length.high if back else length.high
                 yield Point(self._rolling(count, length.grain), length.end)
@@ -241,20 +247,6 @@ class Phrases(Pieces):
             yield Point(self.daypart(word).current(day), at + 1)
         else:
             yield from self._relative_floating(which, at)
-
-    def _relative_length(self, at: int) -> _Length | None:
-        """The length behind "last" or "next": "three weeks", "fortnight", "half year"."""
-        counted = self.number(at)
-        if counted:
-            (low, high), unit_at = counted
-            factor = 2 if self.word(unit_at).startswith("fortnight") else 1
-            return _Length(factor * low, factor * high, self.unit(unit_at), unit_at + 1)
-        if self.word(at) == "fortnight":
-            return _Length(2, 2, Grain.WEEK, at + 1)
-        year_at = self.skip(at + 1, "-")
-        if self.word(at) == "half" and self.word(year_at) == "year":
-            return _Length(6, 6, Grain.MONTH, year_at + 1)
-        return None
 
     def _one_unit(self, which: str, grain: Grain, the: bool, at: int) -> Span | None:
         """ "last week" is the calendar's, "the last week" the seven days until now."""
@@ -305,7 +297,7 @@ class Phrases(Pieces):
     def _shifts(self, at: int) -> Iterator[Point]:
         """ "two weeks ago", "three days before Christmas", "the summer before last"."""
         at = self.skip(at, "the")
-        length = self._shift_length(at)
+        length = self._length(at)
         grain = length.grain
         if grain is None:
             yield from self._before_last(at)
@@ -331,10 +323,12 @@ class Phrases(Pieces):
                 if node:
                     yield Point(node, point.end)
 
-    def _shift_length(self, at: int) -> _Length:
-        """The length at a token; one unit if no number stands there."""
-        if (self.word(at), self.word(at + 1), self.word(at + 2)) == ("half", "a", "year"):
-            return _Length(6, 6, Grain.MONTH, at + 3)
+    def _length(self, at: int) -> _Length:
+        """The length at a token, as "three weeks", "half a year"; one unit if no number stands
+        there."""
+        year_at = self.skip(at + 1, "a", "-")
+        if self.word(at) == "half" and self.word(year_at) == "year":
+            return _Length(6, 6, Grain.MONTH, year_at + 1)
         (low, high), unit_at = self.number(at) or ((1, 1), at)
         factor = 2 if self.word(unit_at).startswith("fortnight") else 1
         return _Length(
@@ -373,7 +367,7 @@ class Phrases(Pieces):
         if word in ("early", "mid", "late"):
             of = self.skip(at + 1, "-", "in", "the")
             decade = self.decade(of) if self.kind(of) == "decade" else None
-            whole = decade._replace(kind="") if decade else self.point(of)
+            whole = next(_sure(decade), None) or self.point(of)
             yield from self._changed(whole, lambda span: edge_of(span, word))
         elif word in words.EDGES and self.word(at + 1) == "of":
             of = self.skip(at + 2, "the")
@@ -390,9 +384,7 @@ class Phrases(Pieces):
             yield from self._changed(self.point(at + 2), lambda span: unit(span.start, grain))
         elif grain >= Grain.WEEK and behind in ("starting", "beginning", "from"):
             first = self.point(self.skip(at + 2, "on"))
-            yield from self._changed(
-                first, lambda span: Span(span.start, step(span.start, grain, 1), grain)
-            )
+            yield from self._changed(first, lambda span: stretch(span.start, grain))
 
     def _ordinal(self, at: int) -> int:
         return int(self.word(at).rstrip("stndrh")) if self.kind(at) == "ordinal" else 0
@@ -409,8 +401,7 @@ class Phrases(Pieces):
         if grain == Grain.CENTURY and which > 0 and self.word(at + 1) not in ("bc", "of"):
             # "the 19th century"
             if 10 <= which <= 21:
-                start = datetime((which - 1) * 100, 1, 1)
-                century = Span(start, step(start, Grain.CENTURY, 1), Grain.CENTURY)
+                century = stretch(datetime((which - 1) * 100, 1, 1), Grain.CENTURY)
                 yield Point(century, at + 1, "decade")
             return
         if grain is None and weekday is None and not is_half:
@@ -439,6 +430,12 @@ class Phrases(Pieces):
         node = mapped(point.node, change)
         if node:
             yield Point(node, point.end)
+
+
+def _sure(point: Point | None) -> Iterator[Point]:
+    """A point, if there is one, that needs no word before it."""
+    if point:
+        yield point._replace(kind="")
 
 
 def _is_weekday_of_date(point: Point, other: Point) -> bool:

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from typing import ClassVar
 
 from . import words
-from .calendar import Floating, Grain, Span, step, unit
+from .calendar import Floating, Grain, Span, step, stretch
 from .numerals import Numerals
-from .reader import Point
+from .tokens import Point
 
 __all__ = ["Pieces"]
 
@@ -187,30 +187,26 @@ def _exists(month: int, day: int) -> bool:
 
 
 def _month(month: int) -> Floating:
-    def make(year: datetime) -> Span:
-        return unit(year.replace(month=month), Grain.MONTH)
-
-    return Floating(Grain.MONTH, Grain.YEAR, make)
+    return Floating(
+        Grain.MONTH, Grain.YEAR, lambda year: stretch(year.replace(month=month), Grain.MONTH)
+    )
 
 
 def _season(month: int) -> Floating:
-    def make(year: datetime) -> Span:
-        start = year.replace(month=month)
-        return Span(start, step(start, Grain.MONTH, 3), Grain.SEASON)
-
-    return Floating(Grain.SEASON, Grain.YEAR, make)
+    return Floating(
+        Grain.SEASON, Grain.YEAR, lambda year: stretch(year.replace(month=month), Grain.SEASON)
+    )
 
 
 def _weekday(number: int) -> Floating:
-    def make(monday: datetime) -> Span:
-        return unit(monday + timedelta(days=number), Grain.DAY)
-
-    return Floating(Grain.DAY, Grain.WEEK, make)
+    return Floating(
+        Grain.DAY, Grain.WEEK, lambda monday: stretch(step(monday, Grain.DAY, number), Grain.DAY)
+    )
 
 
 def _monthday(day: int) -> Floating:
     def make(month: datetime) -> Span | None:
-        start = month + timedelta(days=day - 1)
-        return unit(start, Grain.DAY) if start.month == month.month else None
+        start = step(month, Grain.DAY, day - 1)
+        return stretch(start, Grain.DAY) if start.month == month.month else None
 
     return Floating(Grain.DAY, Grain.MONTH, make)

@@ -4,32 +4,21 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from .calendar import Grain, Span, step, unit, weekend
+from .calendar import Grain, Span, step, stretch, unit, weekend
 
 __all__ = ["around", "edge_of", "part_of", "shifted", "slice_of"]
 
-# the unit that a stretch is cut by, where its middle begins, and where its last part
-_THIRDS = {
-    Grain.WEEK: (Grain.DAY, 2, 4),
-    Grain.MONTH: (Grain.DAY, 10, 20),
-    Grain.SEASON: (Grain.MONTH, 1, 2),
-    Grain.QUARTER: (Grain.MONTH, 1, 2),
-    Grain.HALF: (Grain.MONTH, 2, 4),
-    Grain.YEAR: (Grain.MONTH, 4, 8),
-    Grain.DECADE: (Grain.YEAR, 4, 7),
-    Grain.CENTURY: (Grain.YEAR, 33, 67),
-}
-_THIRD_NAMES = {"early": 0, "mid": 1, "middle": 1, "late": 2}
-# how much of a stretch is its beginning, and its end
-_ENDS = {
-    Grain.WEEK: (Grain.DAY, 2),
-    Grain.MONTH: (Grain.DAY, 7),
-    Grain.SEASON: (Grain.MONTH, 1),
-    Grain.QUARTER: (Grain.MONTH, 1),
-    Grain.HALF: (Grain.MONTH, 1),
-    Grain.YEAR: (Grain.MONTH, 2),
-    Grain.DECADE: (Grain.YEAR, 2),
-    Grain.CENTURY: (Grain.YEAR, 10),
+# the unit that a stretch is cut by, where its middle and its last part begin, and how much of it is
+# its beginning, or its end
+_CUTS = {
+    Grain.WEEK: (Grain.DAY, 2, 4, 2),
+    Grain.MONTH: (Grain.DAY, 10, 20, 7),
+    Grain.SEASON: (Grain.MONTH, 1, 2, 1),
+    Grain.QUARTER: (Grain.MONTH, 1, 2, 1),
+    Grain.HALF: (Grain.MONTH, 2, 4, 1),
+    Grain.YEAR: (Grain.MONTH, 4, 8, 2),
+    Grain.DECADE: (Grain.YEAR, 4, 7, 2),
+    Grain.CENTURY: (Grain.YEAR, 33, 67, 10),
 }
 # how much is added on both sides by "around"
 _AROUND = {
@@ -55,20 +44,22 @@ def edge_of(span: Span, which: str) -> Span | None:
 
     None of what is too short to have them.
     """
-    if span.grain not in _THIRDS:
+    if span.grain not in _CUTS:
         return None
-    # The grain of the result says: about so long, whatever the stretch.
-    if which in _THIRD_NAMES:
-        grain, first, second = _THIRDS[span.grain]
-        middle = step(span.start, grain, first)
-        late = step(span.start, grain, second)
-        cuts = (span.start, middle, late, span.end)
-        number = _THIRD_NAMES[which]
-        return Span(cuts[number], cuts[number + 1], Grain.WEEK)
-    grain, count = _ENDS[span.grain]
+    grain, middle, late, size = _CUTS[span.grain]
+    start, end = span.start, span.end
     if which in ("beginning", "start", "turn"):
-        return Span(span.start, step(span.start, grain, count), Grain.WEEK)
-    return Span(step(span.end, grain, -count), span.end, Grain.WEEK)
+        end = step(start, grain, size)
+    elif which in ("end", "close"):
+        start = step(end, grain, -size)
+    elif which == "early":
+        end = step(start, grain, middle)
+    elif which == "late":
+        start = step(start, grain, late)
+    else:
+        start, end = step(start, grain, middle), step(start, grain, late)
+    # the grain of the result says: about so long, whatever the stretch
+    return Span(start, end, Grain.WEEK)
 
 
 def part_of(span: Span, which: int, parts: int) -> Span | None:
@@ -84,9 +75,8 @@ def part_of(span: Span, which: int, parts: int) -> Span | None:
     if span.grain not in _MONTHS or (parts == 4 and span.grain != Grain.YEAR):
         return None
     months = _MONTHS[span.grain] // parts
-    start = step(span.start, Grain.MONTH, months * (number - 1))
-    grain = Grain.QUARTER if parts == 4 else Grain.HALF
-    return Span(start, step(start, Grain.MONTH, months), grain)
+    part = stretch(step(span.start, Grain.MONTH, months * (number - 1)), Grain.MONTH, months)
+    return part._replace(grain=Grain.QUARTER if parts == 4 else Grain.HALF)
 
 
 def slice_of(
@@ -107,8 +97,7 @@ def slice_of(
     elif grain is None or grain >= span.grain:
         return None
     elif which > 0:
-        start = step(span.start, grain, which - 1)
-        part = Span(start, step(span.start, grain, which - 1 + count), grain)
+        part = stretch(step(span.start, grain, which - 1), grain, count)
     else:
         part = Span(step(span.end, grain, -count), span.end, grain)
     return part if span.start <= part.start < span.end else None
@@ -129,11 +118,9 @@ def _weekend_of(span: Span, which: int) -> Span:
         first = weekend(span.start)
         if first.start < span.start:
             first = weekend(span.start + timedelta(days=7))
-        start = first.start + timedelta(weeks=which - 1)
-    else:
-        last = weekend(span.end - timedelta(days=1))
-        start = last.start if last.end <= span.end else last.start - timedelta(weeks=1)
-    return Span(start, start + timedelta(days=2), Grain.WEEKEND)
+        return weekend(first.start + timedelta(weeks=which - 1))
+    last = weekend(span.end - timedelta(days=1))
+    return last if last.end <= span.end else weekend(last.start - timedelta(weeks=1))
 
 
 def shifted(span: Span, grain: Grain, count: int) -> Span:
@@ -143,9 +130,8 @@ def shifted(span: Span, grain: Grain, count: int) -> Span:
             return weekend(span.end)
         before = weekend(span.start - timedelta(days=1))
         return before if before.end <= span.start else weekend(before.start - timedelta(days=7))
-    if count < 0:
-        return Span(step(span.start, grain, count), step(span.start, grain, count + 1), grain)
-    return Span(step(span.end, grain, count - 1), step(span.end, grain, count), grain)
+    start = step(span.start, grain, count) if count < 0 else step(span.end, grain, count - 1)
+    return stretch(start, grain)
 
 
 def around(span: Span) -> Span:

@@ -1,15 +1,19 @@
-"""A question as the tokens that time phrases are made of."""
+"""A question as the tokens that time phrases are made of, read by their numbers."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import date
+from datetime import datetime
+from typing import NamedTuple
 
 from msgspec import Struct
 
-__all__ = ["Token", "dates", "full_year", "tokens"]
+from . import words
+from .calendar import Node, Span
+
+__all__ = ["Point", "Token", "TokenReader", "dates", "full_year", "tokens"]
 
 _TOKEN = re.compile(
     r"""(?P<iso>\d{4}-\d\d?
@@ -57,37 +61,84 @@ def tokens(text: str) -> list[Token]:
     return cut
 
 
-def dates(text: str) -> Sequence[date]:
+def dates(text: str) -> Sequence[datetime]:
     """The days that three numbers may mean.
 
     They are two where the order of day and month cannot be known, day first.
 
-    >>> dates("13/3/2021"), dates("2021/3/5")
-    ([datetime.date(2021, 3, 13)], [datetime.date(2021, 3, 5)])
-    >>> [str(day) for day in dates("5/3/2021")], dates("5.3.2021")
-    (['2021-03-05', '2021-05-03'], [datetime.date(2021, 3, 5)])
+    >>> [[str(day.date()) for day in dates(text)] for text in ("5/3/2021", "5.3.2021", "13/3/2021")]
+    [['2021-03-05', '2021-05-03'], ['2021-03-05'], ['2021-03-13']]
     """
-    parts = re.split(r"[/.]", text)
-    first, second, third = map(int, parts)
     slashes = "/" in text
-    orders: list[tuple[int, int, int]]  # year, month, day
-    if len(parts[0]) == 4:
+    first, second, third = re.split(r"[/.]", text)
+    if len(first) == 4:
         orders = [(first, second, third)]
-    elif len(parts[2]) == 4 or (len(parts[2]) == 2 and slashes):
-        year = third if len(parts[2]) == 4 else full_year(third)
-        orders = [(year, second, first)]
-        # With points the day comes first, with slashes it depends on the country.
-        if slashes:
-            orders.append((year, first, second))
+    elif len(third) == 4 or (len(third) == 2 and slashes):
+        # with points the day comes first, with slashes it depends on the country
+        orders = [(third, second, first), (third, first, second)][: 1 + slashes]
     else:
         return []
-    days: list[date] = []
+    days: list[datetime] = []
     for year, month, day in orders:
         with suppress(ValueError):
-            days.append(date(year, month, day))
+            whole = int(year) if len(year) == 4 else full_year(int(year))
+            days.append(datetime(whole, int(month), int(day)))
     return list(dict.fromkeys(days))
 
 
 def full_year(short: int) -> int:
     """The year that two digits mean: 1951 to 2050."""
     return 1900 + short if short > 50 else 2000 + short
+
+
+class Point(NamedTuple):
+    """A point in time that was read."""
+
+    node: Node
+    end: int  # the first token that is not of it
+    kind: str = ""  # of `words.TIES`, what must stand before it; "": nothing
+    also: Span | None = None  # what it may as well mean: day and month of 5/3/2021
+
+
+class TokenReader:
+    """Looks at tokens, of which any number may be asked for: there is nothing beyond them.
+
+    Args:
+        cased: whether capitals tell something in this question.
+    """
+
+    def __init__(self, tokens: Sequence[Token], cased: bool) -> None:
+        self._tokens = tokens
+        self._cased = cased
+
+    def word(self, at: int) -> str:
+        return self._tokens[at].text if 0 <= at < len(self._tokens) else ""
+
+    def kind(self, at: int) -> str:
+        return self._tokens[at].kind if 0 <= at < len(self._tokens) else ""
+
+    def capital(self, at: int) -> bool:
+        return 0 <= at < len(self._tokens) and self._tokens[at].capital
+
+    def owns(self, at: int) -> bool:
+        """Whether it is a possessive: "Monday's"."""
+        return 0 <= at < len(self._tokens) and self._tokens[at].owns
+
+    def skip(self, at: int, *given: str) -> int:
+        """The token behind these words, each of which may be missing."""
+        for text in given:
+            if self.word(at) == text:
+                at += 1
+        return at
+
+    def joined(self, at: int) -> bool:
+        """Whether nothing stands between the token before and this one."""
+        return 0 < at < len(self._tokens) and self._tokens[at - 1].end == self._tokens[at].start
+
+    def names_follow(self, at: int) -> bool:
+        """Whether a capitalised word follows that is not a time: "May Chen", "Spring Boot"."""
+        after = at + 1
+        if not self._cased or self.kind(after) != "word" or not self.capital(after):
+            return False
+        text = self.word(after)
+        return text not in words.MONTHS and text not in words.WEEKDAYS and text != "i"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from .calendar import Floating, Grain, Span, easter
+from .calendar import Floating, Grain, Span, easter, stretch
 
 __all__ = [
     "BEGINNINGS",
@@ -58,7 +58,6 @@ UNITS = {
     "fortnight": Grain.WEEK,
     "month": Grain.MONTH,
     "quarter": Grain.QUARTER,
-    "half-year": Grain.HALF,
     "year": Grain.YEAR,
     "decade": Grain.DECADE,
     "century": Grain.CENTURY,
@@ -97,11 +96,10 @@ def floating_day(month: int, day: int, days: int = 1) -> Floating:
 
     def make(year: datetime) -> Span | None:
         try:
-            start = year.replace(month=month, day=day)
+            return stretch(year.replace(month=month, day=day), Grain.DAY, days)
         except ValueError:
             # 29 February, of most years
             return None
-        return Span(start, start + timedelta(days=days), Grain.DAY)
 
     return Floating(Grain.DAY, Grain.YEAR, make)
 
@@ -110,18 +108,17 @@ def _nth_weekday(month: int, weekday: int, which: int, after: int = 0) -> Floati
     """The n-th weekday of a month, and days after it."""
 
     def make(year: datetime) -> Span:
-        first = year.replace(month=month, day=1)
+        first = year.replace(month=month)
         until_weekday = (weekday - first.weekday()) % 7
-        start = first + timedelta(days=until_weekday + 7 * (which - 1) + after)
-        return Span(start, start + timedelta(days=1), Grain.DAY)
+        days = until_weekday + 7 * (which - 1) + after
+        return stretch(first + timedelta(days=days), Grain.DAY)
 
     return Floating(Grain.DAY, Grain.YEAR, make)
 
 
 def _from_easter(begin: int, days: int) -> Floating:
     def make(year: datetime) -> Span:
-        start = easter(year.year) + timedelta(days=begin)
-        return Span(start, start + timedelta(days=days), Grain.DAY)
+        return stretch(easter(year.year) + timedelta(days=begin), Grain.DAY, days)
 
     return Floating(Grain.DAY, Grain.YEAR, make)
 
