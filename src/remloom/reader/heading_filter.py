@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from .headings import Heading, is_title
 
-__all__ = ["keep_headings"]
+__all__ = ["HeadingFilter"]
 
 _MOST_REPEATED = 2  # times that a heading stands in a document; what does more often is furniture
 _CONTENTS = 4  # headings in a row, with no text between them, that may be a table of contents
@@ -25,27 +25,21 @@ _DIGITS = re.compile(r"\d+")
 _MARKED_BY_SIGNS = ("atx", "underlined")
 
 
-def keep_headings(texts: Sequence[str], candidates: Mapping[int, Heading]) -> dict[int, Heading]:
-    """Keep the headings that the lines beside them, and the document, allow.
+class HeadingFilter:
+    """The headings that a document may have, and the lines they stand in.
 
     Args:
         texts: the lines of the document.
         candidates: what may be a heading, by the position of its line, from 0.
-
-    Returns: those that are kept, and subtitles below them, in order.
     """
-    return _HeadingFilter(texts, candidates).keep()
-
-
-class _HeadingFilter:
-    """The headings that a document may have, and the lines they stand in."""
 
     def __init__(self, texts: Sequence[str], candidates: Mapping[int, Heading]) -> None:
         self._texts = texts
         self._candidates = candidates
 
     def keep(self) -> dict[int, Heading]:
-        """Keep the headings that the lines beside them, and the document, allow, in order."""
+        """The headings that the lines beside them, and the document, allow, and subtitles below
+        them, in order."""
         candidates = self._candidates
         counts = Counter(
             _DIGITS.sub("#", heading.title) if heading.kind == "capitals" else heading.title

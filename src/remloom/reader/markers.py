@@ -11,7 +11,7 @@ from enum import IntFlag
 from typing import TYPE_CHECKING, Any
 
 from .code_lines import code_ranges, is_statement
-from .heading_filter import keep_headings
+from .heading_filter import HeadingFilter
 from .headings import Heading, read_atx, read_heading
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class _LineReader:
             if text[-1:] in (":", "：") and len(text) < 200:
                 self._read_colon(position, text)
         self._mark_fenced()
-        self.headings = keep_headings(self._texts, self._candidates)
+        self.headings = HeadingFilter(self._texts, self._candidates).keep()
         for position, heading in self.headings.items():
             mark = Mark.SECTION_START if heading.runs_in else Mark.SECTION_START | Mark.HEADER
             self.marks[position] = mark

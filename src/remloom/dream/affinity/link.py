@@ -14,11 +14,12 @@ from msgspec import Struct
 
 from ... import labels
 from ...kv import label_ref
-from ...model import SHARES, Edge, Resource
+from ...model import SHARES, Edge
 from ...runs.part import Part
 from ...runs.writer import Writer
 from ...store.contract import Store
 from ...store.specs import EdgeSpec
+from ..moments.sessions import is_since
 from .edge_types import ENTITY, RELATED
 from .judge import judge_edges
 from .pool import BLOCK, AffinityPool
@@ -119,7 +120,7 @@ def find_affinities(
     positions = [
         position
         for position, resource in enumerate(pool.resources)
-        if _is_since(resource, options.since)
+        if is_since(resource, options.since)
     ]
     for start in range(0, len(positions), BLOCK):
         block = positions[start : start + BLOCK]
@@ -139,12 +140,6 @@ def find_affinities(
         )
         if progress:
             progress(compared, len(positions))
-
-
-def _is_since(resource: Resource, since: datetime | None) -> bool:
-    if since is None:
-        return True
-    return any(at is not None and at >= since for at in (resource.starts_at, resource.created_at))
 
 
 def _new_edges(store: Store, edges: Sequence[Edge]) -> Iterator[Edge]:

@@ -22,7 +22,7 @@ from .links import MADE_BY
 if TYPE_CHECKING:
     from ..vectors import Floats
 
-__all__ = ["Session", "find_sessions", "happened_at"]
+__all__ = ["Session", "find_sessions", "happened_at", "is_since"]
 
 _BEFORE = timedelta(days=1)  # looked at before the window, for a session that reaches into it
 _BESIDE = 4  # turns on either side that are compared
@@ -60,7 +60,7 @@ def find_sessions(store: Store, *, since: datetime | None, now: datetime) -> lis
     by_id = {resource.id: resource for resource in recent}
     for moment in moments:
         known = [by_id[id] for id in moment.resource_refs if id in by_id]
-        if any(_is_since(resource, since) for resource in known):
+        if any(is_since(resource, since) for resource in known):
             sessions.append(_session(store, _members(store, moment, by_id), moment, now))
     covered = {id for moment in moments for id in moment.resource_refs}
     loose = [resource for resource in recent if resource.id not in covered]
@@ -68,7 +68,7 @@ def find_sessions(store: Store, *, since: datetime | None, now: datetime) -> lis
     sessions += [
         _session(store, stretch, None, now)
         for stretch in _part_by_silence(loose)
-        if any(_is_since(resource, since) for resource in stretch)
+        if any(is_since(resource, since) for resource in stretch)
     ]
     return sorted(sessions, key=lambda session: happened_at(session.resources[0]))
 
@@ -87,7 +87,8 @@ def _recent_resources(store: Store, since: datetime | None) -> list[Resource]:
     return [resource for resource in resources if resource.content and not resource.generation]
 
 
-def _is_since(resource: Resource, since: datetime | None) -> bool:
+def is_since(resource: Resource, since: datetime | None) -> bool:
+    """Whether a resource happened, or was remembered, since a time; None: since ever."""
     if since is None:
         return True
     return any(at is not None and at >= since for at in (resource.starts_at, resource.created_at))

@@ -15,7 +15,7 @@ from ...runs.failures import FailedItem, failed_items
 from ...runs.rollback import created_ids
 from ...runs.run import Run
 from ...store.contract import Store
-from ..context import DreamContext, DreamServices, open_run
+from ..context import DreamServices, open_run
 from ..periods import period_bounds, stored_period
 from ..progress import Progress
 from .cycle import RUN_KIND, Cycle, run_cycle
@@ -59,6 +59,11 @@ def dream(
     number_of_dreams(dreams, SamplePool((), ()))
     store = services.store
     label = period or _latest_year(store)
+
+    def report(done: int, total: int) -> None:
+        if progress:
+            progress(context.progress("dreaming", done, total, label))
+
     with open_run(services, RUN_KIND, settings, budget=budget, dry_run=dry_run) as context:
         run_id = context.writer.id
         cycle = Cycle(
@@ -68,7 +73,7 @@ def dream(
             # not a period of reading, but how far this run came
             period=None if dry_run else stored_period(store, f"dream {run_id}"),
         )
-        run_cycle(context, cycle, progress=_wave_progress(context, label, progress))
+        run_cycle(context, cycle, progress=report)
     run = context.writer.run
     records: Sequence[Record | None]
     if dry_run:
@@ -77,20 +82,6 @@ def dream(
         records = [store.records.get("resources", id) for id in created_ids(store, run.id)]
     written = [record for record in records if isinstance(record, Resource)]
     return DreamResult(run=run, dreams=written, failed=failed_items(store, RUN_KIND))
-
-
-def _wave_progress(
-    context: DreamContext,
-    label: str,
-    progress: Callable[[Progress], None] | None,
-) -> Callable[[int, int], None]:
-    """Progress by waves, as progress of the run."""
-
-    def report(done: int, total: int) -> None:
-        if progress:
-            progress(context.progress("dreaming", done, total, label))
-
-    return report
 
 
 def _latest_year(store: Store) -> str:

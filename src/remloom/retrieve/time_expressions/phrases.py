@@ -23,8 +23,9 @@ only behind a word that ties it to something.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import NamedTuple
 
 from . import words
@@ -43,7 +44,7 @@ from .calendar import (
 )
 from .pieces import Pieces
 from .slices import edge_of, part_of, shifted, slice_of
-from .tokens import Point, Token
+from .tokens import Point
 
 __all__ = ["Phrases"]
 
@@ -72,16 +73,12 @@ class _Length(NamedTuple):
 class Phrases(Pieces):
     """Reads whole points in time."""
 
-    def __init__(
-        self,
-        tokens: Sequence[Token],
-        now: datetime,
-        local: Callable[[datetime], datetime],
-        cased: bool,
-    ) -> None:
-        super().__init__(tokens, now, local, cased)
-        self._points: dict[int, Point | None] = {}  # those read so far, by their first token
-        self._depth = 0
+    _depth = 0
+
+    @cached_property
+    def _points(self) -> dict[int, Point | None]:
+        """The points read so far, by their first token."""
+        return {}
 
     def licensed(self, point: Point, tie: str, at: int) -> bool:
         """Whether the point read at a token is a time behind this word."""
