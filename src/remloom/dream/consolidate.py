@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from .. import labels
-from ..errors import BudgetError, MissingExtraError, ModelError
+from ..errors import MissingExtraError
 from ..llm import LLM, Call
 from ..model import Edge, Resource
-from ..runs.failures import failed_item_entry, failed_item_key
+from ..runs.failures import failed_item_key
 from ..runs.part import Part
 from ..runs.supersede import SUPERSEDED
 from ..runs.writer import Writer
 from ..store.contract import Store
-from .context import quote_resource, years_of
+from .context import ask_each, quote_resource, years_of
 from .synthesis import derived_id
 from .topics import Background, find_topics
 from .vectors import matrix, typical_cosine
@@ -223,36 +223,24 @@ def _sum_up(
 ) -> list[str]:
     """Write a summary for each cluster that has none; returns the ids of all summaries."""
     ids = [derived_id(tenant, _SUMMARY, *sorted(cluster.ids)) for cluster in clusters]
-    waiting = [
-        (id, cluster)
+    waiting = {
+        id: cluster
         for id, cluster in zip(ids, clusters, strict=True)
         if store.records.get("resources", id) is None
-    ]
-    replies = llm.ask_all([_call(cluster) for _, cluster in waiting])
-    writer.count_calls(replies)
-    spent: BudgetError | None = None
-    for done, ((id, cluster), reply) in enumerate(zip(waiting, replies, strict=True), 1):
-        if isinstance(reply, BudgetError):
-            spent = reply
-        elif isinstance(reply, ModelError):
-            failed = failed_item_entry(store, RUN_KIND, id, reply, cluster.ids, run_id=writer.id)
-            writer.write_each([Part(cluster.ids, entries=(failed,))])
-        else:
-            summary = _summary(store, id, cluster, str(reply))
-            part = Part(
-                cluster.ids,
-                (summary,),
-                tuple(_edges(summary, cluster)),
-                deleted=(failed_item_key(RUN_KIND, id),),
-                superseded=dict(_outgrown(store, summary)),
-                counts={"summaries": 1},
-            )
-            writer.write_each([part])
-        if progress:
-            progress(done, len(waiting))
-    # only now: what was paid for is written
-    if spent:
-        raise spent
+    }
+    calls = {id: _call(cluster) for id, cluster in waiting.items()}
+    for id, reply in ask_each(store, writer, llm, calls, progress):
+        cluster = waiting[id]
+        summary = _summary(store, id, cluster, str(reply))
+        part = Part(
+            cluster.ids,
+            (summary,),
+            tuple(_edges(summary, cluster)),
+            deleted=(failed_item_key(RUN_KIND, id),),
+            superseded=dict(_outgrown(store, summary)),
+            counts={"summaries": 1},
+        )
+        writer.write_each([part])
     return ids
 
 
@@ -261,7 +249,7 @@ def _call(cluster: Cluster) -> Call:
     return Call(
         "summary",
         {"passages": [quote_resource(record) for record in quoted]},
-        subjects=tuple(record.id for record in quoted),
+        subjects=tuple(cluster.ids),
     )
 
 

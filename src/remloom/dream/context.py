@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,9 @@ from ..errors import (
 from ..llm import Budget, Call, Quote
 from ..model import Hit, Resource
 from ..predicates import And, Eq, Gte, Lte, Not, NotExists, Or, Predicate
+from ..runs.failures import failed_item_entry
 from ..runs.lifecycle import run_to_end
+from ..runs.part import Part
 from ..runs.run import begin_run
 from ..runs.writer import Embed, Writer
 from ..store.contract import Store
@@ -36,6 +38,8 @@ __all__ = [
     "DreamContext",
     "DreamServices",
     "Limits",
+    "ask_each",
+    "is_since",
     "open_run",
     "quote_resource",
     "years_of",
@@ -221,11 +225,49 @@ def open_run(
             services.llm.finish(run.id)
 
 
+def ask_each(
+    store: Store,
+    writer: Writer,
+    llm: LLM,
+    calls: Mapping[str, Call],
+    progress: Callable[[int, int], None] | None = None,
+) -> Iterator[tuple[str, Any]]:
+    """Put calls, by ids of what they are about, to the model at once; gives the ids and replies of
+    those that were answered. Of those that failed it is noted that they did.
+
+    Raises:
+        BudgetError: the run's budget is spent; raised behind the last of what was paid for.
+    """
+    replies = llm.ask_all(list(calls.values()))
+    writer.count_calls(replies)
+    spent: BudgetError | None = None
+    for done, ((id, call), reply) in enumerate(zip(calls.items(), replies, strict=True), 1):
+        if isinstance(reply, BudgetError):
+            spent = reply
+        elif isinstance(reply, ModelError):
+            kind, about = writer.run.kind, call.subjects
+            failed = failed_item_entry(store, kind, id, reply, about, run_id=writer.id)
+            writer.write_each([Part(about, entries=(failed,))])
+        else:
+            yield id, reply
+        if progress:
+            progress(done, len(calls))
+    if spent:
+        raise spent
+
+
 def quote_resource(resource: Resource) -> Quote:
     """A resource as prompts quote it: with where it is from, its year, and how it is trusted."""
     year = str(resource.starts_at.year) if resource.starts_at else ""
     source = Hit(record=resource).source
     return Quote(resource.content, source=source, trust=resource.trust, note=year)
+
+
+def is_since(resource: Resource, since: datetime | None) -> bool:
+    """Whether a resource happened, or was remembered, since a time; None: since ever."""
+    if since is None:
+        return True
+    return any(at is not None and at >= since for at in (resource.starts_at, resource.created_at))
 
 
 def years_of(resources: Sequence[Resource]) -> list[int]:

@@ -25,6 +25,7 @@ __all__ = [
     "KNOWN",
     "authored_by",
     "chain",
+    "edge_to",
     "follows",
     "mentions",
     "part_of",
@@ -39,7 +40,7 @@ KNOWN = "known"
 
 def mentions(src: str, name: Name) -> Edge:
     """The edge from a text to what it names."""
-    edge = _edge(src, MENTIONS, name.name, name.type)
+    edge = edge_to(src, MENTIONS, name.name, name.type)
     return replace(edge, properties={**edge.properties, KNOWN: True}) if name.known else edge
 
 
@@ -47,7 +48,7 @@ def part_of(resources: Iterable[Resource], whole: str, kind: str) -> list[Edge]:
     """The edges from parts to the whole of this name and type."""
     key = labels.key(whole)
     return [
-        _edge(resource.name, PART_OF, whole, kind)
+        edge_to(resource.name, PART_OF, whole, kind)
         for resource in resources
         # a document of one chunk has its name
         if labels.key(resource.name) != key
@@ -62,25 +63,26 @@ def chain(resources: Sequence[Resource], whole: str, kind: str) -> list[Edge]:
 
 def follows(resource: Resource, following: Resource) -> Edge:
     """The edge from a resource to the `next`."""
-    return _edge(resource.name, NEXT, following.name, "resource/chunk")
+    return edge_to(resource.name, NEXT, following.name, "resource/chunk")
 
 
 def spoken_by(turn: str, speaker: str) -> Edge:
     """The edge from a turn of a chat to who said it."""
-    return _edge(turn, SPOKEN_BY, speaker, "person")
+    return edge_to(turn, SPOKEN_BY, speaker, "person")
 
 
 def authored_by(document: str, author: str) -> Edge:
     """The edge from a document to who wrote it."""
-    return _edge(document, AUTHORED_BY, author, "person")
+    return edge_to(document, AUTHORED_BY, author, "person")
 
 
 def references(document: str, other: str) -> Edge:
     """The edge from a document to one that it links to."""
-    return _edge(document, REFERENCES, other, "document")
+    return edge_to(document, REFERENCES, other, "document")
 
 
-def _edge(src: str, edge_type: EdgeType, dst: str, kind: str) -> Edge:
+def edge_to(src: str, edge_type: EdgeType, dst: str, kind: str) -> Edge:
+    """An edge of a type to a label, with what kind of thing that is."""
     # the store makes a thin entity of these where nothing has the label yet
     properties: dict[str, Any] = {"dst_name": dst}
     if kind:

@@ -10,15 +10,14 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ... import labels
-from ...errors import BudgetError, ModelError
 from ...kv import Entry, label_ref
 from ...llm import LLM, Call
 from ...model import Edge, Resource
-from ...runs.failures import failed_item_entry, failed_item_key
+from ...runs.failures import failed_item_key
 from ...runs.part import Part
 from ...runs.writer import Writer
 from ...store.contract import Store
-from ..context import quote_resource
+from ..context import ask_each, quote_resource
 from .edge_types import ENTITY, RELATED
 
 __all__ = ["judge_edges"]
@@ -117,32 +116,14 @@ def _known_verdicts(store: Store, pairs: Iterable[_Pair]) -> dict[Keys, Verdict]
 
 def _ask(store: Store, writer: Writer, llm: LLM, pairs: Sequence[_Pair]) -> dict[Keys, Verdict]:
     """Ask about all pairs at once, and store each verdict, or that the call failed."""
-    replies = llm.ask_all([_call(pair) for pair in pairs])
-    writer.count_calls(replies)
+    by_id = {pair.id: pair for pair in pairs}
     verdicts: dict[Keys, Verdict] = {}
-    spent: BudgetError | None = None
-    for pair, reply in zip(pairs, replies, strict=True):
-        if isinstance(reply, BudgetError):
-            spent = reply
-        elif isinstance(reply, ModelError):
-            failed = failed_item_entry(
-                store,
-                RUN_KIND,
-                pair.id,
-                reply,
-                pair.rests_on,
-                run_id=writer.id,
-            )
-            writer.write_each([Part(pair.rests_on, entries=(failed,))])
-        else:
-            data = msgspec.json.encode(reply)
-            verdict = Entry(_JUDGED, pair.id, data, pair.rests_on)
-            done = failed_item_key(RUN_KIND, pair.id)
-            if writer.write_each([Part(pair.rests_on, entries=(verdict,), deleted=(done,))]):
-                verdicts[pair.keys] = reply
-    # only now: the verdicts that were paid for are stored
-    if spent:
-        raise spent
+    for id, reply in ask_each(store, writer, llm, {id: _call(one) for id, one in by_id.items()}):
+        about = by_id[id].rests_on
+        verdict = Entry(_JUDGED, id, msgspec.json.encode(reply), about)
+        done = failed_item_key(RUN_KIND, id)
+        if writer.write_each([Part(about, entries=(verdict,), deleted=(done,))]):
+            verdicts[by_id[id].keys] = reply
     return verdicts
 
 

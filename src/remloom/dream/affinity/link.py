@@ -19,7 +19,7 @@ from ...runs.part import Part
 from ...runs.writer import Writer
 from ...store.contract import Store
 from ...store.specs import EdgeSpec
-from ..moments.sessions import is_since
+from ..context import is_since
 from .edge_types import ENTITY, RELATED
 from .judge import judge_edges
 from .pool import BLOCK, AffinityPool

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ... import labels
 from ...ingest.documents import identity
+from ...ingest.links import edge_to
 from ...model import Edge, Moment, Resource
 from ...model.edge_types import ABOUT, ATTENDED_BY, INCLUDES, PART_OF
 from ...runs.supersede import SUPERSEDED
@@ -32,8 +33,7 @@ def connections(moment: Moment, resources: Sequence[Resource]) -> list[Edge]:
 
 def part_of(moment: Moment, whole: Moment) -> Edge:
     """The edge to the moment that it is a part of."""
-    about = {"dst_name": whole.name, "dst_entity_type": f"moment/{whole.type}"}
-    return Edge(src=moment.name, rel_type=PART_OF.name, dst=whole.name, properties=about)
+    return edge_to(moment.name, PART_OF, whole.name, f"moment/{whole.type}")
 
 
 def part_id(resources: Sequence[Resource]) -> str:
@@ -76,28 +76,14 @@ def outgrown_moments(
 
 def _attended_by(moment: Moment) -> Iterator[Edge]:
     for person in moment.present_persons:
-        about = {"dst_name": person.name, "dst_entity_type": "person"}
-        if person.role:
-            about["role"] = person.role
-        yield Edge(
-            src=moment.name,
-            rel_type=ATTENDED_BY.name,
-            dst=person.name,
-            weight=ATTENDED_BY.weight,
-            properties=about,
-        )
+        edge = edge_to(moment.name, ATTENDED_BY, person.name, "person")
+        role = {"role": person.role} if person.role else {}
+        yield replace(edge, properties={**edge.properties, **role})
 
 
 def _includes(moment: Moment, resources: Sequence[Resource]) -> Iterator[Edge]:
     for resource in resources:
-        about = {"dst_name": resource.name, "dst_entity_type": f"resource/{resource.kind}"}
-        yield Edge(
-            src=moment.name,
-            rel_type=INCLUDES.name,
-            dst=resource.name,
-            weight=INCLUDES.weight,
-            properties=about,
-        )
+        yield edge_to(moment.name, INCLUDES, resource.name, f"resource/{resource.kind}")
 
 
 def _about(moment: Moment) -> Iterator[Edge]:
@@ -107,13 +93,7 @@ def _about(moment: Moment) -> Iterator[Edge]:
         # by rules a topic may be a mere word, which is not worth an entity
         if by_rules and labels.key(topic) not in names:
             continue
-        yield Edge(
-            src=moment.name,
-            rel_type=ABOUT.name,
-            dst=topic,
-            weight=ABOUT.weight,
-            properties={"dst_name": topic, "dst_entity_type": "concept/topic"},
-        )
+        yield edge_to(moment.name, ABOUT, topic, "concept/topic")
 
 
 def _is_current(moment: Moment, by_model: bool) -> bool:

@@ -11,17 +11,16 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ... import labels
-from ...errors import BudgetError, ModelError
 from ...ingest.documents import identity, label
 from ...kv import Entry
 from ...llm import LLM, Call, Quote
 from ...model import Moment, Person, Resource, Speaker
-from ...runs.failures import failed_item_entry, failed_item_key
+from ...runs.failures import failed_item_key
 from ...runs.part import Part
 from ...runs.writer import Writer
 from ...store.contract import Store
 from ...text.sentences import count_words
-from ..context import quote_resource
+from ..context import ask_each, quote_resource
 from .describe import people, speakers, time_of
 from .links import MADE_BY, connections, outgrown_moments, part_id, part_of
 from .sessions import Session
@@ -100,28 +99,10 @@ def describe_sessions(
             for the next run.
     """
     pieces = [piece for session, whole in sessions for piece in _pieces(store, session, whole)]
-    waiting = [piece for piece in pieces if store.kv.get(DESCRIBED, piece.id) is None]
-    replies = llm.ask_all([_call(piece) for piece in waiting])
-    writer.count_calls(replies)
-    spent: BudgetError | None = None
-    for piece, reply in zip(waiting, replies, strict=True):
-        if isinstance(reply, BudgetError):
-            spent = reply
-        elif isinstance(reply, ModelError):
-            failed = failed_item_entry(
-                store,
-                RUN_KIND,
-                piece.id,
-                reply,
-                piece.resource_ids,
-                run_id=writer.id,
-            )
-            writer.write_each([Part(piece.resource_ids, entries=(failed,))])
-        else:
-            _write(store, writer, llm.name, piece, reply)
-    # only now: what was paid for is stored
-    if spent:
-        raise spent
+    waiting = {one.id: one for one in pieces if store.kv.get(DESCRIBED, one.id) is None}
+    calls = {id: _call(piece) for id, piece in waiting.items()}
+    for id, reply in ask_each(store, writer, llm, calls):
+        _write(store, writer, llm.name, waiting[id], reply)
 
 
 # -- what is asked -------------------------------------------------------------------------------

@@ -16,13 +16,14 @@ from msgspec import Struct
 from ...model import SESSION_GAP, Moment, Record, Resource
 from ...predicates import Gte, Query
 from ...store.contract import Store
+from ..context import is_since
 from ..vectors import matrix, typical_cosine
 from .links import MADE_BY
 
 if TYPE_CHECKING:
     from ..vectors import Floats
 
-__all__ = ["Session", "find_sessions", "happened_at", "is_since"]
+__all__ = ["Session", "find_sessions", "happened_at"]
 
 _BEFORE = timedelta(days=1)  # looked at before the window, for a session that reaches into it
 _BESIDE = 4  # turns on either side that are compared
@@ -85,13 +86,6 @@ def _recent_resources(store: Store, since: datetime | None) -> list[Resource]:
         records = {record.id: record for record in (*created, *started)}.values()
     resources = [record for record in records if isinstance(record, Resource)]
     return [resource for resource in resources if resource.content and not resource.generation]
-
-
-def is_since(resource: Resource, since: datetime | None) -> bool:
-    """Whether a resource happened, or was remembered, since a time; None: since ever."""
-    if since is None:
-        return True
-    return any(at is not None and at >= since for at in (resource.starts_at, resource.created_at))
 
 
 def _read_moments(store: Store, resources: Sequence[Resource]) -> list[Moment]:
