@@ -6,6 +6,7 @@ refers to: so a chat can be gone on with, or lose a turn, at the cost of a few (
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import pairwise
@@ -21,7 +22,7 @@ from ..sources import Document, Turn
 from ..store.contract import Reads
 from ..store.record_ids import resource_id
 from ..text.sentences import count_words
-from .documents import digest, identity, label, to_entity
+from .documents import digest, identity, label, names_by_part, to_entity, unnamed
 from .links import chain, mentions, part_of, spoken_by
 from .names.name import Extractor, Name
 from .prepared import Prepared
@@ -30,7 +31,6 @@ __all__ = [
     "AFTER",
     "BEFORE",
     "MOST",
-    "WORDS_PER_MINUTE",
     "StoredChat",
     "chat_id",
     "check_appendable",
@@ -42,13 +42,15 @@ __all__ = [
     "message_of",
     "moment",
     "part_sessions",
+    "people",
     "prepare",
+    "speakers",
     "stored_chat",
     "turn_context",
     "turn_resource",
 ]
 
-WORDS_PER_MINUTE = 150  # of speech, from which speaking time is estimated
+_WORDS_PER_MINUTE = 150  # of speech, from which speaking time is estimated
 MOST = 64  # turns that one moment refers to; a longer session has several moments
 BEFORE, AFTER = 2, 1  # turns of the session beside a turn that are part of its context
 _TOPICS = 5  # names that tag a session
@@ -214,33 +216,15 @@ def find_names(turns: Sequence[Turn], extractor: Extractor) -> tuple[list[Name],
     """
     named_speakers = (turn.message.speaker for turn in turns)
     speakers = {speaker: "person" for speaker in named_speakers if speaker}
-    starts: list[int] = []
+    spans: list[tuple[int, int]] = []
     offset = 0
     for turn in turns:
-        starts.append(offset)
         # and a blank line
-        offset += len(turn.message.text) + 2
+        end = offset + len(turn.message.text) + 2
+        spans.append((offset, end))
+        offset = end
     names = extractor.extract("\n\n".join(turn.message.text for turn in turns), speakers)
-    known = set[str]().union(*(name.keys for name in names))
-    unnamed = [
-        Name(name=speaker, type="person")
-        for speaker in speakers
-        if labels.key(speaker) not in known
-    ]
-    return [*unnamed, *names], _names_by_turn(names, starts)
-
-
-def _names_by_turn(names: Iterable[Name], starts: Sequence[int]) -> list[list[Name]]:
-    """The names of each turn, by the offsets at which turns start."""
-    by_turn: list[list[Name]] = [[] for _ in starts]
-    for name in names:
-        turn = 0
-        for start, _ in name.spans:
-            while turn + 1 < len(starts) and starts[turn + 1] <= start:
-                turn += 1
-            if not by_turn[turn] or by_turn[turn][-1] is not name:
-                by_turn[turn].append(name)
-    return by_turn
+    return [*unnamed(speakers, names), *names], names_by_part(names, spans)
 
 
 # -- sessions ------------------------------------------------------------------------------------
@@ -282,29 +266,37 @@ def moment(uri: str, title: str, session: str, part: int, turns: Sequence[Resour
 def describe(moment: Moment, turns: Sequence[Resource]) -> Moment:
     """A moment of a chat with everything that follows from its turns, which are to be these."""
     times = sorted(turn.starts_at for turn in turns if turn.starts_at)
-    seconds: dict[str, float] = {}
-    counts: dict[str, int] = {}
-    for turn in turns:
-        speaker = turn.metadata["speaker"]
-        if speaker:
-            spoken = count_words(turn.content) / WORDS_PER_MINUTE * 60
-            seconds[speaker] = seconds.get(speaker, 0.0) + spoken
-        for name in turn.related_entities:
-            counts[name] = counts.get(name, 0) + 1
-    topics = [name for name in counts if name not in seconds]
-    topics.sort(key=lambda name: -counts[name])
+    spoken = speakers(turns)
+    names = [speaker.name for speaker in spoken]
+    counts = Counter(name for turn in turns for name in turn.related_entities)
+    topics = [name for name, _ in counts.most_common() if name.strip() not in names]
     return replace(
         moment,
         starts_at=times[0] if times else None,
         ends_at=times[-1] if times else None,
-        present_persons=tuple(Person(id=labels.key(name), name=name) for name in seconds),
-        speakers=tuple(
-            Speaker(name=name, speaking_time=round(time, 1)) for name, time in seconds.items()
-        ),
+        present_persons=people(turns),
+        speakers=spoken,
         topic_tags=tuple(topics[:_TOPICS]),
         resource_refs=tuple(turn.id for turn in turns),
-        entity_refs=tuple(dict.fromkeys((*seconds, *counts))),
+        entity_refs=tuple(dict.fromkeys((*names, *counts))),
     )
+
+
+def people(resources: Sequence[Resource]) -> tuple[Person, ...]:
+    """Who spoke, in order."""
+    names = dict.fromkeys(resource.speaker.strip() for resource in resources if resource.speaker)
+    return tuple(Person(id=labels.key(name), name=name) for name in names)
+
+
+def speakers(resources: Sequence[Resource]) -> tuple[Speaker, ...]:
+    """Who spoke, and for how long at a usual pace."""
+    seconds: dict[str, float] = {}
+    for resource in resources:
+        name = resource.speaker.strip()
+        if name:
+            spoken = count_words(resource.content) / _WORDS_PER_MINUTE * 60
+            seconds[name] = seconds.get(name, 0.0) + spoken
+    return tuple(Speaker(name=name, speaking_time=round(time, 1)) for name, time in seconds.items())
 
 
 def edges_of_moment(whole: Moment, turns: Iterable[Resource]) -> list[Edge]:

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from hashlib import sha256
+from operator import itemgetter
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
@@ -31,9 +32,11 @@ __all__ = [
     "identity",
     "is_cut_into",
     "label",
+    "names_by_part",
     "outline",
     "prepare",
     "to_entity",
+    "unnamed",
 ]
 
 _LINK = re.compile(
@@ -120,7 +123,7 @@ def prepare(outline: Outline, *, extractor: Extractor, name: str = "") -> Prepar
     document = outline.document
     # in the whole document: how a name is written in one chunk tells what it is in another
     names = extractor.extract(_readable(document), dict.fromkeys(document.authors, "person"))
-    names_by_chunk = _names_by_chunk(names, outline.chunks)
+    names_by_chunk = names_by_part(names, [(one.start, one.end) for one in outline.chunks])
     title = label(name or document.title)
     resources = _named_resources(outline, title, names_by_chunk)
     edges = chain(resources, title, "document")
@@ -130,8 +133,7 @@ def prepare(outline: Outline, *, extractor: Extractor, name: str = "") -> Prepar
     edges += _references(document, title)
     others: list[Entity | Moment] = [
         _document_entity(outline, title),
-        *map(to_entity, names),
-        *_unnamed_authors(document, names),
+        *map(to_entity, [*names, *unnamed(document.authors, names)]),
     ]
     if document.at:
         others.append(_moment(outline, title, document.at, names))
@@ -319,18 +321,21 @@ def _readable(document: Document) -> str:
     return text
 
 
-def _names_by_chunk(names: Sequence[Name], chunks: Sequence[Chunk]) -> list[list[Name]]:
-    """The names of each chunk, in the order of `names`."""
-    starts = [chunk.start for chunk in chunks]
-    by_chunk: list[list[Name]] = [[] for _ in chunks]
+def names_by_part(names: Iterable[Name], spans: Sequence[tuple[int, int]]) -> list[list[Name]]:
+    """The names in each part of a text, in the order of `names`, by where parts start and end."""
+    by_part: list[list[Name]] = [[] for _ in spans]
     for name in names:
         for start, _ in name.spans:
-            at = bisect_right(starts, start) - 1
-            if at < 0 or start >= chunks[at].end:
-                continue
-            if not by_chunk[at] or by_chunk[at][-1] is not name:
-                by_chunk[at].append(name)
-    return by_chunk
+            at = bisect_right(spans, start, key=itemgetter(0)) - 1
+            if at >= 0 and start < spans[at][1] and name not in by_part[at][-1:]:
+                by_part[at].append(name)
+    return by_part
+
+
+def unnamed(people: Iterable[str], names: Iterable[Name]) -> list[Name]:
+    """The people whom the text itself does not name."""
+    known = set[str]().union(*(name.keys for name in names))
+    return [Name(name=one, type="person") for one in people if labels.key(one) not in known]
 
 
 # -- the document itself -------------------------------------------------------------------------
@@ -370,16 +375,6 @@ def _file_names(uri: str) -> list[str]:
     if stem.lower() in _GENERIC or not stem.strip("-_. "):
         return []
     return [each for each in dict.fromkeys((stem, name)) if labels.is_label(each)]
-
-
-def _unnamed_authors(document: Document, names: Sequence[Name]) -> list[Entity]:
-    """Authors whom the text itself does not name."""
-    known = set[str]().union(*(name.keys for name in names))
-    return [
-        to_entity(Name(name=author, type="person"))
-        for author in document.authors
-        if labels.key(author) not in known
-    ]
 
 
 def _references(document: Document, title: str) -> list[Edge]:

@@ -28,7 +28,7 @@ from ..store.contract import Store
 from ..store.results import Pending
 from ..text.sentences import count_words, sentence_ends
 from .model_calls import ModelCalls
-from .parking import store_each, store_or_park
+from .parking import store_each
 from .token_worker import TokenQueue
 
 __all__ = ["EmbeddingQueue"]
@@ -303,12 +303,10 @@ class EmbeddingQueue:
 
     def _embed(self, batch: Sequence[Pending], deadline: Deadline = NEVER) -> None:
         """Store the vectors of a batch; a text that fails alone is parked."""
-        store_or_park(
-            batch,
-            partial(self._store_vectors, deadline=deadline),
-            self._store.vectors.park,
-            probe=partial(self._probe, deadline=deadline),
-        )
+        store = partial(self._store_vectors, deadline=deadline)
+        probe = partial(self._probe, deadline=deadline)
+        for id, reason in store_each(batch, store, probe=probe).items():
+            self._store.vectors.park(id, str(reason))
 
     def _probe(self, *, current: bool = True, deadline: Deadline = NEVER) -> None:
         """See whether the embedder works, and the store takes its vectors.

@@ -1,5 +1,4 @@
-"""What becomes of texts that a model cannot take: they are parked, unless it is the model that is
-broken."""
+"""Which texts a model cannot take, unless it is the model that is broken."""
 
 from __future__ import annotations
 
@@ -8,26 +7,7 @@ from collections.abc import Callable, Sequence
 from ..errors import EmbedderError, EmbedderTimeoutError, RemloomError, VectorError
 from ..store.results import Pending
 
-__all__ = ["store_each", "store_or_park"]
-
-
-def store_or_park(
-    batch: Sequence[Pending],
-    store: Callable[[Sequence[Pending]], object],
-    park: Callable[[str, str], None],
-    *,
-    probe: Callable[[], object],
-) -> None:
-    """Store what a model makes of a batch of texts, as `store_each` does, and park those that fail.
-
-    Args:
-        park: counts a failed attempt of a text, by its id, with the reason.
-
-    Raises:
-        EmbedderError, VectorError, EmbedderTimeoutError: as `store_each`.
-    """
-    for id, reason in store_each(batch, store, probe=probe).items():
-        park(id, str(reason))
+__all__ = ["store_each"]
 
 
 def store_each(

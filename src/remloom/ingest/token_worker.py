@@ -18,7 +18,7 @@ from ..store.batch import TokenVectorBatch
 from ..store.contract import Store
 from ..store.results import Pending
 from .model_calls import ModelCalls
-from .parking import store_or_park
+from .parking import store_each
 
 __all__ = ["TokenQueue"]
 
@@ -116,13 +116,10 @@ class TokenQueue:
         self._stop.set()
 
     def _encode(self, batch: Sequence[Pending], deadline: Deadline = NEVER) -> int:
-        if batch:
-            store_or_park(
-                batch,
-                partial(self._store_vectors, deadline=deadline),
-                self._park,
-                probe=partial(self._probe, deadline),
-            )
+        store = partial(self._store_vectors, deadline=deadline)
+        failed = store_each(batch, store, probe=partial(self._probe, deadline)) if batch else {}
+        for id, reason in failed.items():
+            self._store.token_vectors.park(id, str(reason), model=self._encoder.name)
         return len(batch)
 
     def _store_vectors(self, batch: Sequence[Pending], *, deadline: Deadline) -> None:
@@ -150,6 +147,3 @@ class TokenQueue:
         work = partial(text_tokens, encoder, [_PROBE])
         (array,) = self._calls.answer(encoder, work, deadline)
         self._store.token_vectors.put(TokenVectorBatch({}, model=encoder.name, dims=array.shape[1]))
-
-    def _park(self, id: str, error: str) -> None:
-        self._store.token_vectors.park(id, error, model=self._encoder.name)

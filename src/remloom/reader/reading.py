@@ -41,6 +41,11 @@ _SAMPLE_LENGTH = 200  # characters of one
 _NOTED, _READ, _SEARCHED, _EARLIER = FOUND - 1, 1.0, 0.5, 0.2
 _NOTED_LINES = re.compile(r"(?i)\blines?\s*(\d{1,9})(?:\s*(?:-|–|to)\s*(\d{1,9}))?")
 _LONGEST_NOTED = 60  # lines that a note may name at once
+# of a step, in the event of its end
+_TOLD = (
+    *("iteration", "thought", "reading_mode", "goal", "satisfied", "next_move", "notes"),
+    *("row_count", "word_count", "error"),
+)
 _REPEATED = (
     "this query ran before, and your notes have what it brought: ask something else, or be"
     " satisfied"
@@ -204,16 +209,7 @@ class ReadingLoop:
         self.steps.append(step)
         yield event(
             EventType.ITERATION_END,
-            iteration=iteration,
-            thought=step.thought,
-            reading_mode=step.reading_mode,
-            goal=step.goal,
-            satisfied=step.satisfied,
-            next_move=step.next_move,
-            notes=step.notes,
-            row_count=step.row_count,
-            word_count=step.word_count,
-            error=step.error,
+            **{name: getattr(step, name) for name in _TOLD},
         )
         if failure is not None:
             raise failure

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ... import labels
-from ...ingest.chats import WORDS_PER_MINUTE
-from ...model import Moment, Person, Resource, Speaker
+from ...ingest.chats import people, speakers
+from ...model import Moment, Resource
 from ...store.contract import Reads
 from ...text.analysis import term_set
-from ...text.sentences import count_words
 from ..topics import common_names
 from ..vectors import matrix
 from .sessions import happened_at
@@ -26,23 +24,6 @@ __all__ = ["describe", "people", "speakers", "time_of"]
 _QUOTED = 2  # of the most central texts make the summary
 _QUOTED_CHARACTERS = 200  # of each of them
 _FULL_WEIGHT = 6  # terms from which a text is long enough to count in full
-
-
-def people(resources: Sequence[Resource]) -> tuple[Person, ...]:
-    """Who spoke, in order."""
-    names = dict.fromkeys(resource.speaker.strip() for resource in resources if resource.speaker)
-    return tuple(Person(id=labels.key(name), name=name) for name in names)
-
-
-def speakers(resources: Sequence[Resource]) -> tuple[Speaker, ...]:
-    """Who spoke, and for how long at a usual pace."""
-    seconds: dict[str, float] = {}
-    for resource in resources:
-        name = resource.speaker.strip()
-        if name:
-            spoken = count_words(resource.content) / WORDS_PER_MINUTE * 60
-            seconds[name] = seconds.get(name, 0.0) + spoken
-    return tuple(Speaker(name=name, speaking_time=round(time, 1)) for name, time in seconds.items())
 
 
 def time_of(resources: Sequence[Resource]) -> tuple[datetime, datetime]:

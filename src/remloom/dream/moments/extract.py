@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ... import labels
+from ...ingest.chats import people
 from ...ingest.documents import identity, label
 from ...model import Edge, Moment, Resource
 from ...runs.part import Part
@@ -24,7 +25,7 @@ from ...runs.supersede import SUPERSEDED
 from ...runs.writer import Writer
 from ...store.contract import Store
 from ..topics import Background, find_topics
-from .describe import describe, people
+from .describe import describe
 from .links import MADE_BY, RULES, connections, outgrown_moments, part_id, part_of
 from .llm import describe_sessions
 from .sessions import Session, find_sessions, happened_at

@@ -11,6 +11,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ... import labels
+from ...ingest.chats import people, speakers
 from ...ingest.documents import identity, label
 from ...kv import Entry
 from ...llm import LLM, Call, Quote
@@ -21,7 +22,7 @@ from ...runs.writer import Writer
 from ...store.contract import Store
 from ...text.sentences import count_words
 from ..context import ask_each, quote_resource
-from .describe import people, speakers, time_of
+from .describe import time_of
 from .links import MADE_BY, connections, outgrown_moments, part_id, part_of
 from .sessions import Session
 

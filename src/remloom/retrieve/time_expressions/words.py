@@ -161,21 +161,14 @@ HINTS = frozenset().union(
 
 # words before a point that make it one end of a stretch: what they mean
 OPEN: dict[tuple[str, ...], str] = {
-    tuple(words.split()): meaning
-    for meaning, several in {
-        "since": (
-            "since",
-            "ever since",
-            "starting",
-            "starting in",
-            "beginning in",
-            "starting from",
-        ),
-        "after": ("after",),
-        "before": ("before", "until", "till", "prior to", "up to", "up until"),
-        "by": ("by", "through", "as of"),
+    tuple(lead.split()): meaning
+    for meaning, leads in {
+        "since": "since, ever since, starting, starting in, beginning in, starting from",
+        "after": "after",
+        "before": "before, until, till, prior to, up to, up until",
+        "by": "by, through, as of",
     }.items()
-    for words in several
+    for lead in leads.split(",")
 }
 _BOUND = _set("since after before until till by through to and between from or - – vs of")
 _AT = _set("at around about near")
