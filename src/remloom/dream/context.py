@@ -108,7 +108,6 @@ class DreamContext:
         self,
         text: str,
         *,
-        limit: int | None = None,
         until: datetime | None = None,
         exclude: Collection[str] = (),
         exclude_uri: str = "",
@@ -117,13 +116,12 @@ class DreamContext:
         """Search the resources most like a text that may still be built upon, best first.
 
         Args:
-            limit: how many; default `Limits.neighbours`.
             until: none of a later time. What has no time counts as known.
             exclude: ids to leave out.
             exclude_uri: a source to leave out.
             vector_of: id of the resource whose vectors stand for the text, if it has any.
         """
-        limit = limit or self.limits.neighbours
+        limit = self.limits.neighbours
         # not "below the depth": what was read has no generation stored
         conditions: list[Predicate] = [Not(Gte("generation", self.limits.depth))]
         if until is not None:

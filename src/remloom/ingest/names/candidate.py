@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Mapping
 
 from .kinds import ACRONYM, MIXED_CASE, ROMAN, has_common_word, has_connector, is_head
 from .word_lists import ENGLISH, split_words
@@ -68,128 +67,57 @@ class Candidate:
 
 
 def is_name(candidate: Candidate) -> bool:
-    """Whether a candidate is a name: the first rule that applies to it decides."""
-    rules = _OF_PHRASES if " " in candidate.name else _OF_WORDS
-    for applies, verdict in (*_OF_ALL, *rules):
-        if applies(candidate):
-            return verdict
-    return False
+    """Whether a candidate is a name."""
+    if candidate.is_known:
+        return True
+    if candidate.headed and candidate.headed == len(candidate.spans):
+        return False
+    return _is_phrase(candidate) if " " in candidate.name else _is_word(candidate)
 
 
-# -- what the rules look at ----------------------------------------------------------------------
-
-
-def _only_in_headings(candidate: Candidate) -> bool:
-    return candidate.headed > 0 and candidate.headed == len(candidate.spans)
-
-
-def _is_shouted(candidate: Candidate) -> bool:
+def _is_phrase(candidate: Candidate) -> bool:
+    """Whether several words are a name."""
     parts = candidate.parts
-    if not candidate.name.isupper():
+    words = [part.lower() for part in parts]
+    is_shouted = len(parts) > 3 or candidate.has_ordinary_word([part.title() for part in parts])
+    if candidate.name.isupper() and is_shouted:
         return False
-    return len(parts) > 3 or candidate.has_ordinary_word([part.title() for part in parts])
-
-
-def _ends_in_adjective(candidate: Candidate) -> bool:
-    """ "North American", but not "American Samoa"."""
-    if candidate.name in ENGLISH.places or candidate.type == "person":
+    # "North American", but not "American Samoa"
+    is_known = candidate.name in ENGLISH.places or candidate.type == "person"
+    if words[-1] in ENGLISH.demonyms and not is_known:
         return False
-    return candidate.parts[-1].lower() in ENGLISH.demonyms
-
-
-def _has_own_word(candidate: Candidate) -> bool:
-    words = [part.lower() for part in candidate.parts]
     return not all(word in ENGLISH.stop_words or word in ENGLISH.demonyms for word in words)
 
 
-def _is_common_word(candidate: Candidate) -> bool:
-    word = candidate.small
-    return (
-        len(word) < 2
-        or word in ENGLISH.stop_words
-        or word in ENGLISH.calendar
-        or word in ENGLISH.demonyms
-        or word.rstrip(".") in ENGLISH.titles
-    )
-
-
-def _is_compound_adjective(candidate: Candidate) -> bool:
-    """ "Spanish-controlled", "Anglo-French"."""
-    if "-" not in candidate.name:
+def _is_word(candidate: Candidate) -> bool:
+    """Whether a word is a name."""
+    name, word = candidate.name, candidate.small
+    # "XII", "Treaty"
+    is_other = ROMAN.fullmatch(name) or is_head(word) or _is_compound_adjective(name)
+    if is_other or _is_common(word):
         return False
-    parts = [part for part in candidate.name.split("-") if part]
-    return all(
+    if candidate.type == "place" and name in ENGLISH.places:
+        return True
+    if candidate.aliases or candidate.titled or MIXED_CASE.fullmatch(name):
+        return True
+    if ACRONYM.fullmatch(name):
+        return not candidate.lower_count and (len(name) > 2 or candidate.inside > 0)
+    if candidate.inside:
+        return candidate.lower_count * 2 <= candidate.inside
+    # too often at the start of a sentence, and too unusual, for a word
+    is_often = len(candidate.spans) - candidate.headed > 1
+    is_unusual = len(word) > 4 and not _INFLECTED.search(word)
+    return is_often and is_unusual and not candidate.lower_count
+
+
+def _is_common(word: str) -> bool:
+    lists = (ENGLISH.stop_words, ENGLISH.calendar, ENGLISH.demonyms)
+    return len(word) < 2 or any(word in one for one in lists) or word.rstrip(".") in ENGLISH.titles
+
+
+def _is_compound_adjective(name: str) -> bool:
+    """ "Spanish-controlled", "Anglo-French"."""
+    parts = [part for part in name.split("-") if part]
+    return "-" in name and all(
         part[0].islower() or part in _PREFIXES or part.lower() in ENGLISH.demonyms for part in parts
     )
-
-
-def _is_number_or_head(candidate: Candidate) -> bool:
-    """ "XII", "Treaty"."""
-    return ROMAN.fullmatch(candidate.name) is not None or is_head(candidate.small)
-
-
-def _is_well_known_place(candidate: Candidate) -> bool:
-    return candidate.type == "place" and candidate.name in ENGLISH.places
-
-
-def _has_evidence(candidate: Candidate) -> bool:
-    return bool(candidate.aliases or candidate.titled or MIXED_CASE.fullmatch(candidate.name))
-
-
-def _is_used_acronym(candidate: Candidate) -> bool:
-    if not _is_acronym(candidate) or candidate.lower_count:
-        return False
-    return len(candidate.name) > 2 or candidate.inside > 0
-
-
-def _is_acronym(candidate: Candidate) -> bool:
-    return ACRONYM.fullmatch(candidate.name) is not None
-
-
-def _often_begins_sentences(candidate: Candidate) -> bool:
-    """Never inside a sentence, but too often at the start of one, and too unusual, for a word."""
-    word = candidate.small
-    if candidate.inside or candidate.lower_count:
-        return False
-    if len(candidate.spans) - candidate.headed < 2:
-        return False
-    return len(word) > 4 and not _INFLECTED.search(word)
-
-
-def _only_begins_sentences(candidate: Candidate) -> bool:
-    return not candidate.inside
-
-
-def _is_mostly_capitalised(candidate: Candidate) -> bool:
-    return candidate.lower_count * 2 <= candidate.inside
-
-
-def _is_known(candidate: Candidate) -> bool:
-    return candidate.is_known
-
-
-# -- the rules -----------------------------------------------------------------------------------
-
-Rule: TypeAlias = tuple[Callable[[Candidate], bool], bool]
-
-_OF_ALL: tuple[Rule, ...] = (
-    (_is_known, True),
-    (_only_in_headings, False),
-)
-_OF_PHRASES: tuple[Rule, ...] = (
-    (_is_shouted, False),
-    (_ends_in_adjective, False),
-    (_has_own_word, True),
-)
-_OF_WORDS: tuple[Rule, ...] = (
-    (_is_common_word, False),
-    (_is_compound_adjective, False),
-    (_is_number_or_head, False),
-    (_is_well_known_place, True),
-    (_has_evidence, True),
-    (_is_used_acronym, True),
-    (_is_acronym, False),
-    (_often_begins_sentences, True),
-    (_only_begins_sentences, False),
-    (_is_mostly_capitalised, True),
-)
