@@ -33,13 +33,13 @@ class _Lines:
     """The lines of a text from an offset on, read block by block."""
 
     def __init__(self, text: str, start: int) -> None:
-        self._end = len(text)
         self._starts: list[int] = []
         self._lines = text[start:].split("\n")
         offset = start
         for line in self._lines:
             self._starts.append(offset)
             offset += len(line) + 1
+        self._starts.append(len(text))
         # of reStructuredText: a mark's level is the order of its first use
         self._underlines: list[str] = []
 
@@ -51,12 +51,9 @@ class _Lines:
             # blank lines behind a block belong to it
             while number < len(self._lines) and not self._lines[number].strip():
                 number += 1
-            start, end = self._starts[first], self._offset(number)
+            start, end = self._starts[first], self._starts[number]
             if end > start:
                 yield Block(start, end, kind, level, title)
-
-    def _offset(self, number: int) -> int:
-        return self._starts[number] if number < len(self._lines) else self._end
 
     def _block_at(self, number: int) -> tuple[Kind, int, str, int]:
         """Kind, level and title of the block that begins here, and the line after it."""

@@ -235,15 +235,11 @@ def part_sessions(turns: Sequence[Turn]) -> list[tuple[int, int]]:
     starts = [0]
     for position, (before, turn) in enumerate(pairwise(turns), 1):
         # where the source states sessions, silence parts nothing
-        is_silence = not turn.session and _is_silence(before.message, turn.message)
+        said, answered = before.message.at, turn.message.at
+        is_silence = not turn.session and said and answered and answered - said > SESSION_GAP
         if turn.session != before.session or is_silence:
             starts.append(position)
     return list(zip(starts, [*starts[1:], len(turns)], strict=True))
-
-
-def _is_silence(before: Message, after: Message) -> bool:
-    """Whether nothing was said between two messages for so long that they are of two sessions."""
-    return bool(before.at and after.at and after.at - before.at > SESSION_GAP)
 
 
 def moment(uri: str, title: str, session: str, part: int, turns: Sequence[Resource]) -> Moment:

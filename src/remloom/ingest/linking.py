@@ -156,7 +156,10 @@ class Linker:
                 found = self._store.search.having_all(name, MOST_NAMESAKES + 1)
                 if len(found) <= MOST_NAMESAKES:
                     yield from (
-                        text for text in found if _is_read(text) and says(_read(text), entity)
+                        text
+                        for text in found
+                        # names were looked for in what is a part of what was read
+                        if text.is_chunk and "title" in text.metadata and says(_read(text), entity)
                     )
 
     def _link_texts(self, naming: Mapping[str, Sequence[Entity]]) -> None:
@@ -210,11 +213,6 @@ class Linker:
         names = self._names.named_besides(_read(text), known, found)
         by_key = {labels.key(name.name): name for name in names}
         return {key: name for key, name in by_key.items() if key != speaker}
-
-
-def _is_read(resource: Resource) -> bool:
-    """Whether a resource is a part of what was read, in which names were looked for."""
-    return resource.is_chunk and "title" in resource.metadata
 
 
 def _read(resource: Resource) -> str:

@@ -108,21 +108,18 @@ def ingest(
     total = len(source) if isinstance(source, Sized) else 0
     for done, document in enumerate(source, 1):
         if isinstance(document, Skipped):
-            reading.items.append(_skipped_item(document))
+            item = ReadItem(
+                uri=document.uri,
+                status="failed" if document.failed else "skipped",
+                reason=document.reason,
+            )
+            reading.items.append(item)
         else:
             reading.take(document)
         if progress:
             progress(done, max(total, done) if total else 0)
     reading.flush()
     return reading.report(time.monotonic() - began)
-
-
-def _skipped_item(skipped: Skipped) -> ReadItem:
-    return ReadItem(
-        uri=skipped.uri,
-        status="failed" if skipped.failed else "skipped",
-        reason=skipped.reason,
-    )
 
 
 class _Reading:
@@ -188,7 +185,8 @@ class _Reading:
             raise
         except RemloomError as error:
             if len(waiting) == 1:
-                self._fail(waiting[0], error)
+                uri, position = waiting[0].prepared.uri, waiting[0].position
+                self.items[position] = ReadItem(uri=uri, status="failed", reason=_describe(error))
                 return
             for one in waiting:
                 self._waiting = [one]
@@ -396,10 +394,6 @@ class _Reading:
             preconditions = Preconditions(records=expected) if expected else None
             written = self._write(*work(self._store), preconditions)
         self._count_written(waiting, written)
-
-    def _fail(self, waiting: _Waiting, error: RemloomError) -> None:
-        item = ReadItem(uri=waiting.prepared.uri, status="failed", reason=_describe(error))
-        self.items[waiting.position] = item
 
     def _count_written(self, waiting: Sequence[_Waiting], written: Written) -> None:
         self._edges += written.edges

@@ -215,7 +215,7 @@ def _finish(
 ) -> WrittenAnswer:
     all_doubts = [f"{one.text!r}: {one.doubt}" for one in sentences if one.doubt]
     all_doubts += doubts
-    holds = any(_has_place(sentence) for sentence in sentences)
+    holds = any(one.found != "unfounded" for each in sentences for one in each.citations)
     found = reply.found and holds
     if reply.found and not holds:
         all_doubts.append("nothing that the model answered was found in the lines")
@@ -230,10 +230,6 @@ def _finish(
         doubts=tuple(all_doubts),
         list_all=reply.list_all,
     )
-
-
-def _has_place(sentence: Sentence) -> bool:
-    return any(citation.found != "unfounded" for citation in sentence.citations)
 
 
 def _without_model(error: ModelError, question: str, evidence: Evidence) -> WrittenAnswer:

@@ -152,7 +152,12 @@ class Evidence:
             coverage=chosen,
             tokens=tokens,
             left_out=self.unique_lines - sum(map(len, chosen.values())),
-            cut=sum(_count_long(self.documents[name].texts, chosen[name]) for name in chosen),
+            cut=sum(
+                len(text) > _LONGEST_LINE
+                for name, coverage in chosen.items()
+                for first, last in coverage
+                for text in self.documents[name].texts[first - 1 : last]
+            ),
         )
 
 
@@ -203,9 +208,3 @@ def _blocks(texts: Sequence[str], coverage: Coverage) -> Iterator[tuple[int, int
 
 def _is_blank(texts: Sequence[str], first: int, last: int) -> bool:
     return not any(text.strip() for text in texts[first - 1 : last])
-
-
-def _count_long(texts: Sequence[str], coverage: Coverage) -> int:
-    return sum(
-        len(text) > _LONGEST_LINE for first, last in coverage for text in texts[first - 1 : last]
-    )

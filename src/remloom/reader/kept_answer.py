@@ -70,7 +70,8 @@ class AnswerKeeper:
         writer = Writer(self._store, self._tenant, self._begin_run(), model=self._embedder())
         with run_to_end(writer):
             # within the run: it is told what is forgotten from here on
-            documents = self._read_documents(reading)
+            uris = {citation.document: citation.uri for citation in reading.citations}
+            documents = {name: read_lines(self._store, uri, name) for name, uri in uris.items()}
             kept = [*_still_holding(reading, documents)]
             ids = writer.write((), [self._record(reading, kept, documents)]) if kept else []
             writer.count(answers=len(ids))
@@ -92,10 +93,6 @@ class AnswerKeeper:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(_PAUSE)
-
-    def _read_documents(self, reading: Reading) -> dict[str, Lines]:
-        names = {citation.document: citation.uri for citation in reading.citations}
-        return {name: read_lines(self._store, uri, name) for name, uri in names.items()}
 
     def _record(
         self, reading: Reading, kept: list[Sentence], documents: dict[str, Lines]

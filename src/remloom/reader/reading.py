@@ -260,7 +260,8 @@ class ReadingLoop:
         is_close = step.reading_mode in ("read", "deep_read")
         for range in self._shown.ranges:
             self.evidence.add(*range, value=_READ if is_close else _SEARCHED)
-        words = self._count_words(self._shown.ranges) or rows.word_count
+        spans = ((self._tools.documents[name], span) for name, *span in self._shown.ranges)
+        words = sum(lines.words(*span) for lines, span in spans) or rows.word_count
         preview = rows.as_dicts()[:_PREVIEW]
         yield event(EventType.RESULTS, row_count=rows.row_count, word_count=words, preview=preview)
         return replace(
@@ -308,10 +309,6 @@ class ReadingLoop:
             for name in dict.fromkeys(name for name, _, _ in self._shown.ranges):
                 if self.evidence.was_shown(name, first, last):
                     self.evidence.add(name, first, last, value=_NOTED)
-
-    def _count_words(self, ranges: Sequence[Range]) -> int:
-        documents = self._tools.documents
-        return sum(documents[name].words(first, last) for name, first, last in ranges)
 
     def _sample_lines(self) -> Iterator[str]:
         """The first lines that were shown, each with its number."""

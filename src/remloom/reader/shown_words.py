@@ -112,7 +112,8 @@ class ShownWords:
         wanted = {word for part in parts for word in part}
         # a quote of many words goes over several lines
         margin = 1 + sum(map(len, parts)) // 8
-        having = sorted((self._lines[word] for word in wanted & self._lines.keys()), key=_by_rarity)
+        having = [self._lines[word] for word in wanted & self._lines.keys()]
+        having.sort(key=lambda lines: (len(lines), lines[0]))
         weights: Counter[int] = Counter()
         for lines in having[:_RARE]:
             rarity = log(1 + self._first_lines[-1] / len(lines))
@@ -137,7 +138,3 @@ class ShownWords:
                 for word in dict.fromkeys(run.words[begin:end]):
                     lines.setdefault(word, []).append(line)
         return lines
-
-
-def _by_rarity(lines: Sequence[int]) -> tuple[int, int]:
-    return len(lines), lines[0]

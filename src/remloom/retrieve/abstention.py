@@ -53,7 +53,7 @@ def unrelated(store: Store, candidates: Candidates, text: str, card: ModelCard |
     if vectors and (card is None or nearest >= card.near):
         return ""
     words = term_set(text)
-    covered = _most_covered(words, best)
+    covered = max(len(words & _terms_of(candidate)) for candidate in best)
     # Terms of CJK are pairs of characters, of which fewer return.
     needed = (COVERED / 2 if IS_CJK.search(text) else COVERED) * len(words)
     if words and covered >= needed:
@@ -91,11 +91,6 @@ def heeded(candidates: Candidates) -> bool:
     """Whether an assistant was told something, among the best, that it has to heed: that seldom has
     the words of a request, or is near it in meaning."""
     return any(share[0] == "guidance" for one in candidates.first(_BEST) for share in one.shares)
-
-
-def _most_covered(words: set[str], best: Sequence[Candidate]) -> int:
-    """How many of these words one of the candidates has, at most."""
-    return max(len(words & _terms_of(candidate)) for candidate in best)
 
 
 def _terms_of(candidate: Candidate) -> set[str]:

@@ -96,7 +96,10 @@ class Conversation:
 
     def _referents(self) -> Iterator[tuple[re.Pattern[str], str]]:
         """Each kind of pronoun with the latest mention that fits, or an empty string."""
-        mentioned = [(named.record.name, _type(named)) for named in self._mentions]
+        mentioned = [
+            (record.name, record.type if isinstance(record, Entity) else "")
+            for record in (named.record for named in self._mentions)
+        ]
         people = list(dict.fromkeys(name for name, type in mentioned if type == "person"))
         groups = [name for name, type in mentioned if type in _GROUPS]
         places = [name for name, type in mentioned if type == "place"]
@@ -122,10 +125,6 @@ def _replaced(question: str, pronoun: re.Match[str], referent: str) -> str:
     if word in _POSSESSIVES or (word == "her" and _NEXT_WORD.match(after)):
         referent = f"{referent}'s"
     return f"{before}{referent}{after}"
-
-
-def _type(named: Named) -> str:
-    return named.record.type if isinstance(named.record, Entity) else ""
 
 
 def _text(turn: Utterance) -> str:

@@ -49,7 +49,10 @@ def relations(store: Store, keys: Sequence[str]) -> Iterator[tuple[str, Path]]:
     types = [name for name in store.graph.edge_types() if name not in edge_types.STRUCTURAL]
     if not types or not keys:
         return
-    hubs = [key for key in keys if _is_hub(store, key)]
+    count = store.graph.count
+    hubs = [
+        key for key in keys if count([key], direction="out") + count([key], direction="in") > _HUB
+    ]
     spec = EdgeSpec(keys, direction="both", rel_types=types, limit=_RELATED)
     heaviest = replace(
         spec, keys=[key for key in keys if key not in hubs], order=EdgeOrder("weight")
@@ -65,7 +68,3 @@ def relations(store: Store, keys: Sequence[str]) -> Iterator[tuple[str, Path]]:
             if own in keys and other not in seen:
                 seen.add(other)
                 yield other, (edge,)
-
-
-def _is_hub(store: Store, key: str) -> bool:
-    return sum(store.graph.count([key], direction=way) for way in ("out", "in")) > _HUB

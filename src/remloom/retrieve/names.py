@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import labels
-from ..errors import LabelError
 from ..model import Entity, Record, Resource, Row, edge_types, label_of_record
 from ..store.contract import Store
 from ..store.specs import MOST_NAMESAKES, EdgeSpec, NameSpec
@@ -99,10 +98,8 @@ def _phrases(text: str) -> dict[tuple[int, int], str]:
             if all(word[0].casefold() in STOP_WORDS for word in some):
                 continue
             start, end = some[0].start(), some[-1].end()
-            try:
-                phrases[start, end] = labels.key(text[start:end])
-            except LabelError:
-                continue
+            if key := labels.try_key(text[start:end]):
+                phrases[start, end] = key
     return phrases
 
 

@@ -26,7 +26,9 @@ def timeline(store: Store, window: Window, where: Predicate | None, limit: int) 
     parts. With a filter, or where no moments are, they are the latest resources of the window, each
     text once.
     """
-    moments = _outermost(_moments(store, window))[-limit:] if where is None else []
+    every = _moments(store, window) if where is None else {}
+    # a part of another one among them is not shown beside it
+    moments = [one for one in every.values() if one.parent_moment not in every][-limit:]
     if not moments:
         return _latest_resources(store, window, where, limit)
     resources_each = (limit - len(moments)) // len(moments)
@@ -55,18 +57,12 @@ def _latest_resources(
     return [_hit(hit.record, window, hit.copies) for hit in latest]
 
 
-def _moments(store: Store, window: Window) -> list[Moment]:
-    """The moments that overlap the window, each once, in order."""
+def _moments(store: Store, window: Window) -> dict[str, Moment]:
+    """The moments that overlap the window, by id, in order."""
     overlapping = (
         moment for span in window.spans for moment in store.records.moments_between(*span)
     )
-    return list({moment.id: moment for moment in overlapping}.values())
-
-
-def _outermost(moments: list[Moment]) -> list[Moment]:
-    """Those that are not part of another one among them."""
-    ids = {moment.id for moment in moments}
-    return [moment for moment in moments if moment.parent_moment not in ids]
+    return {moment.id: moment for moment in overlapping}
 
 
 def _longest_resources(store: Store, moment: Moment, window: Window, count: int) -> list[RecallHit]:

@@ -84,7 +84,11 @@ def judge_edges(store: Store, writer: Writer, llm: LLM, edges: Sequence[Edge]) -
 
 def _pairs(store: Store, edges: Sequence[Edge]) -> list[_Pair]:
     """The pairs to be judged, in order of their keys."""
-    shared = {_keys(edge): _shared_names(edge) for edge in edges if edge.rel_type == ENTITY}
+    shared = {
+        _keys(edge): ", ".join(path.rsplit("/", 2)[1] for path in edge.paths())
+        for edge in edges
+        if edge.rel_type == ENTITY
+    }
     pair_keys = sorted({_keys(edge) for edge in edges if edge.rel_type == RELATED})
     resources = _resources(store, {key for keys in pair_keys for key in keys})
     return [
@@ -144,10 +148,6 @@ def _keys(edge: Edge) -> Keys:
     # a pair has no direction
     first, second = sorted((labels.key(edge.src), labels.key(edge.dst)))
     return first, second
-
-
-def _shared_names(edge: Edge) -> str:
-    return ", ".join(path.rsplit("/", 2)[1] for path in edge.paths())
 
 
 def _with_verdict(edge: Edge, verdict: Verdict, model: str) -> Edge:

@@ -123,7 +123,7 @@ class Learner:
         """Go through the REM cycle of each ended period, then look how far the next one lasts."""
         store = self.context.store
         # the lesson that was at hand when the run was interrupted may have been written
-        while self._lessons and self._is_learned(self._lessons[0]):
+        while self._lessons and all(map(self._was_learned, self._lessons[0].ids)):
             self._lessons.popleft()
         next_at = self._lessons[0].at if self._lessons else None
         for period in self._rule.ended(store, next_at, datetime.now(UTC)):
@@ -167,9 +167,6 @@ class Learner:
             Section(lesson.uri, group, ends_lesson=number == len(groups))
             for number, group in enumerate(groups, 1)
         ]
-
-    def _is_learned(self, lesson: Lesson) -> bool:
-        return all(map(self._was_learned, lesson.ids))
 
     def _was_learned(self, id: str) -> bool:
         return self.context.store.kv.get(LEARNED, id) is not None

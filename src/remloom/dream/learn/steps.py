@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ... import labels
-from ...errors import CutOffError, FullReplyError, LabelError, ModelError
+from ...errors import CutOffError, FullReplyError, ModelError
 from ...llm import Call, Quote
 from ...model import Entity, Record, Resource
 from ...runs.failures import describe_failure
@@ -206,12 +206,8 @@ def _usable(learnings: Iterable[Learning]) -> dict[str, Learning]:
     usable: dict[str, Learning] = {}
     for learning in learnings:
         name = " ".join(learning.entity.split())
-        text = learning.learning.strip()
-        try:
-            key = labels.key(name)
-        except LabelError:
-            continue
-        if not is_word_nothing(text) and key not in usable:
+        text, key = learning.learning.strip(), labels.try_key(name)
+        if key and not is_word_nothing(text) and key not in usable:
             usable[key] = Learning(name, text)
     return usable
 

@@ -203,17 +203,13 @@ def _timeline(store: Store, moments: Sequence[Moment]) -> Iterator[Part]:
     last = min(max(times), highest) + _LOOK_BESIDE
     own = {moment.id for moment in moments}
     beside = (*store.records.moments_between(first, last), *moments)
-    wholes = {moment.id: moment for moment in beside if _is_dated_whole(moment)}
+    wholes = {one.id: one for one in beside if one.starts_at and not one.parent_moment}
     ordered = sorted(wholes.values(), key=lambda moment: (moment.starts_at or lowest, moment.name))
     for before, after in pairwise(ordered):
         if own.isdisjoint((before.id, after.id)):
             continue
         if labels.key(before.name) != labels.key(after.name):
             yield Part((before.id, after.id), edges=tuple(_proximity(before, after)))
-
-
-def _is_dated_whole(moment: Moment) -> bool:
-    return not moment.parent_moment and moment.starts_at is not None
 
 
 def _proximity(before: Moment, after: Moment) -> Iterator[Edge]:

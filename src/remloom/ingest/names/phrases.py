@@ -432,7 +432,8 @@ def _title_end(run: list[_Word], words: list[str]) -> int:
         after = words[position + 1 :]
         if not after:
             if position:
-                return len(run) if all(map(_belongs_to_title, words)) else 0
+                lists = (_QUALIFIERS, ENGLISH.titles, ENGLISH.demonyms)
+                return len(run) if all(any(one in some for some in lists) for one in words) else 0
             return position + 1
         if after[0] == "of":
             # Duke of Wellington
@@ -441,10 +442,6 @@ def _title_end(run: list[_Word], words: list[str]) -> int:
         is_name = after[-1] in ENGLISH.heads or after[0] in ENGLISH.stop_words
         return 0 if is_name else position + 1
     return 0
-
-
-def _belongs_to_title(word: str) -> bool:
-    return word in _QUALIFIERS or word in ENGLISH.titles or word in ENGLISH.demonyms
 
 
 def _without_qualifiers(run: list[_Word]) -> list[_Word]:

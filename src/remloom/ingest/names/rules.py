@@ -140,13 +140,9 @@ class _Document:
         for keys in variants.values():
             middles = [self._candidates[key].parts[1:-1] for key in keys]
             if len(keys) > 1 and _are_compatible(middles):
-                best = max(keys, key=self._usage)
+                best = max(keys, key=lambda key: (len(self._candidates[key].spans), len(key)))
                 for key in keys:
                     self._merge(key, best)
-
-    def _usage(self, key: str) -> tuple[int, int]:
-        """How often a candidate is mentioned, and how long its key is."""
-        return len(self._candidates[key].spans), len(key)
 
     def _set_types(self) -> None:
         mentioned = [one.name for one in self._candidates.values() if one.spans]
@@ -160,7 +156,9 @@ class _Document:
                 kind = "person"
             if not kind and goes_on and not candidate.has_ordinary_word():
                 kind = "person"
-            if not kind and len(parts) == 1 and _is_mostly_located(candidate):
+            # it mostly stands after "in", "at" or "near", and more than once
+            is_located = candidate.located >= 2 and candidate.located * 2 > len(candidate.spans)
+            if not kind and len(parts) == 1 and is_located:
                 kind = "place"
             candidate.type = kind
 
@@ -201,11 +199,6 @@ class _Document:
                 if part_key and part.lower().rstrip(".") not in ENGLISH.noble_titles:
                     people.setdefault(part_key, set()).add(key)
         return people
-
-
-def _is_mostly_located(candidate: Candidate) -> bool:
-    """Whether it mostly stands after "in", "at" or "near", and more than once."""
-    return candidate.located >= 2 and candidate.located * 2 > len(candidate.spans)
 
 
 def _are_compatible(middles: list[list[str]]) -> bool:

@@ -91,7 +91,7 @@ def parse_query(sql: str, table: str) -> exp.Query:
         # the parser was written for friendly text, and fails in many ways on other
         _fail("this is not SQL as DuckDB reads it", sql, 0, table)
     query = trees[0] if len(trees) == 1 else None
-    while isinstance(query, exp.Subquery) and set(_given(query)) == {"this"}:
+    while isinstance(query, exp.Subquery) and [*filter(query.args.get, query.args)] == ["this"]:
         query = query.this
     if not isinstance(query, exp.Query) or isinstance(query, exp.Subquery):
         _fail("this is no SELECT", sql, 0, table)
@@ -185,7 +185,3 @@ def _error_position(error: Any, sql: str) -> int:
     column = (first.get("col") or 0) - len(first.get("highlight") or "")
     position = sum(map(len, lines[: (first.get("line") or 1) - 1])) + column
     return min(max(position, 0), len(sql))
-
-
-def _given(node: exp.Expression) -> list[str]:
-    return [name for name, value in node.args.items() if value]

@@ -6,6 +6,7 @@ whatever its zone does.
 
 from __future__ import annotations
 
+from calendar import monthrange
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from enum import IntEnum
@@ -158,10 +159,9 @@ def step(at: datetime, grain: Grain, count: int) -> datetime:
         return EARLIEST
     if months >= 9999 * 12:
         return LATEST
-    first = at.replace(year=months // 12, month=months % 12 + 1, day=1)
+    year, month = months // 12, months % 12 + 1
     # 31 January and a month: the last of February
-    day = min(at.day, _days_of_month(first))
-    return first + timedelta(days=day - 1)
+    return at.replace(year=year, month=month, day=min(at.day, monthrange(year, month)[1]))
 
 
 def stretch(start: datetime, grain: Grain, count: int = 1) -> Span:
@@ -221,8 +221,3 @@ def easter(year: int) -> datetime:
     late = (golden + 11 * epact + 22 * weekday) // 451
     month, day = divmod(epact + weekday - 7 * late + 114, 31)
     return datetime(year, month, day + 1)
-
-
-def _days_of_month(first: datetime) -> int:
-    """Count the days of the month that begins then."""
-    return ((first + timedelta(days=32)).replace(day=1) - first).days
