@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from threading import RLock
 
 from msgspec import Struct
@@ -16,6 +15,10 @@ from .lines import Lines, read_lines
 __all__ = ["DocumentStats", "Documents", "Notice"]
 
 _TIMEOUT = 30.0  # seconds for counting the chunks of a document
+_COUNTS = (
+    Output(Aggregate("count", None, False, None, "", "integer"), "count"),
+    Output(Aggregate("max", Column("updated_at", "time"), False, None, "", "time"), "last"),
+)
 
 
 class DocumentStats(Struct, frozen=True, kw_only=True):
@@ -181,8 +184,10 @@ class Documents:
         return _Opened(lines, state) if len(lines) else None
 
     def _state(self, uri: str) -> tuple[object, ...]:
-        rows = self._store.sql.select(_state_of(uri), limit=1, timeout=_TIMEOUT).rows
-        return tuple(rows[0])
+        """How many chunks a document has, and when the last of them was written."""
+        where = Compare("=", Column("uri", "text"), Value(uri, "text"))
+        select = Select("resources", _COUNTS, where=where)
+        return tuple(self._store.sql.select(select, limit=1, timeout=_TIMEOUT).rows[0])
 
     def _free_name(self, name: str) -> str:
         number = 2
@@ -202,17 +207,3 @@ def _forgotten(name: str) -> NotFoundError:
     return NotFoundError(
         f"{name!r} was forgotten while it was open", remedy="read it in again, and open it"
     )
-
-
-@cache
-def _counts() -> tuple[Output, ...]:
-    changed = Column("updated_at", "time")
-    count = Aggregate("count", None, False, None, "", "integer")
-    last = Aggregate("max", changed, False, None, "", "time")
-    return Output(count, "count"), Output(last, "last")
-
-
-def _state_of(uri: str) -> Select:
-    """How many chunks a document has, and when the last of them was written."""
-    where = Compare("=", Column("uri", "text"), Value(uri, "text"))
-    return Select("resources", _counts(), where=where)

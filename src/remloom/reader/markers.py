@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from enum import IntFlag
-from typing import TYPE_CHECKING, Any
+from string import ascii_lowercase, ascii_uppercase, digits
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .code_lines import code_ranges, is_statement
 from .heading_filter import HeadingFilter
@@ -45,31 +46,23 @@ class Mark(IntFlag):
 
 
 # by the first character of a line: what it may be
-_NUMBER_SIGN, _FENCE, _RULE, _BULLETED, _DIGIT, _BRACKET, _CAPITAL, _SMALL = range(1, 9)
 _FIRST = (
-    dict.fromkeys("abcdefghijklmnopqrstuvwxyz", _SMALL)
-    | dict.fromkeys("ABCDEFGHIJKLMNOPQRSTUVWXYZ§第제一二三四五六七八九十", _CAPITAL)
-    | dict.fromkeys("0123456789", _DIGIT)
-    | dict.fromkeys("=^\"'", _RULE)
-    | dict.fromkeys("-+*•‣▪◦●·", _BULLETED)
-    | {"#": _NUMBER_SIGN, "`": _FENCE, "~": _FENCE, "(": _BRACKET, "_": _CAPITAL}
-    | dict.fromkeys("})]@$>", _SMALL)
+    dict.fromkeys(ascii_lowercase, "small")
+    | dict.fromkeys(f"{ascii_uppercase}§第제一二三四五六七八九十", "capital")
+    | dict.fromkeys(digits, "digit")
+    | dict.fromkeys("=^\"'", "rule")
+    | dict.fromkeys("-+*•‣▪◦●·", "bullet")
+    | {"#": "number_sign", "`": "fence", "~": "fence", "(": "bracket", "_": "capital"}
+    | dict.fromkeys("})]@$>", "small")
 )
 
 
-class Marked:
-    """The lines of a text with what each is.
+class Marked(NamedTuple):
+    """The lines of a text with what each is."""
 
-    Attributes:
-        marks: an array of `Mark` bits, an item a line.
-        headings: of the lines that begin a section with a title, by position from 0, in order.
-    """
-
-    def __init__(
-        self, marks: np.ndarray[Any, np.dtype[np.uint8]], headings: dict[int, Heading]
-    ) -> None:
-        self.marks = marks
-        self.headings = headings
+    marks: np.ndarray[Any, np.dtype[np.uint8]]  # `Mark` bits, an item a line
+    # of the lines that begin a section with a title, by position from 0, in order
+    headings: dict[int, Heading]
 
 
 def mark_lines(texts: Sequence[str], *, printed: bool = False) -> Marked:
@@ -110,15 +103,9 @@ class _LineReader:
         self._candidates: dict[int, Heading] = {}
         # a mark's level is the order of its first use
         self._underlines: list[str] = []
-        self._read_as: dict[int, Callable[[int, str], None]] = {
-            _SMALL: self._read_small,
-            _CAPITAL: self._read_capital,
-            _NUMBER_SIGN: self._read_number_sign,
-            _FENCE: self._read_fence,
-            _DIGIT: self._read_digit,
-            _BRACKET: self._read_bracket,
-            _BULLETED: self._read_bullet,
-            _RULE: self._read_rule,
+        kinds = set(_FIRST.values())
+        self._read_as: dict[str, Callable[[int, str], None]] = {
+            kind: getattr(self, f"_read_{kind}") for kind in kinds
         }
 
     def read(self) -> None:
@@ -140,14 +127,14 @@ class _LineReader:
             mark = Mark.SECTION_START if heading.runs_in else Mark.SECTION_START | Mark.HEADER
             self.marks[position] = mark
 
-    def _kind_of_other(self, text: str) -> int:
+    def _kind_of_other(self, text: str) -> str:
         """What a line may be whose first character has no row in the table."""
         first = text[:1]
         # of a script without cases only a short line may be a heading
         if first.isupper() or (first.isalpha() and not first.islower() and len(text) <= 40):
-            return _CAPITAL
+            return "capital"
         # behind a byte order mark
-        return _FIRST.get(first, 0)
+        return _FIRST.get(first, "")
 
     def _read_small(self, position: int, text: str) -> None:
         """Read a line that begins with a small letter, or a sign that only code begins with."""

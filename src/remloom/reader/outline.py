@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..text.tokens import approximate_token_ends
 from .headings import Heading
@@ -13,6 +14,7 @@ __all__ = ["Outline", "Section", "find_sections"]
 
 _BUDGET = 1_000  # tokens of an outline that is shown, unless another number is given
 _LONGEST_TITLE = 100  # characters that are shown
+_SIGNS = ("atx", "underlined")  # kinds of headings that Markdown marks
 
 
 class Section(Struct, frozen=True, kw_only=True):
@@ -59,6 +61,8 @@ def find_sections(
 ) -> tuple[Section, ...]:
     """Make a tree of the headings of a document; without words and pages.
 
+    No level is left out below the one before it.
+
     Args:
         headings: by the position of their lines, from 0, in order.
         count: how many lines there are.
@@ -66,55 +70,29 @@ def find_sections(
     own = {
         position: heading for position, heading in headings.items() if heading.kind != "subtitle"
     }
-    levels = _levels(list(own.values()))
-    positions = list(own)
-    ends = _ends(positions, levels, count)
-    sections = []
-    path: list[tuple[int, str]] = []
-    for position, level, last in zip(positions, levels, ends, strict=True):
-        while path and path[-1][0] >= level:
-            path.pop()
-        path.append((level, own[position].title))
+    signs = [heading.level for heading in own.values() if heading.kind in _SIGNS]
+    deepest = max(signs, default=0)
+    sections: list[Section] = []
+    # those that the line at hand is in, each with its rank: what Markdown says counts, and where a
+    # document has such headings, others stand below them
+    around: list[tuple[int, int]] = []
+    for position, heading in own.items():
+        rank = heading.level if heading.kind in _SIGNS else deepest + heading.level
+        while around and around[-1][0] >= rank:
+            at = around.pop()[1]
+            sections[at] = replace(sections[at], last=position)
+        above = f"{sections[around[-1][1]].path} > " if around else ""
+        around.append((rank, len(sections)))
         section = Section(
-            title=own[position].title,
-            level=level,
+            title=heading.title,
+            level=len(around),
             first=position + 1,
-            last=last,
-            path=" > ".join(title for _, title in path),
+            last=count,
+            path=above + heading.title,
             document=document,
         )
         sections.append(section)
     return tuple(sections)
-
-
-def _levels(headings: Sequence[Heading]) -> list[int]:
-    """The level of each heading, such that none is left out below the one before it.
-
-    What Markdown says counts; where a document has such headings, others stand below them.
-    """
-    signs = [heading for heading in headings if heading.kind in ("atx", "underlined")]
-    deepest = max((heading.level for heading in signs), default=0)
-    levels: list[int] = []
-    open_ranks: list[int] = []
-    for heading in headings:
-        is_sign = heading.kind in ("atx", "underlined")
-        rank = heading.level if is_sign else deepest + heading.level
-        while open_ranks and open_ranks[-1] >= rank:
-            open_ranks.pop()
-        open_ranks.append(rank)
-        levels.append(len(open_ranks))
-    return levels
-
-
-def _ends(positions: Sequence[int], levels: Sequence[int], count: int) -> list[int]:
-    """The last line of each section, from 1."""
-    ends = [count] * len(positions)
-    open_sections: list[int] = []
-    for at, level in enumerate(levels):
-        while open_sections and levels[open_sections[-1]] >= level:
-            ends[open_sections.pop()] = positions[at]
-        open_sections.append(at)
-    return ends
 
 
 # -- showing -------------------------------------------------------------------------------------

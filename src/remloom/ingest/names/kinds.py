@@ -53,16 +53,9 @@ def kind_of(name: str) -> str:
     kind = head_kind(parts)
     if kind:
         return kind
-    return _kind_of_word(name) if len(parts) == 1 else _kind_of_phrase(parts)
-
-
-def _kind_of_word(word: str) -> str:
-    if word in ENGLISH.given_names:
-        return "person"
-    return "technology" if MIXED_CASE.fullmatch(word) else ""
-
-
-def _kind_of_phrase(parts: Sequence[str]) -> str:
+    if len(parts) == 1:
+        is_mixed = MIXED_CASE.fullmatch(name)
+        return "person" if name in ENGLISH.given_names else "technology" if is_mixed else ""
     if not has_common_word(parts) and _looks_like_person(parts):
         return "person"
     return "place" if parts[0] in _DIRECTIONS else ""

@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
-from typing import NamedTuple, TypeGuard
+from typing import TypeGuard
 
 from msgspec.structs import replace
 
@@ -39,18 +39,7 @@ _WORD = re.compile(r"[\w@.&+/-]*\w")
 _MARKS = re.compile(r"[,;:!?()\[\]{}<>|\"“”…]|\.(?!\w)|\n\s*\n")
 
 Span = tuple[int, int]
-
-
-class _Mention(NamedTuple):
-    """Words of a text that have the key of an entity."""
-
-    key: str
-    start: int
-    end: int
-
-    @property
-    def length(self) -> int:
-        return self.end - self.start
+_Mention = tuple[str, int, int]  # the key of an entity, and where words of a text have it
 
 
 class KnownNames:
@@ -139,7 +128,7 @@ def _rank(key: str, entity: Entity) -> tuple[object, ...]:
 def _find_known(masked: str, entities: Mapping[str, Entity], covered: bytearray) -> list[Name]:
     """The known entities that a text names where it is not `covered`, the longest name first."""
     spans_by_id: dict[str, list[Span]] = {}
-    mentions = sorted(_find_keys(masked, entities), key=lambda mention: -mention.length)
+    mentions = sorted(_find_keys(masked, entities), key=lambda mention: mention[1] - mention[2])
     for key, start, end in mentions:
         entity = entities[key]
         if any(covered[start:end]) or not _is_meant(entity, key, masked[start:end]):
@@ -199,7 +188,7 @@ def _find_keys(text: str, keys: Collection[str]) -> Iterator[_Mention]:
             previous_end = end
             run = "-".join(word_keys[first : last + 1])
             if run in keys:
-                yield _Mention(run, begin, end)
+                yield run, begin, end
 
 
 def _is_meant(entity: Entity, key: str, written: str) -> bool:

@@ -228,17 +228,14 @@ def _split(run: list[_Word]) -> Iterator[list[_Word]]:
             continue
         left = [part.text for part in run[start:position]]
         right = [part.text for part in run[position + 1 :]]
-        if _separates(word.text, left, right):
+        stays = (
+            _extends(left, right) if word.text in ("for", "on") else _joins(word.text, left, right)
+        )
+        if not stays:
             yield run[start:position]
             start = position + 1
     if start < len(run):
         yield run[start:]
-
-
-def _separates(word: str, left: list[str], right: list[str]) -> bool:
-    if word in ("for", "on"):
-        return not _extends(left, right)
-    return not _joins(word, left, right)
 
 
 def _extends(left: list[str], right: list[str]) -> bool:

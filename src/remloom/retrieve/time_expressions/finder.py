@@ -21,8 +21,9 @@ _TIES |= {"around", "about", "circa", "since"}
 _AROUND = frozenset(("around", "circa", "near"))
 _TO = frozenset(("to", "until", "till", "through", "thru", "-", "–", "and"))
 _AND = frozenset(("and", "or", "vs", "versus", "&", ","))
-# words before a point in time
-_LEADS = _TIES | _AROUND | {name[0] for name in words.OPEN} | {"between", "about"}
+# that may begin a phrase: those of points in time, and those before one
+_FIRST_WORDS = words.BEGINNINGS | {name[0] for name in words.OPEN}
+_FIRST_WORDS |= _TIES | _AROUND | {"between", "about"}
 # "most of 2021" is tied by what stands before
 _SHARES = ("most", "some", "all", "any", "one", "none", "half")
 # a question about the future
@@ -73,7 +74,8 @@ class Finder:
     def find(self) -> Phrase | None:
         """Find the first phrase, if there is one."""
         for at, token in enumerate(self._tokens):
-            if not self._may_begin(token) or self._glued(at):
+            is_other = token.kind == "word" and token.text not in _FIRST_WORDS
+            if is_other or token.kind == "mark" or self._glued(at):
                 continue
             match = self._match(at)
             if match is not None and not self._glued(match.end):
@@ -81,12 +83,6 @@ class Finder:
                 end = self._tokens[match.end - 1].end
                 return Phrase(match.spans, token.start, begin, end)
         return None
-
-    @staticmethod
-    def _may_begin(token: Token) -> bool:
-        if token.kind == "word":
-            return token.text in words.BEGINNINGS or token.text in _LEADS
-        return token.kind != "mark"
 
     def _glued(self, at: int) -> bool:
         """Whether a token is one word with the one before: "pre-2020", "v2021.3", "$2020"."""
@@ -249,19 +245,12 @@ class Finder:
         phrases = self._phrases
         for size in (2, 1):
             lead = tuple(phrases.word(at + number) for number in range(size))
-            meaning = words.OPEN.get(lead)
-            if meaning:
-                match = self._open(at + size, meaning, lead[-1], begin=at)
-                if match:
-                    return match
+            for number, point in self._points(at + size) if lead in words.OPEN else ():
+                if phrases.licensed(point, lead[-1], number):
+                    return self._open(point, words.OPEN[lead], at)
         return None
 
-    def _open(self, at: int, meaning: str, tie: str, *, begin: int) -> _Match | None:
-        for number, point in self._points(at):
-            if self._phrases.licensed(point, tie, number):
-                break
-        else:
-            return None
+    def _open(self, point: Point, meaning: str, begin: int) -> _Match:
         span = self._resolved(point.node)
         if meaning == "since":
             span = self._since(point)
