@@ -17,10 +17,9 @@ from ..runs.run import Run, begin_run
 from ..runs.writer import Writer
 from ..store.contract import Store
 from .answering import render
-from .chunk_ids import chunk_ids
 from .citations import CitationChecker, Draft
 from .evidence import Evidence
-from .lines import Lines, read_lines
+from .lines import Lines, chunk_ids, read_lines
 from .result import Reading, Sentence
 
 __all__ = ["ANSWER", "RUN_KIND", "AnswerKeeper"]

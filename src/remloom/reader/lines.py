@@ -5,8 +5,8 @@ There is no second copy: what encrypts, seals and forgets chunks does so for lin
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from .passage import Passage
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["ChunkSpan", "Lines", "read_lines"]
+__all__ = ["ChunkSpan", "Lines", "chunk_ids", "read_lines"]
 
 _AT_ONCE = 1_000  # chunks that are in memory beside the lines
 
@@ -206,3 +206,20 @@ def _chunks(store: Store, uri: str) -> Iterator[Resource]:
                 some = store.records.chunks(uri, ChunkRange(after=after, before=cut + 1))
             after = some[-1].ordinal
         yield from (chunk for chunk in some if chunk.is_chunk)
+
+
+def chunk_ids(
+    documents: Mapping[str, Lines], ranges: Iterable[tuple[str, int, int]]
+) -> tuple[str, ...]:
+    """The ids of the chunks that these lines are from, each once.
+
+    What quotes lines goes when one of these is forgotten.
+    """
+    ids: dict[str, None] = {}
+    for name, first, last in ranges:
+        chunks = documents[name].chunks
+        at = bisect_left(chunks, first, key=lambda chunk: chunk.last)
+        while at < len(chunks) and chunks[at].first <= last:
+            ids[chunks[at].id] = None
+            at += 1
+    return tuple(ids)

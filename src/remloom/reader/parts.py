@@ -23,10 +23,9 @@ from ..text.analysis import term_set, terms
 from ..text.tokens import approximate_token_ends
 from .absence import describe_absence
 from .answering import Asking, WrittenAnswer, render
-from .chunk_ids import chunk_ids
 from .citations import CitationChecker, Draft
 from .evidence import Evidence
-from .lines import Lines
+from .lines import Lines, chunk_ids
 from .quotes import IGNORABLE, plain_words
 from .result import Sentence
 

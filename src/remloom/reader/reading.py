@@ -17,12 +17,12 @@ from ..errors import BudgetError, GoneError, InvalidInputError, ModelError, Reml
 from ..llm import Call, Quote
 from ..llm.prompts import Slots
 from .calls import Calls
-from .chunk_ids import chunk_ids
 from .events import EventType
 from .evidence import Evidence
 from .gathering import FOUND, fill_evidence, look_first, read_whole
 from .history import describe_coverage, describe_documents, describe_steps
 from .limits import ReadLimits
+from .lines import chunk_ids
 from .rows import Rows
 from .step import ReadStep
 from .strategy import AskedStep, ReadTools, Step, Strategy

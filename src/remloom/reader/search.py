@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..retrieve.question import Embed, checked
 from ..store.contract import Store
 from ..store.specs import SearchSpec
 from ..text.analysis import terms
-from .excerpt import excerpt
+from ..text.scripts import UNSPACED
 from .joined import JoinedLines
 from .line_index import LineIndex
 from .lines import Lines
@@ -29,6 +30,9 @@ __all__ = ["LineSearch"]
 
 _CHUNKS = 200  # nearest in meaning that are asked for
 _CANDIDATES = 500  # best lines by BM25 that are looked at one by one
+
+_WORD = re.compile(rf"[{UNSPACED}]+|[^\s{UNSPACED}]+")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 class LineSearch:
@@ -180,10 +184,44 @@ def _cut(joined: JoinedLines, paragraph: int, score: float, question: str, words
     lines = joined.documents[int(joined.paragraphs.documents[paragraph])]
     line = int(joined.paragraphs.firsts[paragraph])
     whole = lines.passage(line, line, score)
-    text = excerpt(whole.text, read_question(question).terms, words)
+    text = _excerpt(whole.text, read_question(question).terms, words)
     return replace(whole, text=text, words=min(whole.words, words))
 
 
 def _check_count(value: int, name: str) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise InvalidInputError(f"`{name}` is {value!r}", remedy="give a whole number above 0")
+
+
+def _excerpt(text: str, weights: Mapping[str, float], words: int) -> str:
+    """Cut out at most so many words, those that together have the most of some terms.
+
+    Each character of a script without blanks is a word.
+
+    >>> _excerpt("much is said before the rent is due and much is said behind", {"rent": 1.0}, 4)
+    '… the rent is due …'
+    """
+    spans: list[tuple[int, int]] = []
+    worth: list[float] = []
+    known: dict[str, float] = {}
+    for match in _WORD.finditer(text):
+        word = match[0]
+        if word not in known:
+            known[word] = sum(weights.get(term, 0.0) for term in terms(word))
+        if _UNSPACED.match(word):
+            spans += [(at, at + 1) for at in range(*match.span())]
+            worth += [known[word] / len(word)] * len(word)
+        else:
+            spans.append(match.span())
+            worth.append(known[word])
+    if len(spans) <= words:
+        return text
+    total = np.append(0.0, np.cumsum(worth))
+    inside = total[words:] - total[:-words]
+    best = np.flatnonzero(inside >= inside.max() - 1e-9)
+    # of those that are as good, the one in which it stands in the middle
+    first = int(best[len(best) // 2])
+    part = text[spans[first][0] : spans[first + words - 1][1]]
+    before = "… " if first else ""
+    after = " …" if first + words < len(spans) else ""
+    return f"{before}{part}{after}"

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 from math import log, log1p
 from typing import TYPE_CHECKING, Any
 
 from ... import labels
-from ...model import SHARES, Edge, Resource
+from ...model import SESSION_GAP, SHARES, Edge, Resource
 from ...model.edge_types import MENTIONS
 from ...store.contract import Store
 from ...store.specs import EdgeSpec
 from ...text.analysis import term_set
 from ..vectors import matrix, typical_cosine
 from .edge_types import ENTITY, RELATED
-from .siblings import number_occasions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,7 +64,7 @@ class AffinityPool:
         self._vectors = matrix(store, [resource.id for resource in self.resources])
         has_vector = self._vectors.any(axis=1)
         self._comparable = np.array(_have_own_words(self.resources), bool) & has_vector
-        self._occasions = np.array(number_occasions(self.resources), np.int64)
+        self._occasions = np.array(_number_occasions(self.resources), np.int64)
         self._model = (store.vectors.model() or ("", 0))[0]
         self._names = _names_by_resource(store, self.resources, keys)
         self._naming: dict[str, list[int]] = {}
@@ -172,6 +172,29 @@ def _have_own_words(resources: Sequence[Resource]) -> list[bool]:
         return sum(spread[word] <= common for word in words[position]) >= _OWN_WORDS
 
     return [has_own_words(position) for position in range(len(resources))]
+
+
+def _number_occasions(resources: Sequence[Resource]) -> list[int]:
+    """A number for each resource: the same for those of one source and one occasion.
+
+    A document is one occasion. What comes from one source over time (a chat, a diary) is parted by
+    `SESSION_GAP` of silence. A resource without a source is alone.
+    """
+    by_source: dict[str, list[int]] = {}
+    for position, resource in enumerate(resources):
+        by_source.setdefault(resource.uri or f"\0{position}", []).append(position)
+    numbers = [0] * len(resources)
+    number = 0
+    for positions in by_source.values():
+        number += 1
+        # what is undated is of the first occasion
+        for position in positions:
+            numbers[position] = number
+        dated = sorted((at, place) for place in positions if (at := resources[place].starts_at))
+        for (before, _), (at, position) in pairwise(dated):
+            number += at - before > SESSION_GAP
+            numbers[position] = number
+    return numbers
 
 
 def _best(row: Floats, threshold: float, count: int) -> list[int]:

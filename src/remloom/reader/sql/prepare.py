@@ -34,7 +34,7 @@ class Prepared(Struct, frozen=True):
     sql: str  # the query, as it is shown
     fixes: tuple[str, ...]  # what was changed, in words
     searches: tuple[Search, ...]
-    work: float = 0.0  # that its patterns may take in one step, see `work.pattern_work`
+    work: float = 0.0  # that its patterns may take in one step, see `sizes.check_sizes`
 
 
 def prepare_query(

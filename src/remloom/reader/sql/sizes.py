@@ -1,12 +1,16 @@
-"""How long the texts may get that a query makes: bounded before it runs.
+"""How long the texts may get that a query makes, and how long it may go on in one step: bounded
+before it runs.
 
 The engine makes some two thousand rows at a time, and its limit of memory does not count the texts
-in them.
+in them. It looks for an interrupt between such steps: within one, patterns are matched against
+whatever the rows have, which with long texts takes minutes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from sqlglot import exp
@@ -15,7 +19,6 @@ from .allowed import read_allowed
 from .guard import function_name, is_query, own_nodes, position
 from .parse import refuse
 from .readable import Readable
-from .work import pattern_work
 
 __all__ = ["check_sizes"]
 
@@ -31,18 +34,27 @@ _NUMBERS = frozenset({
     "last_line", "level", "line_num", "page", "rank", "score", "word_count",
 })  # fmt: skip
 
+_STEP = 2_048  # rows
+_REGEX = 64  # what a regular expression takes of a character, at least
+_LIKE = 0.1  # and what a plain pattern takes, for each character of its own
+_REPEATED = re.compile(r"\{(\d+)?,?(\d+)?\}")
+_PLAIN = frozenset({
+    "contains", "ends_with", "instr", "prefix", "replace", "split_part", "starts_with", "strpos",
+    "suffix",
+})  # fmt: skip
+
 
 def check_sizes(query: Any, sql: str, readable: Readable) -> float:
     """See that a query makes no texts that are too long.
 
-    Returns: what its patterns may take in one step, see `pattern_work`.
+    Returns: what its patterns may take in one step, see `_pattern_work`.
 
     Raises:
         SqlGuardError: it could; says where, and what would be right.
     """
     sizes = _Sizes(query, sql, readable)
     sizes.check()
-    return pattern_work(query, readable, sizes.bound)
+    return _pattern_work(query, readable, sizes.bound)
 
 
 class _Sizes:
@@ -147,3 +159,51 @@ def _inner_first(query: Any) -> Iterator[Any]:
         if node is not query and is_query(node) and not isinstance(node.parent, exp.CTE):
             yield from _inner_first(node)
     yield query
+
+
+def _pattern_work(query: Any, readable: Readable, bound: Callable[[Any], int]) -> float:
+    """Estimate the most operations that the patterns of a query take in one step.
+
+    Args:
+        bound: the most characters that a node can give.
+    """
+    is_joined = query.find(exp.Join) is not None
+    work = 0.0
+    for node in query.walk():
+        parts = _parts(node)
+        if parts is None:
+            continue
+        text, pattern, kind = parts
+        longest = bound(text)
+        characters = _STEP * longest
+        if not is_joined and isinstance(text, exp.Column):
+            characters = min(characters, readable.characters)
+        written = pattern.name if isinstance(pattern, exp.Literal) else ""
+        length = len(written) or bound(pattern)
+        if kind == "plain":
+            work += characters * length * _LIKE
+            continue
+        counts = [
+            max(map(int, filter(None, one))) for one in _REPEATED.findall(written) if any(one)
+        ]
+        states = max(_REGEX, min(length * math.prod(max(1, one) for one in counts), 100_000))
+        # matched anew from each place that is replaced
+        work += characters * (max(states, longest) if kind == "replace" else states)
+    return work
+
+
+def _parts(node: Any) -> tuple[Any, Any, str] | None:
+    """The text that is searched, its pattern, and what kind that is."""
+    if isinstance(node, exp.Like | exp.ILike):
+        return node.this, node.expression, "plain"
+    if isinstance(node, exp.RegexpLike | exp.RegexpILike | exp.SimilarTo):
+        return node.this, node.expression, "regex"
+    if not isinstance(node, exp.Anonymous) or len(node.expressions) < 2:
+        return None
+    name = function_name(node)
+    text, pattern = node.expressions[:2]
+    if name in _PLAIN:
+        return text, pattern, "plain"
+    if name.startswith("regexp_"):
+        return text, pattern, "replace" if name == "regexp_replace" else "regex"
+    return None
