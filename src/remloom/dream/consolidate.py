@@ -175,7 +175,10 @@ def find_clusters(store: Store, records: Sequence[Resource]) -> list[Cluster]:
     except ImportError as error:
         raise MissingExtraError("clustering", "consolidate") from error
 
-    mean, deviation = _typical_cosine(store)
+    # of two resources, whether read or derived
+    ids = [record.id for record in islice(store.records.all("resources"), _MOST)]
+    model, _ = store.vectors.model() or ("", 0)
+    mean, deviation = typical_cosine(matrix(store, ids), model)
     distance = 1 - min(SAME, mean + _CLOSE * deviation)
     tree = linkage(vectors, method="average", metric="cosine")
     numbers = fcluster(tree, t=distance, criterion="distance")
@@ -188,12 +191,6 @@ def find_clusters(store: Store, records: Sequence[Resource]) -> list[Cluster]:
             members = _from_centre(own, vectors[positions])
             clusters.append(Cluster(members, find_topics(members, background)))
     return sorted(clusters, key=lambda cluster: (-len(cluster.members), cluster.members[0].id))
-
-
-def _typical_cosine(store: Store) -> tuple[float, float]:
-    """Mean and deviation of the cosine of two resources, whether read or derived."""
-    ids = [record.id for record in islice(store.records.all("resources"), _MOST)]
-    return typical_cosine(matrix(store, ids), (store.vectors.model() or ("", 0))[0])
 
 
 def _from_centre(records: Sequence[Resource], vectors: Floats) -> tuple[Resource, ...]:

@@ -75,7 +75,8 @@ class PeriodRule(Struct, frozen=True):
         """
         if isinstance(self.unit, int):
             # such a period has no other bounds than what was read in it
-            period = self._current(store) or _next_counted(store)
+            counted = len(store.kv.list(PERIOD, KeyRange(prefix=_COUNTED)))
+            period = self._current(store) or Period(f"{_COUNTED}{counted + 1:05}")
             period = replace(period, ids=(*period.ids, *ids))
         else:
             label = self._label(at)
@@ -152,8 +153,3 @@ def _not_dreamt(store: Store) -> list[Period]:
     """The periods that were not dreamt about yet, the oldest first."""
     periods = [msgspec.json.decode(entry.value, type=Period) for entry in store.kv.list(PERIOD)]
     return [period for period in periods if not period.dreamt]
-
-
-def _next_counted(store: Store) -> Period:
-    count = len(store.kv.list(PERIOD, KeyRange(prefix=_COUNTED)))
-    return Period(f"{_COUNTED}{count + 1:05}")

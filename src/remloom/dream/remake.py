@@ -41,7 +41,10 @@ def remake(reads: Reads, removed: RemovedRecords) -> Remade:
     unlinked: list[EdgeKey] = []
     moved: list[EdgeKey] = []
     for moment in _moments_of(reads, removed):
-        left = _resources_left(reads, removed, moment)
+        ids = (id for id in moment.resource_refs if id not in removed)
+        left = [
+            one for id in ids if isinstance(one := reads.records.get("resources", id), Resource)
+        ]
         by_rules = moment.metadata[MADE_BY] == RULES
         # what a model wrote of texts cannot be made again without it
         if not left or not by_rules or SUPERSEDED in moment.metadata:
@@ -67,13 +70,6 @@ def _moments_of(reads: Reads, removed: RemovedRecords) -> list[Moment]:
     ids = [id for id, record in removed.items() if isinstance(record, Resource)]
     moments = reads.records.referring(ids) if ids else []
     return [moment for moment in moments if moment.id not in removed and MADE_BY in moment.metadata]
-
-
-def _resources_left(reads: Reads, removed: RemovedRecords, moment: Moment) -> list[Resource]:
-    records = [
-        reads.records.get("resources", id) for id in moment.resource_refs if id not in removed
-    ]
-    return [record for record in records if isinstance(record, Resource)]
 
 
 def _restored(reads: Reads, removed: RemovedRecords) -> Iterator[Resource]:

@@ -103,17 +103,14 @@ class _Lines:
         line = self._lines[number].rstrip()
         if not line.strip() or number + 1 >= len(self._lines):
             return False
-        if number > 0 and not self._leaves_room(number - 1):
+        # above a heading is a blank line, or the overline of a title
+        above = self._lines[number - 1].strip() if number else ""
+        if above and not _UNDERLINE.fullmatch(above):
             return False
         underline = self._lines[number + 1].rstrip()
         if not _UNDERLINE.fullmatch(underline) or len(underline) < len(line.strip()):
             return False
         return not _UNDERLINE.fullmatch(line)
-
-    def _leaves_room(self, number: int) -> bool:
-        """Whether a line above a heading is blank, or the overline of a title."""
-        above = self._lines[number].strip()
-        return not above or _UNDERLINE.fullmatch(above) is not None
 
 
 def blocks(text: str, start: int = 0) -> Iterator[Block]:

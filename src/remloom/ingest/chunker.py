@@ -169,7 +169,9 @@ def _pieces(text: str, start: int) -> Iterator[_Piece]:
 def _sentences(text: str, block: Block, whole: _Piece) -> Iterator[_Piece]:
     """A block that is too long for a chunk, in sentences or lines; those cut if need be."""
     content = text[block.start : block.end]
-    ends = _line_ends(content) if block.kind == "solid" else sentence_ends(content)
+    ends = sentence_ends(content)
+    if block.kind == "solid":
+        ends = [*(line.end() for line in re.finditer("\n", content[:-1])), len(content)]
     begin = 0
     for end in ends:
         words = _size(content[begin:end])
@@ -189,11 +191,6 @@ def _sentences(text: str, block: Block, whole: _Piece) -> Iterator[_Piece]:
 def _size(text: str) -> int:
     """Words of a text; more for what has hardly any blanks, such as encoded data."""
     return max(count_words(text), len(text) // 20)
-
-
-def _line_ends(text: str) -> list[int]:
-    inside = [offset + 1 for offset, character in enumerate(text[:-1]) if character == "\n"]
-    return [*inside, len(text)]
 
 
 def _blanks(text: str, begin: int, end: int) -> Iterator[int]:

@@ -89,6 +89,9 @@ def outline(document: Document, *, tenant: str, category: str | None = None) -> 
     """
     chunks = _cut(document)
     columns = _columns(document, chunks)
+    is_image = _is_image(document)
+    # a model said some of what is said of it
+    is_captioned = is_image and "captioned_by" in document.metadata["media"]
     resources = []
     before: Chunk | None = None
     for ordinal, chunk in enumerate(chunks):
@@ -99,8 +102,11 @@ def outline(document: Document, *, tenant: str, category: str | None = None) -> 
             origin=document.origin,
             ordinal=ordinal,
             starts_at=document.at,
-            trust="derived" if _is_captioned(document) else "read",
-            kind="image" if _is_image(document) else "chunk",
+            # of an image with a caption a model said some of what is said
+            trust="derived"
+            if is_image and "captioned_by" in document.metadata["media"]
+            else "read",
+            kind="image" if is_image else "chunk",
             metadata=_metadata(document, chunk, before) | columns[ordinal],
         )
         resources.append(replace(resource, id=resource_id(tenant, resource)))
@@ -234,11 +240,6 @@ def _cut(document: Document) -> list[Chunk]:
 
 def _is_image(document: Document) -> bool:
     return document.media_type.startswith("image/")
-
-
-def _is_captioned(document: Document) -> bool:
-    """Whether a model said some of what is said of an image."""
-    return _is_image(document) and "captioned_by" in document.metadata.get("media", {})
 
 
 def _metadata(document: Document, chunk: Chunk, before: Chunk | None) -> dict[str, Any]:

@@ -218,7 +218,12 @@ class _Reading:
             return
         stored = {chunk.id: chunk for chunk in chunks}
         ids = tuple(resource.id for resource in outline.resources)
-        is_there = all(_has_values(stored.get(one.id), one) for one in outline.resources)
+        # with the values beside its lines
+        is_there = all(
+            one.id in stored
+            and stored[one.id].metadata.get("columns") == one.metadata.get("columns")
+            for one in outline.resources
+        )
         if same_kind and is_there and self._is_stored(document, ids):
             self._add_unchanged(document.uri, ids)
             return
@@ -429,11 +434,6 @@ class _Reading:
             if self._names.setdefault(key, document.uri) == document.uri:
                 return name
         return f"{document.title} ({uri})"
-
-
-def _has_values(stored: Resource | None, chunk: Resource) -> bool:
-    """Whether a chunk is stored with the values beside its lines."""
-    return stored is not None and stored.metadata.get("columns") == chunk.metadata.get("columns")
 
 
 def _with_free_name(reads: Reads, waiting: _Waiting) -> _Waiting:

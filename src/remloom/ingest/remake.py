@@ -69,7 +69,10 @@ def _remake_moments(
         is_read = moment.metadata.get("uri") and "made_by" not in moment.metadata
         if moment.id in removed or not is_read:
             continue
-        left = _resources(reads, [id for id in moment.resource_refs if id not in removed])
+        ids = (id for id in moment.resource_refs if id not in removed)
+        left = [
+            one for id in ids if isinstance(one := reads.records.get("resources", id), Resource)
+        ]
         if not left:
             yield moment
             continue
@@ -109,11 +112,6 @@ def outdated_edges(reads: Reads, old: Moment, new: Moment) -> Iterator[EdgeKey]:
 
 def _keys(names: Iterable[str]) -> set[str]:
     return set(map(labels.key, names))
-
-
-def _resources(reads: Reads, ids: Sequence[str]) -> list[Resource]:
-    records = [reads.records.get("resources", id) for id in ids]
-    return [record for record in records if isinstance(record, Resource)]
 
 
 # -- what stands beside it -----------------------------------------------------------------------

@@ -105,14 +105,10 @@ class Conversation:
         places = [name for name, type in mentioned if type == "place"]
         things = [name for name, type in mentioned if type != "person"]
         couple = " and ".join(reversed(people[:2])) if len(people) > 1 else ""
-        yield _PERSON, _first(people)
-        yield _PEOPLE, _first(groups) or couple
-        yield _PLACE, _first(places)
-        yield _THING, _first(things)
-
-
-def _first(names: Sequence[str]) -> str:
-    return names[0] if names else ""
+        yield _PERSON, next(iter(people), "")
+        yield _PEOPLE, next(iter(groups), "") or couple
+        yield _PLACE, next(iter(places), "")
+        yield _THING, next(iter(things), "")
 
 
 def _replaced(question: str, pronoun: re.Match[str], referent: str) -> str:

@@ -130,7 +130,10 @@ def _introducing(
     turns: Sequence[Resource], weights: Mapping[str, float], subject: set[str], count: int
 ) -> list[Resource]:
     """Choose turns by what they were the first to ask about and others went on with."""
-    asked = {turn.id: _asked(turn.content) for turn in turns}
+    # the whole of a turn without a question: not all who ask write a mark
+    asked = {
+        turn.id: " ".join(filter(_asks, _sentences(turn.content))) or turn.content for turn in turns
+    }
     words = {id: term_set(text) - subject for id, text in asked.items()}
     counts = Counter(term for some in words.values() for term in some)
     worths = {
@@ -185,11 +188,6 @@ def _facts(text: str) -> list[str]:
     return [
         fact for fact in _FACT.findall(text) if not fact[0].islower() or any(map(str.isdigit, fact))
     ]
-
-
-def _asked(text: str) -> str:
-    """The questions of a text; the whole of one without any: not all who ask write a mark."""
-    return " ".join(filter(_asks, _sentences(text))) or text
 
 
 def _asks(sentence: str) -> bool:

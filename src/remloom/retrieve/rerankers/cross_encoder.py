@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,6 @@ class CrossEncoder:
         self._folder = Path(folder).expanduser()
         self._threads = threads
         self._loading = threading.Lock()
-        self._loaded: tuple[Any, Any] | None = None
         self.name = f"onnx:{self._folder.name}"
         self._tokenizer_file = self._file("tokenizer.json")
         self._model_file = self._file("model.onnx", "onnx/model.onnx")
@@ -66,7 +66,8 @@ class CrossEncoder:
         return encoder
 
     def scores(self, question: str, passages: Sequence[Passage]) -> list[float]:
-        tokenizer, session = self._model
+        with self._loading:
+            tokenizer, session = self._model
         pairs = tokenizer.encode_batch([(question, passage.text) for passage in passages])
         # Pairs of like length together: padding is computed like any other token.
         order = sorted(range(len(pairs)), key=lambda number: len(pairs[number].ids))
@@ -103,14 +104,8 @@ class CrossEncoder:
             )
         return [float(value) for value in logits.reshape(-1)]
 
-    @property
+    @cached_property
     def _model(self) -> tuple[Any, Any]:
-        with self._loading:
-            if self._loaded is None:
-                self._loaded = self._load()
-            return self._loaded
-
-    def _load(self) -> tuple[Any, Any]:
         from tokenizers import Tokenizer
 
         onnxruntime = load_onnxruntime()
