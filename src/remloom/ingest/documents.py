@@ -102,10 +102,7 @@ def outline(document: Document, *, tenant: str, category: str | None = None) -> 
             origin=document.origin,
             ordinal=ordinal,
             starts_at=document.at,
-            # of an image with a caption a model said some of what is said
-            trust="derived"
-            if is_image and "captioned_by" in document.metadata["media"]
-            else "read",
+            trust="derived" if is_captioned else "read",
             kind="image" if is_image else "chunk",
             metadata=_metadata(document, chunk, before) | columns[ordinal],
         )
