@@ -60,10 +60,8 @@ class KnownNames:
         if not entities:
             return names
         masked = mask(text)
-        covered = bytearray(len(masked))
-        for start, end in chain.from_iterable(name.spans for name in names):
-            covered[start:end] = b"\1" * (end - start)
-        added = _find_known(masked, entities, covered)
+        spans = chain.from_iterable(name.spans for name in names)
+        added = _find_known(masked, entities, spans)
         renamed = [_as_known(name, entities) for name in names]
         joined = _join([*renamed, *added])
         return sorted(joined, key=lambda name: name.spans[0])
@@ -74,13 +72,10 @@ class KnownNames:
         """The entities of `entities` that a part of a text names, beside what was found in it
         without knowing them: `found`, names as they may stand there."""
         masked = mask(text)
-        covered = bytearray(len(masked))
         keys = {key for key in map(labels.try_key, found) if key}
         spans = [(start, end) for _, start, end in _find_keys(masked, keys)]
         spans += [one.span() for name in found for one in re.finditer(re.escape(name), masked)]
-        for start, end in spans:
-            covered[start:end] = b"\1" * (end - start)
-        return _find_known(masked, entities, covered)
+        return _find_known(masked, entities, spans)
 
     def entities(self, text: str) -> dict[str, Entity]:
         """The entities whose keys are those of runs of words in the text, by key."""
@@ -125,8 +120,12 @@ def _rank(key: str, entity: Entity) -> tuple[object, ...]:
     return entity.is_extracted, labels.key(entity.name) != key, entity.name, entity.type
 
 
-def _find_known(masked: str, entities: Mapping[str, Entity], covered: bytearray) -> list[Name]:
-    """The known entities that a text names where it is not `covered`, the longest name first."""
+def _find_known(masked: str, entities: Mapping[str, Entity], named: Iterable[Span]) -> list[Name]:
+    """The known entities that a text names, but where it is `named` what else is meant; the longest
+    name first."""
+    covered = bytearray(len(masked))
+    for start, end in named:
+        covered[start:end] = b"\1" * (end - start)
     spans_by_id: dict[str, list[Span]] = {}
     mentions = sorted(_find_keys(masked, entities), key=lambda mention: mention[1] - mention[2])
     for key, start, end in mentions:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import cache
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from .word_lists import ENGLISH, split_words
 
@@ -16,6 +15,8 @@ __all__ = ["Phrase", "mask", "phrases"]
 _HIDDEN = re.compile(
     # fenced code
     r"^ {0,3}(?P<fence>`{3,}|~{3,}).*?(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
+    # comments; one that is not closed ends where the next begins, lest each is read to the end
+    r"|<!--(?:(?!<!--).)*?-->"
     # code, tags, link targets
     r"|`+[^`\n]+`+|</?[A-Za-z][^<>]{0,300}>|(?<=\])\([^()\s]*\)"
     r"|\b(?:https?|ftp)://\S+|\bwww\.\S+",
@@ -63,7 +64,7 @@ _MONTHS_AND_NAMES = split_words("April May June August")
 _OF_DAYS = split_words("new year year's year’s eve day week good black holy great first second")
 
 
-class Phrase(Struct, frozen=True, kw_only=True):
+class Phrase(Struct, frozen=True):
     """A mention of what may be a name, freed of titles and of words that only begin a sentence."""
 
     name: str
@@ -102,27 +103,10 @@ def mask(text: str) -> str:
     def blank_literal(match: re.Match[str]) -> str:
         return match["kept"] + _blank(match["literal"])
 
-    text = _without_comments(text)
     if "::" in text:
         text = _LITERAL.sub(blank_literal, text)
     text = _HIDDEN.sub(lambda match: _blank(match[0]), text)
     return _WRAP.sub(" ", text)
-
-
-def _without_comments(text: str) -> str:
-    """The text with HTML comments blanked.
-
-    By hand: a pattern would look for the end of each unclosed one.
-    """
-    pieces: list[str] = []
-    position = 0
-    while True:
-        start = text.find("<!--", position)
-        end = text.find("-->", start) if start >= 0 else -1
-        if end < 0:
-            return "".join([*pieces, text[position:]])
-        pieces += [text[position:start], _blank(text[start : end + 3])]
-        position = end + 3
 
 
 def _blank(text: str) -> str:
@@ -142,16 +126,10 @@ def phrases(text: str) -> Iterator[Phrase]:
         words = re.finditer(r"\S+", match[0])
         run = [_Word(word[0], start + word.start(), start + word.end()) for word in words]
         for titled in _names_in_run(run, begins, located):
-            phrase = _to_phrase(titled)
-            if phrase:
+            if titled.words and not _is_title_alone(titled):
                 # what was said of the run is true of what stands at its beginning
                 is_first = titled.words[0] is run[0] and not titled.title
-                yield replace(
-                    phrase,
-                    begins_sentence=begins and is_first,
-                    in_heading=in_heading,
-                    located=located and is_first,
-                )
+                yield _to_phrase(titled, begins and is_first, in_heading, located and is_first)
 
 
 def _names_in_run(run: list[_Word], begins_sentence: bool, located: bool) -> Iterator[_Titled]:
@@ -452,12 +430,13 @@ def _qualifies(word: str) -> bool:
     return word in _QUALIFIERS or word in ENGLISH.demonyms or word in ENGLISH.stop_words
 
 
-def _to_phrase(titled: _Titled) -> Phrase | None:
+def _is_title_alone(titled: _Titled) -> bool:
+    run = titled.words
+    return not titled.title and len(run) == 1 and run[0].small.rstrip(".") in ENGLISH.titles
+
+
+def _to_phrase(titled: _Titled, begins_sentence: bool, in_heading: bool, located: bool) -> Phrase:
     run, title = titled.words, titled.title
-    if not run:
-        return None
-    if not title and len(run) == 1 and run[0].small.rstrip(".") in ENGLISH.titles:
-        return None
     text = _text(run)
     aliases: tuple[str, ...] = ()
     start = run[0].start
@@ -472,7 +451,7 @@ def _to_phrase(titled: _Titled) -> Phrase | None:
             start -= len(noble) + 1
         else:
             aliases = (f"{noble} {text}",)
-    return Phrase(name=text, start=start, end=run[-1].end, title=title, aliases=aliases)
+    return Phrase(text, start, run[-1].end, begins_sentence, in_heading, located, title, aliases)
 
 
 def _text(run: list[_Word]) -> str:
@@ -481,10 +460,8 @@ def _text(run: list[_Word]) -> str:
 
 def _place_prefix(run: list[_Word]) -> int:
     """How many words at the start of a run are the name of a well-known place; 0: none."""
-    for count in range(min(4, len(run)), 0, -1):
-        if _text(run[:count]) in ENGLISH.places:
-            return count
-    return 0
+    counts = range(min(4, len(run)), 0, -1)
+    return next((count for count in counts if _text(run[:count]) in ENGLISH.places), 0)
 
 
 def _is_person_like(word: str) -> bool:
