@@ -8,7 +8,7 @@ and may still be false.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -16,10 +16,10 @@ from msgspec import Meta, Struct
 from .. import labels
 from ..text.analysis import terms
 from ..text.scripts import UNSPACED
+from ..text.sentences import sentence_ends
 from .evidence import Evidence
-from .quotes import Match, QuoteFinder, plain_words, quote_words
+from .quotes import WORD, Match, QuoteFinder, folded, plain_words, quote_words
 from .result import Cited, Sentence
-from .scope import Scope, read_scope
 from .support import Basis, doubts
 
 __all__ = ["DOUBTFUL", "CitationChecker", "Draft", "cite", "describe_lines", "without_citations"]
@@ -36,6 +36,14 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 
+_AROUND = 6  # lines before and after a quote into which its sentence may reach
+_SHORTEST = 40  # characters of a line that may go on in the next
+_PART = re.compile(r";\s+")
+_PARAGRAPH = re.compile(r"\n\s*\n")
+_WRAP = re.compile(r"\n(?!\s*\n)")
+_CLOSED = re.compile(r"[.;:!?。！？][\"”’)\]*_]*\s*$")
+_ITEM = re.compile(r"\s*(?:[-*•–#|>]|\(?\w{1,4}[.)]\s|\d+(?:\.\d+)+\.?\s)")
+
 
 # The limits are part of what the model is asked. A reply that goes beyond is taken all the same.
 class Draft(Struct, frozen=True, kw_only=True):
@@ -46,6 +54,13 @@ class Draft(Struct, frozen=True, kw_only=True):
     first_line: int = 0
     last_line: int = 0
     quote: Annotated[str, Meta(extra_json_schema={"maxLength": 300})] = ""
+
+
+class _Scope(Struct, frozen=True):
+    """The whole sentences that a quote is of."""
+
+    text: str
+    count: int = 1  # sentences
 
 
 class CitationChecker:
@@ -69,7 +84,7 @@ class CitationChecker:
             return Sentence(text=text, citations=kept, doubt=reason)
         citation = self._locate(draft, name, match)
         lines = self._evidence.documents[citation.document]
-        scope = read_scope(lines.texts, match)
+        scope = _read_scope(lines.texts, match)
         basis = Basis(scope=scope.text, cited=lines.text(citation.first, citation.last))
         reasons = [*self._quote_doubts(draft.quote, match, scope), *doubts(text, basis)]
         return Sentence(text=text, citations=(citation,), doubt="; ".join(reasons))
@@ -114,7 +129,7 @@ class CitationChecker:
             return f"there are no {which} in {name!r}, which has {size}, and {match.problem}"
         return f"{which} were not read, and {match.problem}"
 
-    def _quote_doubts(self, quote: str, match: Match, scope: Scope) -> Iterator[str]:
+    def _quote_doubts(self, quote: str, match: Match, scope: _Scope) -> Iterator[str]:
         parts = quote_words(quote)
         if len(parts) > 1 and scope.count > 1:
             yield "the quote joins words of several sentences"
@@ -143,3 +158,35 @@ def describe_lines(document: str, first: int, last: int, *, named: bool) -> str:
 def without_citations(text: str) -> str:
     """A sentence without the citations that a model wrote into it."""
     return _MARK.sub("", " ".join(text.split())).strip()
+
+
+def _read_scope(texts: Sequence[str], match: Match) -> _Scope:
+    """Read the whole sentences that a quote is of, a sentence going over several lines included."""
+    first, last = match.first, match.last
+    while first > 1 and match.first - first < _AROUND and _goes_on(texts, first - 1):
+        first -= 1
+    while last < len(texts) and last - match.last < _AROUND and _goes_on(texts, last):
+        last += 1
+    before = "\n".join(texts[first - 1 : match.first - 1])
+    text = folded("\n".join(texts[first - 1 : last]))
+    spans = [word.span() for word in WORD.finditer(text)]
+    start = len(WORD.findall(folded(before))) + match.start
+    if not spans:
+        return _Scope(text)
+    begin = spans[min(start, len(spans) - 1)][0]
+    end = spans[min(start + match.words, len(spans)) - 1][1]
+    paragraphs = (end.end() for end in _PARAGRAPH.finditer(text))
+    sentences = {*sentence_ends(_WRAP.sub(" ", text)), *paragraphs}
+    cuts = [*sentences, *(part.end() for part in _PART.finditer(text))]
+    opening = max((cut for cut in cuts if cut <= begin), default=0)
+    closing = min((cut for cut in cuts if cut >= end), default=len(text))
+    within = sum(begin < cut < end for cut in sentences)
+    return _Scope(text[opening:closing].strip(), 1 + within)
+
+
+def _goes_on(texts: Sequence[str], line: int) -> bool:
+    """Whether the sentence at the end of a line goes on in the next."""
+    text, following = texts[line - 1], texts[line]
+    if not following.strip() or _CLOSED.search(text[-8:]) or _ITEM.match(following):
+        return False
+    return len(text.strip()) >= _SHORTEST

@@ -5,15 +5,18 @@ To add one, write a function that boosts candidates, and list it in `BOOSTS`.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from heapq import nlargest
+from operator import attrgetter
 
 from msgspec import Struct
 
 from .. import labels
 from ..model import SESSION_GAP, Record, Resource
 from .candidates import Candidate, Candidates
-from .coverage import lower_repeated
 from .fusion import blend
 from .guidance import replies
 from .options import HALF_LIFE
@@ -25,6 +28,13 @@ __all__ = ["BOOSTS", "Boost"]
 _QUESTION_ENDS = ("?", "？", "?)", '?"')
 _OF_REPLIES = 0.5  # of the weight, how far they are raised where it is asked what was told
 _AFTERMATH = timedelta(days=7)  # in which what happened is still spoken of
+
+# what has been, what is true of several, how often: mostly said in more than one place
+_OVER_TIME = re.compile(
+    r"\b(?:has|have|both|in common|each other)\b|\bhow (?:many|often)\b", re.IGNORECASE
+)
+_LOOKED_AT = 60  # candidates, from the best
+_SCORE = attrgetter("score")
 
 
 class Boost(Struct, frozen=True):
@@ -163,6 +173,33 @@ def _boost_recent(candidates: Candidates, question: Question, weight: float) -> 
             candidate.add_share("recency", share, note=f"{days:.0f} days old")
 
 
+def _lower_repeated(candidates: Candidates, question: Question, weight: float) -> None:
+    """Lower turns by `weight` for each better one of the same chat and day, if the question asks
+    over time."""
+    if not _OVER_TIME.search(question.text):
+        return
+    chosen: Counter[tuple[str, str]] = Counter()
+    best_ones = nlargest(_LOOKED_AT, candidates, key=_SCORE)
+    left = [(one, _day_of(one)) for one in best_ones]
+    while left:
+        place = max(
+            range(len(left)), key=lambda at: left[at][0].score + weight * chosen[left[at][1]]
+        )
+        best, day = left.pop(place)
+        if chosen[day]:
+            best.add_share("coverage", weight * chosen[day], note=f"not the first of {day[1]}")
+        # what is of no day repeats nothing
+        chosen[day] += bool(day[1])
+
+
+def _day_of(candidate: Candidate) -> tuple[str, str]:
+    """The chat and day of a turn; empty texts where it is of none."""
+    record = candidate.record
+    if not isinstance(record, Resource) or not record.speaker or record.starts_at is None:
+        return "", ""
+    return record.uri, record.starts_at.date().isoformat()
+
+
 BOOSTS = (
     Boost("speaker", 0.5, _boost_speakers),
     Boost("asks", -0.15, _lower_questions),
@@ -173,5 +210,5 @@ BOOSTS = (
     Boost("preferences", 0.3, _boost_preferences),
     Boost("recency", 0.2, _boost_recent),
     # the last: it goes by the order that the others leave
-    Boost("coverage", -0.08, lower_repeated),
+    Boost("coverage", -0.08, _lower_repeated),
 )
