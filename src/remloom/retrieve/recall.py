@@ -17,13 +17,14 @@ from ..deadline import Deadline
 from ..embed.model_card import ModelCard
 from ..errors import EmbedderError, EmbedderTimeoutError, UnknownNameError
 from ..model import Recall, RecallHit
+from ..query.late_interaction import with_missing
 from ..store.contract import Store
 from .abstention import drop_far, heeded, misattributed, nothing_found, unrelated
 from .boosts import BOOSTS
-from .candidates import Candidate, Candidates, Ranking
+from .candidates import Candidate, Candidates, RankedRecord, Ranking
 from .expansion import follow, with_expansion
+from .fusion import blend
 from .guidance import raise_guidance, replies
-from .late_list import rank_late
 from .neighbours import with_neighbours
 from .newer import raise_newer
 from .options import RecallOptions
@@ -68,6 +69,10 @@ POOL = 60  # records that each signal brings, at least
 # the same for a request: what governs it is not much like it
 REQUEST_POOL = 100
 _DEEP = 3  # times the limit, if that is more
+_PROPOSING_LATE = ("text", "vector")
+# Share of the candidates that has token vectors, below which there is no list: with half of them it
+# says less than the vectors do.
+_MADE = 0.75
 
 _DEFAULTS = RecallOptions()
 
@@ -282,7 +287,7 @@ class Recaller:
         if late is None or asked is None:
             return
         try:
-            ranking = rank_late(late, candidates, asked)
+            ranking = _rank_late(late, candidates, asked)
         except EmbedderError as error:
             if late.is_asked_for and not isinstance(error, EmbedderTimeoutError):
                 raise
@@ -325,6 +330,27 @@ class Recaller:
             return best
         expansion = follow(self._store, best, question, hops=options.hops, weight=WEIGHTS["hops"])
         return with_expansion(best, expansion, options.limit)
+
+
+def _rank_late(
+    late: LateInteraction, candidates: Candidates, question: TokenQuestion
+) -> Ranking | None:
+    """Rank what words and vectors propose by late interaction; None where much of it has no token
+    vectors yet.
+
+    Raises:
+        EmbedderError: the token encoder does not work.
+    """
+    ids = [*dict.fromkeys(id for part in _PROPOSING_LATE for id in candidates.scores(part))]
+    scores = late.scores(question, ids)
+    # one without tokens says nothing, and must not draw the scale down to it
+    low = min((score for score in scores.values() if score > -1), default=None)
+    if low is None or len(scores) < _MADE * len(ids):
+        return None
+    scores = with_missing(scores, ids, blend(candidates.scores("vector")))
+    ordered = sorted(ids, key=lambda id: -scores[id])
+    ranked = [RankedRecord(candidates[id].record, scores[id]) for id in ordered]
+    return Ranking(ranked, floor=low)
 
 
 def _within_budget(options: RecallOptions, hits: list[RecallHit]) -> tuple[list[RecallHit], int]:
