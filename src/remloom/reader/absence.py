@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from msgspec import Struct
 
-from ..text.analysis import STOP_WORDS, WORD, term_set, terms
+from ..text.analysis import STOP_WORDS, WORD, term_set, terms_of_word, words
 from .citations import describe_lines
 from .evidence import Evidence
 
@@ -81,12 +82,17 @@ def _words(text: str) -> list[str]:
     return list(dict.fromkeys(word for word in words if word not in STOP_WORDS))
 
 
-def _match(words: Iterable[str], evidence: Evidence) -> list[_Matching]:
+def _match(looked_for: Iterable[str], evidence: Evidence) -> list[_Matching]:
     """List the lines with a form of one of these words."""
-    wanted = term_set(" ".join(words))
+    wanted = term_set(" ".join(looked_for))
+
+    @cache
+    def matching(word: str | bytes) -> set[str]:
+        return wanted.intersection(terms_of_word(word))
+
     return [
         _Matching(name, number, frozenset(found))
         for name, lines in evidence.documents.items()
         for number, text in enumerate(lines.texts, 1)
-        if (found := wanted.intersection(terms(text)))
+        if (found := set[str]().union(*map(matching, words(text))))
     ]
