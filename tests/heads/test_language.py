@@ -160,6 +160,13 @@ def test_what_is_hardly_text_is_of_no_language(text: str) -> None:
     assert unheard_language(text) == ""
 
 
+def test_a_text_in_capitals_has_a_language_too() -> None:
+    for text in UNHEARD["Italian"]:
+        assert unheard_language(text.upper()) == "Italian"
+    for text in HEARD:
+        assert unheard_language(text.upper()) == ""
+
+
 def test_a_script_that_no_text_is_in_is_another_language() -> None:
     assert unheard_language("მე თბილისში ვცხოვრობ და მასწავლებლად ვმუშაობ") == ANOTHER
 

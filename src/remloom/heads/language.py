@@ -24,7 +24,8 @@ def unheard_language(text: str) -> str:
     >>> unheard_language("Since I retired I have been growing tomatoes on the balcony")
     ''
     """
-    seen = spelling(text)
+    # words with a capital count as names; in a text that is all capitals that tells nothing
+    seen = spelling(text.lower() if text.isupper() else text)
     if len(seen) < _ENOUGH:
         return ""
     probabilities = head(LANGUAGE).decide_by(seen).probabilities
