@@ -24,6 +24,7 @@ from .app import (
     program,
     take_budget,
 )
+from .run_counts import counted
 from .terminal import console, visible
 
 if TYPE_CHECKING:
@@ -224,8 +225,8 @@ def runs(call: Call, kind: str, limit: int) -> None:
                 run.kind,
                 run.state,
                 f"{run.started_at:%Y-%m-%d %H:%M}",
-                _counts(run.counts),
-                _counts(run.receipt),
+                counted(run.counts),
+                counted(run.receipt),
             )
             for run in listed
         ]
@@ -247,7 +248,7 @@ def rollback(call: Call, run: str) -> None:
 
     with call.open() as memory:
         done = memory.runs.rollback(run)
-    undone = _counts({name: done.receipt.get(name, 0) for name in _UNDONE})
+    undone = counted({name: done.receipt.get(name, 0) for name in _UNDONE})
     line = f"rolled back {done.kind} run {short_id(done.id)}: {undone or 'nothing to undo'}"
     call.show(msgspec.to_builtins(done), lambda: line)
 
@@ -340,52 +341,16 @@ def _run_view(run: Run, *, listed: bool = True) -> RenderableType:
     lines = [
         Text.assemble(
             (f"{run.kind} {run.state}", "bold" if run.status == "done" else "bold yellow"),
-            f": {_counts(done) or 'nothing to do'}",
+            f": {counted(done) or 'nothing to do'}",
         )
     ]
     if any(wrote.values()):
         undo = f"remloom dream rollback {short_id(run.id)}"
-        lines.append(Text(f"wrote {_counts(wrote)}; `{undo}` takes it back", "dim"))
+        lines.append(Text(f"wrote {counted(wrote)}; `{undo}` takes it back", "dim"))
     if run.reason:
         lines.append(Text(run.reason, "yellow"))
         lines.append(Text(GO_ON, "dim"))
     return Group(*lines)
-
-
-def _counts(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count:,} {_words(name, count)}" for name, count in counts.items() if count)
-
-
-def _words(name: str, count: int) -> str:
-    """Spell the name of a count, in the singular or plural."""
-    plain = name.replace("_", " ")
-    one, many = _NOUNS.get(name, (plain, plain))
-    return one if count == 1 else many
-
-
-# counts of runs whose names are not what people would say
-_NOUNS = {
-    "documents": ("document", "documents"),
-    "sessions": ("session", "sessions"),
-    "resources": ("resource", "resources"),
-    "insights": ("insight", "insights"),
-    "parts": ("part", "parts"),
-    "told": ("moment told", "moments told"),
-    "related": ("edge by likeness", "edges by likeness"),
-    "entity": ("edge by names", "edges by names"),
-    "passages": ("passage", "passages"),
-    "calls": ("call", "calls"),
-    "nothing": ("time nothing new", "times nothing new"),
-    "synthesis": ("synthesis", "syntheses"),
-    "entity_insight": ("insight", "insights"),
-    "rem_dream": ("dream", "dreams"),
-    "records": ("record", "records"),
-    "edges": ("edge", "edges"),
-    "removed": ("record removed", "records removed"),
-    "unlinked": ("edge removed", "edges removed"),
-    "kept": ("kept as it was changed since", "kept as they were changed since"),
-    "merged": ("edge merged", "edges merged"),
-}
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import msgspec
 
 from ...errors import InvalidInputError
 from .app import Call, command, program
+from .run_counts import counted
 from .times import Time
 
 if TYPE_CHECKING:
@@ -147,8 +148,7 @@ def outcome(job: Job) -> str:
     if job.finished_at is None:
         return ""
     done = f"done {format_time(job.finished_at)}"
-    shown = _counts(job.result)[:SHOWN]
-    counts = ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in shown)
+    counts = counted(dict(_counts(job.result)[:SHOWN]))
     return f"{done}: {counts}" if counts else done
 
 

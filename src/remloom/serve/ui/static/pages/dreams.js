@@ -26,6 +26,20 @@ export default function Dreams({ rest, values, session }) {
   </${Page}>`;
 }
 
+// counts of runs whose names are not what people would say
+const COUNTS = {
+  nothing: "times nothing new", told: "moments told", parked: "left for another time", rem_dream: "dreams",
+  related: "edges by likeness", entity: "edges by names", entity_insight: "insights", synthesis: "syntheses",
+  asked: "passages shown to the model", evidence: "pieces of evidence", staged: "claims staged",
+  normalised: "claims normalised", extras: "of them extras", secrets: "secrets masked",
+  refused: "claims that only the user may make", fabricated: "claims of words that nobody said",
+  unusable: "claims that say nothing", unknown_slot: "claims for slots that there are not",
+  invalid: "claims of values that their slots cannot have", forgotten: "forgotten meanwhile",
+  deleted_before: "left out, as they were forgotten before",
+};
+const worded = (counts) => Object.fromEntries(Object.entries(counts || {}).map(([name, number]) =>
+  [of(COUNTS, name) || name.replace(/^unheard_(.*)/, "passages in $1, which is not heard"), number]));
+
 const STATUS = { done: "good", failed: "bad", interrupted: "careful", "rolled back": "careful", rolled_back: "careful" };
 const Status = ({ run }) => html`<${Badge} kind=${of(STATUS, run.status)}>${title(run.status)}</${Badge}>`;
 const madeBy = (run) => Object.entries(run.receipt || {}).filter(([, number]) => number).map(([name, number]) => `${count(number)} ${number === 1 ? name.replace(/s$/, "") : name}`).join(", ");
@@ -64,7 +78,7 @@ function Run({ id, session }) {
       </div>
       ${run.reason && html`<p class="notice">${plain(run.reason)}</p>`}
       <section class="card"><h2>What it did</h2>
-        <${Facts} of=${{ ...run.counts, ...Object.fromEntries(Object.entries(run.receipt || {}).map(([name, number]) => [`${name} written`, number])) }} /></section>
+        <${Facts} of=${{ ...worded(run.counts), ...Object.fromEntries(Object.entries(run.receipt || {}).map(([name, number]) => [`${name} written`, number])) }} /></section>
       <section class="stack tight"><h2>What it made</h2>
         <${Loaded} state=${records}>${(made) => html`<${Records} records=${made} none="No records; perhaps edges." />`}</${Loaded}></section>
       <details><summary>Settings</summary><${Facts} of=${{ ...run.settings, id: run.id, "run by": run.owner }} /></details>
