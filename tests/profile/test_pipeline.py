@@ -18,6 +18,7 @@ from remloom.errors import (
     UnknownNameError,
 )
 from remloom.llm import Budget, Request
+from remloom.profile.scan import Scanner
 from remloom.runs.run import begin_run
 from remloom.settings import Settings
 from remloom.testing.models import Said, ScriptedModel
@@ -379,6 +380,33 @@ def test_a_clock_that_was_set_back_does_not_keep_claims_waiting(tmp_path: Path) 
 
 
 # -- anew, and at once -----------------------------------------------------------------------------
+
+
+def test_a_bootstrap_that_is_gone_on_with_counts_what_it_looks_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        for number in range(80):
+            memory.read_chat(
+                [Message(speaker="user", text=f"I have {number} hens")], uri=f"{number}"
+            )
+        memory.profile.observe()
+        look_at, looked = Scanner.look_at, []
+
+        def stopped(self: Scanner, passages: Any) -> Any:
+            if looked:
+                raise KeyboardInterrupt
+            looked.append(passages)
+            return look_at(self, passages)
+
+        monkeypatch.setattr(Scanner, "look_at", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            memory.profile.bootstrap()
+        (first,) = memory.runs.list(limit=1)
+        monkeypatch.undo()
+        again = memory.profile.bootstrap().run
+        assert again.id == first.id
+        assert (first.counts["passages"], again.counts["passages"]) == (64, 80)
 
 
 def test_bootstrap_looks_at_everything_anew_and_finds_nothing_twice(tmp_path: Path) -> None:

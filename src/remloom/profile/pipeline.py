@@ -39,6 +39,9 @@ __all__ = ["Pipeline"]
 
 Progress: TypeAlias = Callable[[int, int], None]
 
+# counts of what a run wrote, which it does not write again
+_WRITTEN = ("evidence", "staged", "normalised", "extras")
+
 
 class Pipeline:
     """Makes beliefs of what was read.
@@ -86,6 +89,15 @@ class Pipeline:
         extractor = self._llm.name if self._llm is not None else RULES
         settings = {"extractor": extractor, "anew": anew}
         writer = self._begin(OBSERVE, settings)
+        if anew:
+            # what an interrupted run looked at is looked at again, and counted then
+            writer.count(
+                **{
+                    name: -count
+                    for name, count in writer.run.counts.items()
+                    if name not in _WRITTEN
+                }
+            )
         mappings: list[FieldMapping] = []
         with self._calls(writer) as llm:
             if llm is None:

@@ -332,7 +332,7 @@ def unheard_of(run: Run) -> dict[str, int]:
     found = {
         name.removeprefix(_UNHEARD): count
         for name, count in run.counts.items()
-        if name.startswith(_UNHEARD)
+        if name.startswith(_UNHEARD) and count
     }
     return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
 
