@@ -66,6 +66,7 @@ _BY_MEANING = _BY_SENTENCE = 2 / 3
 _SHORTEST = 3  # letters
 _JOINTS = " ,;:–—-"  # what stands before the rest of a sentence
 _REST = 0.35  # probability from which on the rest of a sentence says something lasting by itself
+_ENDS = " .!…"
 _CODE = "`"
 _LONGEST_QUOTE = 40  # characters of a sentence that are not the speaker's own
 _LONGEST = 4_000  # characters of a text; a longer one is material, and nobody's own words
@@ -176,7 +177,9 @@ class Hearing:
         slot = _SLOTS[kind]
         if slot in _MAY_BE_SENSITIVE:
             vector = vectors.get(candidate.words)
-            privacy = self._privacy.decide_by(candidate.seen, vector)
+            # who ends a sentence with a mark, and who does not, says the same
+            seen = features(candidate.words.rstrip(_ENDS))
+            privacy = self._privacy.decide_by(seen, vector)
             least = _OWN_BUSINESS if vector is not None else _OWN_BUSINESS_BY_WORDS
             if privacy.probabilities["sensitive"] >= least:
                 return _SENSITIVE
