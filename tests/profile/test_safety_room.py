@@ -131,6 +131,21 @@ def test_forty_facts_in_whatever_state_have_room_in_the_usual_budget(
     assert _context(known, some).safety_left_out == 0
 
 
+def test_what_was_only_hinted_at_takes_no_room_from_what_was_said(
+    known: tuple[Profile, list[Belief]],
+) -> None:
+    one = {"slot": 0, "state": "current", "confidence": 0.7, "length": 90}
+    hints = [{**one, "authority": "inferred"} for _ in range(40)]
+    facts = [{**one, "authority": "statement"}, *hints]
+    context = _context(known, facts, budget_tokens=300, purpose="chat")
+    given = _given(context)
+    assert all(value in context.text for value in OTHERS.values())
+    assert 0 in given
+    assert 1 < len(given) < 41
+    assert context.text.count("(perhaps)") == len(given) - 1
+    assert (context.safety_left_out, context.left_out) == (0, 41 - len(given))
+
+
 @settings(max_examples=100, deadline=None)
 @given(
     number=st.integers(1, 120),

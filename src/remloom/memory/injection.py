@@ -153,21 +153,27 @@ class Injection:
 
         rules = rules_for(profile, spec)
         scopes = ("", *spec.scopes)
+        if not spec.query.strip():
+            return {}
         known = sorted(
             (one for one in profile.beliefs if one.scope in scopes),
             key=lambda belief: belief.checked_at,
             reverse=True,
         )
-        sentences = dict.fromkeys(
-            sentence_of(slot, belief.value)
-            for belief in known
-            if has_nearness(slot := slots.get_or_extra(belief.slot))
+        sentences: dict[str, None] = {}
+        wishes: dict[str, None] = {}  # for answers, which are all given: they are put in order
+        for belief in known:
+            slot = slots.get_or_extra(belief.slot)
             # what has ended is told where it bears on the query; but not each sentence of old
-            if (belief.holds or not slot.verbatim) and rules.allow(belief, slot, named=0.0)
-        )
-        latest = list(sentences)[:_MOST_SENTENCES]
-        likenesses = self._cosines(latest, vector) or shares(spec.query, latest)
-        return nearness(latest, likenesses)
+            if (belief.holds or not slot.verbatim) and rules.allow(belief, slot, named=0.0):
+                if has_nearness(slot):
+                    sentences[sentence_of(slot, belief.value)] = None
+                elif slot.verbatim and slot.usage == "behaviour":
+                    wishes[sentence_of(slot, belief.value)] = None
+        latest, wished = (list(some)[:_MOST_SENTENCES] for some in (sentences, wishes))
+        together = [*latest, *wished]
+        likenesses = self._cosines(together, vector) or shares(spec.query, together)
+        return {one: likenesses.get(one, 0.0) for one in wished} | nearness(latest, likenesses)
 
     def _cosines(self, sentences: Sequence[str], vector: Floats | None) -> dict[str, float]:
         if vector is None or not sentences:

@@ -167,6 +167,11 @@ class Belief(Struct, frozen=True, kw_only=True):
         """Whether it is believed now."""
         return self.until is None
 
+    @property
+    def is_hint(self) -> bool:
+        """Whether nobody said it outright, and the user has not pinned it."""
+        return self.authority in ("observed", "inferred") and not self.pinned
+
 
 def piece_of(evidence: Evidence) -> Piece:
     """What the fold needs of evidence."""

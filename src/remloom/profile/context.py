@@ -2,8 +2,8 @@
 
 Safety goes first, on a line a slot if the budget has no room for more; nothing else is given if any
 of it is left out. Then comes what is always given and what the query is about, in turns, until the
-budget is full. What was replaced stands only behind "before:"; what is not sure stands with the
-question.
+budget is full; among these is what could hurt and was only hinted at. What was replaced stands only
+behind "before:"; what is not sure stands with the question.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .context_line import (
 from .evidence import ME
 from .profile import Profile, changes, within
 from .purpose import Purpose
-from .relevance import NAMED, Relevance, rare_words
+from .relevance import NAMED, Relevance, rare_words, sentence_of
 from .request import Extent, Personal
 from .slots import Registry, Slot
 from .usage import UsageRules
@@ -90,7 +90,8 @@ class ProfileContext(Struct, frozen=True, kw_only=True):
             line of the text a slot.
         tokens: of the text.
         left_out: lines that the budget has no room for.
-        safety_left_out: those among them that say what could hurt, such as allergies.
+        safety_left_out: those among them that say what could hurt, such as allergies, but for what
+            was only hinted at.
         withheld: beliefs that are not for this purpose, or hidden.
         purpose: that it is for.
         subject: of whom it speaks.
@@ -193,7 +194,8 @@ class _Choice:
         # what could hurt is given all the same; what speaks against it has to be asked as well
         unsure += [belief for belief in safety if belief.state == "disputed"]
         return [
-            *self._safety(safety),
+            *self._safety(one for one in safety if not one.is_hint),
+            *self._hints(one for one in safety if one.is_hint),
             *self._urgent(urgent),
             *self._relevant(sure),
             *self._standing(sure),
@@ -238,6 +240,15 @@ class _Choice:
     def _urgent(self, beliefs: Iterable[Belief]) -> list[_Candidate]:
         """What goes before all that the query is about, but after what could hurt."""
         return [
+    def _hints(self, beliefs: Iterable[Belief]) -> list[_Candidate]:
+        """What could hurt and was only hinted at, the latest first, in short lines that have their
+        turn: so it takes no room from what the query is about."""
+        found = sorted(beliefs, key=lambda one: one.checked_at, reverse=True)
+        return [
+            _Candidate((_REST, rank, 1), "standing", partial(short_line_of_safety, belief))
+            for rank, belief in enumerate(found)
+        ]
+
             _Candidate(
                 (self._urgency(belief), -belief.confidence), "standing", _writer(belief, "standing")
             )
@@ -248,19 +259,20 @@ class _Choice:
         """What the query is about, the nearest first."""
         scored = [(self._score(belief), belief) for belief in beliefs]
         scored = [one for one in scored if one[0] > 0]
-        scored.sort(key=lambda one: (-one[0], -one[1].confidence))
+        scored.sort(key=lambda one: (-one[0], -one[1].confidence, *self._distance(one[1])))
         return [
             _Candidate((_REST, rank / 2, 0), "relevant", _writer(belief, "relevant"))
             for rank, (_, belief) in enumerate(scored)
         ]
 
     def _standing(self, beliefs: Iterable[Belief]) -> list[_Candidate]:
-        """What is always given, in the order of the slots."""
+        """What is always given, in the order of the slots; of one, first the sentences that are
+        nearest to the query, and in its language, then the latest."""
         order = {slot.id: place for place, slot in enumerate(self._slots.standing)}
         found = [belief for belief in beliefs if belief.slot in order and self._score(belief) <= 0]
-        found.sort(key=lambda belief: order[belief.slot])
+        found.sort(key=lambda one: (order[one.slot], *self._distance(one)))
         return [
-            _Candidate((_REST, rank, 1), "standing", _writer(belief, "standing"))
+            _Candidate((_REST, rank, 2), "standing", _writer(belief, "standing"))
             for rank, belief in enumerate(found)
         ]
 
@@ -282,7 +294,7 @@ class _Choice:
         ]
         found.sort(key=lambda one: one[0].at, reverse=True)
         return [
-            _Candidate((_REST, 2 + 2 * rank, 2), "changed", partial(line_of_change, belief, change))
+            _Candidate((_REST, 2 + 2 * rank, 3), "changed", partial(line_of_change, belief, change))
             for rank, (change, belief) in enumerate(found)
         ]
 
@@ -302,7 +314,7 @@ class _Choice:
         ]
         found.sort(key=lambda one: one[0], reverse=True)
         return [
-            _Candidate((_REST, 3 + 2 * rank, 3), "relevant", partial(line_of_end, belief))
+            _Candidate((_REST, 3 + 2 * rank, 4), "relevant", partial(line_of_end, belief))
             for rank, (_, belief) in enumerate(found[:_MOST_ENDED])
         ]
 
@@ -316,7 +328,7 @@ class _Choice:
         found.sort(key=lambda one: (-one[0], -one[1].confidence))
         return [
             _Candidate(
-                (_REST, 1 + 2 * rank, 4),
+                (_REST, 1 + 2 * rank, 5),
                 "unsure",
                 partial(line_of_question, belief, self._slot(belief)),
             )
@@ -343,6 +355,11 @@ class _Choice:
 
     def _slot(self, belief: Belief) -> Slot:
         return self._slots.get_or_extra(belief.slot)
+
+    def _distance(self, belief: Belief) -> tuple[float, float]:
+        """How far it is from the query, then from now."""
+        near = self._spec.near.get(sentence_of(self._slot(belief), belief.value), 0.0)
+        return -near, -belief.checked_at.timestamp()
 
 
 class _Page:

@@ -45,6 +45,7 @@ _LONGEST_VALUE = 200  # characters
 _LONGEST_CITATION = 120
 _COLON = ": "  # after a label, which has no colon
 _BRACKETS = str.maketrans({"[": "(", "]": ")"})
+_HINTED = "perhaps"  # of what could hurt, and nobody said outright
 _CERTAINTIES = ((0.9, "sure"), (0.7, "likely"), (0.5, "perhaps"))
 
 
@@ -216,14 +217,16 @@ def doubt_of_safety(belief: Belief) -> str:
         return f"or {', '.join(values)}: the user has to say which"
     if belief.state == "disputed":
         return "may be over: the user has to confirm that"
-    return _doubt(belief)
+    return _HINTED if belief.is_hint else _doubt(belief)
 
 
 def _short_doubt(belief: Belief) -> str:
     if belief.rivals:
         values = (shown_value(belief.label, rival.value) for rival in belief.rivals)
         return f"or {', '.join(values)}: ask"
-    return "may be over: ask" if belief.state == "disputed" else ""
+    if belief.state == "disputed":
+        return "may be over: ask"
+    return _HINTED if belief.is_hint else ""
 
 
 def _doubt(belief: Belief) -> str:

@@ -53,9 +53,9 @@ _SENSITIVE = "own_words.sensitive"
 # probabilities from which on it is nobody's business but the speaker's: by meaning, by words alone
 _OWN_BUSINESS, _OWN_BUSINESS_BY_WORDS = 0.5, 0.75
 _COULD_HURT = ("allergy", "condition", "medication")
-# probability of these together from which on a sentence counts as one of them: one that is missed
-# may hurt, one too many takes room
-_HURTS = 0.35
+# probabilities of these together from which on a sentence hints at one of them, or says it: one
+# that is missed may hurt, one too many takes room
+_HINTS, _SAYS = 0.35, 0.55
 _PERMITS = 0.15  # probability from which on a wish for answers may permit something
 # probabilities from which on a sentence says something lasting: by meaning, by words alone
 _LASTING, _LASTING_BY_WORDS = 0.55, 0.5
@@ -99,10 +99,10 @@ class _Candidate(NamedTuple):
     quotes: bool
     is_rest: bool
 
-    def claim(self, slot: str) -> Claim:
+    def claim(self, slot: str, *, confident: bool) -> Claim:
         """What it says of the speaker."""
         said = self.passage.record.content[slice(*self.span)]
-        return Claim(key=slot, value=said, quote=said, span=self.span)
+        return Claim(key=slot, value=said, quote=said, span=self.span, confident=confident)
 
 
 class Hearing:
@@ -170,7 +170,8 @@ class Hearing:
                 if not _permits(kind) and (kind.label == "style" or not candidate.quotes):
                     label = kind.label if candidate.is_rest else _careful(kind)
                     slot = self._slot(label, candidate, vectors)
-                    yield Found(candidate.passage, candidate.claim(slot))
+                    confident = label not in _COULD_HURT or _hurts(kind) >= _SAYS
+                    yield Found(candidate.passage, candidate.claim(slot, confident=confident))
 
     def _slot(self, kind: str, candidate: _Candidate, vectors: Mapping[str, Floats]) -> str:
         """Where a sentence is kept."""
@@ -277,8 +278,14 @@ def _permits(kind: Decision) -> bool:
 
 def _careful(kind: Decision) -> str:
     """What kind of sentence it is; what may well be of an allergy or of health counts as that."""
-    shares = {label: kind.probabilities[label] for label in _COULD_HURT}
-    return max(shares, key=shares.__getitem__) if sum(shares.values()) >= _HURTS else kind.label
+    if _hurts(kind) < _HINTS:
+        return kind.label
+    return max(_COULD_HURT, key=kind.probabilities.__getitem__)
+
+
+def _hurts(kind: Decision) -> float:
+    """The probability that a sentence says what could hurt."""
+    return sum(kind.probabilities[label] for label in _COULD_HURT)
 
 
 def _overlaps(span: Span, others: Iterable[Span]) -> bool:

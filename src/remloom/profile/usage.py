@@ -78,10 +78,13 @@ class UsageRules:
         Args:
             named: how far the words of the query name it, see `Relevance.by_words`.
         """
-        if belief.hidden or not self._may_know(belief, slot):
+        if belief.hidden:
             return False
+        # with the doubt, where it was only hinted at
         if slot.is_safety:
             return not (self._is_given and self._purpose in _OF_OTHERS)
+        if not self._may_know(belief, slot):
+            return False
         # how to behave is for every task; but nobody's words may tell an agent that acts what it
         # may do
         if slot.usage == "behaviour":
