@@ -318,3 +318,99 @@ def test_a_model_hears_every_language(tmp_path: Path) -> None:
         assert memory.profile.observe().unheard == {}
         # asked for no model, nothing hears it
         assert memory.profile.observe(model=False).unheard == {"Polish": 1}
+
+
+def test_wishes_for_answers_go_by_their_nearness_to_the_request(tmp_path: Path) -> None:
+    wishes = (
+        "give me distances in miles, always",
+        "no emojis, ever",
+        "immer Deutsch, wenn ich Deutsch schreibe",
+        "in recipes name the grams, never the cups",
+    )
+    with Memory.open(tmp_path, embedder="minilm") as memory:
+        for wish in wishes:
+            memory.profile.set("own_words.answers", wish)
+        for query, nearest in (
+            ("How do I bake a sourdough loaf?", wishes[3]),
+            ("Wie lange braucht ein Brief in die Schweiz?", wishes[2]),
+            ("How far is it from Bergen to Oslo?", wishes[0]),
+        ):
+            given = [line.value for line in memory.profile.context(query).lines]
+            assert given[0] == nearest
+            assert set(given) == set(wishes)
+
+
+def test_what_only_sounds_like_what_could_hurt_is_at_most_a_hint(tmp_path: Path) -> None:
+    said = "one cashew and my throat closes, always has"
+    with Memory.open(tmp_path, embedder="minilm") as memory:
+        tell(
+            memory,
+            said,
+            "I sell hazelnut cakes in a kiosk by the bridge",
+            "My brother and I have kept bees for years",
+            "I drive medicines from farm to farm",
+            "I always have peanut butter at home",
+            "We dry apricots and walnuts every autumn",
+        )
+        slots = ("food_and_dining.restrictions.allergies", "identity.health")
+        sure = [
+            one.value for one in memory.profile.beliefs() if one.slot in slots and not one.is_hint
+        ]
+    assert sure == [said]
+
+
+@pytest.mark.parametrize("end", ["", "."])
+def test_a_mark_at_the_end_makes_nothing_anybodys_business(tmp_path: Path, end: str) -> None:
+    with Memory.open(tmp_path, embedder="minilm") as memory:
+        tell(memory, f"I have debts{end}", f"I have two brothers and a boat{end}")
+        slots = {one.value: one.slot for one in memory.profile.beliefs()}
+    assert slots == {
+        f"I have debts{end}": "own_words.sensitive",
+        f"I have two brothers and a boat{end}": "own_words.facts",
+    }
+
+
+PLAY = "Let's play: you are the innkeeper and I'm a knight"
+PLAYED = "I never drink wine, only ale."
+
+
+def test_what_is_said_in_a_game_is_asked_and_not_told(memory: Memory) -> None:
+    tell(memory, "Hello!", PLAY, "Innkeeper, a room please!", PLAYED)
+    (belief,) = memory.profile.beliefs()
+    assert (belief.value, belief.is_hint) == (PLAYED, True)
+    (line,) = memory.profile.context("What shall I drink tonight, wine or ale?").lines
+    assert (line.part, line.value) == ("unsure", PLAYED)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        ["If I had a garden, which trees would fit?"],
+        [PLAY, *["And then?"] * 8],
+        ["What is an innkeeper?"],
+    ],
+)
+def test_a_question_is_no_game_and_a_game_ends(memory: Memory, before: list[str]) -> None:
+    tell(memory, *before, PLAYED)
+    (belief,) = memory.profile.beliefs()
+    assert (belief.value, belief.is_hint) == (PLAYED, False)
+
+
+def test_another_day_is_no_game(memory: Memory) -> None:
+    turns = [
+        Message(speaker="user", text=text, at=MARCH + timedelta(days=day))
+        for day, text in enumerate((PLAY, PLAYED))
+    ]
+    memory.read_chat(turns, uri="chat.json")
+    memory.profile.observe()
+    assert [one.is_hint for one in memory.profile.beliefs()] == [False]
+
+
+def test_an_allergy_that_is_only_feared_is_given_with_the_doubt(memory: Memory) -> None:
+    tell(memory, "I might be allergic to kiwis.", "I'm allergic to soy.")
+    context = memory.profile.context("What shall I cook?")
+    assert '- Allergies: "kiwi" (perhaps)' in context.text
+    assert context.text.index('"soy"') < context.text.index('"kiwi"')
+    assert '"kiwi" (perhaps)' in memory.profile.get_remme_context("What shall I cook?")
+    memory.profile.confirm("allergies", "kiwi")
+    assert "perhaps" not in memory.profile.context("What shall I cook?").text

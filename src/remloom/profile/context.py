@@ -34,6 +34,7 @@ from .profile import Profile, changes, within
 from .purpose import Purpose
 from .relevance import NAMED, Relevance, rare_words, sentence_of
 from .request import Extent, Personal
+from .slot import OWN_WORDS
 from .slots import Registry, Slot
 from .usage import UsageRules
 
@@ -536,7 +537,9 @@ def likes_of(profile: Profile, slots: Registry, spec: ContextSpec) -> dict[str, 
 
 
 def _is_sure(belief: Belief) -> bool:
-    return belief.state == "current" and belief.confidence >= _UNSURE
+    # a sentence that was only hinted at may have been played
+    is_told = not (belief.is_hint and belief.slot.startswith(OWN_WORDS))
+    return is_told and belief.state == "current" and belief.confidence >= _UNSURE
 
 
 def _writer(belief: Belief, part: Part) -> Callable[[], ContextLine]:
