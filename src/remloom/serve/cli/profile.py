@@ -15,6 +15,7 @@ from .profile_group import (
     AS_OF,
     as_of_option,
     check_known,
+    of_id,
     optional_value,
     profile,
     scope_option,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from ...memory import Memory
+    from ...profile.claim import Value
     from ...profile.profile import Explanation
 
 __all__: list[str] = []
@@ -83,7 +85,11 @@ def why(
     Of a list, VALUE is the item; without it, each item is explained.
     """
     with call.open() as memory:
-        explained = _explain(memory, slot, value, scope, subject, as_of)
+        which = of_id(memory, slot, value, subject)
+        if which is not None:
+            explained = _explain(memory, *which, subject, as_of)
+        else:
+            explained = _explain(memory, slot, value, scope, subject, as_of)
 
     def view() -> RenderableType:
         from .profile_view import draw_explanations
@@ -235,7 +241,7 @@ def learned(call: Call) -> None:
 def _explain(
     memory: Memory,
     slot: str,
-    value: str | None,
+    value: Value | None,
     scope: str | None,
     subject: str,
     as_of: datetime | None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,7 +13,9 @@ from click.exceptions import Exit
 from .app import Call, command
 from .profile_group import (
     AS_OF,
+    Named,
     note_option,
+    of_id,
     optional_value,
     profile,
     scope_option,
@@ -56,7 +59,8 @@ def set_value(
 def confirm(call: Call, slot: str, value: str | None, scope: str, subject: str) -> None:
     """Say that what is believed is so. What said it first is trusted more from then on."""
     with call.open() as memory:
-        belief = memory.profile.confirm(slot, value, scope=scope, subject=subject)
+        which = of_id(memory, slot, value, subject) or Named(slot, value, scope)
+        belief = memory.profile.confirm(which.slot, which.value, scope=which.scope, subject=subject)
         _show_edited(call, memory, belief)
 
 
@@ -69,7 +73,10 @@ def confirm(call: Call, slot: str, value: str | None, scope: str, subject: str) 
 def reject(call: Call, slot: str, value: str | None, note: str, scope: str, subject: str) -> None:
     """Say that what is believed is not so, and end it. What said it is trusted less."""
     with call.open() as memory:
-        belief = memory.profile.reject(slot, value, note=note, scope=scope, subject=subject)
+        which = of_id(memory, slot, value, subject) or Named(slot, value, scope)
+        belief = memory.profile.reject(
+            which.slot, which.value, note=note, scope=which.scope, subject=subject
+        )
         _show_edited(call, memory, belief)
 
 
@@ -93,8 +100,15 @@ def correct(
 ) -> None:
     """Say that VALUE holds in place of what is believed."""
     with call.open() as memory:
+        which = of_id(memory, slot, was, subject) or Named(slot, was, scope)
         belief = memory.profile.correct(
-            slot, value, was=was, changed=changed, note=note, scope=scope, subject=subject
+            which.slot,
+            value,
+            was=which.value,
+            changed=changed,
+            note=note,
+            scope=which.scope,
+            subject=subject,
         )
         _show_edited(call, memory, belief)
 
@@ -117,7 +131,10 @@ def retire(
 ) -> None:
     """End what is believed: it was so until now, or until --at."""
     with call.open() as memory:
-        belief = memory.profile.retire(slot, value, at=at, note=note, scope=scope, subject=subject)
+        which = of_id(memory, slot, value, subject) or Named(slot, value, scope)
+        belief = memory.profile.retire(
+            which.slot, which.value, at=at, note=note, scope=which.scope, subject=subject
+        )
         _show_edited(call, memory, belief)
 
 
@@ -130,7 +147,10 @@ def retire(
 def pin(call: Call, slot: str, value: str | None, undo: bool, scope: str, subject: str) -> None:
     """Give a belief to every agent, whatever it is asked."""
     with call.open() as memory:
-        belief = memory.profile.pin(slot, value, pinned=not undo, scope=scope, subject=subject)
+        which = of_id(memory, slot, value, subject) or Named(slot, value, scope)
+        belief = memory.profile.pin(
+            which.slot, which.value, pinned=not undo, scope=which.scope, subject=subject
+        )
     _show_belief(call, belief)
 
 
@@ -143,7 +163,10 @@ def pin(call: Call, slot: str, value: str | None, undo: bool, scope: str, subjec
 def hide(call: Call, slot: str, value: str | None, undo: bool, scope: str, subject: str) -> None:
     """Give a belief to no agent any more, without forgetting it."""
     with call.open() as memory:
-        belief = memory.profile.hide(slot, value, hidden=not undo, scope=scope, subject=subject)
+        which = of_id(memory, slot, value, subject) or Named(slot, value, scope)
+        belief = memory.profile.hide(
+            which.slot, which.value, hidden=not undo, scope=which.scope, subject=subject
+        )
     _show_belief(call, belief)
 
 
@@ -170,12 +193,16 @@ def forget(
     """
     with call.open() as memory:
         # first: a mistyped name stops the command before it asks
-        receipt = memory.profile.forget(slot, value, scope=scope, subject=subject, dry_run=True)
+        which = of_id(memory, slot, value, subject) or Named(slot, value, scope)
+        forget = partial(
+            memory.profile.forget, which.slot, which.value, scope=which.scope, subject=subject
+        )
+        receipt = forget(dry_run=True)
         if not dry_run:
-            label = memory.profile.slot(slot).label
-            what = f"{label}: {value}" if value is not None else label
+            label = memory.profile.slot(which.slot).label
+            what = f"{label}: {which.value}" if which.value is not None else label
             call.confirm(f"forget {what}, with its evidence?", yes=yes)
-            receipt = memory.profile.forget(slot, value, scope=scope, subject=subject)
+            receipt = forget()
 
     def view() -> RenderableType:
         from .render import draw_receipt

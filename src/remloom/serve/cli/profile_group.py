@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 from click import argument, option
 
-from ...errors import NotFoundError
+from ...errors import ConflictError, NotFoundError
 from .app import program
+from .text_formats import SHORTEST_ID
 from .times import Time
 
 if TYPE_CHECKING:
     from ...memory import Memory
+    from ...profile.claim import Value
 
 __all__ = [
     "AS_OF",
+    "Named",
     "as_of_option",
     "check_known",
     "note_option",
+    "of_id",
     "optional_value",
     "profile",
     "scope_option",
@@ -52,10 +56,40 @@ def profile(context: click.Context) -> None:
     """What is known of the user, since when, and why: see, edit and forget it.
 
     SLOT is what can be known: its id, a label or the end of its path, such as diet or
-    location_region; `remloom profile slots` lists them. Without a command, the profile is shown.
+    location_region; `remloom profile slots` lists them. What is known may also be given by the id
+    that is shown beside it, such as 3f0a, without VALUE. Without a command, the profile is shown.
     """
     if context.invoked_subcommand is None:
         context.invoke(profile.commands["show"])
+
+
+class Named(NamedTuple):
+    """What a command is about: a slot, and of it a value in a scope."""
+
+    slot: str
+    value: Value | None
+    scope: str
+
+
+def of_id(memory: Memory, id: str, value: str | None, subject: str) -> Named | None:
+    """What is known under an id that the profile shows; None if it is none, or a value is named.
+
+    Raises:
+        ConflictError: several beliefs have this id.
+    """
+    end = id.casefold()
+    if value is not None or len(end) < SHORTEST_ID:
+        return None
+    found = [one for one in memory.profile.show(subject).beliefs if one.id.endswith(end)]
+    if len(found) > 1:
+        raise ConflictError(
+            f"{len(found)} beliefs have the id {id}", remedy="`remloom profile` shows longer ones"
+        )
+    for one in found:
+        # of a slot with one value at a time, those before are known under the same id
+        is_item = memory.profile.slot(one.slot).kind == "list"
+        return Named(one.slot, one.value if is_item else None, one.scope)
+    return None
 
 
 def check_known(memory: Memory, subject: str) -> None:

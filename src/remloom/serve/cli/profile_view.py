@@ -5,19 +5,21 @@ Nothing here prints.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Group, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from .failures import parked_view
 from .tables import draw_pairs, draw_table
-from .text_formats import one_line, plural, short_id, short_source
+from .text_formats import middle_cut, one_line, plural, short_id, short_ids, short_source
 
 if TYPE_CHECKING:
     from ...profile.belief import Belief
@@ -53,6 +55,7 @@ HUBS = {
     "soft_identity": "Soft identity: who it is",
 }
 BAR = 10  # cells of a confidence
+LEAST = 12  # cells of a source
 TIMELINE = 48  # cells of a timeline
 SHOWN = 20  # pieces of a dry run; --json has them all
 
@@ -85,10 +88,11 @@ def draw_profile(profile: Profile, *, ended: bool = False) -> RenderableType:
     """
     beliefs = [belief for belief in profile.beliefs if ended or belief.holds]
     parts: list[RenderableType] = []
+    ids = short_ids([belief.id for belief in profile.beliefs])
     for hub, title in HUBS.items():
         some = [belief for belief in beliefs if belief.hub == hub]
         if some:
-            parts += [Text(title, "bold cyan"), _beliefs_table(some), Text()]
+            parts += [Text(title, "bold cyan"), _beliefs_table(some, ids), Text()]
     if not beliefs:
         parts.append(Text("nothing is known yet: remloom profile scan [PATH]", "yellow"))
     hidden = len(profile.beliefs) - len(beliefs)
@@ -97,7 +101,7 @@ def draw_profile(profile: Profile, *, ended: bool = False) -> RenderableType:
     if profile.waiting:
         parts.append(Text(f"{plural(profile.waiting, 'claim')} to be normalised", "yellow"))
     if beliefs:
-        parts.append(Text("why: remloom profile why SLOT", "dim"))
+        parts.append(Text("by its id: remloom profile why, confirm, reject, hide, forget", "dim"))
     return Group(*parts)
 
 
@@ -276,17 +280,32 @@ def _end_of_run(run: Run) -> Iterator[Text]:
         yield Text("next: remloom profile show", "dim")
 
 
-def _beliefs_table(beliefs: Sequence[Belief]) -> Table:
+class _Source:
+    """Where something was said, on one line: what has no room is left out of its middle."""
+
+    def __init__(self, source: str) -> None:
+        self._text = short_source(source)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        size = cell_len(self._text)
+        return Measurement(min(size, LEAST), min(size, max(options.max_width, 1)))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Text(middle_cut(self._text, options.max_width), "dim", no_wrap=True)
+
+
+def _beliefs_table(beliefs: Sequence[Belief], ids: Mapping[str, str]) -> Table:
     has_scopes = any(belief.scope for belief in beliefs)
-    columns = ["what", "value", "confidence", "level", "since", "scope", "state", "source"]
+    columns = ["id", "what", "value", "confidence", "level", "since", "scope", "state", "source"]
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for column in columns:
         if column != "scope" or has_scopes:
-            fixed = column in ("confidence", "since")
+            fixed = column in ("id", "confidence", "since")
             table.add_column(column, overflow="fold", no_wrap=fixed)
     before = ""
     for belief in beliefs:
-        cells = [
+        cells: list[RenderableType] = [
+            Text(ids[belief.id], "cyan"),
             # the items of a list stand under one label
             Text("" if belief.label == before else one_line(belief.label)),
             Text(_values(belief), "bold"),
@@ -295,7 +314,7 @@ def _beliefs_table(beliefs: Sequence[Belief]) -> Table:
             Text(_day(belief.since)),
             *([Text(one_line(belief.scope))] if has_scopes else []),
             _states_text(belief),
-            Text(short_source(belief.citation), "dim"),
+            _Source(belief.citation),
         ]
         before = belief.label
         table.add_row(*cells)

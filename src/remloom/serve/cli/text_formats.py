@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from .terminal import visible
 
-__all__ = ["byte_size", "one_line", "plural", "short_id", "short_source"]
+__all__ = [
+    "byte_size",
+    "middle_cut",
+    "one_line",
+    "plural",
+    "short_id",
+    "short_ids",
+    "short_source",
+]
+
+SHORTEST_ID = 4  # characters
 
 
 def plural(count: int, one: str, many: str = "") -> str:
@@ -34,6 +45,30 @@ def short_id(id: str) -> str:
     """Cut a UUID to its end, which commands that take the id of a run accept as well."""
     # the end, since UUIDs of one day begin alike
     return id[-12:] if len(id) == 36 else id
+
+
+def short_ids(ids: Sequence[str]) -> dict[str, str]:
+    """Cut ids to ends that tell them apart.
+
+    >>> short_ids(["me/77c0a91f", "me/77c0b91f"])
+    {'me/77c0a91f': 'a91f', 'me/77c0b91f': 'b91f'}
+    """
+    size = SHORTEST_ID
+    while len({id[-size:] for id in ids}) < len(set(ids)):
+        size += 1
+    return {id: id[-size:] for id in ids}
+
+
+def middle_cut(text: str, most: int) -> str:
+    """Shorten a text to so many characters, in its middle.
+
+    >>> middle_cut("notes/2026/spring.json#12", 16)
+    'notes…ng.json#12'
+    """
+    if len(text) <= most:
+        return text
+    end = max(most - 1, 0) * 2 // 3  # the end has the name of the file, and the line
+    return f"{text[: max(most - 1 - end, 0)]}…{text[len(text) - end :]}"
 
 
 def short_source(source: str) -> str:
