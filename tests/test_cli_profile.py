@@ -111,7 +111,7 @@ def test_the_profile_is_a_table_for_each_hub_with_what_is_known_and_how_sure(kno
     result = run("profile")
     assert result.exit_code == 0, result.output
     assert "Operating context: what is feasible" in result.stdout
-    (row,) = [line for line in result.stdout.splitlines() if line.startswith("Location")]
+    (row,) = [line for line in result.stdout.splitlines() if " Location" in line]
     assert "Lisbon" in row
     assert "█" in row
     assert "%" in row
@@ -314,3 +314,40 @@ def test_passages_in_languages_that_are_not_heard_are_reported(home: Path) -> No
     ]
     assert run("profile", "scan", ".").stdout.splitlines()[2:4] == told
     assert as_json("profile", "bootstrap")["unheard"] == {"Italian": 2, "Japanese": 1}
+    assert [line for line in run("profile").stdout.splitlines() if "not heard" in line] == told
+    run("profile", "set", "name", "Jo")
+    assert "3 passages in languages that are not heard" in run("profile", "context").stdout
+    ran = run("dream", "runs", "--kind", "observe").stdout
+    assert "unheard_" not in ran
+    assert run("forget", "1.md", "--yes").exit_code == 0
+    assert as_json("profile", "show")["unheard"] == {"Italian": 1, "Japanese": 1}
+
+
+def test_what_is_shown_has_an_id_that_commands_take(known: Path) -> None:
+    def id_of(word: str) -> str:
+        (row,) = [line for line in run("profile").stdout.splitlines() if word in line]
+        return row.split()[0]
+
+    allergy, home = id_of("peanuts"), id_of("Lisbon")
+    assert "allergic to peanuts" in run("profile", "why", allergy).stdout
+    assert run("profile", "confirm", allergy).exit_code == 0
+    assert run("profile", "pin", allergy).exit_code == 0
+    assert "Porto" in run("profile", "correct", home, "Porto").stdout
+    assert id_of("Porto") == home
+    assert run("profile", "reject", allergy).exit_code == 0
+    assert "peanuts" not in run("profile").stdout
+    assert run("profile", "forget", home, "--yes").exit_code == 0
+    assert as_json("profile", "show")["beliefs"][0]["label"] != "Location"
+    assert run("profile", "reject", "beef").exit_code == 2
+
+
+def test_a_long_source_stays_on_its_line_with_its_beginning_and_end(home: Path) -> None:
+    folder = home / "letters" / "from-the-harbour" / "of-the-spring-and-the-summer"
+    folder.mkdir(parents=True)
+    (folder / "to-the-bakers-guild.md").write_text("I'm allergic to peanuts.")
+    run("profile", "scan", "letters")
+    (row,) = [line for line in run("profile").stdout.splitlines() if "peanuts" in line]
+    source = row.split()[-1]
+    assert source.startswith("le")
+    assert source.endswith("guild.md:1")
+    assert "…" in source

@@ -47,6 +47,7 @@ class Injection:
         from msgspec.structs import replace
 
         from ..profile.context import CONTEXT_TOKENS, build_context
+        from ..profile.passages import UNHEARD
 
         budget = CONTEXT_TOKENS if budget_tokens is None else _check_tokens(budget_tokens)
         slots = self._slots()
@@ -55,7 +56,8 @@ class Injection:
         spec = replace(
             spec, budget_tokens=budget, safety_tokens=safety_tokens, count_tokens=count_tokens
         )
-        return build_context(profile, slots, spec)
+        context = build_context(profile, slots, spec)
+        return replace(context, unheard=self._store.kv.count(UNHEARD))
 
     def preferences(self, query: str, purpose: str = "") -> dict[str, float]:
         """What the user likes and dislikes, for `RecallOptions.preferences`."""
@@ -151,10 +153,10 @@ class Injection:
         from ..profile.context import rules_for
         from ..profile.relevance import has_nearness, nearness, sentence_of, shares
 
-        rules = rules_for(profile, spec)
-        scopes = ("", *spec.scopes)
         if not spec.query.strip():
             return {}
+        rules = rules_for(profile, spec)
+        scopes = ("", *spec.scopes)
         known = sorted(
             (one for one in profile.beliefs if one.scope in scopes),
             key=lambda belief: belief.checked_at,

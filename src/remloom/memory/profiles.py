@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -73,6 +74,7 @@ class Profiles:
             InvalidInputError: `as_of` has no time zone.
         """
         from ..profile.evidence import STAGED
+        from ..profile.passages import unheard_in
         from ..profile.profile import Profile
 
         person = self._editing.subject(subject)
@@ -84,6 +86,7 @@ class Profiles:
             as_of=as_of or datetime.now(UTC),
             beliefs=tuple(beliefs),
             waiting=self._store.kv.count(STAGED),
+            unheard=unheard_in(self._store),
         )
 
     def beliefs(
@@ -757,10 +760,13 @@ class Profiles:
 
     def _hearing(self) -> Hearing:
         from ..profile.hearing import Hearing
+        from ..profile.play import is_in_play
 
+        in_play = partial(is_in_play, self._store)
         if self._engine.embedder is None:
-            return Hearing()
-        return Hearing(self._engine.sentence_vectors.of, self._engine.embedder_name)
+            return Hearing(is_in_play=in_play)
+        vectors = self._engine.sentence_vectors.of
+        return Hearing(vectors, self._engine.embedder_name, in_play)
 
     def _explain(self, belief: Belief, as_of: datetime | None) -> Explanation:
         from ..profile.profile import Explanation

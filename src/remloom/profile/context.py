@@ -94,6 +94,7 @@ class ProfileContext(Struct, frozen=True, kw_only=True):
         safety_left_out: those among them that say what could hurt, such as allergies, but for what
             was only hinted at.
         withheld: beliefs that are not for this purpose, or hidden.
+        unheard: passages of which nothing is in it since their language is not heard.
         purpose: that it is for.
         subject: of whom it speaks.
     """
@@ -104,6 +105,7 @@ class ProfileContext(Struct, frozen=True, kw_only=True):
     left_out: int = 0
     safety_left_out: int = 0
     withheld: int = 0
+    unheard: int = 0
     purpose: Purpose = "general"
     subject: str = "me"
 
@@ -238,9 +240,6 @@ class _Choice:
             candidates.append(_Candidate((_SAFETY, not by_hand, turn), "standing", write, short))
         return candidates
 
-    def _urgent(self, beliefs: Iterable[Belief]) -> list[_Candidate]:
-        """What goes before all that the query is about, but after what could hurt."""
-        return [
     def _hints(self, beliefs: Iterable[Belief]) -> list[_Candidate]:
         """What could hurt and was only hinted at, the latest first, in short lines that have their
         turn: so it takes no room from what the query is about."""
@@ -250,6 +249,9 @@ class _Choice:
             for rank, belief in enumerate(found)
         ]
 
+    def _urgent(self, beliefs: Iterable[Belief]) -> list[_Candidate]:
+        """What goes before all that the query is about, but after what could hurt."""
+        return [
             _Candidate(
                 (self._urgency(belief), -belief.confidence), "standing", _writer(belief, "standing")
             )
@@ -354,13 +356,13 @@ class _Choice:
         score = self._relevance.score(self._slot(belief), belief.value)
         return max(score, _EVERYTHING) if self._spec.extent != "some" else score
 
-    def _slot(self, belief: Belief) -> Slot:
-        return self._slots.get_or_extra(belief.slot)
-
     def _distance(self, belief: Belief) -> tuple[float, float]:
         """How far it is from the query, then from now."""
         near = self._spec.near.get(sentence_of(self._slot(belief), belief.value), 0.0)
         return -near, -belief.checked_at.timestamp()
+
+    def _slot(self, belief: Belief) -> Slot:
+        return self._slots.get_or_extra(belief.slot)
 
 
 class _Page:

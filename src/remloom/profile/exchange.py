@@ -37,7 +37,7 @@ from .evidence import (
     value_key,
 )
 from .own_slots import OWN_SLOT, own_slots, slot_entry
-from .passages import SEEN
+from .passages import SEEN, UNHEARD
 from .profile import Explanation, Profile
 from .reliability import Outcome
 from .scopes import check_scope
@@ -58,7 +58,7 @@ __all__ = [
 FORMAT = 1
 # of the entries that go along with the records when a whole memory is exported; the folds that are
 # kept do not: they are made again
-NAMESPACES = (OWN_SLOT, EVIDENCE, STAGED, SEEN, MARK, OUTCOME, CONSTANTS)
+NAMESPACES = (OWN_SLOT, EVIDENCE, STAGED, SEEN, UNHEARD, MARK, OUTCOME, CONSTANTS)
 
 _TITLES: dict[Hub, str] = {
     "preferences": "Preferences",

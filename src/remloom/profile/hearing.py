@@ -161,7 +161,7 @@ class Hearing:
         ]
         by_rule = (replace(found, extractor=RULES) for found in ruled)
         heard = tuple(self._hinted((*by_rule, *self._judge(candidates))))
-        return Extracted(heard, unheard=tuple(unheard.values()))
+        return Extracted(heard, unheard=unheard)
 
     def _hinted(self, heard: Sequence[Found]) -> Iterator[Found]:
         """What was found; what may be played is a hint."""

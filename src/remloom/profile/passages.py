@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime
 
+import msgspec
 from msgspec import Struct
 
 from ..kv import Entry
 from ..model import Resource
 from ..model.roles import ASSISTANT, NOBODY
 from ..settings import Settings
-from ..store.contract import Store
+from ..store.contract import Reads, Store
 from .evidence import CATEGORY, ME
 from .subjects import subject_of_speaker
 from .watermark import Watermark, texts_since
 
-__all__ = ["SEEN", "Passage", "Unseen", "passage_of", "seen_entry", "unseen"]
+__all__ = [
+    "SEEN",
+    "UNHEARD",
+    "Passage",
+    "Unseen",
+    "passage_of",
+    "seen_entry",
+    "unheard_entry",
+    "unheard_in",
+    "unseen",
+]
 
-SEEN = "profile.seen"  # namespace of the entries: passages that were looked at
+# namespaces of the entries: passages that were looked at, and those in a language that is not heard
+SEEN, UNHEARD = "profile.seen", "profile.unheard"
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 # Categories whose first person is the user. A document is anybody's: nothing in it is taken for
@@ -95,6 +108,17 @@ def seen_entry(passage: Passage, extractor: str) -> Entry:
     """The entry that says a passage was looked at; it goes with the passage."""
     id = passage.record.id
     return Entry(SEEN, _seen_key(extractor, id), b"{}", (id,))
+
+
+def unheard_entry(id: str, language: str) -> Entry:
+    """The entry that says a passage is in a language that is not heard; it goes with it."""
+    return Entry(UNHEARD, id, msgspec.json.encode(language), (id,))
+
+
+def unheard_in(reads: Reads) -> dict[str, int]:
+    """Passages in languages that are not heard, by language, those of most passages first."""
+    found = Counter(msgspec.json.decode(one.value, type=str) for one in reads.kv.list(UNHEARD))
+    return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def _seen_key(extractor: str, id: str) -> str:

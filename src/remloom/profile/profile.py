@@ -30,12 +30,14 @@ class Profile(Struct, frozen=True, kw_only=True):
         as_of: when.
         beliefs: by slot, scope and value; those that have ended too.
         waiting: claims that wait to be normalised.
+        unheard: passages of which nothing is known since their language is not heard, by language.
     """
 
     subject: str
     as_of: datetime
     beliefs: tuple[Belief, ...] = ()
     waiting: int = 0
+    unheard: dict[str, int] = {}
 
     def __iter__(self) -> Iterator[Belief]:
         """Iterate over what holds, but for what is hidden."""
@@ -91,6 +93,7 @@ class Profile(Struct, frozen=True, kw_only=True):
             "beliefs": len(confidences),
             "total_evidence": sum(belief.pieces for belief in self.beliefs),
             "waiting": self.waiting,
+            "unheard": self.unheard,
         }
         return {**hubs, "meta": meta}
 

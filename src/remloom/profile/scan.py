@@ -28,7 +28,7 @@ from .claim import Claim
 from .evidence import Authority, Evidence, from_claim
 from .mapping import FieldMapping
 from .masking import MaskedPassages, is_only_secret, mask_passages
-from .passages import Passage, passage_of, seen_entry, unseen
+from .passages import UNHEARD, Passage, passage_of, seen_entry, unheard_entry, unseen
 from .recorder import Recorder
 from .scopes import check_scope
 from .slots import Registry, Slot
@@ -69,14 +69,14 @@ class Extracted(Struct, frozen=True):
         failed: those that could not be looked at, and why.
         left: those that were not looked at, since the budget is spent.
         spent: what the budget lacked; the scan stops when what was found is written.
-        unheard: the languages of those that are in one that is not heard, one for each.
+        unheard: the languages of those that are in one that is not heard, by the ids of records.
     """
 
     found: tuple[Found, ...] = ()
     failed: tuple[tuple[Passage, Exception], ...] = ()
     left: tuple[Passage, ...] = ()
     spent: BudgetError | None = None
-    unheard: tuple[str, ...] = ()
+    unheard: dict[str, str] = {}
 
 
 class ScanResult(Struct, frozen=True, kw_only=True):
@@ -202,7 +202,7 @@ class Scanner:
             if passage.record.id not in unfinished
         ]
         failures = list(self._failures(extracted.failed))
-        new, looked_through = self._write(originals, evidence, seen, failures)
+        new, looked_through = self._write(originals, evidence, seen, failures, extracted.unheard)
         for id in looked_through:
             self._waiting.pop(id, None)
         staged = sum(not one.slot for one in new)
@@ -211,7 +211,7 @@ class Scanner:
         # secrets are counted once, by whoever looks first
         counts |= {"asked": looked_at} if self._stages else {"passages": looked_at}
         counts |= {} if self._stages else {"secrets": masked.count}
-        counts |= Counter(f"{_UNHEARD}{language}" for language in extracted.unheard)
+        counts |= Counter(f"{_UNHEARD}{language}" for language in extracted.unheard.values())
         self._writer.count(**counts)
         if extracted.spent is not None:
             raise extracted.spent
@@ -223,6 +223,7 @@ class Scanner:
         evidence: Sequence[Evidence],
         seen: Sequence[Entry],
         failures: Sequence[Entry],
+        unheard: Mapping[str, str],
     ) -> tuple[list[Evidence], list[str]]:
         """Write what was found; of passages that were forgotten meanwhile, made again without what
         was, or say something else now, nothing is. Returns what is new, and the passages whose
@@ -240,12 +241,17 @@ class Scanner:
             }
             kept = [entry for entry in seen if there.keys() >= set(entry.refs)]
             failed = [entry for entry in failures if there.keys() >= set(entry.refs)]
+            done = [entry.refs[0] for entry in kept]
+            not_heard = [unheard_entry(id, unheard[id]) for id in done if id in unheard]
             try:
                 new = self._recorder.record(
                     there,
                     [one for one in evidence if one.passage in there],
-                    entries=[*kept, *failed],
-                    deleted=[failed_item_key(KIND, entry.refs[0]) for entry in kept],
+                    entries=[*kept, *failed, *not_heard],
+                    deleted=[
+                        *(failed_item_key(KIND, id) for id in done),
+                        *((UNHEARD, id) for id in done if id not in unheard),
+                    ],
                     passages=there,
                     refresh=False,
                 )

@@ -17,7 +17,7 @@ from ..store.contract import Reads, Store
 from ..store.namings import namings
 from .claim import Value
 from .evidence import KIND, Evidence
-from .passages import SEEN
+from .passages import SEEN, UNHEARD
 
 __all__ = ["evidence_of", "marks_of", "said_in"]
 
@@ -32,9 +32,13 @@ def evidence_of(reads: Reads, passages: Iterable[str]) -> Iterator[str]:
 
 
 def marks_of(reads: Reads, passages: Iterable[str]) -> list[tuple[str, str]]:
-    """The entries that say that passages were looked at, by whichever extractor."""
+    """The entries that say that passages were looked at, by whichever extractor, and not heard."""
     extractors = list(_extractors(reads))
-    return [(SEEN, f"{extractor}/{passage}") for passage in passages for extractor in extractors]
+    return [
+        mark
+        for passage in passages
+        for mark in ((UNHEARD, passage), *((SEEN, f"{one}/{passage}") for one in extractors))
+    ]
 
 
 def said_in(

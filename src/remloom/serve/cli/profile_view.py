@@ -100,6 +100,7 @@ def draw_profile(profile: Profile, *, ended: bool = False) -> RenderableType:
         parts.append(Text(f"{plural(hidden, 'belief')} ended: --ended shows them", "dim"))
     if profile.waiting:
         parts.append(Text(f"{plural(profile.waiting, 'claim')} to be normalised", "yellow"))
+    parts += _unheard(profile.unheard)
     if beliefs:
         parts.append(Text("by its id: remloom profile why, confirm, reject, hide, forget", "dim"))
     return Group(*parts)
@@ -159,6 +160,8 @@ def draw_context(given: ProfileContext) -> RenderableType:
         facts.append(f"{plural(given.left_out, 'line')} left out for the budget")
     if given.withheld:
         facts.append(f"{plural(given.withheld, 'belief')} not for this purpose")
+    if given.unheard:
+        facts.append(f"{plural(given.unheard, 'passage')} in languages that are not heard")
     parts = [Text(given.text.rstrip()), Text(", ".join(facts), "dim")]
     if given.safety_left_out:
         missing = plural(given.safety_left_out, "line")
@@ -172,9 +175,7 @@ def draw_scan(result: ScanResult, *, dry_run: bool) -> RenderableType:
     if result.read is not None:
         read = sum(item.status == "read" for item in result.read.items)
         lines.insert(0, Text(f"read {plural(read, 'document')}"))
-    for language, count in result.unheard.items():
-        many = plural(count, "passage is", "passages are")
-        lines.append(Text(f"{many} in {language}, which is not heard yet", "yellow"))
+    lines += _unheard(result.unheard)
     if dry_run:
         for evidence in result.evidence[:SHOWN]:
             lines += _evidence_lines(evidence)
@@ -184,6 +185,12 @@ def draw_scan(result: ScanResult, *, dry_run: bool) -> RenderableType:
         lines.append(Text("a dry run: nothing was written, and no source was read", "yellow"))
         return Group(*lines, *parked_view(result.failed))
     return Group(*lines, *_end_of_run(result.run), *parked_view(result.failed))
+
+
+def _unheard(unheard: Mapping[str, int]) -> Iterator[Text]:
+    for language, count in unheard.items():
+        many = plural(count, "passage is", "passages are")
+        yield Text(f"{many} in {language}, which is not heard yet", "yellow")
 
 
 def draw_staged(claims: Sequence[Evidence]) -> RenderableType:

@@ -53,6 +53,9 @@ export function Learn({ session, slots }) {
   </div>`;
 }
 
+export const Unheard = ({ of: unheard }) => Object.entries(unheard).map(([language, number]) =>
+  html`<p class="notice careful">${plural(number, "passage is", "passages are")} in ${plain(language)}, which is not heard yet.</p>`);
+
 function Outcome({ result, slots, taken, busy, learn, takeBack }) {
   const { dry_run, evidence, run, failed, unheard } = result;
   const number = dry_run ? evidence.length : (run.counts.evidence || 0) + (run.counts.staged || 0);
@@ -74,7 +77,7 @@ function Outcome({ result, slots, taken, busy, learn, takeBack }) {
     </div>
     ${failed.length > 0 && html`<div class="notice careful"><strong>${plural(failed.length, "passage")} could not be looked at, and will be tried again.</strong>
       <p>${plain(failed[0].reason)}</p></div>`}
-    ${Object.entries(unheard).map(([language, number]) => html`<p class="notice careful">${plural(number, "passage is", "passages are")} in ${plain(language)}, which is not heard yet.</p>`)}
+    <${Unheard} of=${unheard} />
     ${dry_run && number > 0 && html`<${Table} caption="What would be learned" columns=${columns} rows=${evidence.slice(0, 200)} />
       ${number > 200 && html`<p class="small muted">and ${count(number - 200)} more</p>`}`}
   </section>`;

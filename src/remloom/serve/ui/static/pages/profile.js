@@ -3,7 +3,7 @@
 import { get, post } from "../lib/api.js";
 import { Badge, Busy, Empty, Failure, Field, Forget, Loaded, Page, Quote, Table, Tabs, When, of } from "../lib/parts.js";
 import { Edit } from "./profile-edit.js";
-import { Learn } from "./profile-learn.js";
+import { Learn, Unheard } from "./profile-learn.js";
 import { labelOf, slotsById, wordsOf } from "./profile-slots.js";
 import { count, dateText, go, html, plain, plural, save, share, title, useAction, useLoad, useState } from "../lib/view.js";
 
@@ -46,13 +46,14 @@ function Beliefs({ subject, session, slots }) {
     state.again();
   };
   const exported = useAction(async () => save(`profile-${subject || "me"}.json`, await get("/v1/profile/export", { subject })));
-  return html`<${Loaded} state=${state}>${({ beliefs, waiting }) => { const shown = beliefs.filter((belief) => has(belief, valuesOf(slots, belief), wanted)); return html`<div class="stack">
+  return html`<${Loaded} state=${state}>${({ beliefs, waiting, unheard }) => { const shown = beliefs.filter((belief) => has(belief, valuesOf(slots, belief), wanted)); return html`<div class="stack">
     <div class="row apart">
       <p class="muted small" role="status">${said || `${wanted ? `${count(shown.length)} of ` : ""}${plural(beliefs.length, "belief")}${waiting ? `, ${plural(waiting, "claim")} waiting` : ""}`}</p>
       <div class="row"><button class="small" disabled=${exported.busy} onClick=${() => exported.run()}>Export</button>
         ${session.scopes.includes("write") && html`<button class="small" onClick=${() => setAdding(true)}>Say something</button>`}</div>
     </div>
     ${exported.error && html`<${Failure} error=${exported.error} />`}
+    <${Unheard} of=${unheard} />
     ${beliefs.length > 1 && html`<${Field} label="Only beliefs with">${(given) => html`<input ...${given} data-search type="search" value=${wanted}
       placeholder="A name or a value" onInput=${(event) => setWanted(event.target.value)} />`}</${Field}>`}
     ${beliefs.length > 0 && shown.length === 0 && html`<${Empty} heading="No belief has that">Write less of it, or another word.</${Empty}>`}
