@@ -62,6 +62,7 @@ _TITLES: dict[Part, str] = {
 _ORDER: dict[Part, int] = {part: place for place, part in enumerate(_TITLES)}
 _UNSURE = 0.5  # confidence below which it is asked rather than said
 _MOST_QUESTIONS = 3
+_NEAR = 0.2  # nearness of a wish to a query below which it says nothing
 _FEW_WORDS = 2  # rare ones, of a sentence that says one thing
 _MOST_ENDED = 5
 _EVERYTHING = 0.5  # worth of what is asked for only as a part of all
@@ -245,7 +246,7 @@ class _Choice:
         turn: so it takes no room from what the query is about."""
         found = sorted(beliefs, key=lambda one: one.checked_at, reverse=True)
         return [
-            _Candidate((_REST, rank, 1), "standing", partial(short_line_of_safety, belief))
+            _Candidate((_REST, rank, 2), "standing", partial(short_line_of_safety, belief))
             for rank, belief in enumerate(found)
         ]
 
@@ -275,7 +276,7 @@ class _Choice:
         found = [belief for belief in beliefs if belief.slot in order and self._score(belief) <= 0]
         found.sort(key=lambda one: (order[one.slot], *self._distance(one)))
         return [
-            _Candidate((_REST, rank, 2), "standing", _writer(belief, "standing"))
+            _Candidate((_REST, rank, 1), "standing", _writer(belief, "standing"))
             for rank, belief in enumerate(found)
         ]
 
@@ -359,7 +360,7 @@ class _Choice:
     def _distance(self, belief: Belief) -> tuple[float, float]:
         """How far it is from the query, then from now."""
         near = self._spec.near.get(sentence_of(self._slot(belief), belief.value), 0.0)
-        return -near, -belief.checked_at.timestamp()
+        return -near if near >= _NEAR else 0.0, -belief.checked_at.timestamp()
 
     def _slot(self, belief: Belief) -> Slot:
         return self._slots.get_or_extra(belief.slot)
