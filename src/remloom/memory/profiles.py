@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -760,13 +759,10 @@ class Profiles:
 
     def _hearing(self) -> Hearing:
         from ..profile.hearing import Hearing
-        from ..profile.play import is_in_play
 
-        in_play = partial(is_in_play, self._store)
         if self._engine.embedder is None:
-            return Hearing(is_in_play=in_play)
-        vectors = self._engine.sentence_vectors.of
-        return Hearing(vectors, self._engine.embedder_name, in_play)
+            return Hearing()
+        return Hearing(self._engine.sentence_vectors.of, self._engine.embedder_name)
 
     def _explain(self, belief: Belief, as_of: datetime | None) -> Explanation:
         from ..profile.profile import Explanation

@@ -111,21 +111,14 @@ class Hearing:
     Args:
         embed: the vectors of sentences; None: they are judged by their words alone.
         embedder: the name of what makes them.
-        is_in_play: whether a passage may be a part of a game, see `play`; None: none is.
     """
 
-    def __init__(
-        self,
-        embed: Embed | None = None,
-        embedder: str = "",
-        is_in_play: Callable[[Passage], bool] | None = None,
-    ) -> None:
+    def __init__(self, embed: Embed | None = None, embedder: str = "") -> None:
         self._statement = head("statement", embedder if embed is not None else "")
         self._kind = head("kind", embedder if embed is not None else "")
         self._privacy = head("privacy", embedder if embed is not None else "")
         # an embedder that the heads were not trained with is asked for nothing
         self._embed = embed if self._statement.sees_vectors else None
-        self._is_in_play = is_in_play
 
     def __call__(self, passages: Sequence[Passage]) -> Extracted:
         """Find what is said in passages: by rule, and where no rule finds it by ear."""
@@ -160,22 +153,7 @@ class Hearing:
             if one.record.id not in unheard or not unheard_language(candidate.words)
         ]
         by_rule = (replace(found, extractor=RULES) for found in ruled)
-        heard = tuple(self._hinted((*by_rule, *self._judge(candidates))))
-        return Extracted(heard, unheard=unheard)
-
-    def _hinted(self, heard: Sequence[Found]) -> Iterator[Found]:
-        """What was found; what may be played is a hint."""
-        said = {found.passage.record.id: found.passage for found in heard}
-        played = {
-            id
-            for id, passage in said.items()
-            if self._is_in_play is not None and self._is_in_play(passage)
-        }
-        for found in heard:
-            if found.passage.record.id in played:
-                yield replace(found, claim=replace(found.claim, confident=False))
-            else:
-                yield found
+        return Extracted((*by_rule, *self._judge(candidates)), unheard=unheard)
 
     def _judge(self, candidates: Sequence[_Candidate]) -> Iterator[Found]:
         """The claims of those that say something lasting."""
