@@ -182,7 +182,7 @@ def test_the_command_line_does_a_job_and_says_what_came_of_it(home: Path, notes:
     )
     done = run("schedule", "run", "--once")
     assert f"notes: read source={notes}\n" in done.output
-    assert "1 resources" in done.output
+    assert "1 resource," in done.output
     assert "did 1 job" in done.output
     assert [
         job["id"] for job in json.loads(run("jobs", "list", "--json", "--state", "done").output)
