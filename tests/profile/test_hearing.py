@@ -370,6 +370,58 @@ def test_a_mark_at_the_end_makes_nothing_anybodys_business(tmp_path: Path, end: 
     }
 
 
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "could you please be a bit briefer with me, generally",
+        "Would you leave out the small talk from now on, please?",
+        "Can you always answer in German when I write German?",
+        "Könntest du bitte immer in kurzen Sätzen antworten?",
+        "¿Podrías contestar siempre con frases cortas?",
+        "Pourrais-tu toujours répondre avec des phrases courtes ?",
+    ],
+)
+def test_a_wish_may_be_asked_politely(tmp_path: Path, wish: str) -> None:
+    with Memory.open(tmp_path, embedder="minilm") as memory:
+        tell(memory, wish)
+        kept = [(one.slot, one.value) for one in memory.profile.beliefs()]
+    assert kept == [("own_words.answers", wish)]
+
+
+@pytest.mark.parametrize(
+    "request_for_once",
+    [
+        "Could you make this paragraph shorter, please?",
+        "Would you mind shortening the mail below?",
+        "Kannst du den Absatz bitte kürzen?",
+        "¿Puedes resumir esto en dos frases, por favor?",
+        "Peux-tu raccourcir le mail, s'il te plaît ?",
+    ],
+)
+def test_what_is_asked_for_once_is_no_wish(tmp_path: Path, request_for_once: str) -> None:
+    with Memory.open(tmp_path, embedder="minilm") as memory:
+        tell(memory, request_for_once)
+        assert memory.profile.beliefs() == []
+
+
+def test_what_somebody_adds_later_is_heard(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="minilm") as memory:
+        tell(memory, "ah yes, apixaban, that is what I take")
+        assert [one.slot for one in memory.profile.beliefs()] == ["identity.health"]
+
+
+@pytest.mark.parametrize("embedder", ["none", "minilm"])
+@pytest.mark.parametrize(
+    "words", ["Always run the linter without asking", "Always run podman build without asking."]
+)
+def test_what_an_agent_may_run_is_not_taken_from_words(
+    tmp_path: Path, embedder: str, words: str
+) -> None:
+    with Memory.open(tmp_path, embedder=embedder) as memory:
+        tell(memory, words)
+        assert memory.profile.beliefs() == []
+
+
 PLAY = "Let's play: you are the innkeeper and I'm a knight"
 PLAYED = "I never drink wine, only ale."
 
