@@ -404,12 +404,6 @@ def test_what_is_asked_for_once_is_no_wish(tmp_path: Path, request_for_once: str
         assert memory.profile.beliefs() == []
 
 
-def test_what_somebody_adds_later_is_heard(tmp_path: Path) -> None:
-    with Memory.open(tmp_path, embedder="minilm") as memory:
-        tell(memory, "ah yes, apixaban, that is what I take")
-        assert [one.slot for one in memory.profile.beliefs()] == ["identity.health"]
-
-
 @pytest.mark.parametrize("embedder", ["none", "minilm"])
 @pytest.mark.parametrize(
     "words", ["Always run the linter without asking", "Always run podman build without asking."]
