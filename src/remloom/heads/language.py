@@ -1,4 +1,4 @@
-"""The language of a text, named if it is one that the heads were not trained in."""
+"""The language of a text, named if it is one that is not heard."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .head import LANGUAGE, head
 
 __all__ = ["ANOTHER", "HEARD", "unheard_language"]
 
-HEARD = "heard "  # begins the label of a language that the heads were trained in
+HEARD = "heard "  # begins the label of a language that training found the heads good enough in
 ANOTHER = "another language"  # not heard either, but which one is not sure
 _ENOUGH = 40  # different runs of letters; some four words have that many, or a dozen ideographs
 _UNHEARD = 0.5  # least probability of all languages together that are not heard
@@ -15,12 +15,12 @@ _NAMED = 0.4  # least share of that probability that the one has which is named
 
 
 def unheard_language(text: str) -> str:
-    """Return the English name of a text's language if the heads were not trained in it.
+    """Return the English name of a text's language if it is not heard.
 
-    Empty if they were, or if there is too little text to tell, such as names or "ok".
+    Empty if it is, or if there is too little text to tell, such as names or "ok".
 
-    >>> unheard_language("Da quando sono in pensione coltivo pomodori sul balcone")
-    'Italian'
+    >>> unheard_language("მე თბილისში ვცხოვრობ და მასწავლებლად ვმუშაობ")
+    'another language'
     >>> unheard_language("Since I retired I have been growing tomatoes on the balcony")
     ''
     """
