@@ -1,40 +1,43 @@
-"""Train the heads, and show how they do: python -m training [HEAD …]"""
+"""Train the heads, and show how they do; or show what they decide of texts, without training."""
 
 from __future__ import annotations
 
-import sys
+import argparse
+from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
 from remloom.embed.minilm import MiniLM
 
+from .report import show_decisions, show_trained
 from .subjects import HEADS
-from .train import Trained, train, write_frequent
+from .train import train, write_frequent
 
 
 def main() -> None:
-    """Train the heads that are named, or all."""
-    console = Console()
-    write_frequent()
-    for name in sys.argv[1:] or HEADS:
-        console.print(_table(train(name)))
-        if HEADS[name].by_vector:
-            console.print(_table(train(name, MiniLM())))
-
-
-def _table(done: Trained) -> Table:
-    languages = ", ".join(f"{one} {share:.2f}" for one, share in done.by_language.items())
-    table = Table(
-        title=f"{done.name} {done.version}: {done.texts:,} texts, {done.right:.3f} right"
-        f"\n{languages}; {done.size // 1000} kB",
-        title_justify="left",
+    """Train the heads that are named, or all; or try them."""
+    parser = argparse.ArgumentParser(prog="python -m training", description=__doc__)
+    parser.add_argument("head", nargs="*", help=f"of {', '.join(HEADS)}; none: all are trained")
+    parser.add_argument(
+        "--try", dest="tried", type=Path, metavar="FILE", help="of texts, one a line: train nothing"
     )
-    for column in ("label", "precision", "recall"):
-        table.add_column(column, justify="left" if column == "label" else "right")
-    for label, (precision, recall) in done.by_label.items():
-        table.add_row(label, f"{precision:.2f}", f"{recall:.2f}")
-    return table
+    chosen = parser.parse_args()
+    if unknown := set(chosen.head) - set(HEADS):
+        parser.error(f"no head is named {', '.join(sorted(unknown))}: there are {', '.join(HEADS)}")
+    console, names = Console(), chosen.head or list(HEADS)
+    if chosen.tried:
+        show_decisions(console, names, chosen.tried.read_text(encoding="utf-8").splitlines())
+        return
+    write_frequent()
+    runs = [
+        (name, embedder)
+        for name in names
+        for embedder in ((None, MiniLM()) if HEADS[name].by_vector else (None,))
+    ]
+    for number, (name, embedder) in enumerate(runs, 1):
+        seen = f" with vectors of {embedder.name}" if embedder else ""
+        console.print(f"{number} of {len(runs)}: training {name}{seen} …", highlight=False)
+        show_trained(console, train(name, embedder))
 
 
 if __name__ == "__main__":

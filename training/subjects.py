@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remloom.heads.differences import compare, differences
 from remloom.heads.features import BUCKETS, features, spelling, wording
-from remloom.heads.language import HEARD
+from remloom.heads.language import ANOTHER, HEARD
 
-from .texts import Text, languages, read
+from .heard import heard_languages
+from .texts import Text, read
 
 if TYPE_CHECKING:
     from remloom.heads.features import Features
@@ -51,6 +52,11 @@ class Subject(NamedTuple):
     strength: float = 15.0
     kin: Callable[[Text], str] | None = None
     by_vector: bool = False
+
+    @property
+    def sees_pairs(self) -> bool:
+        """Whether it sees a text beside the one that it is of."""
+        return self.sees is _differences
 
 
 def _kind(text: Text) -> str | None:
@@ -99,12 +105,16 @@ def _order(text: Text) -> str | None:
 
 
 @cache
-def _heard() -> frozenset[str]:
-    return frozenset(languages("turns"))
+def _names() -> dict[str, str]:
+    """The English names of languages, by code."""
+    return {text.language: text.label[1] for text in read("languages")}
 
 
 def _language(text: Text) -> str:
-    return f"{HEARD}{text.language}" if text.language in _heard() else text.label[1]
+    if text.language in heard_languages():
+        return f"{HEARD}{text.language}"
+    # there may be turns in it, but too few to hear it
+    return _names().get(text.language, ANOTHER)
 
 
 def _differences(text: Text) -> Features:

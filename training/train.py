@@ -24,8 +24,9 @@ from remloom.embed.contract import Embedder
 from remloom.heads.features import BUCKETS, FREQUENT, tokens
 from remloom.heads.head import file_name
 
+from .heard import LASTING, Heard, judge, write_heard
 from .subjects import HEADS, SUBJECTS, rows_of, version_of
-from .texts import Text, read
+from .texts import read
 
 if TYPE_CHECKING:
     from remloom.heads.features import Features
@@ -36,19 +37,41 @@ WEIGHTS = Path(remloom.heads.features.__file__).parent / "weights"
 HELD_OUT = 0.2  # of the texts, for the figures
 LARGEST = 15  # of a weight: finer ones decide no better
 LEAST = 1  # a smaller one is 0
+MOST_STEPS = 1_000  # of the regression; the slowest label takes 173
 MOST_FREQUENT = 250  # words of each language that make a shape
 
 
+class Figures(NamedTuple):
+    """How a head did on texts that it was not trained on.
+
+    Args:
+        held_out: how many texts these were.
+        right: the share that it decided rightly.
+        by_language: how many texts there were, and the share; None: all have one label.
+        by_label: precision and recall.
+    """
+
+    held_out: int
+    right: float
+    by_language: dict[str, tuple[int, float | None]]
+    by_label: dict[str, tuple[float, float]]
+
+
 class Trained(NamedTuple):
-    """A head, and how it did on texts that it was not trained on."""
+    """A head that was trained.
+
+    Args:
+        texts: how many it was trained on.
+        heard: how turns are heard, by language; of the head "statement" without vectors.
+        size: bytes of the file.
+    """
 
     name: str
     version: str
     texts: int
-    right: float
-    by_language: dict[str, float]
-    by_label: dict[str, tuple[float, float]]  # precision, recall
-    size: int  # bytes of the file
+    figures: Figures
+    heard: dict[str, Heard]
+    size: int
 
 
 def write_frequent(folder: Path = WEIGHTS) -> None:
@@ -69,7 +92,8 @@ def write_frequent(folder: Path = WEIGHTS) -> None:
 
 
 def train(name: str, embedder: Embedder | None = None, folder: Path = WEIGHTS) -> Trained:
-    """Train a head, write its weights, and return its figures.
+    """Train a head, write its weights, and return its figures. The head "statement" also says
+    which languages are heard.
 
     Args:
         embedder: whose vectors it is to see besides; None: none.
@@ -83,12 +107,22 @@ def train(name: str, embedder: Embedder | None = None, folder: Path = WEIGHTS) -
     if embedder is not None:
         vectors = embedder.embed_documents([text.text for text in texts])
         matrix = hstack([matrix, csr_matrix(vectors)]).tocsr()
-    figures = _judge(texts, labels, matrix, strength, kinds)
+    known, held_out = train_test_split(
+        np.arange(len(labels)), test_size=HELD_OUT, random_state=0, stratify=labels
+    )
+    model = _fitted(matrix[known], labels[known], strength, None if kinds is None else kinds[known])
+    languages, is_so = [texts[place].language for place in held_out], labels[held_out]
+    figures = _figures(np.array(languages), is_so, model.predict(matrix[held_out]))
+    heard: dict[str, Heard] = {}
+    if name == "statement" and embedder is None:
+        column = list(model.classes_).index(LASTING)
+        heard = judge(languages, is_so, model.predict_proba(matrix[held_out])[:, column])
+        write_heard(heard)
     name_of_embedder = embedder.name if embedder is not None else ""
     version = version_of(name, name_of_embedder)
     path = folder / file_name(name, name_of_embedder)
     _write(path, version, _fitted(matrix, labels, strength, kinds))
-    return Trained(path.stem, version, len(rows), *figures, path.stat().st_size)
+    return Trained(path.stem, version, len(rows), figures, heard, path.stat().st_size)
 
 
 def _fitted(
@@ -97,7 +131,13 @@ def _fitted(
     strength: float,
     kinds: NDArray[np.str_] | None = None,
 ) -> Model:
-    options = {"C": strength, "solver": "liblinear", "dual": True, "random_state": 0}
+    options = {
+        "C": strength,
+        "solver": "liblinear",
+        "dual": True,
+        "random_state": 0,
+        "max_iter": MOST_STEPS,
+    }
     if kinds is not None:
         weights = _balanced(labels, kinds)
         return LogisticRegression(**options).fit(matrix, labels, sample_weight=weights)
@@ -118,30 +158,24 @@ def _balanced(labels: NDArray[np.str_], kinds: NDArray[np.str_]) -> NDArray[np.f
     )
 
 
-def _judge(
-    texts: Sequence[Text],
-    labels: NDArray[np.str_],
-    matrix: csr_matrix,
-    strength: float,
-    kinds: NDArray[np.str_] | None,
-) -> tuple[float, dict[str, float], dict[str, tuple[float, float]]]:
-    """How many are right; the same by language; precision and recall by label."""
-    known, held_out = train_test_split(
-        np.arange(len(labels)), test_size=HELD_OUT, random_state=0, stratify=labels
-    )
-    model = _fitted(matrix[known], labels[known], strength, None if kinds is None else kinds[known])
-    decided = model.predict(matrix[held_out])
-    is_so, languages = labels[held_out], np.array([texts[place].language for place in held_out])
-    right = decided == is_so
+def _figures(
+    languages: NDArray[np.str_], labels: NDArray[np.str_], decided: NDArray[np.str_]
+) -> Figures:
+    """How many of the held-out texts are right: all, by language and by label."""
+    right = decided == labels
     by_label = {
         str(label): (
             float(right[decided == label].mean()) if label in decided else 0.0,
-            float(right[is_so == label].mean()),
+            float(right[labels == label].mean()),
         )
         for label in np.unique(labels)
     }
-    by_language = {str(one): float(right[languages == one].mean()) for one in np.unique(languages)}
-    return float(right.mean()), by_language, by_label
+    by_language: dict[str, tuple[int, float | None]] = {}
+    for language in np.unique(languages):
+        own = languages == language
+        several = len(np.unique(labels[own])) > 1
+        by_language[str(language)] = (int(own.sum()), float(right[own].mean()) if several else None)
+    return Figures(len(labels), float(right.mean()), by_language, by_label)
 
 
 def _rounded(weights: NDArray[np.float64]) -> NDArray[np.int8]:

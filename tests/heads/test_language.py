@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from training.heard import heard_languages
 from training.texts import languages
 
 from remloom.heads.features import spelling
@@ -12,7 +13,8 @@ from remloom.heads.head import head
 from remloom.heads.language import ANOTHER, unheard_language
 from remloom.heads.language import HEARD as HEARD_LABEL
 
-# none of these stands in training/texts
+# None of these stands in training/texts. A language that is added since is left out: a language
+# that is heard has no name among the labels.
 UNHEARD = {
     "Italian": [
         "da quando è nata la piccola dormo quattro ore per notte",
@@ -143,7 +145,8 @@ ODD = [
 
 
 def test_nine_of_ten_sentences_in_other_languages_are_noticed_and_hardly_any_is_misnamed() -> None:
-    named = [(name, unheard_language(text)) for name, some in UNHEARD.items() for text in some]
+    names = UNHEARD.keys() & head("language").labels
+    named = [(name, unheard_language(text)) for name in names for text in UNHEARD[name]]
     missed = [name for name, found in named if not found]
     wrong = [(name, found) for name, found in named if found not in ("", ANOTHER, name)]
     assert len(missed) <= 0.1 * len(named), missed
@@ -180,14 +183,14 @@ def test_names_do_not_count_for_a_language() -> None:
     assert list(spelling("Łódź Öztürk")) == list(spelling(""))
 
 
-def test_what_is_heard_is_what_there_are_turns_in() -> None:
+def test_what_is_heard_is_what_training_found_good_enough() -> None:
     heard = {label for label in head("language").labels if label.startswith(HEARD_LABEL)}
-    assert heard == {f"{HEARD_LABEL}{language}" for language in languages("turns")}
+    assert heard == {f"{HEARD_LABEL}{language}" for language in heard_languages()}
+    assert heard_languages() <= set(languages("turns"))
 
 
 def test_the_head_that_is_asked_by_its_name_sees_the_same() -> None:
     words = UNHEARD["Italian"][1]
     decision = head("language").decide(words)
     assert decision == head("language").decide_by(spelling(words))
-    assert decision.label == "Italian"
-    assert head("language").reasons(words, "Italian")
+    assert head("language").reasons(words, decision.label)

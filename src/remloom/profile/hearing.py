@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..embed.contract import Floats
     from ..heads.features import Features
 
-__all__ = ["HEADS", "Hearing"]
+__all__ = ["HEADS", "LASTING_BY_WORDS", "Hearing"]
 
 HEADS = "heads"  # the name of this extractor
 
@@ -58,7 +58,7 @@ _COULD_HURT = ("allergy", "condition", "medication")
 _HINTS, _SAYS = 0.35, 0.55
 _PERMITS = 0.15  # probability from which on a wish for answers may permit something
 # probabilities from which on a sentence says something lasting: by meaning, by words alone
-_LASTING, _LASTING_BY_WORDS = 0.55, 0.5
+_LASTING, LASTING_BY_WORDS = 0.55, 0.5  # the latter is what training judges a language by
 _MAYBE = 0.2  # from which on, by its words, its meaning is looked at
 # weights of the head that sees vectors, against that of words alone, and of a sentence, against the
 # text that it stands in
@@ -190,7 +190,7 @@ class Hearing:
         """Whether it says something lasting; its words and its meaning tell together."""
         vector, of_whole = vectors.get(candidate.words), vectors.get(candidate.whole)
         if vector is None or of_whole is None:
-            return candidate.lasting >= _LASTING_BY_WORDS
+            return candidate.lasting >= LASTING_BY_WORDS
         sentence = self._statement.decide_by(candidate.seen, vector)
         whole = self._statement.decide_by(candidate.seen_whole, of_whole)
         meant = _lasting(sentence, whole)
