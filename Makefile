@@ -47,7 +47,7 @@ bench: $(VENV)/.demo $(VENV)/.bench ## Measure every bar of docs/benchmarks.md (
 flat: $(VENV)/.dev ## Call every method of a memory among 10³ to 10⁵ records, and see whether its cost grows
 	@$(BIN)/python -m bench.flat
 
-train: $(VENV)/.dev ## Train the heads on the texts in training/texts, and write their weights (two minutes)
+train: $(VENV)/.dev ## Train the heads on the texts in training/texts, and write their weights (some five minutes)
 	@$(BIN)/python -m training
 
 turns: $(VENV)/.dev ## Compare hot paths with another commit, in turns: make turns COMMIT=HEAD~1
