@@ -19,11 +19,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m training", description=__doc__)
     parser.add_argument("head", nargs="*", help=f"of {', '.join(HEADS)}; none: all are trained")
     parser.add_argument(
-        "--try", dest="tried", type=Path, metavar="FILE", help="of texts, one a line: train nothing"
+        "--try",
+        dest="tried",
+        type=Path,
+        metavar="FILE",
+        help="of texts, one a line: train nothing ('support', which sees pairs, is left out)",
     )
     chosen = parser.parse_args()
     if unknown := set(chosen.head) - set(HEADS):
         parser.error(f"no head is named {', '.join(sorted(unknown))}: there are {', '.join(HEADS)}")
+    if chosen.tried and not chosen.tried.is_file():
+        parser.error(f"{chosen.tried} is no file")
     console, names = Console(), chosen.head or list(HEADS)
     if chosen.tried:
         show_decisions(console, names, chosen.tried.read_text(encoding="utf-8").splitlines())
