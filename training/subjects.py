@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from remloom.heads.differences import compare, differences
 from remloom.heads.features import BUCKETS, features, spelling, wording
-from remloom.heads.language import ANOTHER, HEARD
+from remloom.heads.language import HEARD
 
 from .heard import heard_languages
 from .texts import Text, read
@@ -104,17 +103,11 @@ def _order(text: Text) -> str | None:
     return {"style": "standing", "like": "preference", "dislike": "preference"}.get(second)
 
 
-@cache
-def _names() -> dict[str, str]:
-    """The English names of languages, by code."""
-    return {text.language: text.label[1] for text in read("languages")}
-
-
-def _language(text: Text) -> str:
+def _language(text: Text) -> str | None:
     if text.language in heard_languages():
         return f"{HEARD}{text.language}"
-    # there may be turns in it, but too few to hear it
-    return _names().get(text.language, ANOTHER)
+    # turns are no examples of a language that is not heard yet: some are code, or hardly text
+    return text.label[1] if text.label[0] == "tongue" else None
 
 
 def _differences(text: Text) -> Features:

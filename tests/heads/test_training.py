@@ -15,7 +15,7 @@ from training.texts import Text
 from training.train import Figures, Trained
 
 from remloom.heads.head import head
-from remloom.heads.language import ANOTHER, HEARD
+from remloom.heads.language import HEARD
 from remloom.profile.hearing import LASTING_BY_WORDS
 
 STRONG = Heard(lasting=300, heard=240, others=300, believed=30)
@@ -65,12 +65,12 @@ def test_only_languages_that_are_good_enough_are_written(tmp_path: Path) -> None
     assert heard_languages(path) == frozenset()
 
 
-def test_turns_in_a_language_that_is_not_heard_teach_its_name() -> None:
-    labels = [
-        HEADS["language"].label(Text("…", ("lasting", "like"), language))
-        for language in ("en", "nl", "tlh")
-    ]
-    assert labels == [f"{HEARD}en", "Dutch", ANOTHER]
+def test_turns_in_a_language_that_is_not_heard_do_not_change_what_it_is_told_by() -> None:
+    label = HEADS["language"].label
+    assert label(Text("…", ("lasting", "like"), "en")) == f"{HEARD}en"
+    assert label(Text("…", ("tongue", "English"), "en")) == f"{HEARD}en"
+    assert label(Text("…", ("tongue", "Dutch"), "nl")) == "Dutch"
+    assert label(Text("…", ("lasting", "like"), "nl")) is None
 
 
 def test_the_report_names_what_a_language_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
