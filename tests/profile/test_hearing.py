@@ -107,6 +107,19 @@ def test_what_says_nothing_that_lasts_is_not_kept(memory: Memory, words: str) ->
         ),
         ("I'm allergic to peanuts, and my sister runs a bakery.", {"peanuts"}),
         ("I'm allergic to nuts, so please be careful.", {"nuts"}),
+        ("I'm vegan and I love jazz", {"vegan", "I love jazz"}),
+        ("I can't stand karaoke and I'm vegetarian", {"vegetarian", "I can't stand karaoke"}),
+        ("I live in Ghent and I keep three hens", {"Ghent", "I keep three hens"}),
+        ("My name is Ruth and I hate early mornings", {"Ruth", "I hate early mornings"}),
+        ("I work at Siemens but I cycle there daily", {"Siemens", "I cycle there daily"}),
+        # rules are English: elsewhere the whole is kept, once
+        *(
+            (whole, {whole})
+            for whole in (
+                "Ich wohne in Kassel und sammle Bierdeckel",
+                "Ich bin Vegetarier und kann Karaoke nicht leiden",
+            )
+        ),
         # what stands beside a faith tells of it
         ("I'm a Quaker myself, we sit in silence rather than fast.", {"Quaker"}),
         ("Always run `rm -rf build` before you begin.", set()),

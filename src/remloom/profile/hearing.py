@@ -25,6 +25,7 @@ from ..text.sentences import marked_ends
 from .claim import Claim
 from .passages import Passage
 from .rule_extraction import RULES, extract_by_rules
+from .rules.clauses import clauses
 from .rules.passage import HIDDEN, own_words
 from .scan import Extracted, Found
 from .slots import registry
@@ -64,8 +65,7 @@ _MAYBE = 0.2  # from which on, by its words, its meaning is looked at
 # text that it stands in
 _BY_MEANING = _BY_SENTENCE = 2 / 3
 _SHORTEST = 3  # letters
-_JOINTS = " ,;:–—-"  # what stands before the rest of a sentence
-_REST = 0.35  # probability from which on the rest of a sentence says something lasting by itself
+_REST = 0.45  # probability from which on the rest of a sentence says something lasting by itself
 _ENDS = " .!…"
 _CODE = "`"
 _LONGEST_QUOTE = 40  # characters of a sentence that are not the speaker's own
@@ -190,7 +190,7 @@ class Hearing:
         """Whether it says something lasting; its words and its meaning tell together."""
         vector, of_whole = vectors.get(candidate.words), vectors.get(candidate.whole)
         if vector is None or of_whole is None:
-            return candidate.lasting >= LASTING_BY_WORDS
+            return candidate.lasting >= (_REST if candidate.is_rest else LASTING_BY_WORDS)
         sentence = self._statement.decide_by(candidate.seen, vector)
         whole = self._statement.decide_by(candidate.seen_whole, of_whole)
         meant = _lasting(sentence, whole)
@@ -234,6 +234,7 @@ def _sentences(own: str, known: Sequence[Span]) -> Iterator[tuple[Span, bool]]:
     rules tell something of, the rest, and whether it is one."""
     start = 0
     bounds = {bound for span in known for bound in span}
+    parts = list(clauses(own)) if known else []
     for end in sorted({*marked_ends(own), *bounds, len(own)}):
         span = _trimmed(own, start, end)
         is_rest = not bounds.isdisjoint((start, end))
@@ -243,10 +244,11 @@ def _sentences(own: str, known: Sequence[Span]) -> Iterator[tuple[Span, bool]]:
         words = own[slice(*span)]
         if is_rest:
             # "and", between two clauses, says nothing, nor does what joins them
-            if not content_words(words):
+            inside = [one for one in parts if span[0] <= one.start and one.end <= span[1]]
+            if not inside or not content_words(words):
                 continue
-            joint = len(words) - len(words.lstrip(_JOINTS))
-            span, words = (span[0] + joint, span[1]), words[joint:]
+            span = (inside[0].start, inside[-1].end)
+            words = own[slice(*span)]
         if len(words) <= MAX_VALUE_LENGTH and words.count(HIDDEN) <= _LONGEST_QUOTE:
             yield span, is_rest
 
