@@ -1,4 +1,4 @@
-"""What the program makes of strangers' words: python -m bench.quality.strangers [--only turns]
+"""What the program makes of strangers' words: python -m bench.quality.strangers [--set second]
 
 turns: of turns that say something lasting of the user, how many are heard (a claim whose quote
 overlaps the words that say it), what is believed of turns that say nothing lasting, and how many
@@ -22,7 +22,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from remloom import Memory, Message
 from remloom.embed.minilm import MiniLM
@@ -39,6 +39,7 @@ from remloom.retrieve.question_kinds import decided
 from remloom.settings import Settings
 
 FOLDER = Path(__file__).parent
+SETS = {"first": FOLDER, "second": FOLDER / "second", "third": FOLDER / "third"}
 LANGUAGES = ("en", "de", "es", "fr")
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 GROUP = 21  # preferences of one user
@@ -63,11 +64,31 @@ Item: TypeAlias = dict[str, Any]
 Figures: TypeAlias = dict[str, Any]
 
 
+class Texts(NamedTuple):
+    """A set of texts that judge."""
+
+    folder: Path
+
+    def of(self, name: str, language: str, table: str = "item") -> list[Item]:
+        """The items of the file of a language."""
+        return self._read(f"{name}.{language}", table)
+
+    def all(self, name: str, language: str) -> list[Item]:
+        """The items in a language, of a file that has all languages."""
+        return [item for item in self._read(name, "item") if item["language"] == language]
+
+    def _read(self, name: str, table: str) -> list[Item]:
+        data = tomllib.loads((self.folder / f"{name}.toml").read_text(encoding="utf-8"))
+        items: list[Item] = data[table]
+        return items
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", choices=sorted(JUDGES), action="append")
+    parser.add_argument("--set", choices=SETS, default="first")
     parser.add_argument("--language", choices=LANGUAGES, action="append")
     parser.add_argument(
         "--errors",
@@ -80,19 +101,23 @@ def main() -> None:
             continue
         for language in chosen.language or LANGUAGES:
             errors: list[str] = []
-            figures = judge(language, errors)
+            try:
+                figures = judge(Texts(SETS[chosen.set]), language, errors)
+            except FileNotFoundError as error:
+                print(f"{name}.{language}: there is no {error.filename}")
+                continue
             print(f"{name}.{language}", json.dumps(figures, ensure_ascii=False))
             if chosen.errors:
                 print(*(f"    {error}" for error in errors), sep="\n")
 
 
-def judge_turns(language: str, errors: list[str]) -> Figures:
+def judge_turns(texts: Texts, language: str, errors: list[str]) -> Figures:
     """Which lasting statements are heard, and what is believed wrongly."""
     count: Counter[str] = Counter()
     heard_kinds: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     false_traps: Counter[str] = Counter()
-    for number, item in enumerate(_items("turns", language)):
+    for number, item in enumerate(texts.of("turns", language)):
         speaker = "user" if item["from"] == "user" else item.get("speaker") or "Somebody"
         extracted = _extracted(_turn(number, item["text"], speaker))
         found = extracted.found
@@ -133,10 +158,10 @@ def judge_turns(language: str, errors: list[str]) -> Figures:
     }
 
 
-def judge_safety(language: str, errors: list[str]) -> Figures:
+def judge_safety(texts: Texts, language: str, errors: list[str]) -> Figures:
     """What could hurt: how much of it is heard, and what is taken for it."""
     count: Counter[str] = Counter()
-    for number, item in enumerate(_of_all("safety", language)):
+    for number, item in enumerate(texts.all("safety", language)):
         found = _heard(_turn(number, item["text"]))
         slots = {slot.id for one in found if (slot := registry().find(one.claim.key))}
         is_safety = any(registry().get(slot).is_safety for slot in slots)
@@ -155,13 +180,13 @@ def judge_safety(language: str, errors: list[str]) -> Figures:
     }
 
 
-def judge_requests(language: str, errors: list[str]) -> Figures:
+def judge_requests(texts: Texts, language: str, errors: list[str]) -> Figures:
     """What requests for the user, for others and for anybody are given."""
     count: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as home:
         memory = Memory.open(home)
         _tell(memory, [ALLERGY, CONDITION, *LIFE, *WORDS])
-        for item in _items("requests", language):
+        for item in texts.of("requests", language):
             context = memory.profile.context(item["text"])
             whom = (
                 "own"
@@ -198,9 +223,9 @@ def judge_requests(language: str, errors: list[str]) -> Figures:
     }
 
 
-def judge_pairs(language: str, errors: list[str]) -> Figures:
+def judge_pairs(texts: Texts, language: str, errors: list[str]) -> Figures:
     """Whether the preference that governs a request reaches it."""
-    pairs = _items("requests", language, "pair")
+    pairs = texts.of("requests", language, "pair")
     count: Counter[str] = Counter()
     for begin in range(0, len(pairs), GROUP):
         group = pairs[begin : begin + GROUP]
@@ -243,11 +268,11 @@ def judge_pairs(language: str, errors: list[str]) -> Figures:
     }
 
 
-def judge_support(language: str, errors: list[str]) -> Figures:
+def judge_support(texts: Texts, language: str, errors: list[str]) -> Figures:
     """Lies that pass, and true claims that are doubted."""
     count: Counter[str] = Counter()
     passed: Counter[str] = Counter()
-    items = _items("support", language)
+    items = texts.of("support", language)
     for item in items:
         scope = _sentences_of(item["passage"], item["quote"])
         basis = Basis(scope=scope, cited=item["passage"])
@@ -266,10 +291,10 @@ def judge_support(language: str, errors: list[str]) -> Figures:
     }
 
 
-def judge_changes(language: str, errors: list[str]) -> Figures:
+def judge_changes(texts: Texts, language: str, errors: list[str]) -> Figures:
     """Statements that end an earlier one, and such that must not."""
     count: Counter[str] = Counter()
-    for item in _items("changes", language):
+    for item in texts.of("changes", language):
         with tempfile.TemporaryDirectory() as home:
             memory = Memory.open(home, embedder="none")
             first, _ = _tell(memory, [item["earlier"], item["later"]])
@@ -297,10 +322,10 @@ def judge_changes(language: str, errors: list[str]) -> Figures:
     }
 
 
-def judge_questions(language: str, errors: list[str]) -> Figures:
+def judge_questions(texts: Texts, language: str, errors: list[str]) -> Figures:
     """Which kinds of questions are told right; to recall a fact and the world are alike."""
     told = []
-    for item in _of_all("questions", language):
+    for item in texts.all("questions", language):
         kind = "other" if item["kind"] in ("fact", "world") else item["kind"]
         told.append((kind, decided(item["text"]).label))
         if len(set(told[-1])) > 1:
@@ -308,11 +333,11 @@ def judge_questions(language: str, errors: list[str]) -> Figures:
     return {"head": _by_kind(told)}
 
 
-def judge_orders(language: str, errors: list[str]) -> Figures:
+def judge_orders(texts: Texts, language: str, errors: list[str]) -> Figures:
     """Which standing orders and preferences are told right."""
     kinds = {"standing": "order"}
     by_head, by_rule = [], []
-    for item in _of_all("orders", language):
+    for item in texts.all("orders", language):
         text = item["text"]
         label = head(ORDER).label_of(text)
         ruled = "order" if is_instruction(text) else "preference" if is_preference(text) else "none"
@@ -323,7 +348,7 @@ def judge_orders(language: str, errors: list[str]) -> Figures:
     return {"head": _by_kind(by_head), "rule": _by_kind(by_rule)}
 
 
-JUDGES: dict[str, Callable[[str, list[str]], Figures]] = {
+JUDGES: dict[str, Callable[[Texts, str, list[str]], Figures]] = {
     "turns": judge_turns,
     "safety": judge_safety,
     "requests": judge_requests,
@@ -383,18 +408,6 @@ def _tell(memory: Memory, texts: list[str]) -> list[str]:
 def _sentences_of(passage: str, quote: str) -> str:
     """The lines of a passage that a quote stands in."""
     return next((line for line in passage.splitlines() if quote in line), passage)
-
-
-def _items(name: str, language: str, table: str = "item") -> list[Item]:
-    data = tomllib.loads((FOLDER / f"{name}.{language}.toml").read_text(encoding="utf-8"))
-    items: list[Item] = data[table]
-    return items
-
-
-def _of_all(name: str, language: str) -> list[Item]:
-    """The items in a language, of a file that has all languages."""
-    items = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))["item"]
-    return [item for item in items if item["language"] == language]
 
 
 def _by_kind(told: list[tuple[str, str]]) -> dict[str, str]:
