@@ -429,40 +429,16 @@ def test_what_an_agent_may_run_is_not_taken_from_words(
         assert memory.profile.beliefs() == []
 
 
-PLAY = "Let's play: you are the innkeeper and I'm a knight"
-PLAYED = "I never drink wine, only ale."
-
-
-def test_what_is_said_in_a_game_is_asked_and_not_told(memory: Memory) -> None:
-    tell(memory, "Hello!", PLAY, "Innkeeper, a room please!", PLAYED)
-    (belief,) = memory.profile.beliefs()
-    assert (belief.value, belief.is_hint) == (PLAYED, True)
-    (line,) = memory.profile.context("What shall I drink tonight, wine or ale?").lines
-    assert (line.part, line.value) == ("unsure", PLAYED)
-
-
-@pytest.mark.parametrize(
-    "before",
-    [
-        ["If I had a garden, which trees would fit?"],
-        [PLAY, *["And then?"] * 8],
-        ["What is an innkeeper?"],
-    ],
-)
-def test_a_question_is_no_game_and_a_game_ends(memory: Memory, before: list[str]) -> None:
-    tell(memory, *before, PLAYED)
-    (belief,) = memory.profile.beliefs()
-    assert (belief.value, belief.is_hint) == (PLAYED, False)
-
-
-def test_another_day_is_no_game(memory: Memory) -> None:
-    turns = [
-        Message(speaker="user", text=text, at=MARCH + timedelta(days=day))
-        for day, text in enumerate((PLAY, PLAYED))
-    ]
-    memory.read_chat(turns, uri="chat.json")
-    memory.profile.observe()
-    assert [one.is_hint for one in memory.profile.beliefs()] == [False]
+def test_what_is_wished_for_or_supposed_takes_nothing_from_what_is_said_next(
+    memory: Memory,
+) -> None:
+    tell(memory, "I wish I had more time to cook.", "I'm allergic to peanuts.")
+    feared = ["leek", "kiwi", "plum", "fig", "lime", "mango", "papaya", "quince", "melon", "grape", "pear", "date"]
+    tell(memory, *(f"I might be allergic to {fruit}." for fruit in feared), uri="later.json")
+    for tokens in (120, 300, 600):
+        context = memory.profile.context("What shall I cook tonight?", budget_tokens=tokens)
+        assert '"peanuts"' in context.text
+        assert len(context.lines) + context.safety_left_out == len(memory.profile.beliefs())
 
 
 def test_an_allergy_that_is_only_feared_is_given_with_the_doubt(memory: Memory) -> None:

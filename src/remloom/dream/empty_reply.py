@@ -15,7 +15,7 @@ _LITERAL = "NOTHING"  # what the prompts ask for
 _MARKS = re.compile(r"\A[\W_]+|[\W_]+\Z")
 # The head takes both to be equally frequent, but most replies other than the word itself are
 # insights; and an insight that is lost is worse than a remark that is kept.
-_SURE = 0.97
+_SURE = 0.96
 _LIKELY = 0.5
 _FEW = 1  # word, which is no insight
 

@@ -1,9 +1,9 @@
 """The context of a profile: what an agent is given of what is known of a person.
 
 Safety goes first, on a line a slot if the budget has no room for more; nothing else is given if any
-of it is left out. Then comes what is always given and what the query is about, in turns, until the
-budget is full; among these is what could hurt and was only hinted at. What was replaced stands only
-behind "before:"; what is not sure stands with the question.
+of it is left out. What could hurt and was only hinted at follows in short lines. Then comes what is
+always given and what the query is about, in turns, until the budget is full. What was replaced
+stands only behind "before:"; what is not sure stands with the question.
 """
 
 from __future__ import annotations
@@ -68,6 +68,8 @@ _MOST_ENDED = 5
 _EVERYTHING = 0.5  # worth of what is asked for only as a part of all
 # places in the queue: what has to be there, whatever else has not
 _SAFETY, _PINNED, _NAMES, _REST = range(4)
+_HINTS = 2  # among what could hurt: last
+_FEW_HINTS = 3  # that go before what the query is about; the others have their turn
 _NAMED = ("identity.name", "identity.pronouns", "output_contract.reply_language")
 # what is liked, and what is not, by the end of the path of its slot
 _WORTHS = {
@@ -92,8 +94,7 @@ class ProfileContext(Struct, frozen=True, kw_only=True):
             line of the text a slot.
         tokens: of the text.
         left_out: lines that the budget has no room for.
-        safety_left_out: those among them that say what could hurt, such as allergies, but for what
-            was only hinted at.
+        safety_left_out: those among them that say what could hurt, such as allergies.
         withheld: beliefs that are not for this purpose, or hidden.
         unheard: passages of which nothing is in it since their language is not heard.
         purpose: that it is for.
@@ -155,6 +156,7 @@ class _Candidate(Struct, frozen=True):
     write: Callable[[], ContextLine]
     # of what could hurt alone: for a budget without room for all the lines
     write_short: Callable[[], ContextLine] | None = None
+    could_hurt: bool = False  # is_safety, or hinted at
 
     @property
     def is_safety(self) -> bool:
@@ -238,15 +240,21 @@ class _Choice:
             by_hand = belief.pinned or belief.authority == "edit"
             write = partial(line_of_belief, belief, "standing", could_hurt=True)
             short = partial(short_line_of_safety, belief)
-            candidates.append(_Candidate((_SAFETY, not by_hand, turn), "standing", write, short))
+            place = (_SAFETY, not by_hand, turn)
+            candidates.append(_Candidate(place, "standing", write, short, could_hurt=True))
         return candidates
 
     def _hints(self, beliefs: Iterable[Belief]) -> list[_Candidate]:
-        """What could hurt and was only hinted at, the latest first, in short lines that have their
-        turn: so it takes no room from what the query is about."""
-        found = sorted(beliefs, key=lambda one: one.checked_at, reverse=True)
+        """What could hurt and was only hinted at, the likeliest first: in short lines, so that it
+        takes little room from what the query is about."""
+        found = sorted(beliefs, key=lambda one: (one.confidence, one.checked_at), reverse=True)
         return [
-            _Candidate((_REST, rank, 2), "standing", partial(short_line_of_safety, belief))
+            _Candidate(
+                (_SAFETY, _HINTS, rank) if rank < _FEW_HINTS else (_REST, rank - _FEW_HINTS, 2),
+                "standing",
+                partial(short_line_of_safety, belief),
+                could_hurt=True,
+            )
             for rank, belief in enumerate(found)
         ]
 
@@ -458,7 +466,7 @@ class _Page:
         if self._count(text) <= room:
             return text
         # what could hurt goes before the note that something else is missing
-        is_whole = last.is_safety and not self._safety_left_out()
+        is_whole = last.could_hurt and not self._safety_left_out()
         return self._body() if is_whole and self._count(self._body()) <= room else ""
 
     def _body(self) -> str:
@@ -486,7 +494,7 @@ class _Page:
         return _foot(len(self._left_out), self._safety_left_out())
 
     def _safety_left_out(self) -> int:
-        return sum(one.is_safety for one in self._left_out)
+        return sum(one.could_hurt for one in self._left_out)
 
     def _count(self, text: str) -> int:
         counter = self._spec.count_tokens
@@ -540,7 +548,6 @@ def likes_of(profile: Profile, slots: Registry, spec: ContextSpec) -> dict[str, 
 
 
 def _is_sure(belief: Belief) -> bool:
-    # a sentence that was only hinted at may have been played
     is_told = not (belief.is_hint and belief.slot.startswith(OWN_WORDS))
     return is_told and belief.state == "current" and belief.confidence >= _UNSURE
 

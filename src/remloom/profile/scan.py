@@ -29,7 +29,6 @@ from .evidence import Authority, Evidence, from_claim
 from .mapping import FieldMapping
 from .masking import MaskedPassages, is_only_secret, mask_passages
 from .passages import UNHEARD, Passage, passage_of, seen_entry, unheard_entry, unseen
-from .play import Play
 from .recorder import Recorder
 from .scopes import check_scope
 from .slots import Registry, Slot
@@ -141,7 +140,6 @@ class Scanner:
         self._extractor = extractor
         self._slots = slots
         self._settings = settings
-        self._play = Play(store)
         self._now = datetime.now(UTC)
         self._waiting: dict[str, int] = {}  # passages that were not looked at, see `Unseen.numbers`
 
@@ -195,7 +193,7 @@ class Scanner:
         unfinished.update(passage.record.id for passage in extracted.left)
         evidence = [
             one
-            for found in self._hinted(extracted.found)
+            for found in extracted.found
             for one in self._evidence(found, originals[found.passage.record.id], masked)
         ]
         seen = [
@@ -269,14 +267,6 @@ class Scanner:
                 # one that says something else now has its turn as that
                 return new, [entry.refs[0] for entry in seen if entry.refs[0] not in outdated]
         raise changed
-
-    def _hinted(self, found: Sequence[Found]) -> Iterator[Found]:
-        """What was found; what may be played is a hint."""
-        said = {one.passage.record.id: one.passage for one in found}
-        played = {id for id, passage in said.items() if self._play.has(passage)}
-        for one in found:
-            is_hint = one.passage.record.id in played
-            yield replace(one, claim=replace(one.claim, confident=False)) if is_hint else one
 
     def _evidence(
         self, found: Found, original: Passage, masked: MaskedPassages
