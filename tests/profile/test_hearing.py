@@ -433,7 +433,20 @@ def test_what_is_wished_for_or_supposed_takes_nothing_from_what_is_said_next(
     memory: Memory,
 ) -> None:
     tell(memory, "I wish I had more time to cook.", "I'm allergic to peanuts.")
-    feared = ["leek", "kiwi", "plum", "fig", "lime", "mango", "papaya", "quince", "melon", "grape", "pear", "date"]
+    feared = [
+        "leek",
+        "kiwi",
+        "plum",
+        "fig",
+        "lime",
+        "mango",
+        "papaya",
+        "quince",
+        "melon",
+        "grape",
+        "pear",
+        "date",
+    ]
     tell(memory, *(f"I might be allergic to {fruit}." for fruit in feared), uri="later.json")
     for tokens in (120, 300, 600):
         context = memory.profile.context("What shall I cook tonight?", budget_tokens=tokens)
