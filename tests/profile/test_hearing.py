@@ -11,7 +11,8 @@ import pytest
 
 from remloom import Memory, Message
 from remloom.embed.minilm import MiniLM
-from remloom.errors import EmbedderError
+from remloom.errors import EmbedderError, ModelUnavailableError
+from remloom.settings import Settings
 from remloom.testing.embedder import WordEmbedder
 from remloom.testing.models import ScriptedModel
 
@@ -331,6 +332,25 @@ def test_a_model_hears_every_language(tmp_path: Path) -> None:
         assert memory.profile.observe().unheard == {}
         # asked for no model, nothing hears it
         assert memory.profile.observe(model=False).unheard == {"Polish": 1}
+
+
+def test_what_is_not_heard_is_still_reported_where_the_model_fails(tmp_path: Path) -> None:
+    down = True
+    model = ScriptedModel(
+        lambda request: ModelUnavailableError("no answer", status=503) if down else {"items": []}
+    )
+    settings = Settings(llm_retries=0)
+    with Memory.open(tmp_path, embedder="none", settings=settings, llm=model) as memory:
+        memory.read_chat([Message(speaker="user", text=POLISH, at=MARCH)], uri="chat.json")
+        memory.profile.observe(model=False)
+        assert [one.attempts for one in memory.profile.observe().failed] == [1]
+        assert memory.profile.show().unheard == {"Polish": 1}
+        # the rules, which look first, end neither its turn nor the number of its attempts
+        assert [one.attempts for one in memory.profile.bootstrap().failed] == [2]
+        assert memory.profile.show().unheard == {"Polish": 1}
+        down = False
+        assert memory.profile.observe().failed == ()
+        assert memory.profile.show().unheard == {}
 
 
 def test_wishes_for_answers_go_by_their_nearness_to_the_request(tmp_path: Path) -> None:

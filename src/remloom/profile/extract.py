@@ -129,7 +129,8 @@ class ModelExtractor:
                 elif not halves:
                     found += self._checked(piece, reply)
             pieces = again
-        return Extracted(tuple(found), tuple(failed), tuple(left), spent)
+        # a model hears every language
+        return Extracted(tuple(found), tuple(failed), tuple(left), spent, unheard={})
 
     def _pieces(self, passages: Sequence[Passage]) -> Iterator[_Piece]:
         """The passages of each chat or document, in order, in pieces that fit one call."""

@@ -70,13 +70,15 @@ class Extracted(Struct, frozen=True):
         left: those that were not looked at, since the budget is spent.
         spent: what the budget lacked; the scan stops when what was found is written.
         unheard: the languages of those that are in one that is not heard, by the ids of records.
+            None: what looked tells no languages, and something looks after it that may fail; what
+            is stored of that stays.
     """
 
     found: tuple[Found, ...] = ()
     failed: tuple[tuple[Passage, Exception], ...] = ()
     left: tuple[Passage, ...] = ()
     spent: BudgetError | None = None
-    unheard: dict[str, str] = {}
+    unheard: dict[str, str] | None = None
 
 
 class ScanResult(Struct, frozen=True, kw_only=True):
@@ -211,7 +213,8 @@ class Scanner:
         # secrets are counted once, by whoever looks first
         counts |= {"asked": looked_at} if self._stages else {"passages": looked_at}
         counts |= {} if self._stages else {"secrets": masked.count}
-        counts |= Counter(f"{_UNHEARD}{language}" for language in extracted.unheard.values())
+        languages = (extracted.unheard or {}).values()
+        counts |= Counter(f"{_UNHEARD}{language}" for language in languages)
         self._writer.count(**counts)
         if extracted.spent is not None:
             raise extracted.spent
@@ -223,7 +226,7 @@ class Scanner:
         evidence: Sequence[Evidence],
         seen: Sequence[Entry],
         failures: Sequence[Entry],
-        unheard: Mapping[str, str],
+        unheard: Mapping[str, str] | None,
     ) -> tuple[list[Evidence], list[str]]:
         """Write what was found; of passages that were forgotten meanwhile, made again without what
         was, or say something else now, nothing is. Returns what is new, and the passages whose
@@ -242,15 +245,17 @@ class Scanner:
             kept = [entry for entry in seen if there.keys() >= set(entry.refs)]
             failed = [entry for entry in failures if there.keys() >= set(entry.refs)]
             done = [entry.refs[0] for entry in kept]
-            not_heard = [unheard_entry(id, unheard[id]) for id in done if id in unheard]
+            over = done if unheard is not None else []
+            languages = unheard or {}
+            not_heard = [unheard_entry(id, languages[id]) for id in over if id in languages]
             try:
                 new = self._recorder.record(
                     there,
                     [one for one in evidence if one.passage in there],
                     entries=[*kept, *failed, *not_heard],
                     deleted=[
-                        *(failed_item_key(KIND, id) for id in done),
-                        *((UNHEARD, id) for id in done if id not in unheard),
+                        *(failed_item_key(KIND, id) for id in over),
+                        *((UNHEARD, id) for id in over if id not in languages),
                     ],
                     passages=there,
                     refresh=False,
