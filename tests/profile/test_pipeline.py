@@ -409,6 +409,35 @@ def test_a_bootstrap_that_is_gone_on_with_counts_what_it_looks_at_once(
         assert (first.counts["passages"], again.counts["passages"]) == (64, 80)
 
 
+@pytest.mark.parametrize("chats", [3, 1])
+def test_a_bootstrap_that_is_gone_on_with_keeps_the_counts_of_what_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chats: int
+) -> None:
+    model = scripted(lambda _: ModelUnavailableError("no answer", status=503))  # type: ignore[arg-type, return-value]
+    with opened(tmp_path, model) as memory:
+        for chat in range(chats):
+            turns = [
+                Message(speaker="user", text=f"Day {chat}.{n} is fine.", at=OCTOBER)
+                for n in range(3 // chats)
+            ]
+            memory.read_chat(turns, uri=f"{chat}.json")
+
+        def stopped(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("remloom.profile.pipeline.is_due", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            memory.profile.bootstrap()
+        (first,) = memory.runs.list(limit=1)
+        monkeypatch.undo()
+        again = memory.profile.bootstrap().run
+        assert again.id == first.id
+        names = ("passages", "asked", "calls", "parked")
+        assert [first.counts[name] for name in names] == [3, 3, chats, 3]
+        assert [again.counts[name] for name in names] == [3, 3, chats, 3]
+        assert len(model.requests) == chats
+
+
 def test_bootstrap_looks_at_everything_anew_and_finds_nothing_twice(tmp_path: Path) -> None:
     model = scripted([claim("team", "CSK", "CSK is my team")], [mapping(1, "extras.team")])
     with opened(tmp_path, model, "CSK is my team. I live in Lisbon.") as memory:

@@ -28,7 +28,7 @@ from .own_slots import registry_of
 from .recorder import Recorder
 from .rule_extraction import RULES, extract_by_rules
 from .scan import KIND as OBSERVE
-from .scan import Extract, Scanner, ScanResult, unheard_of
+from .scan import Extract, Scanner, ScanResult, skipped_counts, unheard_of
 from .staging import KIND as NORMALISE
 from .staging import is_due
 
@@ -40,7 +40,7 @@ __all__ = ["Pipeline"]
 Progress: TypeAlias = Callable[[int, int], None]
 
 # counts of what a run wrote, which it does not write again
-_WRITTEN = ("evidence", "staged", "normalised", "extras")
+_WRITTEN = ("evidence", "staged", "normalised", "extras", "parked")
 
 
 class Pipeline:
@@ -90,10 +90,12 @@ class Pipeline:
         settings = {"extractor": extractor, "anew": anew}
         writer = self._begin(OBSERVE, settings)
         if anew:
-            # what an interrupted run looked at is looked at again, and counted then
+            # what an interrupted run looked at is looked at again, and counted then, but for what
+            # failed
+            skipped = skipped_counts(self._store, writer.id)
             writer.count(
                 **{
-                    name: -count
+                    name: skipped.get(name, 0) - count
                     for name, count in writer.run.counts.items()
                     if name not in _WRITTEN
                 }

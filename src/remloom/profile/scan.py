@@ -43,12 +43,14 @@ __all__ = [
     "ScanResult",
     "Scanner",
     "may_say",
+    "skipped_counts",
     "unheard_of",
 ]
 
 KIND = "observe"  # of the runs
 _ATTEMPTS = 20  # of a write, while passages are forgotten that it is about
 _UNHEARD = "unheard_"  # before a language: its count
+_CALLS = "calls"  # detail of a failed passage: those that failed, told by one passage of each
 _TOGETHER = 64  # passages that are looked at, and written, at once
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -155,10 +157,10 @@ class Scanner:
             BudgetError: it is spent; what was found until then is written.
         """
         extractor = "" if self._anew else self._extractor
-        # what failed in this run, before it was interrupted, is tried again by the next one
-        tried = {
-            item.item for item in failed_items(self._store, KIND) if item.run == self._writer.id
-        }
+        # what failed in this run, before it was interrupted, is tried again by the next one; by
+        # rule nothing fails
+        failed = failed_in(self._store, self._writer.id) if self._stages else []
+        tried = {item.item for item in failed}
         since = read_watermark(self._store, self._extractor, anew=self._anew)
         found = unseen(self._store, self._settings, extractor, since)
         self._waiting = found.numbers
@@ -322,8 +324,12 @@ class Scanner:
         return "observed" if slot is not None and slot.kind != "list" else "statement"
 
     def _failures(self, failed: Iterable[tuple[Passage, Exception]]) -> Iterator[Entry]:
+        counted: list[Exception] = []
         for passage, error in failed:
             record = passage.record
+            # the passages of one call share its error
+            calls = 0 if any(error is one for one in counted) else 1
+            counted.append(error)
             yield failed_item_entry(
                 self._store,
                 KIND,
@@ -331,8 +337,21 @@ class Scanner:
                 error,
                 (record.id,),
                 name=record.name,
+                details={_CALLS: calls},
                 run_id=self._writer.id,
             )
+
+
+def failed_in(store: Store, run: str) -> list[FailedItem]:
+    """The passages that failed in a run: where it goes on, they are skipped."""
+    return [item for item in failed_items(store, KIND) if item.run == run]
+
+
+def skipped_counts(store: Store, run: str) -> dict[str, int]:
+    """What a run counted of the passages that are skipped where it goes on."""
+    skipped = failed_in(store, run)
+    calls = sum(item.details.get(_CALLS, 0) for item in skipped)
+    return {"asked": len(skipped), "calls": calls}
 
 
 def unheard_of(run: Run) -> dict[str, int]:
