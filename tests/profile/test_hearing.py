@@ -334,6 +334,21 @@ def test_a_model_hears_every_language(tmp_path: Path) -> None:
         assert memory.profile.observe(model=False).unheard == {"Polish": 1}
 
 
+def test_what_is_not_heard_counts_for_who_said_it_once_it_was_said(memory: Memory) -> None:
+    tell(memory, ITALIAN[0], speaker="Ana Costa")
+    tell(memory, POLISH, uri="other.json")
+    assert memory.profile.bootstrap().unheard == {"Italian": 1, "Polish": 1}
+    before, after = MARCH - timedelta(days=1), MARCH + timedelta(days=1)
+    for subject, expected in (("Ana Costa", {"Italian": 1}), ("", {"Polish": 1}), ("Bo", {})):
+        count = len(expected)
+        assert memory.profile.show(subject).unheard == expected
+        assert memory.profile.show(subject, as_of=after).unheard == expected
+        assert memory.profile.show(subject, as_of=before).unheard == {}
+        assert memory.profile.context(subject=subject).unheard == count
+        assert memory.profile.context(subject=subject, as_of=after).unheard == count
+        assert memory.profile.context(subject=subject, as_of=before).unheard == 0
+
+
 def test_what_is_not_heard_is_still_reported_where_the_model_fails(tmp_path: Path) -> None:
     down = True
     model = ScriptedModel(

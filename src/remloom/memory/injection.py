@@ -47,7 +47,7 @@ class Injection:
         from msgspec.structs import replace
 
         from ..profile.context import CONTEXT_TOKENS, build_context
-        from ..profile.passages import UNHEARD
+        from ..profile.passages import unheard_in
 
         budget = CONTEXT_TOKENS if budget_tokens is None else _check_tokens(budget_tokens)
         slots = self._slots()
@@ -57,7 +57,8 @@ class Injection:
             spec, budget_tokens=budget, safety_tokens=safety_tokens, count_tokens=count_tokens
         )
         context = build_context(profile, slots, spec)
-        return replace(context, unheard=self._store.kv.count(UNHEARD))
+        unheard = unheard_in(self._store, profile.subject, as_of)
+        return replace(context, unheard=sum(unheard.values()))
 
     def preferences(self, query: str, purpose: str = "") -> dict[str, float]:
         """What the user likes and dislikes, for `RecallOptions.preferences`."""

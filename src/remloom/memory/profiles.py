@@ -85,7 +85,7 @@ class Profiles:
             as_of=as_of or datetime.now(UTC),
             beliefs=tuple(beliefs),
             waiting=self._store.kv.count(STAGED),
-            unheard=unheard_in(self._store),
+            unheard=unheard_in(self._store, person, as_of),
         )
 
     def beliefs(

@@ -96,7 +96,7 @@ class ProfileContext(Struct, frozen=True, kw_only=True):
         left_out: lines that the budget has no room for.
         safety_left_out: those among them that say what could hurt, such as allergies.
         withheld: beliefs that are not for this purpose, or hidden.
-        unheard: passages of which nothing is in it since their language is not heard.
+        unheard: passages of theirs of which nothing is in it since their language is not heard.
         purpose: that it is for.
         subject: of whom it speaks.
     """

@@ -68,6 +68,14 @@ def passage_of(record: Resource, settings: Settings) -> Passage | None:
     return Passage(record, ME) if record.category in _OWN_WORDS else None
 
 
+class _Unheard(Struct, frozen=True):
+    """The language of a passage that is not heard, who wrote it, and when."""
+
+    language: str
+    subject: str
+    at: datetime
+
+
 class Unseen(Struct, frozen=True):
     """The passages that an extractor has not looked at.
 
@@ -98,8 +106,7 @@ def unseen(store: Store, settings: Settings, extractor: str, since: Watermark) -
             continue
         if extractor and store.kv.get(SEEN, _seen_key(extractor, record.id)) is not None:
             continue
-        at = record.starts_at or record.created_at or _EARLIEST
-        found.append((at, record.ordinal, record.id))
+        found.append((_said_at(record), record.ordinal, record.id))
         numbers[record.id] = number
     return Unseen(tuple(id for _, _, id in sorted(found, reverse=True)), numbers, upto)
 
@@ -110,15 +117,30 @@ def seen_entry(passage: Passage, extractor: str) -> Entry:
     return Entry(SEEN, _seen_key(extractor, id), b"{}", (id,))
 
 
-def unheard_entry(id: str, language: str) -> Entry:
+def unheard_entry(passage: Passage, language: str) -> Entry:
     """The entry that says a passage is in a language that is not heard; it goes with it."""
-    return Entry(UNHEARD, id, msgspec.json.encode(language), (id,))
+    id, unheard = passage.record.id, _Unheard(language, passage.subject, _said_at(passage.record))
+    return Entry(UNHEARD, id, msgspec.json.encode(unheard), (id,))
 
 
-def unheard_in(reads: Reads) -> dict[str, int]:
-    """Passages in languages that are not heard, by language, those of most passages first."""
-    found = Counter(msgspec.json.decode(one.value, type=str) for one in reads.kv.list(UNHEARD))
+def unheard_in(reads: Reads, subject: str, as_of: datetime | None = None) -> dict[str, int]:
+    """A person's passages in languages that are not heard, by language, those of most passages
+    first.
+
+    Args:
+        as_of: only what was said by then.
+    """
+    marks = (msgspec.json.decode(one.value, type=_Unheard) for one in reads.kv.list(UNHEARD))
+    found = Counter(
+        one.language
+        for one in marks
+        if one.subject == subject and (as_of is None or one.at <= as_of)
+    )
     return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _said_at(record: Resource) -> datetime:
+    return record.starts_at or record.created_at or _EARLIEST
 
 
 def _seen_key(extractor: str, id: str) -> str:

@@ -30,7 +30,8 @@ class Profile(Struct, frozen=True, kw_only=True):
         as_of: when.
         beliefs: by slot, scope and value; those that have ended too.
         waiting: claims that wait to be normalised.
-        unheard: passages of which nothing is known since their language is not heard, by language.
+        unheard: passages of theirs of which nothing is known since their language is not heard, by
+            language.
     """
 
     subject: str

@@ -249,7 +249,9 @@ class Scanner:
             done = [entry.refs[0] for entry in kept]
             over = done if unheard is not None else []
             languages = unheard or {}
-            not_heard = [unheard_entry(id, languages[id]) for id in over if id in languages]
+            not_heard = [
+                unheard_entry(passages[id], languages[id]) for id in over if id in languages
+            ]
             try:
                 new = self._recorder.record(
                     there,
