@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remloom.profile.hearing import LASTING_BY_WORDS
+from remloom.heads.head import LASTING_BY_WORDS
 
 __all__ = ["LASTING", "Heard", "heard_languages", "judge", "write_heard"]
 

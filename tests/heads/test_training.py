@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import training.heard
 from rich.console import Console
 from training.heard import Heard, heard_languages, judge, write_heard
 from training.report import show_decisions, show_trained
@@ -14,9 +15,8 @@ from training.subjects import HEADS
 from training.texts import Text
 from training.train import Figures, Trained
 
-from remloom.heads.head import head
+from remloom.heads.head import LASTING_BY_WORDS, head
 from remloom.heads.language import HEARD
-from remloom.profile.hearing import LASTING_BY_WORDS
 
 STRONG = Heard(lasting=300, heard=240, others=300, believed=30)
 
@@ -55,6 +55,11 @@ def test_turns_are_judged_by_language_at_the_threshold_of_hearing() -> None:
         "en": Heard(lasting=2, heard=1, others=1, believed=1),
         "it": Heard(lasting=1, heard=1, others=1, believed=0),
     }
+
+
+def test_training_needs_the_heads_and_nothing_that_goes_by_them() -> None:
+    for path in Path(training.heard.__file__).parent.glob("*.py"):
+        assert "remloom.profile" not in path.read_text(encoding="utf-8"), path.name
 
 
 def test_only_languages_that_are_good_enough_are_written(tmp_path: Path) -> None:

@@ -22,7 +22,16 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float32]
 
-__all__ = ["LANGUAGE", "NAMES", "ORDER", "Decision", "Head", "file_name", "head"]
+__all__ = [
+    "LANGUAGE",
+    "LASTING_BY_WORDS",
+    "NAMES",
+    "ORDER",
+    "Decision",
+    "Head",
+    "file_name",
+    "head",
+]
 
 LANGUAGE = "language"  # the head that sees how words are spelled, and not which they are
 ORDER = "order"  # the head that sees words and pairs of them: it is asked of many texts
@@ -41,6 +50,9 @@ NAMES = (
     "reply",
     LANGUAGE,
 )
+# probability by "statement", of words alone, from which on a sentence says something lasting;
+# training judges by it whether a language is heard
+LASTING_BY_WORDS = 0.5
 _SEES = {LANGUAGE: spelling, ORDER: wording}  # the others see all `features`
 _MOST_REASONS = 5
 

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from ..errors import EmbedderError
 from ..heads.differences import content_words
 from ..heads.features import features
-from ..heads.head import Decision, head
+from ..heads.head import LASTING_BY_WORDS, Decision, head
 from ..heads.language import unheard_language
 from ..text.sentences import marked_ends
 from .claim import Claim
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..embed.contract import Floats
     from ..heads.features import Features
 
-__all__ = ["HEADS", "LASTING_BY_WORDS", "Hearing"]
+__all__ = ["HEADS", "Hearing"]
 
 HEADS = "heads"  # the name of this extractor
 
@@ -58,8 +58,7 @@ _COULD_HURT = ("allergy", "condition", "medication")
 # that is missed may hurt, one too many takes room
 _HINTS, _SAYS = 0.35, 0.55
 _PERMITS = 0.15  # probability from which on a wish for answers may permit something
-# probabilities from which on a sentence says something lasting: by meaning, by words alone
-_LASTING, LASTING_BY_WORDS = 0.55, 0.5  # the latter is what training judges a language by
+_LASTING = 0.55  # probability from which on a sentence says something lasting by its meaning, too
 _MAYBE = 0.2  # from which on, by its words, its meaning is looked at
 # weights of the head that sees vectors, against that of words alone, and of a sentence, against the
 # text that it stands in
