@@ -97,6 +97,7 @@ def train(name: str, embedder: Embedder | None = None, folder: Path = WEIGHTS) -
 
     Args:
         embedder: whose vectors it is to see besides; None: none.
+        folder: of the weights; with another than the default the list of what is heard stays.
     """
     rows = rows_of(name)
     texts = [text for text, _ in rows]
@@ -117,7 +118,8 @@ def train(name: str, embedder: Embedder | None = None, folder: Path = WEIGHTS) -
     if name == "statement" and embedder is None:
         column = list(model.classes_).index(LASTING)
         heard = judge(languages, is_so, model.predict_proba(matrix[held_out])[:, column])
-        write_heard(heard)
+        if folder == WEIGHTS:
+            write_heard(heard)
     name_of_embedder = embedder.name if embedder is not None else ""
     version = version_of(name, name_of_embedder)
     path = folder / file_name(name, name_of_embedder)

@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import training.heard
+import training.train
 from rich.console import Console
 from training.heard import Heard, heard_languages, judge, write_heard
 from training.report import show_decisions, show_trained
 from training.subjects import HEADS
 from training.texts import Text
-from training.train import Figures, Trained
+from training.train import Figures, Trained, train
 
 from remloom.heads.head import LASTING_BY_WORDS, head
 from remloom.heads.language import HEARD
@@ -68,6 +69,25 @@ def test_only_languages_that_are_good_enough_are_written(tmp_path: Path) -> None
     assert heard_languages(path) == {"en"}
     write_heard({}, path)
     assert heard_languages(path) == frozenset()
+
+
+@pytest.mark.parametrize("is_default", [True, False])
+def test_weights_in_a_folder_of_their_own_change_no_list_of_what_is_heard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_default: bool
+) -> None:
+    rows = [
+        (Text(f"{words} {number}", ("", label), "en"), label)
+        for number in range(10)
+        for words, label in (("I keep bees", "lasting"), ("what is the time", "request"))
+    ]
+    written: list[dict[str, Heard]] = []
+    monkeypatch.setattr(training.train, "rows_of", lambda name: rows)
+    monkeypatch.setattr(training.train, "write_heard", written.append)
+    if is_default:
+        monkeypatch.setattr(training.train, "WEIGHTS", tmp_path)
+    trained = train("statement", folder=tmp_path)
+    assert trained.heard == {"en": Heard(lasting=2, heard=2, others=2, believed=0)}
+    assert written == [trained.heard] * is_default
 
 
 def test_turns_in_a_language_that_is_not_heard_do_not_change_what_it_is_told_by() -> None:
