@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from training.subjects import HEADS, version_of
-from training.texts import read
+from training.texts import Text, read
 
 from remloom.embed.minilm import MiniLM
 from remloom.errors import UnknownNameError
 from remloom.heads.features import BUCKETS, features
-from remloom.heads.head import NAMES, head
+from remloom.heads.head import _SEES, NAMES, head
 
 # none of these stands in training/texts
 LASTING = [
@@ -69,6 +69,23 @@ def test_a_head_that_an_embedder_has_none_of_needs_no_vector() -> None:
     assert head("kind", "somebody-elses-model").version == head("kind").version
     with_vector = head("kind", MiniLM.name)
     assert with_vector.decide("no coriander, ever").label in with_vector.labels
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_label_alone_is_that_of_the_whole_decision(name: str) -> None:
+    texts = [text.text for subject in HEADS[name].texts for text in read(subject)][:300]
+    for embedder in ("", MiniLM.name):
+        decides = head(name, embedder)
+        assert [decides.label_of(text) for text in texts] == [
+            decides.decide(text).label for text in texts
+        ]
+
+
+def test_each_head_sees_what_it_was_trained_on() -> None:
+    text = Text("Nothing beats the night ferry, I take it whenever there is one", ("", ""), "en")
+    for name, subject in HEADS.items():
+        if not subject.sees_pairs:
+            assert np.array_equal(_SEES.get(name, features)(text.text), subject.sees(text)), name
 
 
 def test_the_words_that_speak_for_a_label_are_named() -> None:

@@ -130,6 +130,8 @@ class Head:
 
     def label_of(self, text: str) -> str:
         """The label that fits a text; less work where nobody asks how sure it is."""
+        if self._without is not None:
+            return self._without.label_of(text)
         return self.labels[int(self._scores(self._see(text)).argmax())]
 
     def decide_by(self, seen: Features, vector: Vector | None = None) -> Decision:

@@ -2,9 +2,9 @@
 …").
 
 They govern later requests, and mostly share no words with them. Preferences are told by a rule, of
-English alone; orders too, where the question is in English: a head tells .86 of what strangers
-order, the rule .42, but raises so much else in long chats that recall falls (frac@10 by .016).
-In other languages the head tells orders.
+English alone; orders too, where the question is in English: a head tells twice as many of those of
+strangers (docs/heads.md), but raises so much else in long chats that recall falls (frac@10 by
+.016). In other languages the head tells orders.
 """
 
 from __future__ import annotations
