@@ -302,15 +302,27 @@ def test_the_kind_of_a_question_is_told(question: str, kind: str) -> None:
 
 
 OVERVIEW_QUESTIONS = json.loads(Path(__file__).with_name("overview_questions.json").read_text())
+# those that the head takes for another kind
+MISSED = {
+    "Could you lay out chronologically how my case against the landlord went?",
+    "Could I get a recap of our chats on pensions?",
+    "Can you put my invoices in chronological order?",
+    "Does my CV have to be in chronological order?",
+    "Can you sort my scanned photos chronologically?",
+    "Which sequence of chords did I like?",
+    "What has the summary to do with our case?",
+}
 
 
-def test_order_and_summary_are_of_what_was_and_of_who_asks() -> None:
-    told = [kind_of(asked["question"]) for asked in OVERVIEW_QUESTIONS]
-    kinds = [kind if kind in ("order", "summary") else "neither" for kind in told]
-    right = sum(
-        kind == asked["kind"] for kind, asked in zip(kinds, OVERVIEW_QUESTIONS, strict=True)
-    )
-    assert right / len(OVERVIEW_QUESTIONS) >= 0.92
+def test_the_questions_that_are_missed_are_of_those_that_are_asked() -> None:
+    assert {asked["question"] for asked in OVERVIEW_QUESTIONS} > MISSED
+
+
+@pytest.mark.parametrize("asked", OVERVIEW_QUESTIONS, ids=lambda asked: asked["question"])
+def test_order_and_summary_are_of_what_was_and_of_who_asks(asked: dict[str, str]) -> None:
+    told = kind_of(asked["question"])
+    kind = told if told in ("order", "summary") else "neither"
+    assert kind == asked["kind"] or asked["question"] in MISSED
 
 
 def test_a_question_about_order_that_names_nothing_is_searched_as_it_is() -> None:
