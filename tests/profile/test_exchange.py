@@ -261,3 +261,24 @@ def test_markdown_has_the_same_words_once(memory: Memory) -> None:
     memory.profile.set("extras.desk", "oak", note="by the window")
     memory.profile.set("extras.desk", "oak", note="by the window")
     assert memory.profile.export(format="markdown").count("by the window") == 1
+
+
+def test_a_profile_that_was_exported_when_slots_had_a_stability_of_their_own_comes_in(
+    memory: Memory, other: Memory, tmp_path: Path
+) -> None:
+    memory.profile.define_slot({"id": "work.desk", "hub": "soft_identity", "label": "Desk"})
+    memory.profile.set("desk", "oak")
+    bundle = json.loads(memory.profile.export())
+    bundle["slots"][0]["stability"] = "medium"
+    (tmp_path / "me.json").write_text(json.dumps(bundle))
+    assert other.profile.import_(tmp_path / "me.json").slots == 1
+    assert other.profile.show().values("work.desk") == ["oak"]
+    assert memory.profile.import_(tmp_path / "me.json").slots == 0, "it is the same slot"
+
+
+def test_evidence_of_what_a_system_observed_comes_in(other: Memory, tmp_path: Path) -> None:
+    observed = piece(
+        ONE, slot="environment.os", value="macOS", key="os", signal="system_observation"
+    )
+    import_pieces(other, tmp_path / "x.json", observed)
+    assert other.profile.show().values("environment.os") == ["macOS"]

@@ -19,6 +19,7 @@ Signal: TypeAlias = Literal[
     "rejection",
     "acceptance",
     "context_signal",
+    "system_observation",
 ]
 
 

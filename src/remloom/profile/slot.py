@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType, field
+from msgspec.structs import force_setattr
 
 __all__ = ["EXTRAS", "OWN_WORDS", "Hub", "Kind", "Slot", "Stability", "Usage"]
 
@@ -69,6 +70,11 @@ class Slot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     topics: tuple[str, ...] = ()
     question: str = ""
     default: str | int | float | bool | tuple[str, ...] | None = None
+    # slots that were stored or exported before it followed from the half-life have it: not kept
+    _stored_stability: str | UnsetType = field(default=UNSET, name="stability")
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "_stored_stability", UNSET)
 
     @property
     def cardinality(self) -> int:
