@@ -10,6 +10,7 @@ import pytest
 
 from remloom import Memory, Message
 from remloom.errors import ConflictError, InvalidInputError, NotFoundError, UnknownNameError
+from remloom.kv import Entry
 from remloom.profile.claim import Claim
 from remloom.profile.evidence import from_claim
 from remloom.profile.recorder import Recorder
@@ -17,6 +18,13 @@ from remloom.runs.run import begin_run
 from remloom.runs.writer import Writer
 
 OCTOBER = datetime(2026, 10, 1, 9, tzinfo=UTC)
+# as commit fcfca5a1 stored it
+FORMER = (
+    b'{"id":"work.desk","hub":"soft_identity","label":"Desk","kind":"text","values":[],'
+    b'"open":false,"verbatim":false,"synonyms":{},"aliases":[],"alternatives":0,'
+    b'"half_life":365.0,"stability":"medium","sensitive":false,"user_only":false,'
+    b'"standing":false,"usage":"context","topics":[],"question":"","default":null}'
+)
 
 
 @pytest.fixture
@@ -257,3 +265,33 @@ def test_an_extra_is_called_by_its_label_wherever_a_slot_is_named(tmp_path):
         memory.profile.forget(belief.label, subject="Ann")
         with pytest.raises(UnknownNameError):
             memory.profile.slot(belief.label)
+
+
+def test_a_slot_that_was_stored_with_its_stability_is_the_one_that_is_stored_without(
+    memory: Memory, tmp_path: Path
+) -> None:
+    memory.profile.define_slot({"id": "work.desk", "hub": "soft_identity", "label": "Desk"})
+    memory.profile.set("desk", "oak")
+    now = memory.profile.slot("desk")
+    memory.admin.store.kv.put([Entry("profile.slot", "work.desk", FORMER)])
+    assert memory.profile.slot("desk") == now
+    memory.profile.observe()
+    assert memory.profile.show().values("work.desk") == ["oak"]
+    assert "oak" in memory.profile.context("where is my desk?").text
+    memory.profile.define_slot({"id": "work.lamp", "hub": "soft_identity", "label": "Lamp"})
+    memory.admin.export(tmp_path / "all.jsonl")
+    assert '"stability"' in (tmp_path / "all.jsonl").read_text()
+    with Memory.open(tmp_path, tenant="other", embedder="none") as other:
+        other.admin.import_(tmp_path / "all.jsonl")
+        assert other.profile.show().values("work.desk") == ["oak"]
+    assert '"stability"' not in memory.profile.export()
+    memory.profile.forget("desk")
+    memory.profile.remove_slot("work.desk")
+
+
+@pytest.mark.parametrize("days", [float("inf"), float("nan"), 0, -1])
+def test_a_half_life_that_is_none_leaves_the_profile_as_it_is(memory: Memory, days: float) -> None:
+    desk = {"id": "work.desk", "hub": "soft_identity", "label": "Desk", "half_life": days}
+    with pytest.raises(InvalidInputError, match="half_life"):
+        memory.profile.define_slot(desk)
+    assert memory.profile.show().beliefs == ()

@@ -37,6 +37,7 @@ _SPELLINGS = {
 _GENERAL = frozenset(
     ("default_language", "allowed_when", "disallowed_when", "allowed_in", "never_affects")
 )
+_SHORTEST_TO_MEND = 6  # letters of a word in which a slip is mended
 _MOST_NAMED = 6  # slots of a group in a suggestion
 _NEAR = 70  # of 100: as like as this to be a suggestion
 
@@ -105,7 +106,7 @@ class SlotNames:
         if not 0 < len(text) <= _MAX_LENGTH:
             return None
         plain = tuple(word for word in _plain(text) if word not in _QUALIFIERS)
-        return self.meaning(text) or self._words.get(plain)
+        return self.meaning(text) or self._words.get(plain) or self._mend(_plain(text))
 
     def meaning(self, name: str) -> str | None:
         """The id of the slot that has these words for a name, in any order and form."""
@@ -149,6 +150,10 @@ class SlotNames:
         if "_" in end and end not in _GENERAL and len(self._ends[key(end)]) == 1:
             self._words.setdefault(_plain(end), slot.id)
 
+    def _mend(self, words: _Words) -> str | None:
+        found = {id for known, id in self._words.items() if _nearly(words, known)}
+        return found.pop() if len(found) == 1 else None
+
 
 def _ends(id: str) -> Iterator[str]:
     """The ends of a path, but for the whole of it."""
@@ -178,3 +183,30 @@ def singular(word: str) -> str:
     if len(word) > 4 and word.endswith("ies"):
         return f"{word[:-3]}y"
     return word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] not in "sui" else word
+
+
+def _nearly(words: _Words, known: _Words) -> bool:
+    """Whether the same words stand in both, one of them with a slip of the pen."""
+    if len(words) != len(known):
+        return False
+    others = [(one, two) for one, two in zip(words, known, strict=True) if one != two]
+    return len(others) == 1 and _slip(*others[0])
+
+
+def _slip(one: str, two: str) -> bool:
+    """Whether a letter is missing, too many, or has changed places.
+
+    A letter in place of another makes a word of its own too often: "employer" and "employee",
+    "medication" and "meditation". So does a slip at either end.
+    """
+    if (
+        min(len(one), len(two)) < _SHORTEST_TO_MEND - 1
+        or max(len(one), len(two)) < _SHORTEST_TO_MEND
+    ):
+        return False
+    if one[0] != two[0] or one[-1] != two[-1] or not (one + two).isalpha():
+        return False
+    from rapidfuzz.distance import OSA
+
+    changes_places = sorted(one) == sorted(two)
+    return (changes_places or len(one) != len(two)) and OSA.distance(one, two) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
@@ -44,6 +45,9 @@ class Registry:
     def __iter__(self) -> Iterator[Slot]:
         return iter(self.slots.values())
 
+    def __contains__(self, id: object) -> bool:
+        return id in self.slots
+
     def get(self, name: str) -> Slot:
         """Return the slot of this id, alias, label or end of a path; of extras, by id.
 
@@ -63,8 +67,8 @@ class Registry:
     def find(self, key: str) -> Slot | None:
         """Return the slot that a key in anyone's words is about; None: it would be an extra.
 
-        Case, separators, plurals and spelling of here and there do not matter. A wrong slot is
-        worse than none: what is only similar is not taken.
+        Case, separators, plurals, spelling of here and there, and small slips of the pen do not
+        matter. A wrong slot is worse than none: what is only similar is not taken.
 
         >>> registry().find("Programming languages").id, registry().find("fav_team")
         ('developer_posture.primary_languages', None)
@@ -207,10 +211,10 @@ def _check(slot: Slot) -> None:
             f"{slot.id!r} is no id of a slot",
             remedy='words in lower case, joined by "_", in a path joined by ".": "work.desk"',
         )
-    if not slot.half_life > 0 or slot.alternatives < 0 or slot.alternatives == 1:
+    if not 0 < slot.half_life < math.inf or slot.alternatives < 0 or slot.alternatives == 1:
         raise InvalidInputError(
             f"{slot.id}: half_life {slot.half_life}, alternatives {slot.alternatives}",
-            remedy="half_life is in days, above 0; alternatives are 2 or more, or 0",
+            remedy="half_life is in days, above 0, and ends; alternatives are 2 or more, or 0",
         )
     for said, value in slot.synonyms.items():
         if slot.values and not slot.open and value not in slot.values:
