@@ -128,6 +128,17 @@ class Call:
     json: bool = False
     llm: str | None = None
 
+    def with_options(
+        self, home: str | None, tenant: str | None, json: bool, llm: str | None = None
+    ) -> Call:
+        """The same call with the options that stand further behind: they win."""
+        return Call(
+            self.home if home is None else home,
+            self.tenant if tenant is None else tenant,
+            json or self.json,
+            llm,
+        )
+
     def settings(self) -> Settings:
         from ...settings import Settings
 
@@ -233,6 +244,21 @@ class Program(click.Group):
                 formatter.write_dl(rows)
 
 
+class Group(click.Group):
+    """A group of commands below the program. Options that every command has may stand before the
+    command's name here, too."""
+
+    def __init__(self, *args: Any, params: Sequence[click.Parameter] = (), **settings: Any) -> None:
+        super().__init__(*args, params=[*params, *COMMON], **settings)
+
+    def invoke(self, context: click.Context) -> Any:
+        home, tenant, json = (context.params.pop(option.name) for option in COMMON)
+        context.obj = context.obj.with_options(home, tenant, json)
+        return super().invoke(context)
+
+
+Program.group_class = Group
+
 COMMON = (
     click.Option(
         ["--home"],
@@ -297,14 +323,9 @@ def command(name: str, *, to: click.Group = program) -> Callable[[Function], Fun
 
     def register(function: Function) -> Function:
         def invoke(home: str | None, tenant: str | None, json: bool, **given: Any) -> None:
-            # Each common option may stand before the command's name or after it; the latter wins.
+            # each common option may stand before the command's name or after it
             before: Call = click.get_current_context().obj
-            call = Call(
-                before.home if home is None else home,
-                before.tenant if tenant is None else tenant,
-                json or before.json,
-                given.pop("llm", None),
-            )
+            call = before.with_options(home, tenant, json, given.pop("llm", None))
             with boundary(json=call.json):
                 take_budget(given)
                 function(call, **given)
