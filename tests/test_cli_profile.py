@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from remloom import Memory, Message
-from remloom.errors import NotFoundError
+from remloom.errors import ConflictError, NotFoundError
 from remloom.llm import Request
 from remloom.serve.cli.app import program
 from remloom.testing.models import Said, ScriptedModel
@@ -339,6 +339,79 @@ def test_what_is_shown_has_an_id_that_commands_take(known: Path) -> None:
     assert run("profile", "forget", home, "--yes").exit_code == 0
     assert as_json("profile", "show")["beliefs"][0]["label"] != "Location"
     assert run("profile", "reject", "beef").exit_code == 2
+
+
+def short_id_of(label: str) -> str:
+    (id,) = [one["id"] for one in as_json("profile")["beliefs"] if one["label"] == label]
+    return str(id)[-4:]
+
+
+def test_the_name_of_a_slot_goes_before_the_id_of_a_belief(known: Path) -> None:
+    name = short_id_of("Allergies")
+    run("profile", "define", "own.code", "--label", "Code", "--alias", name)
+    run("profile", "set", "own.code", "blue")
+    assert run("profile", "why", name).stdout.startswith("Code: blue")
+    assert run("profile", "forget", name, "--yes").exit_code == 0
+    assert [one["label"] for one in as_json("profile")["beliefs"] if one["value"] == "blue"] == []
+    assert "peanuts" in run("profile").stdout
+
+
+def test_an_id_that_several_have_is_refused_with_them_named(
+    known: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remloom.serve.cli.profile_group.SHORTEST_ID", 1)
+    with Memory.open(known / "home", embedder="none") as memory:
+        ends: dict[str, str] = {}
+        # of 17 ids two end alike
+        for number in range(17):
+            belief = memory.profile.set(f"extras.thing_{number}", f"thing {number}")
+            other = ends.setdefault(belief.id[-1], belief.label)
+            if other != belief.label:
+                break
+    result = run("profile", "forget", belief.id[-1], "--yes")
+    assert result.exit_code == ConflictError.exit_code
+    assert f"{belief.label}: thing " in result.stderr
+    assert f"{other}: thing " in result.stderr
+
+
+def test_an_id_is_of_one_scope(known: Path) -> None:
+    run("profile", "set", "verbosity", "detailed", "--scope", "domain:coding")
+    id = short_id_of("Verbosity")
+    for scope in ("domain:cooking", ""):
+        refused = run("profile", "reject", id, "--scope", scope)
+        assert refused.exit_code == 2
+        assert "is Verbosity in domain:coding, not" in refused.stderr
+        assert run("profile", "why", id, "--scope", scope).exit_code == 2
+    assert run("profile", "confirm", id, "--scope", "Domain:coding").exit_code == 0
+    assert run("profile", "reject", id).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["correct", "reject", "forget", "confirm", "retire", "pin", "hide", "why"]
+)
+def test_the_help_of_a_command_says_that_it_takes_an_id(name: str) -> None:
+    assert "SLOT may be an id" in run("profile", name, "--help").stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--json", "profile"),
+        ("profile", "--json"),
+        ("profile", "--json", "show"),
+        ("profile", "show", "--json"),
+    ],
+)
+def test_the_options_of_every_command_go_before_and_after_its_name(
+    known: Path, words: tuple[str, ...]
+) -> None:
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["subject"] == "me"
+    elsewhere = run("profile", "--tenant", "nowhere", "show")
+    assert elsewhere.exit_code == NotFoundError.exit_code
+    tenants = run("tenant", "--json", "list")
+    assert json.loads(tenants.stdout), "as in every group"
 
 
 def test_a_long_source_stays_on_its_line_with_its_beginning_and_end(home: Path) -> None:

@@ -83,9 +83,11 @@ def why(
     """Explain what is believed: its values by time, and who said what, where and when.
 
     Of a list, VALUE is the item; without it, each item is explained.
+
+    SLOT may be an id that `remloom profile` shows, too, such as 3f0a.
     """
     with call.open() as memory:
-        which = of_id(memory, slot, value, subject)
+        which = of_id(memory, slot, value, subject, scope)
         if which is not None:
             explained = _explain(memory, *which, subject, as_of)
         else:

@@ -57,9 +57,12 @@ def set_value(
 @scope_option
 @subject_option
 def confirm(call: Call, slot: str, value: str | None, scope: str, subject: str) -> None:
-    """Say that what is believed is so. What said it first is trusted more from then on."""
+    """Say that what is believed is so. What said it first is trusted more from then on.
+
+    SLOT may be an id that `remloom profile` shows, too, such as 3f0a.
+    """
     with call.open() as memory:
-        which = of_id(memory, slot, value, subject) or Named(slot, value, scope)
+        which = of_id(memory, slot, value, subject, scope) or Named(slot, value, scope)
         belief = memory.profile.confirm(which.slot, which.value, scope=which.scope, subject=subject)
         _show_edited(call, memory, belief)
 
@@ -71,9 +74,12 @@ def confirm(call: Call, slot: str, value: str | None, scope: str, subject: str) 
 @scope_option
 @subject_option
 def reject(call: Call, slot: str, value: str | None, note: str, scope: str, subject: str) -> None:
-    """Say that what is believed is not so, and end it. What said it is trusted less."""
+    """Say that what is believed is not so, and end it. What said it is trusted less.
+
+    SLOT may be an id that `remloom profile` shows, too, such as 3f0a.
+    """
     with call.open() as memory:
-        which = of_id(memory, slot, value, subject) or Named(slot, value, scope)
+        which = of_id(memory, slot, value, subject, scope) or Named(slot, value, scope)
         belief = memory.profile.reject(
             which.slot, which.value, note=note, scope=which.scope, subject=subject
         )
@@ -98,9 +104,12 @@ def correct(
     scope: str,
     subject: str,
 ) -> None:
-    """Say that VALUE holds in place of what is believed."""
+    """Say that VALUE holds in place of what is believed.
+
+    SLOT may be an id that `remloom profile` shows, too, such as 3f0a.
+    """
     with call.open() as memory:
-        which = of_id(memory, slot, was, subject) or Named(slot, was, scope)
+        which = of_id(memory, slot, was, subject, scope) or Named(slot, was, scope)
         belief = memory.profile.correct(
             which.slot,
             value,
@@ -129,9 +138,12 @@ def retire(
     scope: str,
     subject: str,
 ) -> None:
-    """End what is believed: it was so until now, or until --at."""
+    """End what is believed: it was so until now, or until --at.
+
+    SLOT may be an id that `remloom profile` shows, too, such as 3f0a.
+    """
     with call.open() as memory:
-        which = of_id(memory, slot, value, subject) or Named(slot, value, scope)
+        which = of_id(memory, slot, value, subject, scope) or Named(slot, value, scope)
         belief = memory.profile.retire(
             which.slot, which.value, at=at, note=note, scope=which.scope, subject=subject
         )
@@ -145,9 +157,12 @@ def retire(
 @scope_option
 @subject_option
 def pin(call: Call, slot: str, value: str | None, undo: bool, scope: str, subject: str) -> None:
-    """Give a belief to every agent, whatever it is asked."""
+    """Give a belief to every agent, whatever it is asked.
+
+    SLOT may be an id that `remloom profile` shows, too, such as 3f0a.
+    """
     with call.open() as memory:
-        which = of_id(memory, slot, value, subject) or Named(slot, value, scope)
+        which = of_id(memory, slot, value, subject, scope) or Named(slot, value, scope)
         belief = memory.profile.pin(
             which.slot, which.value, pinned=not undo, scope=which.scope, subject=subject
         )
@@ -161,9 +176,12 @@ def pin(call: Call, slot: str, value: str | None, undo: bool, scope: str, subjec
 @scope_option
 @subject_option
 def hide(call: Call, slot: str, value: str | None, undo: bool, scope: str, subject: str) -> None:
-    """Give a belief to no agent any more, without forgetting it."""
+    """Give a belief to no agent any more, without forgetting it.
+
+    SLOT may be an id that `remloom profile` shows, too, such as 3f0a.
+    """
     with call.open() as memory:
-        which = of_id(memory, slot, value, subject) or Named(slot, value, scope)
+        which = of_id(memory, slot, value, subject, scope) or Named(slot, value, scope)
         belief = memory.profile.hide(
             which.slot, which.value, hidden=not undo, scope=which.scope, subject=subject
         )
@@ -190,10 +208,12 @@ def forget(
 
     Scanning that again does not bring it back, saying it again does. Afterwards it is verified that
     nothing of the evidence is left.
+
+    SLOT may be an id that `remloom profile` shows, too, such as 3f0a.
     """
     with call.open() as memory:
         # first: a mistyped name stops the command before it asks
-        which = of_id(memory, slot, value, subject) or Named(slot, value, scope)
+        which = of_id(memory, slot, value, subject, scope) or Named(slot, value, scope)
         forget = partial(
             memory.profile.forget, which.slot, which.value, scope=which.scope, subject=subject
         )

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 from click import argument, option
+from click.core import ParameterSource
 
-from ...errors import ConflictError, NotFoundError
+from ...errors import ConflictError, InvalidInputError, NotFoundError, UnknownNameError
 from .app import program
-from .text_formats import SHORTEST_ID
+from .text_formats import SHORTEST_ID, short_ids
 from .times import Time
 
 if TYPE_CHECKING:
     from ...memory import Memory
+    from ...profile.belief import Belief
     from ...profile.claim import Value
 
 __all__ = [
@@ -71,25 +73,54 @@ class Named(NamedTuple):
     scope: str
 
 
-def of_id(memory: Memory, id: str, value: str | None, subject: str) -> Named | None:
-    """What is known under an id that the profile shows; None if it is none, or a value is named.
+def of_id(
+    memory: Memory, id: str, value: str | None, subject: str, scope: str | None
+) -> Named | None:
+    """What is known under an id that the profile shows; None if it is none, a slot is called so, or
+    a value is named.
 
     Raises:
         ConflictError: several beliefs have this id.
+        InvalidInputError: the belief is of another scope than the one that was asked for.
     """
     end = id.casefold()
-    if value is not None or len(end) < SHORTEST_ID:
+    if value is not None or len(end) < SHORTEST_ID or _is_slot(memory, id):
         return None
     found = [one for one in memory.profile.show(subject).beliefs if one.id.endswith(end)]
     if len(found) > 1:
+        ids = short_ids([one.id for one in found])
+        named = ", ".join(f"{ids[one.id]} ({one.label}: {one.value})" for one in found)
         raise ConflictError(
-            f"{len(found)} beliefs have the id {id}", remedy="`remloom profile` shows longer ones"
+            f"{len(found)} beliefs have the id {id}: {named}", remedy="give more of it"
         )
     for one in found:
+        _check_scope(id, one, scope)
         # of a slot with one value at a time, those before are known under the same id
         is_item = memory.profile.slot(one.slot).kind == "list"
         return Named(one.slot, one.value if is_item else None, one.scope)
     return None
+
+
+def _is_slot(memory: Memory, name: str) -> bool:
+    try:
+        memory.profile.slot(name)
+    except UnknownNameError:
+        return False
+    return True
+
+
+def _check_scope(id: str, belief: Belief, scope: str | None) -> None:
+    """Refuse a scope that was asked for and is not that of the belief."""
+    from ...profile.scopes import check_scope
+
+    source = click.get_current_context().get_parameter_source("scope")
+    if source is ParameterSource.DEFAULT or check_scope(scope or "") == belief.scope:
+        return
+    where = f"in {belief.scope}" if belief.scope else "what holds everywhere"
+    raise InvalidInputError(
+        f"{id} is {belief.label} {where}, not {f'in {scope}' if scope else 'everywhere'}",
+        remedy="leave --scope away, or name the slot",
+    )
 
 
 def check_known(memory: Memory, subject: str) -> None:
