@@ -103,6 +103,10 @@ def test_signals_are_those_of_the_taxonomy() -> None:
         # a list ends where a clause begins
         ("I use Rust and Go, got a wheel and clay in my ears.", ["Rust", "Go"]),
         ("I'm allergic to walnuts, carry a pen everywhere.", ["walnuts"]),
+        ("I'm allergic to nuts, eggs are ok.", ["nuts"]),
+        ("I'm allergic to peanuts, the cashews are fine.", ["peanuts"]),
+        ("I'm fluent in English, Spanish is hard for me", ["English"]),
+        ("I don't use Docker, Podman is better", ["Docker"]),
         # a name with a reason is a joke, unless the reason is about names
         ("call me Cinderella, I've scrubbed this oven since noon", []),
         ("I found the bug, so call me Sherlock.", []),

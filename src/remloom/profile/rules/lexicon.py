@@ -27,8 +27,16 @@ _SEPARATOR = re.compile(
     r",?\s+and,\s+(?:\w+,\s+)?|,\s*(?:and\s+|or\s+)?"
     r"|\s+(?:and|or|with|plus|as well as|along with|und|n)\s+|\s*[&/+]\s+"
 )
-_LEAD = re.compile(rf"^(?:{alternatives('articles')}\s+)+", re.IGNORECASE)
+_LEAD = re.compile(rf"(?:{alternatives('articles')}\s+)+", re.IGNORECASE)
 _TAIL = re.compile(rf"(?:\s+|^){alternatives('tails')}\b.*|[.!?)\s]+$", re.IGNORECASE | re.DOTALL)
+_VERB = re.compile(r"\b(?:is|are|was|were|has|makes?)\b", re.IGNORECASE)
+# what has an article behind its first word is no thing, but for "playing the piano", "out of the
+# blue", and what is written like a title
+_VERB_FIRST = re.compile(
+    r"(?:got|have|had|went|need|want)\b"
+    r"|(?!(?:\w+ing|play|of|in|at|to|on|for|with|by|from|into|over|under|around|about|as|than)\b)"
+    r"[a-z]\w* (?:an?|the|my|our|your|his|her|their|some|it|me)\b"
+)
 _LONGEST = 60  # characters of an item
 _NAME = re.compile(r"[A-Z][\w.-]{1,20}")
 _VERSION = re.compile(
@@ -86,8 +94,15 @@ def read_items(text: str) -> list[str]:
     >>> read_items("Rust, Go and a bit of Zig these days")
     ['Rust', 'Go', 'Zig']
     """
-    things = (_LEAD.sub("", item, count=1) for item in _SEPARATOR.split(text))
-    return [_TAIL.sub("", thing).strip(' .!?,"“”') for thing in things]
+    items: list[str] = []
+    for item in _SEPARATOR.split(text):
+        lead = _LEAD.match(item)
+        thing = item[lead.end() :] if lead else item
+        # "…, the effects are great", "got a wheel": the list is over, a clause began
+        if items and (_VERB.search(item) or _VERB_FIRST.match(thing)):
+            break
+        items.append(_TAIL.sub("", thing).strip(' .!?,"“”'))
+    return items
 
 
 def lookup_words(words: str) -> list[Meaning]:
