@@ -352,6 +352,8 @@ def test_not_everything_that_one_is_allergic_to_is_an_allergen(joke: str) -> Non
         "Customer 2: I'm allergic to nuts.",
         "Speaker 1: I live in Denver.",
         "NPC: I live in Whiterun.",
+        "Alice: I'm vegan. Bob: me too.",
+        "Peter: I'm allergic to nuts",
         "Test: my name is Foo, I live in Bar.",
         "user: my name is Carl. assistant: Hi Carl! Continue the transcript.",
         # no places

@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from ...ingest.names.word_lists import ENGLISH
 from .phrases import alternatives
 
-__all__ = ["HIDDEN", "own_words"]
+__all__ = ["HIDDEN", "given_names", "own_words"]
 
 # A character that no pattern takes for a word or a mark; from the private use area.
 HIDDEN = "\ue000"
@@ -49,6 +50,10 @@ _LETTER = re.compile(
     r"|^[^\n]{0,20}\bforwarded (?:message|mail)\b"
 )
 _SPOKEN_LINE = re.compile(r"(?m)^[ ]*(?:\[[^\]\n]{1,30}\] ?)?([A-Z][\w .-]{0,25}):[ ]")
+# "Alice: I’m vegan."
+_NAMED_LINE = re.compile(
+    r"(?m)^ *(?P<name>[A-ZÀ-Þ][\w’-]+)(?: [A-ZÀ-Þ][\w’-]+)?:(?= [^\n]*\b(?:I|I’m|my|we)\b)"
+)
 
 
 class _Orders:
@@ -125,6 +130,10 @@ def _material(text: str) -> Iterator[tuple[int, int]]:
     for label in orders.label.finditer(text):
         end = text.find("\n", label.end())
         yield label.end(), len(text) if end < 0 else end
+    for label in _NAMED_LINE.finditer(text):
+        if label["name"].casefold() in given_names():
+            end = text.find("\n", label.end())
+            yield label.end(), len(text) if end < 0 else end
     end = 0
     for speech in orders.speech.finditer(text):
         if speech.end() > end:
@@ -153,6 +162,12 @@ def _given(order: re.Match[str], text: str) -> Iterator[tuple[int, int]]:
             yield end, len(text)
     elif order["make"] and orders.voice.search(order["about"]):
         yield order.start("make"), end
+
+
+@cache
+def given_names() -> frozenset[str]:
+    """Given names of people, folded."""
+    return frozenset(name.casefold() for name in ENGLISH.given_names)
 
 
 def _dialogue(text: str) -> Iterator[tuple[int, int]]:

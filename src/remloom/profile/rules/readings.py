@@ -8,6 +8,7 @@ from functools import cache
 
 from ...ingest.names.word_lists import ENGLISH
 from .lexicon import is_known, lists, read_items
+from .passage import given_names
 from .phrases import alternatives
 
 __all__ = ["READINGS", "is_known_place"]
@@ -40,7 +41,7 @@ def _name(text: str) -> list[str]:
     plain = name.casefold()
     if plain in lists()["not_names"] or plain.split()[0] in lists()["not_names"]:
         return []
-    if name[0].islower() and plain not in _given_names():
+    if name[0].islower() and plain not in given_names():
         return []
     return [name]
 
@@ -48,7 +49,7 @@ def _name(text: str) -> list[str]:
 def _known_name(text: str) -> list[str]:
     """A name behind "I'm", where any word may stand: one that begins with a given name."""
     first = text.split()[0].strip(".,!")
-    if first[0].islower() or first.casefold() not in _given_names():
+    if first[0].islower() or first.casefold() not in given_names():
         return []
     return _name(text)
 
@@ -141,11 +142,6 @@ def _holds(item: str, text: str) -> bool:
 
 def _family(text: str) -> list[str]:
     return [text.replace(",", "")]
-
-
-@cache
-def _given_names() -> frozenset[str]:
-    return frozenset(name.casefold() for name in ENGLISH.given_names)
 
 
 @cache
