@@ -79,6 +79,30 @@ def test_a_switch_takes_up_the_new_and_ends_the_old() -> None:
     assert claims("We switched from pip to uv last week.") == expected
 
 
+def test_what_is_used_instead_of_others_is_not_read_anew_with_them() -> None:
+    key = "developer_posture.primary_languages"
+    assert claims("I use Go and Rust instead of Python and Java.") == {
+        *((key, used, "for") for used in ("Go", "Rust")),
+        *((key, left, "retire") for left in ("Python", "Java")),
+    }
+    key = "developer_posture.editor_ide.primary"
+    assert claims("I ditched Vim for Emacs and Zed.") == {
+        *((key, used, "for") for used in ("Emacs", "Zed")),
+        (key, "Vim", "retire"),
+    }
+
+
+def test_a_faith_that_is_a_given_name_too_is_no_name() -> None:
+    assert claims("I'm Christian.") == {("identity.religion", "Christian", "for")}
+
+
+def test_a_clause_may_say_of_more_than_one_relative() -> None:
+    assert claims("My wife Anna and my brother Tom cook.") == {
+        ("identity.partner", "Anna", "for"),
+        ("identity.family", "brother Tom", "for"),
+    }
+
+
 def test_a_move_is_dated_as_closely_as_it_was_told() -> None:
     claim = only("I moved to Berlin in March.")
     assert (claim.value, claim.since) == ("Berlin", "2024-03")

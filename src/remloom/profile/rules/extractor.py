@@ -93,6 +93,8 @@ def _claims(clause: Clause, passage: str, at: datetime | None) -> Iterator[Claim
                 since=since,
                 confident=clause.frame.confident and not is_of_unnamed_project(clause.sentence),
             )
+        if said and not rule.again:
+            return
 
 
 def _read(found: re.Match[str], rule: Rule, clause: Clause, passage: str) -> list[_Said]:

@@ -30,6 +30,7 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     other: Literal["", "against", "retire"] = ""
     signal: Signal = "explicit_preference"
     dated: bool = False
+    again: bool = False
     alone: bool = False
 
 
@@ -40,7 +41,7 @@ class _File(Struct, forbid_unknown_fields=True):
 
 @cache
 def patterns() -> tuple[tuple[re.Pattern[str], Rule], ...]:
-    """Every pattern with its rule."""
+    """Every pattern with its rule, in the order in which they are tried."""
     macros = dict(_read("macros").macros)
     macros["holds"] = rf"(?=[^\w\s-]|\s*$|\s+{alternatives('behind_states')}\b)"
     rules = [rule for topic in _TOPICS for rule in _read(topic).rule]
