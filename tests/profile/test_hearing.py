@@ -113,6 +113,14 @@ def test_what_says_nothing_that_lasts_is_not_kept(memory: Memory, words: str) ->
         ("I live in Ghent and I keep three hens", {"Ghent", "I keep three hens"}),
         ("My name is Ruth and I hate early mornings", {"Ruth", "I hate early mornings"}),
         ("I work at Siemens but I cycle there daily", {"Siemens", "I cycle there daily"}),
+        # what joins it to what lasts tells of it too
+        (
+            "I live in Berlin and my body doesn't do lactose",
+            {"Berlin", "my body doesn't do lactose"},
+        ),
+        ("I use emacs and I'm deaf in one ear", {"Emacs", "I'm deaf in one ear"}),
+        ("I'm vegan and my son is allergic to nuts", {"vegan"}),
+        ("I'm allergic to shellfish, so no prawns please", {"shellfish"}),
         # rules are English: elsewhere the whole is kept, once
         *(
             (whole, {whole})
@@ -405,6 +413,25 @@ def test_what_only_sounds_like_what_could_hurt_is_at_most_a_hint(tmp_path: Path)
             one.value for one in memory.profile.beliefs() if one.slot in slots and not one.is_hint
         ]
     assert sure == [said]
+
+
+@pytest.mark.parametrize(
+    ("said", "slot"),
+    [
+        ("I use emacs and I'm deaf in one ear", "identity.health"),
+        (
+            "I live in Berlin and my body doesn't do lactose",
+            "food_and_dining.restrictions.allergies",
+        ),
+        ("Soy diabético y vivo en Madrid.", "identity.health"),
+    ],
+)
+def test_what_could_hurt_is_heard_beside_what_rules_tell(
+    tmp_path: Path, said: str, slot: str
+) -> None:
+    with Memory.open(tmp_path, embedder="minilm") as memory:
+        tell(memory, said)
+        assert slot in {one.slot for one in memory.profile.beliefs()}
 
 
 @pytest.mark.parametrize("end", ["", "."])

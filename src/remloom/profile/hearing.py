@@ -64,7 +64,8 @@ _MAYBE = 0.2  # from which on, by its words, its meaning is looked at
 # text that it stands in
 _BY_MEANING = _BY_SENTENCE = 2 / 3
 _SHORTEST = 3  # letters
-_REST = 0.45  # probability from which on the rest of a sentence says something lasting by itself
+_JOINTS = " ,;:–—-"  # what stands before the rest of a sentence, and before its "and"
+_REST = 0.35  # probability from which on the rest of a sentence says something lasting by itself
 _ENDS = " .!…"
 _CODE = "`"
 _LONGEST_QUOTE = 40  # characters of a sentence that are not the speaker's own
@@ -80,6 +81,8 @@ class _Candidate(NamedTuple):
     """A sentence that may say something lasting.
 
     Args:
+        joined: its words, and behind those of a rule what joins them: “and my body doesn't do
+            lactose” lasts as what stands before it does, and without its “and” tells it less.
         whole: the text that it stands in, as far as it is the speaker's own: what the sentence
             says may be played, quoted or supposed there.
         lasting: probability that it says something lasting, by the words of both.
@@ -92,6 +95,8 @@ class _Candidate(NamedTuple):
     span: Span
     words: str
     seen: Features
+    joined: str
+    seen_joined: Features
     whole: str
     seen_whole: Features
     lasting: float
@@ -160,7 +165,7 @@ class Hearing:
         if self._embed is not None and candidates:
             # where the embedder does not work, words have to do
             with suppress(EmbedderError):
-                texts = (text for one in candidates for text in (one.words, one.whole))
+                texts = (text for one in candidates for text in (one.words, one.joined, one.whole))
                 made = self._embed(list(dict.fromkeys(texts)))
                 vectors = {text: one for text, one in made.items() if self._statement.fits(one)}
         for candidate in candidates:
@@ -187,10 +192,10 @@ class Hearing:
 
     def _lasts(self, candidate: _Candidate, vectors: Mapping[str, Floats]) -> bool:
         """Whether it says something lasting; its words and its meaning tell together."""
-        vector, of_whole = vectors.get(candidate.words), vectors.get(candidate.whole)
+        vector, of_whole = vectors.get(candidate.joined), vectors.get(candidate.whole)
         if vector is None or of_whole is None:
-            return candidate.lasting >= (_REST if candidate.is_rest else LASTING_BY_WORDS)
-        sentence = self._statement.decide_by(candidate.seen, vector)
+            return candidate.lasting >= LASTING_BY_WORDS
+        sentence = self._statement.decide_by(candidate.seen_joined, vector)
         whole = self._statement.decide_by(candidate.seen_whole, of_whole)
         meant = _lasting(sentence, whole)
         return _BY_MEANING * meant + (1 - _BY_MEANING) * candidate.lasting >= _LASTING
@@ -207,18 +212,30 @@ def _candidates(passage: Passage, own: str, known: Sequence[Span]) -> Iterator[_
     statement = head("statement")
     seen_whole = features(whole)
     of_whole = statement.decide_by(seen_whole)
-    for span, is_rest in _sentences(own, known):
-        quotes = HIDDEN in own[slice(*span)]
-        words = (passage.record.content if quotes else own)[slice(*span)]
+    for start, span, is_rest in _sentences(own, known):
+        quotes = HIDDEN in own[start : span[1]]
+        said = passage.record.content if quotes else own
+        words, joined = said[slice(*span)], said[start : span[1]]
         if quotes and _CODE in words:
             continue
         seen = features(words) if words != own else seen_whole
-        alone = statement.decide_by(seen)
+        seen_joined = features(joined) if joined != words else seen
+        alone = statement.decide_by(seen_joined)
         lasting = _lasting(alone, of_whole)
         least = _REST if is_rest else 0.0
         if lasting >= _MAYBE and alone.probabilities["lasting"] >= least:
             yield _Candidate(
-                passage, span, words, seen, whole, seen_whole, lasting, quotes, is_rest
+                passage=passage,
+                span=span,
+                words=words,
+                seen=seen,
+                joined=joined,
+                seen_joined=seen_joined,
+                whole=whole,
+                seen_whole=seen_whole,
+                lasting=lasting,
+                quotes=quotes,
+                is_rest=is_rest,
             )
 
 
@@ -228,9 +245,10 @@ def _lasting(sentence: Decision, whole: Decision) -> float:
     return _BY_SENTENCE * alone + (1 - _BY_SENTENCE) * within
 
 
-def _sentences(own: str, known: Sequence[Span]) -> Iterator[tuple[Span, bool]]:
+def _sentences(own: str, known: Sequence[Span]) -> Iterator[tuple[int, Span, bool]]:
     """Where sentences are that are the speaker's own, and short enough to be kept; of one that
-    rules tell something of, the rest, and whether it is one."""
+    rules tell something of, the rest, and whether it is one. First where it begins with what joins
+    it to what stands before."""
     start = 0
     bounds = {bound for span in known for bound in span}
     parts = list(clauses(own)) if known else []
@@ -241,15 +259,17 @@ def _sentences(own: str, known: Sequence[Span]) -> Iterator[tuple[Span, bool]]:
         if span is None or _overlaps(span, known):
             continue
         words = own[slice(*span)]
+        begin = span[0]
         if is_rest:
             # "and", between two clauses, says nothing, nor does what joins them
             inside = [one for one in parts if span[0] <= one.start and one.end <= span[1]]
             if not inside or not content_words(words):
                 continue
+            begin += len(words) - len(words.lstrip(_JOINTS))
             span = (inside[0].start, inside[-1].end)
             words = own[slice(*span)]
         if len(words) <= MAX_VALUE_LENGTH and words.count(HIDDEN) <= _LONGEST_QUOTE:
-            yield span, is_rest
+            yield begin, span, is_rest
 
 
 def _sentences_with(own: str, words: str) -> Iterator[Span]:
