@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import accumulate
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,3 +69,44 @@ def test_lines_with_half_of_the_words_of_a_quote_are_like_it_and_no_others():
     assert [one.first for one in found] == [50]
     assert list(shown.likely([["rent", "of", "a", "boat"]])) == []
     assert list(shown.likely([["zebra"]])) == []
+
+
+def naive_parts(words: list[str], parts: list[list[str]], farthest: int) -> tuple[int, int] | None:
+    """The first words in which each part follows the one before at once, or not too far away."""
+    for start in range(len(words)):
+        end = start
+        for number, part in enumerate(parts):
+            last = start if number == 0 else len(words)
+            begins = (at for at in range(end, last + 1) if words[at : at + len(part)] == part)
+            begin = next(begins, -1)
+            if begin < 0 or (number and begin - end > farthest):
+                break
+            end = begin + len(part)
+        else:
+            return start, end - start
+    return None
+
+
+@given(
+    st.lists(WORDS, min_size=1, max_size=20),
+    st.lists(st.lists(WORDS, min_size=1, max_size=2), min_size=1, max_size=3),
+    st.integers(0, 4),
+)
+def test_parts_are_found_where_they_first_follow_each_other(words, parts, farthest):
+    found = run([words]).find(parts, farthest=farthest)
+    place = (found.start, found.words) if found else None
+    assert place == naive_parts(words, parts, farthest)
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["a"] * 1_000_000, [["a"], ["z"]]),
+        (["customer", "pays"] * 500_000, [["customer"], ["shall", "pay", "the", "rent"]]),
+        # the second part is there, and too far away from all but the last of the first
+        ([*["a"] * 500_000, *["b"] * 200, "z"], [["a"], ["z"]]),
+    ],
+)
+def test_no_part_is_looked_for_again_from_each_place_of_another(words, parts):
+    # reading on from each of these places would take hours
+    assert run([words]).find(parts, farthest=120) is None

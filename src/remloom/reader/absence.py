@@ -90,9 +90,12 @@ def _match(looked_for: Iterable[str], evidence: Evidence) -> list[_Matching]:
     def matching(word: str | bytes) -> set[str]:
         return wanted.intersection(terms_of_word(word))
 
-    return [
-        _Matching(name, number, frozenset(found))
-        for name, lines in evidence.documents.items()
-        for number, text in enumerate(lines.texts, 1)
-        if (found := set[str]().union(*map(matching, words(text))))
-    ]
+    matches = []
+    others: set[str | bytes] = set()  # words that are no form of one: of most lines, all
+    for name, lines in evidence.documents.items():
+        for number, text in enumerate(lines.texts, 1):
+            if unknown := set(words(text)) - others:
+                if found := set[str]().union(*map(matching, unknown)):
+                    matches.append(_Matching(name, number, frozenset(found)))
+                others.update(word for word in unknown if not matching(word))
+    return matches

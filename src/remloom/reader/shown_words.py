@@ -43,7 +43,12 @@ class WordRun(Struct, frozen=True, dict=True):
 
     def word_at(self, offset: int) -> int:
         """The number of the word, from 0, that begins or is at an offset of the joined words."""
-        return self.joined.count(" ", 0, offset + 1) - 1
+        return bisect_right(self._starts, offset) - 1
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where each of the joined words begins, with the blank before it, and where they end."""
+        return list(accumulate((len(word) + 1 for word in self.words), initial=0))
 
     def find(self, parts: Sequence[Sequence[str]], *, farthest: int) -> WordSpan | None:
         """Find where parts of a quote follow each other.
@@ -51,23 +56,26 @@ class WordRun(Struct, frozen=True, dict=True):
         Args:
             farthest: how many words there may be between two parts.
         """
-        first, *others = (f" {' '.join(part)} " for part in parts)
-        at = self.joined.find(first)
-        while at >= 0:
-            start = self.word_at(at)
-            end = start + len(parts[0])
-            offset = at + len(first) - 1
-            for part, text in zip(parts[1:], others, strict=True):
-                offset = self.joined.find(text, offset)
-                begin = self.word_at(offset) if offset >= 0 else -1
-                if begin < 0 or begin - end > farthest:
+        texts = [f" {' '.join(part)} " for part in parts]
+        # where each part was last found; none is looked for twice in the same words
+        found = [-1] * len(texts)
+        while True:
+            offset = found[0] + 1
+            start = end = -1
+            for number, (part, text) in enumerate(zip(parts, texts, strict=True)):
+                if found[number] < offset:
+                    found[number] = self.joined.find(text, offset)
+                if found[number] < 0:
+                    return None
+                begin = self.word_at(found[number])
+                if start < 0:
+                    start = begin
+                elif begin - end > farthest:
                     break
                 end = begin + len(part)
-                offset += len(text) - 1
+                offset = found[number] + len(text) - 1
             else:
                 return self.span(start, end - start)
-            at = self.joined.find(first, at + 1)
-        return None
 
     def span(self, start: int, count: int) -> WordSpan:
         """Locate so many of its words."""
