@@ -133,6 +133,24 @@ def test_a_quote_may_have_a_few_words_written_wrongly_and_not_all_of_them() -> N
     assert [found(quote) for quote in (line, few, many)] == ["verbatim", "close", "unfounded"]
 
 
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("cannon", "cannot"), ("haste", "hasnt"), ("nether", "neither"), ("nine", "none"),
+        ("somewhere", "nowhere"), ("niemand", "niemals"), ("wont", "want"), ("never", "newer"),
+    ],
+)  # fmt: skip
+def test_a_word_that_turns_a_statement_around_is_none_written_wrongly(
+    written: str, said: str
+) -> None:
+    line = "The harbour authority {} granted the northern fishermen permission to repair vessels"
+    evidence = Evidence({"log": Lines("log.md", "log", [line.format(written)], ())})
+    evidence.add("log", 1, 1)
+    draft = Draft(text="It did.", quote=line.format(said), first_line=1, last_line=1)
+    (citation,) = CitationChecker(evidence).check(draft).citations
+    assert citation.found == "unfounded"
+
+
 def test_a_long_range_is_narrowed_to_the_lines_of_the_quote() -> None:
     evidence = Evidence(
         {"book": Lines("book.md", "book", [f"Day {n} was wet." for n in range(99)], ())}

@@ -13,7 +13,6 @@ from unicodedata import normalize
 
 from msgspec import Struct
 
-from ..heads.features import frequent
 from ..text.scripts import UNSPACED
 from .evidence import Evidence
 from .result import Found
@@ -32,6 +31,18 @@ _IGNORABLE = """
     le la les un une des du el los las una unos unas il lo gli i o os as um uma de het een
 """
 IGNORABLE = frozenset(_IGNORABLE.split())
+# words that turn a statement around: such a word is never another one, written wrongly
+_NEGATORS = """
+    not no never none nothing nobody neither nor without cannot cant dont doesnt didnt isnt arent
+    wasnt werent wont wouldnt shouldnt couldnt hasnt havent hadnt mustnt neednt nowhere
+    nicht kein keine keiner keinem keinen keines nie niemals ohne weder
+    ne pas jamais aucun aucune sans rien ni
+    nunca jamás ningún ninguna ninguno sin nada tampoco
+    non mai nessuno nessuna nessun senza
+    não nem nenhum nenhuma sem
+    niet geen nooit zonder
+"""
+NEGATORS = frozenset(_NEGATORS.split())
 _MARGIN = 3  # words around such a place that are compared, too
 
 _LETTER = rf"(?:[^\W\d_{UNSPACED}]|[\u0300-\u036f])"
@@ -254,8 +265,7 @@ def _is_misspelled(one: str, other: str) -> bool:
 
     if min(len(one), len(other)) < 4 or one[0] != other[0] or not (one + other).isalpha():
         return False
-    # "never" is no other word, written wrongly, nor is any word that everybody knows
-    if not frequent().isdisjoint((one, other)):
+    if not NEGATORS.isdisjoint((one, other)):
         return False
     # what somebody does, and to whom it is done
     if one.endswith("ee") != other.endswith("ee"):
