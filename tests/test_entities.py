@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +16,7 @@ from remloom.ingest.names.kinds import kind_of
 from remloom.ingest.names.name import Name
 from remloom.ingest.names.rules import CapitalizedNames
 from remloom.ingest.names.spacy import SpacyNames
+from remloom.ingest.names.word_lists import english
 
 
 def extract(text: str, **known: str) -> dict[str, Name]:
@@ -235,6 +240,18 @@ def test_the_model_extractor_types_what_the_rules_cannot():
 
 
 @pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("<!-- Draft by John Smith <!-- x --> We met Sarah Chen.", {"Sarah Chen"}),
+        ("<!--> We met Sarah Chen. <!-- a --> We met Jane Doe.", {"Sarah Chen", "Jane Doe"}),
+        ("<!-- a --> We met Sarah Chen. <!-- We met Jane Doe.", {"Sarah Chen", "Jane Doe"}),
+    ],
+)
+def test_a_comment_goes_to_the_first_mark_that_ends_one(text: str, wanted: set[str]):
+    assert set(extract(text)) == wanted
+
+
+@pytest.mark.parametrize(
     "unit",
     [
         "<!-- ",
@@ -261,3 +278,21 @@ def test_shouting_names_nobody():
         )
         == {}
     )
+
+
+def test_word_lists_are_read_once_they_are_asked_for_and_have_no_blank_lines():
+    program = (
+        "import remloom.ingest.names.rules, remloom.ingest.names.word_lists as lists\n"
+        "read = lists.english.cache_info().misses\n"
+        "print(read, lists.english() is lists.english(), '' in lists.english().places)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["0", "True", "False"]
+
+
+def test_a_blank_line_of_a_word_list_is_no_word(monkeypatch: pytest.MonkeyPatch):
+    read = Path.read_text
+    monkeypatch.setattr(Path, "read_text", lambda path, **how: read(path, **how) + "\n\n")
+    assert "" not in english.__wrapped__().places

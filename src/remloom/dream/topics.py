@@ -10,7 +10,7 @@ from itertools import pairwise
 from math import log
 
 from .. import labels
-from ..ingest.names.word_lists import ENGLISH
+from ..ingest.names.word_lists import english
 from ..model import Resource
 from ..text.analysis import term_set
 
@@ -122,7 +122,7 @@ def _begins_any(text: str, words: Collection[str]) -> bool:
 @cache
 def _stem(word: str) -> str:
     """The one stem of a word; empty for a stop word."""
-    if word.lower().replace("’", "'") in ENGLISH.stop_words:
+    if word.lower().replace("’", "'") in english().stop_words:
         return ""
     stems = term_set(word)
     return next(iter(stems)) if len(stems) == 1 else ""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from .kinds import ACRONYM, MIXED_CASE, ROMAN, has_common_word, has_connector, is_head
-from .word_lists import ENGLISH, split_words
+from .word_lists import english, split_words
 
 __all__ = ["Candidate", "is_name"]
 
@@ -83,10 +83,10 @@ def _is_phrase(candidate: Candidate) -> bool:
     if candidate.name.isupper() and is_shouted:
         return False
     # "North American", but not "American Samoa"
-    is_known = candidate.name in ENGLISH.places or candidate.type == "person"
-    if words[-1] in ENGLISH.demonyms and not is_known:
+    is_known = candidate.name in english().places or candidate.type == "person"
+    if words[-1] in english().demonyms and not is_known:
         return False
-    return not all(word in ENGLISH.stop_words or word in ENGLISH.demonyms for word in words)
+    return not all(word in english().stop_words or word in english().demonyms for word in words)
 
 
 def _is_word(candidate: Candidate) -> bool:
@@ -96,7 +96,7 @@ def _is_word(candidate: Candidate) -> bool:
     is_other = ROMAN.fullmatch(name) or is_head(word) or _is_compound_adjective(name)
     if is_other or _is_common(word):
         return False
-    if candidate.type == "place" and name in ENGLISH.places:
+    if candidate.type == "place" and name in english().places:
         return True
     if candidate.aliases or candidate.titled or MIXED_CASE.fullmatch(name):
         return True
@@ -111,13 +111,16 @@ def _is_word(candidate: Candidate) -> bool:
 
 
 def _is_common(word: str) -> bool:
-    lists = (ENGLISH.stop_words, ENGLISH.calendar, ENGLISH.demonyms)
-    return len(word) < 2 or any(word in one for one in lists) or word.rstrip(".") in ENGLISH.titles
+    lists = (english().stop_words, english().calendar, english().demonyms)
+    return (
+        len(word) < 2 or any(word in one for one in lists) or word.rstrip(".") in english().titles
+    )
 
 
 def _is_compound_adjective(name: str) -> bool:
     """ "Spanish-controlled", "Anglo-French"."""
     parts = [part for part in name.split("-") if part]
     return "-" in name and all(
-        part[0].islower() or part in _PREFIXES or part.lower() in ENGLISH.demonyms for part in parts
+        part[0].islower() or part in _PREFIXES or part.lower() in english().demonyms
+        for part in parts
     )

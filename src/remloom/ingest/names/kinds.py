@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .word_lists import ENGLISH, split_words
+from .word_lists import english, split_words
 
 __all__ = [
     "ACRONYM",
@@ -46,7 +46,7 @@ def kind_of(name: str) -> str:
     ['organization', 'technology', '']
     """
     parts = name.split()
-    if name in ENGLISH.places:
+    if name in english().places:
         return "place"
     if parts[0] == "Project" and len(parts) > 1:
         return "project"
@@ -55,7 +55,7 @@ def kind_of(name: str) -> str:
         return kind
     if len(parts) == 1:
         is_mixed = MIXED_CASE.fullmatch(name)
-        return "person" if name in ENGLISH.given_names else "technology" if is_mixed else ""
+        return "person" if name in english().given_names else "technology" if is_mixed else ""
     if not has_common_word(parts) and _looks_like_person(parts):
         return "person"
     return "place" if parts[0] in _DIRECTIONS else ""
@@ -65,8 +65,8 @@ def _looks_like_person(parts: Sequence[str]) -> bool:
     """Whether the parts of a name are those that people's names have."""
     first, last = parts[0], parts[-1]
     return (
-        first.lower().rstrip(".") in ENGLISH.noble_titles
-        or first in ENGLISH.given_names
+        first.lower().rstrip(".") in english().noble_titles
+        or first in english().given_names
         or _INITIALS.fullmatch(first) is not None
         # an initial before the last word
         or any(len(part) == 2 and part[1] == "." for part in parts[:-1])
@@ -89,18 +89,18 @@ def head_kind(parts: Sequence[str]) -> str:
     word = head.lower().rstrip(".,")
     if len(parts) < 2:
         return "organization" if word in _BODIES else ""
-    if word in ENGLISH.organization_heads:
+    if word in english().organization_heads:
         return "organization"
-    if word in ENGLISH.event_heads:
+    if word in english().event_heads:
         return "concept"
-    if word in ENGLISH.place_heads or parts[0].lower().rstrip(".") in _FIRST_OF_PLACE:
+    if word in english().place_heads or parts[0].lower().rstrip(".") in _FIRST_OF_PLACE:
         return "place"
     return ""
 
 
 def is_head(word: str) -> bool:
     """Whether a word in lower case is the head of names, and not a name alone."""
-    return word in ENGLISH.heads and word not in _BODIES
+    return word in english().heads and word not in _BODIES
 
 
 def has_connector(parts: Sequence[str]) -> bool:
@@ -111,6 +111,7 @@ def has_connector(parts: Sequence[str]) -> bool:
 def has_common_word(parts: Sequence[str]) -> bool:
     """Whether a nationality or a word of the language is in a name: then it is not a person's."""
     return any(
-        part.lower() in ENGLISH.demonyms or (part.lower() in ENGLISH.stop_words and part != "Will")
+        part.lower() in english().demonyms
+        or (part.lower() in english().stop_words and part != "Will")
         for part in parts
     )

@@ -24,7 +24,7 @@ from ...store.merge import keys_of
 from ...store.specs import MOST_WORDS
 from .name import Extractor, Name, with_labels
 from .phrases import mask
-from .word_lists import ENGLISH
+from .word_lists import english
 
 __all__ = ["KnownNames", "is_nameable", "may_name", "says"]
 
@@ -104,7 +104,7 @@ def is_nameable(record: Record) -> TypeGuard[Entity]:
 
 def may_name(key: str) -> bool:
     """Whether words with this key may name an entity wherever they stand."""
-    return "-" in key or (len(key) > 1 and key not in ENGLISH.ordinary)
+    return "-" in key or (len(key) > 1 and key not in english().ordinary)
 
 
 def says(text: str, entity: Entity) -> bool:
@@ -162,7 +162,7 @@ def _keys_of_runs(parts: Iterable[Sequence[str]], first_words: Collection[str]) 
                 continue
             last = min(start + MOST_WORDS, len(keys))
             runs = {"-".join(keys[start:end]) for end in range(start + 2, last + 1)}
-            if len(key) > 1 and key not in ENGLISH.ordinary:
+            if len(key) > 1 and key not in english().ordinary:
                 runs.add(key)
             yield from runs - seen
             seen |= runs
@@ -196,7 +196,7 @@ def _is_meant(entity: Entity, key: str, written: str) -> bool:
     extracted = bool(entity.properties.get(EXTRACTED))
     if len(written.split()) > 1:
         return not extracted or written in names or written[0].isupper()
-    if key in ENGLISH.ordinary:
+    if key in english().ordinary:
         return False
     is_strict = extracted or entity.type.partition("/")[0] in _CAPITALISED_TYPES
     return written in names if is_strict else True

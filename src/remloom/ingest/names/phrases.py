@@ -8,15 +8,15 @@ from functools import cache
 
 from msgspec import Struct
 
-from .word_lists import ENGLISH, split_words
+from .word_lists import english, split_words
 
 __all__ = ["Phrase", "mask", "phrases"]
 
 _HIDDEN = re.compile(
     # fenced code
     r"^ {0,3}(?P<fence>`{3,}|~{3,}).*?(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
-    # comments; one that is not closed ends where the next begins, lest each is read to the end
-    r"|<!--(?:(?!<!--).)*?-->"
+    # comments: to the first "-->", whatever is between
+    r"|<!(?=--).*?-->"
     # code, tags, link targets
     r"|`+[^`\n]+`+|</?[A-Za-z][^<>]{0,300}>|(?<=\])\([^()\s]*\)"
     r"|\b(?:https?|ftp)://\S+|\bwww\.\S+",
@@ -105,6 +105,9 @@ def mask(text: str) -> str:
 
     if "::" in text:
         text = _LITERAL.sub(blank_literal, text)
+    # what begins behind the last "-->" is no comment; from each its end would be looked for
+    before, end, behind = text.rpartition("-->")
+    text = before + end + behind.replace("<!--", "   !")
     text = _HIDDEN.sub(lambda match: _blank(match[0]), text)
     return _WRAP.sub(" ", text)
 
@@ -153,7 +156,7 @@ def _run_pattern() -> re.Pattern[str]:
     letters = [chr(code) for block in blocks for code in block]
     capitals = "".join(letter for letter in letters if letter.isupper())
     # "People's", "Women's"
-    owner_words = {owner.partition("'")[0].capitalize() for owner in ENGLISH.plural_owners}
+    owner_words = {owner.partition("'")[0].capitalize() for owner in english().plural_owners}
     owners = "|".join(sorted(owner_words))
     abbreviated = "St|Mt|Ft|Dr|Mrs?|Ms|Prof|Gen|Col|Lt|Capt|Sen|Rep|Gov|Rev|Adm|Maj|Sgt|Jr|Sr"
     word = (
@@ -165,7 +168,7 @@ def _run_pattern() -> re.Pattern[str]:
         rf"|(?:[a-z]{{1,3}}(?=[{capitals}]{{2}}))?[{capitals}][\w&]*"
         rf"(?:-(?:(?:[{capitals}]\.){{2,}}|\w+)|[’'](?!s\b)\w+)*)"
     )
-    small = "|".join(sorted(ENGLISH.connectors))
+    small = "|".join(sorted(english().connectors))
     between = (
         rf"(?:(?:of|for|on|and|&|{small})[ ](?:the[ ]|(?:{small})[ ])?"
         rf"|the[ ](?=Great|Terrible|Conqueror|Magnificent))"
@@ -221,10 +224,10 @@ def _extends(left: list[str], right: list[str]) -> bool:
 
     "Committee on Trade", not "Soviet Union on the United States".
     """
-    if left[-1].lower() not in ENGLISH.joining_heads:
+    if left[-1].lower() not in english().joining_heads:
         return False
     after = " ".join(right).removeprefix("the ")
-    return " ".join(left) not in ENGLISH.places and after not in ENGLISH.places
+    return " ".join(left) not in english().places and after not in english().places
 
 
 def _joins(word: str, left: list[str], right: list[str]) -> bool:
@@ -234,11 +237,11 @@ def _joins(word: str, left: list[str], right: list[str]) -> bool:
     # "Department of Health and Human Services", "Treaty of Amity and Commerce"
     if "of" in left:
         before = left[left.index("of") - 1].lower()
-        of_office = before in ENGLISH.joining_heads or before == "secretary"
-        return of_office and right[0].lower() in ENGLISH.offices
+        of_office = before in english().joining_heads or before == "secretary"
+        return of_office and right[0].lower() in english().offices
     # "French and Indian War"
     upto = next((number for number, part in enumerate(right) if part in _SMALL), len(right))
-    ends_in_head = upto > 1 and right[upto - 1].lower() in ENGLISH.joining_heads
+    ends_in_head = upto > 1 and right[upto - 1].lower() in english().joining_heads
     return ends_in_head and len(left) == 1
 
 
@@ -260,21 +263,21 @@ def _trim(run: list[_Word], begins_sentence: bool) -> list[_Word]:
 def _is_leading(run: list[_Word], begins_sentence: bool) -> bool:
     """Whether the first word of a run is not part of a name."""
     first = run[0].small
-    if first in _SMALL or first in _LEADING or run[0].text in ENGLISH.connectors:
+    if first in _SMALL or first in _LEADING or run[0].text in english().connectors:
         return True
     if len(run) == 1:
         return False
-    if first in ENGLISH.days:
+    if first in english().days:
         return not _is_called_by_day(run)
-    return begins_sentence and first in ENGLISH.stop_words and not _place_prefix(run)
+    return begins_sentence and first in english().stop_words and not _place_prefix(run)
 
 
 def _is_time(run: list[_Word]) -> bool:
     """Whether a run is only a day, a month or a time: "Fridays", "Christmas Eve", "Good Friday"."""
     words = [word.small for word in run if word.small not in _SMALL and word.text != "I"]
     # the new year needs no other word
-    is_dated = any(word in ENGLISH.calendar for word in words) or words[:1] == ["new"]
-    return is_dated and all(word in ENGLISH.calendar or word in _OF_DAYS for word in words)
+    is_dated = any(word in english().calendar for word in words) or words[:1] == ["new"]
+    return is_dated and all(word in english().calendar or word in _OF_DAYS for word in words)
 
 
 def _is_called_by_month(run: list[_Word]) -> bool:
@@ -282,8 +285,10 @@ def _is_called_by_month(run: list[_Word]) -> bool:
     if len(run) != 2 or run[0].text not in _MONTHS_AND_NAMES:
         return False
     last = run[1]
-    is_word = last.small in ENGLISH.stop_words or last.small in ENGLISH.calendar
-    known_as_other = last.text in ENGLISH.places or last.small in ENGLISH.demonyms | ENGLISH.heads
+    is_word = last.small in english().stop_words or last.small in english().calendar
+    known_as_other = (
+        last.text in english().places or last.small in english().demonyms | english().heads
+    )
     return last.text.isalpha() and not (is_word or known_as_other or _is_person_like(last.text))
 
 
@@ -292,19 +297,19 @@ def _is_called_by_day(run: list[_Word]) -> bool:
     "Monday Club"; not what happened then: "Monday Anna came"."""
     *middle, last = run[1:]
     words = [word.small for word in middle]
-    if last.small in ENGLISH.heads:
-        return all(word in ENGLISH.ordinary for word in words)
-    if _is_person_like(last.text) or last.text in ENGLISH.places:
+    if last.small in english().heads:
+        return all(word in english().ordinary for word in words)
+    if _is_person_like(last.text) or last.text in english().places:
         return False
-    return bool(words) and all(word in ENGLISH.calendar for word in words)
+    return bool(words) and all(word in english().calendar for word in words)
 
 
 def _is_trailing(run: list[_Word]) -> bool:
     """Whether the last word of a run is not part of a name."""
     last = run[-1]
-    if last.small in _SMALL or last.small in ENGLISH.days:
+    if last.small in _SMALL or last.small in english().days:
         return True
-    return last.text in ENGLISH.connectors or _ends_in_pronoun(run)
+    return last.text in english().connectors or _ends_in_pronoun(run)
 
 
 def _ends_in_pronoun(run: list[_Word]) -> bool:
@@ -315,7 +320,7 @@ def _ends_in_pronoun(run: list[_Word]) -> bool:
     if last != "I":
         return False
     before = run[-2].text if len(run) > 1 else ""
-    return before != "War" and before not in ENGLISH.given_names
+    return before != "War" and before not in english().given_names
 
 
 # -- titles, places and people in a run ----------------------------------------------------------
@@ -352,29 +357,29 @@ def _separating_of(run: list[_Word], words: list[str]) -> int:
 
     "Clemenceau of France", "the Government of Lord Grey".
     """
-    if "of" not in words or _text(run) in ENGLISH.places:
+    if "of" not in words or _text(run) in english().places:
         return 0
     at = words.index("of")
     right = _trim(run[at + 1 :], False)
     if not right:
         return 0
-    if words[len(run) - len(right)] in ENGLISH.all_titles:
+    if words[len(run) - len(right)] in english().all_titles:
         return at
     before = words[at - 1]
-    is_headed = before in ENGLISH.heads or before in ENGLISH.all_titles
-    return at if not is_headed and _text(right) in ENGLISH.places else 0
+    is_headed = before in english().heads or before in english().all_titles
+    return at if not is_headed and _text(right) in english().places else 0
 
 
 def _named_after_title(run: list[_Word], words: list[str], end: int) -> Iterator[_Titled]:
     """The names around a title that ends before `end`."""
     begin = end
-    while begin and words[begin - 1] in ENGLISH.all_titles:
+    while begin and words[begin - 1] in english().all_titles:
         begin -= 1
     rest = end
     if rest < len(run) and words[rest] == "of":
         offices = rest + 1
         while offices < len(run) and (
-            words[offices] in ENGLISH.offices or words[offices] in _SMALL
+            words[offices] in english().offices or words[offices] in _SMALL
         ):
             offices += 1
         if offices == rest + 1:
@@ -390,31 +395,31 @@ def _named_after_title(run: list[_Word], words: list[str], end: int) -> Iterator
 def _describing_words(run: list[_Word], words: list[str]) -> int:
     """1 if the first word only describes ("Pennsylvanian Benjamin Franklin"), else 0."""
     if len(run) > 2:
-        describes = words[0] in ENGLISH.demonyms or _DESCRIBES.search(words[0])
+        describes = words[0] in english().demonyms or _DESCRIBES.search(words[0])
         return int(bool(describes) and _is_person_like(run[1].text))
-    if len(run) < 2 or words[0] not in ENGLISH.demonyms or words[1] in ENGLISH.heads:
+    if len(run) < 2 or words[0] not in english().demonyms or words[1] in english().heads:
         return 0
-    return int(run[1].text not in ENGLISH.places and not _place_prefix(run))
+    return int(run[1].text not in english().places and not _place_prefix(run))
 
 
 def _title_end(run: list[_Word], words: list[str]) -> int:
     """The position behind a person's title in a run; 0: there is none, or it is part of a name."""
     for position in range(len(run) - 1, -1, -1):
         word = words[position]
-        is_noble = word in ENGLISH.noble_titles
-        if word not in ENGLISH.titles and not (is_noble and run[position].text[0].isupper()):
+        is_noble = word in english().noble_titles
+        if word not in english().titles and not (is_noble and run[position].text[0].isupper()):
             continue
         after = words[position + 1 :]
         if not after:
             if position:
-                lists = (_QUALIFIERS, ENGLISH.titles, ENGLISH.demonyms)
+                lists = (_QUALIFIERS, english().titles, english().demonyms)
                 return len(run) if all(any(one in some for some in lists) for one in words) else 0
             return position + 1
         if after[0] == "of":
             # Duke of Wellington
             return 0 if is_noble else position + 1
         # General Assembly, Foreign Service
-        is_name = after[-1] in ENGLISH.heads or after[0] in ENGLISH.stop_words
+        is_name = after[-1] in english().heads or after[0] in english().stop_words
         return 0 if is_name else position + 1
     return 0
 
@@ -427,12 +432,12 @@ def _without_qualifiers(run: list[_Word]) -> list[_Word]:
 
 
 def _qualifies(word: str) -> bool:
-    return word in _QUALIFIERS or word in ENGLISH.demonyms or word in ENGLISH.stop_words
+    return word in _QUALIFIERS or word in english().demonyms or word in english().stop_words
 
 
 def _is_title_alone(titled: _Titled) -> bool:
     run = titled.words
-    return not titled.title and len(run) == 1 and run[0].small.rstrip(".") in ENGLISH.titles
+    return not titled.title and len(run) == 1 and run[0].small.rstrip(".") in english().titles
 
 
 def _to_phrase(titled: _Titled, begins_sentence: bool, in_heading: bool, located: bool) -> Phrase:
@@ -441,11 +446,11 @@ def _to_phrase(titled: _Titled, begins_sentence: bool, in_heading: bool, located
     aliases: tuple[str, ...] = ()
     start = run[0].start
     noble = title.rpartition(" ")[2]
-    if noble.lower() in ENGLISH.noble_titles:
-        if len(run) == 1 or run[0].text in ENGLISH.connectors:
+    if noble.lower() in english().noble_titles:
+        if len(run) == 1 or run[0].text in english().connectors:
             # "Lord Grey", "Count von Moltke": the title is part of the name
             # nothing is left of "Chevalier de Saint" where all words behind the title connect
-            alias = _text([word for word in run if word.text not in ENGLISH.connectors])
+            alias = _text([word for word in run if word.text not in english().connectors])
             aliases = (alias,) if alias else ()
             text = f"{noble} {text}"
             start -= len(noble) + 1
@@ -461,12 +466,12 @@ def _text(run: list[_Word]) -> str:
 def _place_prefix(run: list[_Word]) -> int:
     """How many words at the start of a run are the name of a well-known place; 0: none."""
     counts = range(min(4, len(run)), 0, -1)
-    return next((count for count in counts if _text(run[:count]) in ENGLISH.places), 0)
+    return next((count for count in counts if _text(run[:count]) in english().places), 0)
 
 
 def _is_person_like(word: str) -> bool:
     """Whether a word is a given name or an initial."""
-    if word in ENGLISH.given_names:
+    if word in english().given_names:
         return True
     is_initial = len(word) == 2 and word[1] == "."
     return is_initial or re.fullmatch(r"(?:\w\.){2,}", word) is not None

@@ -18,7 +18,7 @@ from .candidate import Candidate, is_name
 from .kinds import ROMAN, has_connector, head_kind, kind_of
 from .name import Name
 from .phrases import Phrase, mask, phrases
-from .word_lists import ENGLISH
+from .word_lists import english
 
 __all__ = ["CapitalizedNames"]
 
@@ -121,7 +121,7 @@ class _Document:
             if not rest_is_known and rest not in inside:
                 continue
             is_clear = rest_is_known or kind_of(rest) in ("place", "technology", "project")
-            is_plain = first not in ENGLISH.given_names and not head_kind(candidate.parts)
+            is_plain = first not in english().given_names and not head_kind(candidate.parts)
             if self._lower[first.lower()] or (is_clear and is_plain):
                 spans = [(end - len(rest), end) for _, end in candidate.spans]
                 self._candidate(rest).spans += spans
@@ -196,7 +196,7 @@ class _Document:
             for part in dict.fromkeys((parts[0], last)):
                 # a part of an author's name may be no label: "Anna ''"
                 part_key = labels.try_key(part)
-                if part_key and part.lower().rstrip(".") not in ENGLISH.noble_titles:
+                if part_key and part.lower().rstrip(".") not in english().noble_titles:
                     people.setdefault(part_key, set()).add(key)
         return people
 

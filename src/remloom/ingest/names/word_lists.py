@@ -3,12 +3,12 @@ capitalised words, and kinds of names apart."""
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from msgspec import Struct
 
-__all__ = ["ENGLISH", "WordLists", "split_words"]
+__all__ = ["WordLists", "english", "split_words"]
 
 
 class WordLists(Struct, frozen=True, dict=True):
@@ -56,16 +56,15 @@ def split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _read() -> WordLists:
+@cache
+def english() -> WordLists:
+    """Read the lists, once, when they are first asked for."""
     lists: dict[str, frozenset[str]] = {}
     for name in WordLists.__struct_fields__:
         text = Path(__file__).with_name("words").joinpath(f"{name}.txt").read_text(encoding="utf-8")
-        lines = [line for line in text.splitlines() if not line.startswith("#")]
+        lines = [line for line in text.splitlines() if line and not line.startswith("#")]
         lists[name] = frozenset(lines) if name == "places" else split_words(" ".join(lines))
     lists["ordinary"] |= lists["stop_words"]
     for name in ("days", "times"):
         lists[name] |= {f"{word}s" for word in lists[name]}
     return WordLists(**lists)
-
-
-ENGLISH = _read()

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from ...ingest.names.word_lists import ENGLISH
+from ...ingest.names.word_lists import english
 from .phrases import alternatives
 
 __all__ = ["HIDDEN", "given_names", "own_words"]
@@ -167,7 +167,7 @@ def _given(order: re.Match[str], text: str) -> Iterator[tuple[int, int]]:
 @cache
 def given_names() -> frozenset[str]:
     """Given names of people, folded."""
-    return frozenset(name.casefold() for name in ENGLISH.given_names)
+    return frozenset(name.casefold() for name in english().given_names)
 
 
 def _dialogue(text: str) -> Iterator[tuple[int, int]]:

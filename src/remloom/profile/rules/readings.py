@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from ...ingest.names.word_lists import ENGLISH
+from ...ingest.names.word_lists import english
 from .lexicon import is_known, lists, read_items
 from .passage import given_names
 from .phrases import alternatives
@@ -84,7 +84,9 @@ def _organisation(text: str) -> list[str]:
     if name.endswith("'s"):
         return []
     first = name.split()[0].casefold()
-    other = first in lists()["not_names"] or first in ENGLISH.days or first in ENGLISH.stop_words
+    other = (
+        first in lists()["not_names"] or first in english().days or first in english().stop_words
+    )
     return [] if other else [name]
 
 
@@ -146,7 +148,7 @@ def _family(text: str) -> list[str]:
 
 @cache
 def _places() -> dict[str, str]:
-    return {place.casefold(): place for place in ENGLISH.places}
+    return {place.casefold(): place for place in english().places}
 
 
 READINGS: dict[str, Callable[[str], list[str]]] = {
