@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import builtins
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from remloom.errors import (
     ModelNotConfiguredError,
     ModelRefusedError,
 )
+from remloom.llm import LLM, Call
 from remloom.testing.embedder import WordEmbedder
 from remloom.testing.models import ScriptedModel
 
@@ -171,6 +172,38 @@ def test_a_failed_summary_is_parked_and_made_by_the_next_run(tmp_path: Path) -> 
         ]
         again = memory.dreams.consolidate(min_score=0.99)
         assert (again.failed, again.run.counts["summaries"]) == ([], 1)
+
+
+def test_a_summary_is_forgotten_with_what_it_quotes_and_its_failure_with_all_of_its_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Call] = []
+    ask_all = LLM.ask_all
+
+    def watched(llm: LLM, calls: Sequence[Call], **how: Any) -> list[Any]:
+        asked.extend(calls)
+        return ask_all(llm, calls, **how)
+
+    monkeypatch.setattr(LLM, "ask_all", watched)
+    with filled(tmp_path, ScriptedModel({"summary": ModelRefusedError("not today")})) as memory:
+        read = one(memory, "Source").id
+        memory.write([insight(f"More {n}", f"{ROSES} more{n}", read) for n in range(30)])
+        memory.write([source(f"Else {n}", f"a{n}x b{n}x c{n}x d{n}x") for n in range(150)])
+        memory.embed_pending()
+        memory.dreams.consolidate(min_score=0.99)
+        (call,) = asked
+        assert len(call.subjects) == len(call.slots["passages"]) == 24
+        insights = [
+            r
+            for r in memory.admin.store.records.all("resources")
+            if isinstance(r, Resource) and r.kind == "synthesis"
+        ]
+        quoted = set(call.subjects)
+        unquoted = [r for r in insights if r.name.startswith("More") and r.id not in quoted]
+        assert unquoted
+        assert memory.runs.failed()
+        memory.forget(unquoted[0].id)
+        assert not memory.runs.failed()
 
 
 def test_rolling_back_brings_superseded_insights_back(tmp_path: Path) -> None:

@@ -226,7 +226,8 @@ def _sum_up(
         if store.records.get("resources", id) is None
     }
     calls = {id: _call(cluster) for id, cluster in waiting.items()}
-    for id, reply in ask_each(store, writer, llm, calls, progress):
+    rests_on = {id: tuple(cluster.ids) for id, cluster in waiting.items()}
+    for id, reply in ask_each(store, writer, llm, calls, rests_on, progress):
         cluster = waiting[id]
         summary = _summary(store, id, cluster, str(reply))
         part = Part(
@@ -246,7 +247,7 @@ def _call(cluster: Cluster) -> Call:
     return Call(
         "summary",
         {"passages": [quote_resource(record) for record in quoted]},
-        subjects=tuple(cluster.ids),
+        subjects=tuple(record.id for record in quoted),
     )
 
 

@@ -228,10 +228,14 @@ def ask_each(
     writer: Writer,
     llm: LLM,
     calls: Mapping[str, Call],
+    rests_on: Mapping[str, Sequence[str]],
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[tuple[str, Any]]:
     """Put calls, by ids of what they are about, to the model at once; gives the ids and replies of
     those that were answered. Of those that failed it is noted that they did.
+
+    Args:
+        rests_on: for each call, what its failure rests on: forgotten with it, the note goes.
 
     Raises:
         BudgetError: the run's budget is spent; raised behind the last of what was paid for.
@@ -239,11 +243,11 @@ def ask_each(
     replies = llm.ask_all(list(calls.values()))
     writer.count_calls(replies)
     spent: BudgetError | None = None
-    for done, ((id, call), reply) in enumerate(zip(calls.items(), replies, strict=True), 1):
+    for done, (id, reply) in enumerate(zip(calls, replies, strict=True), 1):
         if isinstance(reply, BudgetError):
             spent = reply
         elif isinstance(reply, ModelError):
-            kind, about = writer.run.kind, call.subjects
+            kind, about = writer.run.kind, rests_on[id]
             failed = failed_item_entry(store, kind, id, reply, about, run_id=writer.id)
             writer.write_each([Part(about, entries=(failed,))])
         else:

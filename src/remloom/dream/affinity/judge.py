@@ -122,8 +122,10 @@ def _ask(store: Store, writer: Writer, llm: LLM, pairs: Sequence[_Pair]) -> dict
     """Ask about all pairs at once, and store each verdict, or that the call failed."""
     by_id = {pair.id: pair for pair in pairs}
     verdicts: dict[Keys, Verdict] = {}
-    for id, reply in ask_each(store, writer, llm, {id: _call(one) for id, one in by_id.items()}):
-        about = by_id[id].rests_on
+    calls = {id: _call(pair) for id, pair in by_id.items()}
+    rests_on = {id: pair.rests_on for id, pair in by_id.items()}
+    for id, reply in ask_each(store, writer, llm, calls, rests_on):
+        about = rests_on[id]
         verdict = Entry(_JUDGED, id, msgspec.json.encode(reply), about)
         done = failed_item_key(RUN_KIND, id)
         if writer.write_each([Part(about, entries=(verdict,), deleted=(done,))]):

@@ -102,7 +102,8 @@ def describe_sessions(
     pieces = [piece for session, whole in sessions for piece in _pieces(store, session, whole)]
     waiting = {one.id: one for one in pieces if store.kv.get(DESCRIBED, one.id) is None}
     calls = {id: _call(piece) for id, piece in waiting.items()}
-    for id, reply in ask_each(store, writer, llm, calls):
+    rests_on = {id: piece.resource_ids for id, piece in waiting.items()}
+    for id, reply in ask_each(store, writer, llm, calls, rests_on):
         _write(store, writer, llm.name, waiting[id], reply)
 
 
