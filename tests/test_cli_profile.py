@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.cells import cell_len
 
 from remloom import Memory, Message
 from remloom.errors import ConflictError, NotFoundError
 from remloom.llm import Request
 from remloom.serve.cli.app import program
+from remloom.serve.cli.text_formats import middle_cut
 from remloom.testing.models import Said, ScriptedModel
 
 CHAT = [
@@ -424,3 +426,15 @@ def test_a_long_source_stays_on_its_line_with_its_beginning_and_end(home: Path) 
     assert source.startswith("le")
     assert source.endswith("guild.md:1")
     assert "…" in source
+
+
+@pytest.mark.parametrize(
+    "text", ["notes/2026/spring.json#12", "日記/二〇二六年/春の出来事.json#12"]
+)
+def test_a_source_is_cut_to_the_cells_that_there_are(text: str) -> None:
+    for most in range(1, cell_len(text)):
+        cut = middle_cut(text, most)
+        assert cell_len(cut) == most
+        assert "…" in cut
+    assert middle_cut(text, cell_len(text)) == text
+    assert middle_cut(text, 16).endswith("json#12")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from .terminal import visible
 
 __all__ = [
+    "SHORTEST_ID",
     "byte_size",
     "middle_cut",
     "one_line",
@@ -60,15 +61,18 @@ def short_ids(ids: Sequence[str]) -> dict[str, str]:
 
 
 def middle_cut(text: str, most: int) -> str:
-    """Shorten a text to so many characters, in its middle.
+    """Shorten a text to so many cells of a terminal, in its middle.
 
     >>> middle_cut("notes/2026/spring.json#12", 16)
     'notes…ng.json#12'
     """
-    if len(text) <= most:
+    from rich.cells import cell_len, set_cell_size
+
+    if cell_len(text) <= most:
         return text
     end = max(most - 1, 0) * 2 // 3  # the end has the name of the file, and the line
-    return f"{text[: max(most - 1 - end, 0)]}…{text[len(text) - end :]}"
+    before = set_cell_size(text, max(most - 1 - end, 0))
+    return f"{before}…{set_cell_size(text[::-1], end)[::-1]}"
 
 
 def short_source(source: str) -> str:
