@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
 import re
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from starlette.testclient import TestClient
 from remloom import Settings
 from remloom.operations import OPERATIONS
 from remloom.retrieve import PARTS
+from remloom.serve.cli.run_counts import NOUNS
 from remloom.serve.service import Service
 from remloom.serve.ui import CONTENT_SECURITY_POLICY, STATIC, mount
 
@@ -104,3 +106,11 @@ def test_each_part_of_a_score_has_its_words_on_the_page() -> None:
     words = re.search(r"const PARTS = \{(.*?)\};", page, re.DOTALL)
     assert words is not None
     assert set(re.findall(r"(\w+): \"", words[1])) == set(PARTS)
+
+
+def test_what_a_run_counts_has_the_words_of_the_command_line_on_the_page() -> None:
+    page = (STATIC / "pages" / "dreams.js").read_text(encoding="utf-8")
+    table = re.search(r"const COUNTS = (\{.*?),\s*\};", page, re.DOTALL)
+    assert table is not None
+    words = {name: tuple(pair) for name, pair in json.loads(table[1] + "}").items()}
+    assert words == NOUNS

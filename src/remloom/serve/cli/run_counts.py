@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["counted", "words_of"]
+__all__ = ["NOUNS", "counted", "words_of"]
 
 _UNHEARD = "unheard_"  # before the language of passages that are in one that is not heard
 
@@ -22,12 +22,12 @@ def words_of(name: str, count: int) -> str:
         language = name.removeprefix(_UNHEARD)
         return f"{words_of('passages', count)} in {language}, which is not heard"
     plain = name.replace("_", " ")
-    one, many = _NOUNS.get(name, (plain, plain))
+    one, many = NOUNS.get(name, (plain, plain))
     return one if count == 1 else many
 
 
-# names that are not what people would say
-_NOUNS = {
+# names that are not what people would say; `pages/dreams.js` has the same
+NOUNS = {
     "documents": ("document", "documents"),
     "sessions": ("session", "sessions"),
     "resources": ("resource", "resources"),

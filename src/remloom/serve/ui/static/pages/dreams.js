@@ -26,19 +26,59 @@ export default function Dreams({ rest, values, session }) {
   </${Page}>`;
 }
 
-// counts of runs whose names are not what people would say
+// what a run counts, of one and of several: the same words as those of the command line
 const COUNTS = {
-  nothing: "times nothing new", told: "moments told", parked: "left for another time", rem_dream: "dreams",
-  related: "edges by likeness", entity: "edges by names", entity_insight: "insights", synthesis: "syntheses",
-  asked: "passages shown to the model", evidence: "pieces of evidence", staged: "claims staged",
-  normalised: "claims normalised", extras: "of them extras", secrets: "secrets masked",
-  refused: "claims that only the user may make", fabricated: "claims of words that nobody said",
-  unusable: "claims that say nothing", unknown_slot: "claims for slots that there are not",
-  invalid: "claims of values that their slots cannot have", forgotten: "forgotten meanwhile",
-  deleted_before: "left out, as they were forgotten before",
+  "documents": ["document", "documents"],
+  "sessions": ["session", "sessions"],
+  "resources": ["resource", "resources"],
+  "insights": ["insight", "insights"],
+  "parts": ["part", "parts"],
+  "told": ["moment told", "moments told"],
+  "related": ["edge by likeness", "edges by likeness"],
+  "entity": ["edge by names", "edges by names"],
+  "passages": ["passage", "passages"],
+  "calls": ["call", "calls"],
+  "nothing": ["time nothing new", "times nothing new"],
+  "synthesis": ["synthesis", "syntheses"],
+  "entity_insight": ["insight", "insights"],
+  "rem_dream": ["dream", "dreams"],
+  "records": ["record", "records"],
+  "edges": ["edge", "edges"],
+  "removed": ["record removed", "records removed"],
+  "unlinked": ["edge removed", "edges removed"],
+  "kept": ["kept as it was changed since", "kept as they were changed since"],
+  "merged": ["edge merged", "edges merged"],
+  "updated": ["record changed", "records changed"],
+  "superseded": ["record replaced", "records replaced"],
+  "unchanged": ["there already", "there already"],
+  "clusters": ["cluster", "clusters"],
+  "summaries": ["summary", "summaries"],
+  "duplicates": ["that says what an older one says", "that say what older ones say"],
+  "ambiguous": ["whose name others bear too", "whose names others bear too"],
+  "waiting": ["that still waits", "that still wait"],
+  "answers": ["answer", "answers"],
+  "parked": ["left for another time", "left for another time"],
+  "forgotten": ["forgotten meanwhile", "forgotten meanwhile"],
+  "deleted_before": ["left out, as it was forgotten before", "left out, as they were forgotten before"],
+  "asked": ["passage shown to the model", "passages shown to the model"],
+  "evidence": ["piece of evidence", "pieces of evidence"],
+  "staged": ["claim staged", "claims staged"],
+  "normalised": ["claim normalised", "claims normalised"],
+  "extras": ["of them an extra", "of them extras"],
+  "secrets": ["secret masked", "secrets masked"],
+  "refused": ["claim that only the user may make", "claims that only the user may make"],
+  "fabricated": ["claim of words that nobody said", "claims of words that nobody said"],
+  "unusable": ["claim that says nothing", "claims that say nothing"],
+  "unknown_slot": ["claim for a slot that there is not", "claims for slots that there are not"],
+  "invalid": ["claim of a value that its slot cannot have", "claims of values that their slots cannot have"],
 };
-const worded = (counts) => Object.fromEntries(Object.entries(counts || {}).map(([name, number]) =>
-  [of(COUNTS, name) || name.replace(/^unheard_(.*)/, "passages in $1, which is not heard"), number]));
+const wordsOf = (name, number) => {
+  const unheard = /^unheard_(.*)/.exec(name);
+  if (unheard) return `${wordsOf("passages", number)} in ${unheard[1]}, which is not heard`;
+  const words = of(COUNTS, name);
+  return words ? words[number === 1 ? 0 : 1] : name.replaceAll("_", " ");
+};
+const worded = (counts) => Object.fromEntries(Object.entries(counts || {}).map(([name, number]) => [wordsOf(name, number), number]));
 
 const STATUS = { done: "good", failed: "bad", interrupted: "careful", "rolled back": "careful", rolled_back: "careful" };
 const Status = ({ run }) => html`<${Badge} kind=${of(STATUS, run.status)}>${title(run.status)}</${Badge}>`;
