@@ -197,6 +197,19 @@ def test_each_act_of_the_caller_ends_it(tmp_path: Path, act: str) -> None:
         assert missing(memory, left) == []
 
 
+def test_an_allergy_that_is_rejected_never_was_and_one_that_is_retired_was(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.read_text("I'm allergic to soy and to rum.", uri="note.md")
+        memory.profile.observe()
+        for value in ("soy", "rum"):
+            memory.profile.set("allergies", value)
+        memory.profile.reject("allergies", "rum")
+        memory.profile.retire("allergies", "soy")
+        text = memory.profile.context("What shall I drink?").text
+    assert 'set right: "rum" → never so' in text
+    assert 'before: "soy" → no longer so' in text
+
+
 def test_what_was_denied_is_marked_explained_and_asked_until_it_is_answered(tmp_path: Path) -> None:
     with opened(tmp_path) as memory:
         say(memory, STATEMENTS["peanuts"], "I'm not allergic to peanuts any more.")

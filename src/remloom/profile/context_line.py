@@ -128,11 +128,12 @@ def line_of_question(belief: Belief, slot: Slot) -> ContextLine:
 def line_of_change(belief: Belief, change: Change) -> ContextLine:
     """The line of a change: the value before, and the one after."""
     before = shown_value(belief.label, change.before if change.before is not None else "")
-    after = "no longer so"
+    after = "never so" if change.was_wrong else "no longer so"
     if change.after is not None:
         after = shown_value(belief.label, change.after)
     notes = [_scope_note(belief.scope), f"on {_day(change.at)}"]
-    said = f"{_label(belief.label)}: before: {before} → {after}"
+    first = "set right" if change.was_wrong else "before"
+    said = f"{_label(belief.label)}: {first}: {before} → {after}"
     changed = replace(belief, since=change.at, citation=change.citation)
     return replace(_line(changed, "changed", said, notes), value=change.after)
 
@@ -142,7 +143,8 @@ def line_of_end(belief: Belief) -> ContextLine:
     until = belief.until or belief.since
     notes = [_scope_note(belief.scope), f"until {_day(until)}"]
     value = shown_value(belief.label, belief.value)
-    said = f"{_label(belief.label)}: no longer so, before: {value}"
+    ended_how = "never so, set right" if belief.was_wrong else "no longer so, before"
+    said = f"{_label(belief.label)}: {ended_how}: {value}"
     ended = replace(belief, since=until, citation=belief.ended_by or belief.citation)
     return replace(_line(ended, "relevant", said, notes), value=None)
 

@@ -146,7 +146,8 @@ def draw_changes(changes: Sequence[Change]) -> RenderableType:
     for change in changes:
         label = f"{change.label} ({change.scope})" if change.scope else change.label
         before = _value(change.before) if change.before is not None else ""
-        after = _value(change.after) if change.after is not None else "(ended)"
+        ended = "(was wrong)" if change.was_wrong else "(ended)"
+        after = _value(change.after) if change.after is not None else ended
         rows.append((_day(change.at), label, before, after, short_source(change.citation)))
     return draw_table(("since", "what", "before", "after", "source"), rows)
 
@@ -338,7 +339,12 @@ def _confidence(confidence: float) -> Text:
 
 
 def _states(belief: Belief) -> list[str]:
-    marks = {"hard": belief.hard, "pinned": belief.pinned, "hidden": belief.hidden}
+    marks = {
+        "was wrong": belief.was_wrong,
+        "hard": belief.hard,
+        "pinned": belief.pinned,
+        "hidden": belief.hidden,
+    }
     return [belief.state, *(name for name, is_set in marks.items() if is_set)]
 
 
@@ -355,23 +361,24 @@ def _values(belief: Belief) -> str:
 
 def _timeline(belief: Belief, end: datetime) -> Table:
     """The values of a belief under each other, each where it held, from the first to the end."""
-    current = (belief.value, belief.since, belief.until)
-    spans = [(held.value, held.since, held.until) for held in belief.history]
+    current = (belief.value, belief.since, belief.until, belief.was_wrong)
+    spans = [(held.value, held.since, held.until, held.was_wrong) for held in belief.history]
     spans.append(current)
-    spans += [(rival.value, rival.since, None) for rival in belief.rivals]
-    start = min(since for _, since, _ in spans)
+    spans += [(rival.value, rival.since, None, False) for rival in belief.rivals]
+    start = min(since for _, since, _, _ in spans)
     length = max((end - start).total_seconds(), 1.0)
     grid = Table.grid(padding=(0, 2))
     grid.add_column(overflow="fold")
     grid.add_column(no_wrap=True)
     grid.add_column(style="dim", no_wrap=True)
-    for value, since, until in spans:
+    for value, since, until, was_wrong in spans:
         first = int((since - start).total_seconds() / length * (TIMELINE - 1))
         last = int(((until or end) - start).total_seconds() / length * TIMELINE)
         cells = max(1, min(last, TIMELINE) - first)
         bar = Text(" " * first)
         bar.append("━" * cells + ("" if until else "▶"), "dim" if until else "green")
         period = f"{_day(since)} to {_day(until)}" if until else f"since {_day(since)}"
+        period += ", was wrong" if was_wrong else ""
         grid.add_row(Text(one_line(_value(value)), "" if until else "bold"), bar, period)
     return grid
 
