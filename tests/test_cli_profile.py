@@ -182,7 +182,11 @@ def test_a_scope_has_a_value_of_its_own(known: Path) -> None:
 def test_an_answer_shows_what_came_of_it(known: Path, answer: str) -> None:
     result = run("profile", answer, "allergies", "peanuts")
     assert result.exit_code == 0, result.output
-    states = {"confirm": "current, since", "reject": "retired, until", "retire": "retired, until"}
+    states = {
+        "confirm": "current, since",
+        "reject": "retired, was wrong, until",
+        "retire": "retired, until",
+    }
     assert states[answer] in result.stdout
 
 

@@ -168,12 +168,15 @@ class Injection:
         for belief in known:
             slot = slots.get_or_extra(belief.slot)
             # what has ended is told where it bears on the query; but not each sentence of old
+            if has_nearness(slot):
+                some = sentences
+            elif slot.verbatim and slot.usage == "behaviour":
+                some = wishes
+            else:
+                continue
             if (belief.holds or not slot.verbatim) and rules.allow(belief, slot, named=0.0):
-                if has_nearness(slot):
-                    sentences[sentence_of(slot, belief.value)] = None
-                elif slot.verbatim and slot.usage == "behaviour":
-                    wishes[sentence_of(slot, belief.value)] = None
-        latest, wished = (list(some)[:_MOST_SENTENCES] for some in (sentences, wishes))
+                some[sentence_of(slot, belief.value)] = None
+        latest, wished = (list(texts)[:_MOST_SENTENCES] for texts in (sentences, wishes))
         together = [*latest, *wished]
         likenesses = self._cosines(together, vector) or shares(spec.query, together)
         return {one: likenesses.get(one, 0.0) for one in wished} | nearness(latest, likenesses)

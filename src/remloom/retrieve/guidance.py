@@ -213,7 +213,7 @@ def is_preference(text: str) -> bool:
 def is_order(text: str) -> bool:
     """Whether a head takes a sentence for a standing order, in any language that heads know.
 
-    >>> is_order("Sag bitte immer dazu, ob es einen Aufzug gibt."), is_order("Sag mir die Uhrzeit.")
+    >>> is_order("Sag bitte immer dazu, ob es einen Aufzug gibt."), is_order("Wie spät ist es?")
     (True, False)
     """
     return head(ORDER).label_of(text) == "standing"
