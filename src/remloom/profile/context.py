@@ -279,7 +279,7 @@ class _Choice:
 
     def _standing(self, beliefs: Iterable[Belief]) -> list[_Candidate]:
         """What is always given, in the order of the slots; of one, first the sentences that are
-        nearest to the query, and in its language, then the latest."""
+        nearest to the query, then the latest."""
         order = {slot.id: place for place, slot in enumerate(self._slots.standing)}
         found = [belief for belief in beliefs if belief.slot in order and self._score(belief) <= 0]
         found.sort(key=lambda one: (order[one.slot], *self._distance(one)))

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from operator import itemgetter
 
 import msgspec
 from msgspec import Struct
 
-from ..kv import Entry
+from ..kv import Entry, KeyRange
 from ..model import Resource
 from ..model.roles import ASSISTANT, NOBODY
 from ..settings import Settings
 from ..store.contract import Reads, Store
-from .evidence import CATEGORY, ME
+from .evidence import CATEGORY, ME, key_of_subject
 from .subjects import subject_of_speaker
 from .watermark import Watermark, texts_since
 
@@ -22,6 +23,7 @@ __all__ = [
     "UNHEARD",
     "Passage",
     "Unseen",
+    "looked_by",
     "passage_of",
     "seen_entry",
     "unheard_entry",
@@ -68,14 +70,6 @@ def passage_of(record: Resource, settings: Settings) -> Passage | None:
     return Passage(record, ME) if record.category in _OWN_WORDS else None
 
 
-class _Unheard(Struct, frozen=True):
-    """The language of a passage that is not heard, who wrote it, and when."""
-
-    language: str
-    subject: str
-    at: datetime
-
-
 class Unseen(Struct, frozen=True):
     """The passages that an extractor has not looked at.
 
@@ -119,8 +113,9 @@ def seen_entry(passage: Passage, extractor: str) -> Entry:
 
 def unheard_entry(passage: Passage, language: str) -> Entry:
     """The entry that says a passage is in a language that is not heard; it goes with it."""
-    id, unheard = passage.record.id, _Unheard(language, passage.subject, _said_at(passage.record))
-    return Entry(UNHEARD, id, msgspec.json.encode(unheard), (id,))
+    id, begin = passage.record.id, key_of_subject(passage.subject)
+    said_at = msgspec.json.encode(_said_at(passage.record))
+    return Entry(UNHEARD, f"{begin}/{language}/{id}", said_at, (id,))
 
 
 def unheard_in(reads: Reads, subject: str, as_of: datetime | None = None) -> dict[str, int]:
@@ -130,13 +125,30 @@ def unheard_in(reads: Reads, subject: str, as_of: datetime | None = None) -> dic
     Args:
         as_of: only what was said by then.
     """
-    marks = (msgspec.json.decode(one.value, type=_Unheard) for one in reads.kv.list(UNHEARD))
-    found = Counter(
-        one.language
-        for one in marks
-        if one.subject == subject and (as_of is None or one.at <= as_of)
-    )
-    return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+    begin = f"{key_of_subject(subject)}/"
+    found = {
+        one.removeprefix(begin): _count_unheard(reads, f"{one}/", as_of)
+        for one in looked_by(reads, UNHEARD, begin)
+    }
+    return dict(sorted(filter(itemgetter(1), found.items()), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _count_unheard(reads: Reads, prefix: str, as_of: datetime | None) -> int:
+    if as_of is None:
+        return reads.kv.count(UNHEARD, prefix)
+    marks = reads.kv.list(UNHEARD, KeyRange(prefix=prefix))
+    return sum(msgspec.json.decode(one.value, type=datetime) <= as_of for one in marks)
+
+
+def looked_by(reads: Reads, namespace: str, prefix: str = "") -> Iterator[str]:
+    """What stands before the ids of passages in the keys of entries: of those that were looked at
+    the extractor, of those that were not heard the person and the language. One probe each."""
+    after = ""
+    while entries := reads.kv.list(namespace, KeyRange(prefix=prefix, after=after, limit=1)):
+        (entry,) = entries
+        begin = entry.key.removesuffix(f"/{entry.refs[0]}")
+        yield begin
+        after = f"{begin}0"  # "0" sorts right behind "/"
 
 
 def _said_at(record: Resource) -> datetime:

@@ -28,7 +28,15 @@ from .claim import Claim
 from .evidence import Authority, Evidence, from_claim
 from .mapping import FieldMapping
 from .masking import MaskedPassages, is_only_secret, mask_passages
-from .passages import UNHEARD, Passage, passage_of, seen_entry, unheard_entry, unseen
+from .passages import (
+    UNHEARD,
+    Passage,
+    looked_by,
+    passage_of,
+    seen_entry,
+    unheard_entry,
+    unseen,
+)
 from .recorder import Recorder
 from .scopes import check_scope
 from .slots import Registry, Slot
@@ -248,6 +256,7 @@ class Scanner:
             failed = [entry for entry in failures if there.keys() >= set(entry.refs)]
             done = [entry.refs[0] for entry in kept]
             over = done if unheard is not None else []
+            marked = list(looked_by(self._store, UNHEARD))
             languages = unheard or {}
             not_heard = [
                 unheard_entry(passages[id], languages[id]) for id in over if id in languages
@@ -259,7 +268,7 @@ class Scanner:
                     entries=[*kept, *failed, *not_heard],
                     deleted=[
                         *(failed_item_key(KIND, id) for id in over),
-                        *((UNHEARD, id) for id in over if id not in languages),
+                        *((UNHEARD, f"{begin}/{id}") for begin in marked for id in over),
                     ],
                     passages=there,
                     refresh=False,

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 
-from ..kv import KeyRange
 from ..model import Resource
 from ..model.reports import MOST_NAMINGS
 from ..store.contract import Reads, Store
 from ..store.namings import namings
 from .claim import Value
 from .evidence import KIND, Evidence
-from .passages import SEEN, UNHEARD
+from .passages import SEEN, UNHEARD, looked_by
 
 __all__ = ["evidence_of", "marks_of", "said_in"]
 
@@ -33,12 +32,8 @@ def evidence_of(reads: Reads, passages: Iterable[str]) -> Iterator[str]:
 
 def marks_of(reads: Reads, passages: Iterable[str]) -> list[tuple[str, str]]:
     """The entries that say that passages were looked at, by whichever extractor, and not heard."""
-    extractors = list(_extractors(reads))
-    return [
-        mark
-        for passage in passages
-        for mark in ((UNHEARD, passage), *((SEEN, f"{one}/{passage}") for one in extractors))
-    ]
+    marks = [(one, begin) for one in (SEEN, UNHEARD) for begin in looked_by(reads, one)]
+    return [(one, f"{begin}/{passage}") for passage in passages for one, begin in marks]
 
 
 def said_in(
@@ -54,13 +49,3 @@ def said_in(
     names = [value for value in values if isinstance(value, str) and value]
     found = dict.fromkeys((*passages, *namings(store, names, will_be=dict.fromkeys(gone))))
     return tuple(islice((id for id in found if id not in gone), MOST_NAMINGS))
-
-
-def _extractors(reads: Reads) -> Iterator[str]:
-    """The names of all that have looked at passages. One probe each."""
-    after = ""
-    while entries := reads.kv.list(SEEN, KeyRange(after=after, limit=1)):
-        (entry,) = entries
-        extractor = entry.key.removesuffix(f"/{entry.refs[0]}")
-        yield extractor
-        after = f"{extractor}0"  # "0" sorts right behind "/"
