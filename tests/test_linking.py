@@ -276,6 +276,38 @@ def test_entities_are_counted_without_what_is_written_between_them(memory: Memor
     assert records.entities_after(number, 9) == ([], number)
 
 
+def test_what_was_reached_by_an_edge_that_goes_is_linked_by_its_own(memory: Memory) -> None:
+    texts = (
+        "yesterday Quill called.",
+        "yesterday kessler called. quill works called. Quill called.",
+    )
+    for number, text in enumerate(texts):
+        memory.read_text(text, uri=f"{number}.txt", name=f"text {number}")
+    memory.write([Entity(name="acme", type="organization", aliases=("quill",))])
+    memory.admin.optimize()
+    memory.write([Entity(name="Kessler", type="organization")])
+    memory.admin.optimize()
+    assert _reached(memory, "text 1") >= {"acme", "Kessler"}
+
+
+def test_a_spelling_of_a_name_is_kept_when_a_text_is_read_that_has_the_other(
+    memory: Memory,
+) -> None:
+    memory.write([Entity(name="Kessler", type="person", aliases=("kessler",))])
+    memory.read_text("yesterday Kessler called.", uri="a.txt", name="a")
+    memory.read_text("yesterday kessler called.", uri="b.txt", name="b")
+    assert _mentions(memory)["b"] == {"kessler"}
+
+
+def test_a_name_within_a_longer_one_that_is_known_hides_it_only_as_it_was_found(
+    memory: Memory,
+) -> None:
+    memory.read_text("yesterday Acme called. acme tower called.", uri="a.txt", name="a")
+    memory.write([Entity(name="acme", type="organization"), Entity(name="Acme Tower")])
+    memory.admin.optimize()
+    assert _reached(memory, "a") >= {"acme", "Acme Tower"}
+
+
 _PLACES = ("Acme", "acme", "acme tower", "Kessler", "kessler", "quill works", "Quill", "Sarah Chen")
 _TEXTS = st.lists(
     st.tuples(

@@ -175,22 +175,22 @@ class Linker:
         unlinked: list[EdgeKey] = []
         expected: dict[str, datetime | None] = {}
         for key, text in texts.items():
-            new = [
-                entity for entity in naming[text.id] if made[key].keys().isdisjoint(keys_of(entity))
-            ]
-            if not new:
+            if not any(made[key].keys().isdisjoint(keys_of(entity)) for entity in naming[text.id]):
                 continue
             known = self._names.entities(_read(text))
             named = self._named(text, known, made[key].values())
-            lacking = named.keys() & {labels.key(entity.name) for entity in new}
-            gone = [
-                edge.key
-                for to, edge in made[key].items()
-                if KNOWN in edge.properties and to not in named
-            ]
+            gone = {to for to, edge in made[key].items() if KNOWN in edge.properties} - named.keys()
+            kept = made[key].keys() - gone
+            # what was reached by one that goes alone is to be linked by its own
+            lost = (one for one in known.values() if not gone.isdisjoint(keys_of(one)))
+            lacking = named.keys() & {
+                labels.key(entity.name)
+                for entity in (*naming[text.id], *lost)
+                if kept.isdisjoint(keys_of(entity))
+            }
             if lacking or gone:
                 items += [mentions(text.name, named[to]) for to in sorted(lacking)]
-                unlinked += gone
+                unlinked += [made[key][to].key for to in sorted(gone)]
                 expected[text.id] = text.updated_at
                 expected |= {entity.id: entity.updated_at for entity in known.values()}
         if items or unlinked:

@@ -206,13 +206,13 @@ def merge_entity(stored: Entity, new: Entity) -> Entity:
     aliases = dict.fromkeys((*stored.aliases, *new.aliases))
     if stored.name != new.name and labels.key(stored.name) != key:
         aliases[stored.name] = None
+    # what stands for a label has its key for an alias, which the name says now
+    redundant = (new.name, key if stored.thin else new.name)
     return replace(
         new,
         id=stored.id,
         type=new.type or stored.type,
-        aliases=tuple(
-            alias for alias in aliases if alias in new.aliases or labels.key(alias) != key
-        ),
+        aliases=tuple(alias for alias in aliases if alias in new.aliases or alias not in redundant),
         summary=new.summary or stored.summary,
         properties=properties,
         expires_at=new.expires_at or stored.expires_at,

@@ -75,7 +75,9 @@ class KnownNames:
         keys = {key for key in map(labels.try_key, found) if key}
         spans = [(start, end) for _, start, end in _find_keys(masked, keys)]
         spans += [one.span() for name in found for one in re.finditer(re.escape(name), masked)]
-        return _find_known(masked, entities, spans)
+        # they were found by their capitals, if the script has some
+        named = (span for span in spans if not masked[slice(*span)].islower())
+        return _find_known(masked, entities, named)
 
     def entities(self, text: str) -> dict[str, Entity]:
         """The entities whose keys are those of runs of words in the text, by key."""
