@@ -30,7 +30,7 @@ from msgspec.structs import replace
 from remloom.schema.databases.contract import Database, Table, TableProfile
 from remloom.schema.databases.opening import open_database
 from remloom.schema.discovery.discovering import propose
-from remloom.schema.plan import Plan
+from remloom.schema.plan.plan import Plan
 
 from .measure import Results
 

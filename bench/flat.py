@@ -27,14 +27,14 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from remloom import Edge, Entity, Home, Memory, Message, Moment, Resource
+from remloom.dream.service import Dreams
 from remloom.errors import RemloomError
+from remloom.jobs.service import Jobs
 from remloom.memory.admin import Admin
-from remloom.memory.dreams import Dreams
-from remloom.memory.jobs import Jobs
-from remloom.memory.profiles import Profiles
-from remloom.memory.runs import Runs
-from remloom.memory.schemas import Schemas
 from remloom.predicates import Eq, Query
+from remloom.profile.service import Profiles
+from remloom.runs.service import Runs
+from remloom.schema.service import Schemas
 
 from . import data, stores
 from .measure import Results, timing

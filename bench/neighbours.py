@@ -26,8 +26,8 @@ from typing import Any, cast
 import msgspec
 import numpy as np
 
-from remloom.memory.api_keys import SCOPES, ApiKeys
 from remloom.settings import Settings
+from remloom.tenancy.api_keys import SCOPES, ApiKeys
 
 from . import data, stores
 from .measure import RESULTS, Results, timing

@@ -21,10 +21,10 @@ import numpy as np
 
 from remloom import Memory
 from remloom.kv import KeyRange
-from remloom.profile.belief_store import BELIEF
-from remloom.profile.evidence import Evidence, key_of_subject
-from remloom.profile.recorder import Recorder
-from remloom.profile.slots import Slot, registry
+from remloom.profile.beliefs.belief_store import BELIEF
+from remloom.profile.beliefs.recorder import Recorder
+from remloom.profile.evidence.evidence import Evidence, key_of_subject
+from remloom.profile.slots.registry import Slot, registry
 from remloom.runs.lifecycle import run_to_end
 from remloom.runs.run import begin_run
 from remloom.runs.writer import Writer

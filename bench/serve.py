@@ -21,8 +21,8 @@ from typing import Any
 
 from remloom import Memory
 from remloom.memory import Home
-from remloom.memory.api_keys import SCOPES, ApiKeys
 from remloom.settings import Settings
+from remloom.tenancy.api_keys import SCOPES, ApiKeys
 
 from . import data, stores
 from .measure import RESULTS, Results, Timing, timing

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from starlette.testclient import TestClient
 
 from remloom.memory import Home
-from remloom.memory.api_keys import ApiKeys
 from remloom.serve.http.app import create_app
+from remloom.tenancy.api_keys import ApiKeys
 from serving import settings_of
 
 OWN = ("read", "write", "forget", "dream", "admin")

@@ -22,15 +22,15 @@ from remloom.aio import (
     AsyncRuns,
     AsyncSchemas,
 )
+from remloom.dream.service import Dreams
 from remloom.errors import NotFoundError, StoreClosedError, TenantNotFoundError, UnknownNameError
+from remloom.jobs.service import Jobs
 from remloom.memory import Home, Memory
 from remloom.memory.admin import Admin
-from remloom.memory.dreams import Dreams
-from remloom.memory.jobs import Jobs
-from remloom.memory.runs import Runs
-from remloom.memory.schemas import Schemas
 from remloom.model import Edge, Entity
 from remloom.reader.reader import Reader
+from remloom.runs.service import Runs
+from remloom.schema.service import Schemas
 from remloom.testing.embedder import WordEmbedder
 from waiting import PATIENCE
 

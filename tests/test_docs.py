@@ -148,13 +148,13 @@ def test_every_statement_shown_is_in_the_dialect_and_round_trips(statement: str)
 
 def test_every_public_method_of_memory_is_documented_with_its_parameters() -> None:
     from remloom import Home, Memory
+    from remloom.dream.service import Dreams
+    from remloom.jobs.service import Jobs
     from remloom.memory.admin import Admin
-    from remloom.memory.dreams import Dreams
-    from remloom.memory.jobs import Jobs
-    from remloom.memory.profiles import Profiles
-    from remloom.memory.runs import Runs
-    from remloom.memory.schemas import Schemas
+    from remloom.profile.service import Profiles
     from remloom.reader.reader import Reader
+    from remloom.runs.service import Runs
+    from remloom.schema.service import Schemas
 
     api = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     shown = re.findall(r"`(?:Memory\.)?(\w+)\(([^`]*)\)`", api)

@@ -16,8 +16,8 @@ from typing import ClassVar
 import pytest
 
 from remloom import Entity, Home, Memory, Resource
+from remloom.engine import closing
 from remloom.errors import StoreClosedError
-from remloom.memory import closing
 from remloom.testing.embedder import WordEmbedder
 from remloom.testing.models import ScriptedModel
 from waiting import until
@@ -76,7 +76,7 @@ def test_a_hundred_memories_that_are_dropped_leave_no_thread_and_no_file_open(
 
 
 def test_memories_of_a_database_that_are_dropped_leave_no_connection(postgres: str) -> None:
-    from remloom.store.postgres.database import Database
+    from remloom.store.postgres.server.database import Database
 
     before = held()
     for number in range(20):

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from remloom.embed.minilm import MiniLM
+from remloom.embed.bundled.minilm import MiniLM
 
 pytestmark = pytest.mark.model
 

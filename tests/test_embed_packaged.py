@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from remloom.embed import colbert
-from remloom.embed.bge import BgeSmall
-from remloom.embed.colbert import ColbertSmall
+from remloom.embed.bundled import colbert
+from remloom.embed.bundled.bge import BgeSmall
+from remloom.embed.bundled.colbert import ColbertSmall
 from remloom.query.late_interaction import max_similarities
 
 pytestmark = pytest.mark.model

@@ -15,8 +15,8 @@ from remloom.kv import Entry
 from remloom.model import Resource
 from remloom.store.postgres import PostgresStore
 from remloom.store.sqlite import SqliteStore
+from remloom.store.sqlite.file.sealing import unlock
 from remloom.store.sqlite.schema import migrations
-from remloom.store.sqlite.sealing import unlock
 from remloom.testing.conformance import put
 from remloom.testing.disk import on_disk
 from waiting import PATIENCE

@@ -28,7 +28,7 @@ class Clock:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.at = datetime.now(UTC)
-        patch.setattr("remloom.store.expiry.time_ns", lambda: (micros(self.at) or 0) * 1000)
+        patch.setattr("remloom.store.rules.expiry.time_ns", lambda: (micros(self.at) or 0) * 1000)
 
     def after(self, hours: int) -> datetime:
         return self.at + hours * HOUR
@@ -108,7 +108,7 @@ def test_the_sweep_erases_what_has_expired_and_what_was_made_of_it(
 def test_a_sweep_goes_on_where_it_was_broken_off(
     memory: Memory, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remloom.memory.writing._SWEPT", 2)
+    monkeypatch.setattr("remloom.engine.writing._SWEPT", 2)
     with memory:
         memory.write([Entity(name=f"e{n}", expires_at=clock.after(n)) for n in range(1, 10)])
         clock.at = clock.after(7)

@@ -18,9 +18,10 @@ from remloom import Edge, Entity, Memory, Message, Moment, Person, Resource, Spe
 from remloom.errors import NotFoundError
 from remloom.ingest import remake
 from remloom.model import EXTRACTED
-from remloom.store import remaining_words, validation
-from remloom.store.forget import forget
-from remloom.store.merge import merge_entity
+from remloom.store.forgetting import remaining_words
+from remloom.store.forgetting.forget import forget
+from remloom.store.rules import validation
+from remloom.store.rules.merge import merge_entity
 from steps import steps
 
 MONDAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
@@ -322,7 +323,7 @@ def test_what_a_document_no_longer_says_is_no_longer_told_of_it(memory: Memory) 
 def test_forgetting_what_names_somebody_costs_the_same_however_many_others_do(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remloom.store.sqlite.erasure.SMALL", 0)
+    monkeypatch.setattr("remloom.store.sqlite.write.erasure.SMALL", 0)
     memory.write(
         [
             Entity(

@@ -18,7 +18,7 @@ import pytest
 
 from remloom import Memory, Resource, deadline
 from remloom.errors import EmbedderError, EmbedderTimeoutError
-from remloom.ingest import embedding_worker, model_calls
+from remloom.ingest.embedding import embedding_worker, model_calls
 from remloom.settings import Settings
 from remloom.testing.embedder import WordEmbedder, WordTokenEncoder
 from waiting import PATIENCE, until

@@ -19,10 +19,10 @@ from remloom.ingest import documents, ingest, pipeline
 from remloom.model import Edge, Entity, Hit, Message, Moment, ReadReport, Record, Resource
 from remloom.predicates import Query
 from remloom.sources import Document, Turn, from_messages, from_text, open_source
-from remloom.store import validation
 from remloom.store.batch import Preconditions
 from remloom.store.contract import Store
 from remloom.store.results import Written
+from remloom.store.rules import validation
 from remloom.store.specs import EdgeSpec
 from remloom.store.sqlite import SqliteStore
 

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from remloom import Memory, Resource, settings
-from remloom.embed.bge import BgeSmall
-from remloom.embed.minilm import MiniLM
+from remloom.embed.bundled.bge import BgeSmall
+from remloom.embed.bundled.minilm import MiniLM
 from remloom.errors import EmbedderMismatchError
 from remloom.serve.cli.app import program
 

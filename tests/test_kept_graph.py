@@ -16,7 +16,7 @@ import pytest
 from remloom import Resource
 from remloom.store.specs import NameSpec, SearchSpec
 from remloom.store.sqlite import SqliteStore
-from remloom.store.sqlite.index_loader import load_index
+from remloom.store.sqlite.search.index_loader import load_index
 from remloom.testing.conformance import put
 
 DIMS = 8

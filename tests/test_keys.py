@@ -21,8 +21,8 @@ from remloom.errors import (
 )
 from remloom.serve.cli.app import program
 from remloom.settings import Settings
-from remloom.store import encryption
-from remloom.store.tenant_file import ScryptCost
+from remloom.store.tenants import encryption
+from remloom.store.tenants.tenant_file import ScryptCost
 
 PHRASE = "four quinces and a pear"
 

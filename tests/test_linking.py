@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from remloom import Edge, Entity, Memory, Message, Moment, Resource
 from remloom.errors import EmbedderError, StoreError
 from remloom.ingest.linking import Linker
-from remloom.store.merge import keys_of
+from remloom.store.rules.merge import keys_of
 
 Open = Callable[[], Memory]
 

@@ -203,7 +203,7 @@ def test_a_variable_that_is_nearly_a_setting_is_not_passed_over(
 def test_a_regular_expression_that_would_never_end_is_stopped(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remloom.store.sqlite.sql_functions._PATIENCE", 0.01)
+    monkeypatch.setattr("remloom.store.sqlite.select.sql_functions._PATIENCE", 0.01)
     memory.write([Entity(name="a" * 64 + "!")])
     with pytest.raises(InvalidInputError, match="takes longer"):
         memory.query_entities(Query().filter(Matches("name", "^(a|aa)+$")))

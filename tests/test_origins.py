@@ -18,7 +18,7 @@ from remloom import Entity, Home, Memory, Resource
 from remloom.errors import NotFoundError
 from remloom.operations.tools.remember import REMEMBER
 from remloom.predicates import Query
-from remloom.store.sqlite.sealing import unlock
+from remloom.store.sqlite.file.sealing import unlock
 
 KEY = "a key of some length"
 STORES = ("sqlite", "sqlite-with-key", "postgres")

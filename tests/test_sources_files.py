@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remloom.errors import SourceError
-from remloom.sources import Document, Skipped, convert, open_source, read_bytes
+from remloom.sources import Document, Skipped, open_source, read_bytes
+from remloom.sources.documents import convert
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 
@@ -332,7 +333,7 @@ def test_html_becomes_markdown_with_its_title_author_and_date(tmp_path: Path):
 def test_a_docx_that_unpacks_to_more_than_a_document_holds_is_not_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("remloom.sources.formats.LARGEST_UNPACKED", 1_000_000)
+    monkeypatch.setattr("remloom.sources.documents.formats.LARGEST_UNPACKED", 1_000_000)
     (tmp_path / "a.docx").write_bytes(docx("a" * 3_000_000))
     assert "unpacks to 3 MB" in skipped(tmp_path / "a.docx").reason
 

@@ -43,9 +43,9 @@ from remloom.errors import (
 from remloom.predicates import Eq
 from remloom.store.specs import EdgeOrder, EdgeSpec, NameSpec, SearchSpec, WalkSpec
 from remloom.store.sqlite import SqliteStore
-from remloom.store.sqlite.database import Database
+from remloom.store.sqlite.file.database import Database
+from remloom.store.sqlite.file.sealing import unlock
 from remloom.store.sqlite.schema import migrations
-from remloom.store.sqlite.sealing import unlock
 from remloom.testing.conformance import put
 from remloom.testing.disk import on_disk
 from remloom.testing.embedder import WordEmbedder
@@ -465,7 +465,7 @@ def test_a_backup_whose_process_was_killed_is_not_opened(
     made = tmp_path / "tenants" / "default" / "memory.db"
     with memory(tmp_path) as opened, monkeypatch.context() as patched:
         # nobody tidies up after a kill
-        patched.setattr("remloom.store.home.shutil.rmtree", lambda *_, **__: None)
+        patched.setattr("remloom.store.tenants.home.shutil.rmtree", lambda *_, **__: None)
         patched.setattr(
             opened.admin.store.admin,
             "backup",
@@ -485,7 +485,7 @@ def test_a_copy_that_was_stopped_half_way_is_not_left_to_be_taken_for_a_whole_on
     with memory(tmp_path, key=KEY) as opened:
         with monkeypatch.context() as patched:
             patched.setattr(opened.admin.store.graph, "all_edges", _interrupted)
-            patched.setattr("remloom.store.home.folders.write_new", _interrupted)
+            patched.setattr("remloom.store.tenants.home.folders.write_new", _interrupted)
             with pytest.raises(KeyboardInterrupt):
                 getattr(opened.admin, how)(tmp_path / "copy")
         assert not (tmp_path / "copy").exists()

@@ -19,12 +19,12 @@ from remloom import Edge, Entity, Resource
 from remloom.errors import StoreBusyError, StoreClosedError
 from remloom.store.batch import Batch
 from remloom.store.contract import Reads
-from remloom.store.copy import copy
 from remloom.store.specs import EdgeSpec, NameSpec, SearchSpec
 from remloom.store.sqlite import SqliteStore
-from remloom.store.sqlite.database import Database
-from remloom.store.sqlite.sealing import unlock
-from remloom.store.sqlite.sql_functions import prepare
+from remloom.store.sqlite.file.database import Database
+from remloom.store.sqlite.file.sealing import unlock
+from remloom.store.sqlite.select.sql_functions import prepare
+from remloom.store.transfer.copy import copy
 from remloom.testing.conformance import put
 from remloom.testing.disk import on_disk
 from waiting import until
@@ -149,8 +149,8 @@ def test_the_next_process_empties_what_the_last_one_could_not(tmp_path: Path) ->
 def test_burials_are_not_kept_for_ever(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch, erase: bool
 ) -> None:
-    monkeypatch.setattr("remloom.store.sqlite.write_session._PRUNED", 10)
-    monkeypatch.setattr("remloom.store.sqlite.index_snapshots._KEPT_TOMBSTONES", 20)
+    monkeypatch.setattr("remloom.store.sqlite.write.write_session._PRUNED", 10)
+    monkeypatch.setattr("remloom.store.sqlite.write.index_snapshots._KEPT_TOMBSTONES", 20)
     for n in range(60):
         (id,) = put(store, Resource(id=f"r{n}", name=f"r{n}", content="text")).ids
         if erase:
@@ -185,8 +185,8 @@ def test_an_index_that_is_behind_what_is_still_recorded_is_loaded_anew(tmp_path:
 def test_a_large_file_is_written_anew_later(
     store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rest: float
 ) -> None:
-    monkeypatch.setattr("remloom.store.sqlite.erasure.SMALL", 0)
-    monkeypatch.setattr("remloom.store.sqlite.erasure._DELAY", rest)
+    monkeypatch.setattr("remloom.store.sqlite.write.erasure.SMALL", 0)
+    monkeypatch.setattr("remloom.store.sqlite.write.erasure._DELAY", rest)
     put(store, *(Entity(name=f"{SECRET} {n:03}") for n in range(300)))
     put(store, *(Entity(name=f"{SECRET[:-1]} {n:03}") for n in range(300)))
     deletion = store.delete(
@@ -232,7 +232,7 @@ def others_writing(path: Path, seconds: float) -> Iterator[threading.Event]:
 def test_what_was_deleted_gets_its_receipt_however_busy_others_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: int
 ) -> None:
-    monkeypatch.setattr("remloom.store.sqlite.erasure.SMALL", small)
+    monkeypatch.setattr("remloom.store.sqlite.write.erasure.SMALL", small)
     path = tmp_path / "memory.db"
     with closing(SqliteStore(path, busy_timeout=0.2)) as store:
         ids = put(
@@ -262,7 +262,7 @@ def test_what_was_deleted_gets_its_receipt_however_busy_others_are(
 def test_what_is_deleted_while_the_file_is_written_anew_is_erased_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remloom.store.sqlite.erasure.SMALL", 0)
+    monkeypatch.setattr("remloom.store.sqlite.write.erasure.SMALL", 0)
     path = tmp_path / "memory.db"
     with closing(SqliteStore(path)) as store:
         ids = put(
@@ -308,7 +308,7 @@ def test_a_killed_deletion_leaves_word_of_what_is_to_be_erased(tmp_path: Path) -
 def test_the_background_goes_on_once_others_let_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remloom.store.sqlite.index_manager._TAIL", 5)
+    monkeypatch.setattr("remloom.store.sqlite.search.index_manager._TAIL", 5)
     path = tmp_path / "memory.db"
     with closing(SqliteStore(path, busy_timeout=0.1)) as store:
         put(store, *(Entity(name=f"person {n}") for n in range(20)))
@@ -325,7 +325,7 @@ def test_the_background_goes_on_once_others_let_it(
 def test_a_memory_closes_however_busy_others_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remloom.store.sqlite.index_manager._TAIL", 5)
+    monkeypatch.setattr("remloom.store.sqlite.search.index_manager._TAIL", 5)
     path = tmp_path / "memory.db"
     store = SqliteStore(path, busy_timeout=0.1)
     put(store, *(Entity(name=f"person {n}") for n in range(20)))
@@ -343,7 +343,7 @@ def test_a_memory_closes_however_busy_others_are(
 def test_what_a_file_has_still_to_erase_is_not_copied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remloom.store.sqlite.erasure.SMALL", 0)
+    monkeypatch.setattr("remloom.store.sqlite.write.erasure.SMALL", 0)
     with (
         closing(SqliteStore(tmp_path / "one.db")) as store,
         closing(SqliteStore(tmp_path / "two.db")) as other,

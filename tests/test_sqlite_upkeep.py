@@ -21,7 +21,7 @@ from remloom import Entity, Resource
 from remloom.errors import CorruptStoreError
 from remloom.store.specs import SearchSpec
 from remloom.store.sqlite import SqliteStore
-from remloom.store.sqlite.sealing import unlock
+from remloom.store.sqlite.file.sealing import unlock
 from remloom.testing.conformance import put
 from remloom.testing.disk import on_disk
 from waiting import PATIENCE, until

@@ -13,11 +13,11 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from remloom import AsyncMemory, Entity, Memory
+from remloom.dream.service import Dreams
 from remloom.errors import NotFoundError
 from remloom.memory.admin import Admin
-from remloom.memory.dreams import Dreams
-from remloom.memory.profiles import Profiles
 from remloom.operations import TOOLS
+from remloom.profile.service import Profiles
 from remloom.telemetry import instrument, uninstrument
 from remloom.telemetry.names import SPANS
 

@@ -19,8 +19,8 @@ import remloom
 from guarded import HERE, bearer
 from remloom import Edge, Entity, Memory
 from remloom.memory import Home
-from remloom.memory.api_keys import ApiKeys
 from remloom.serve.http.app import create_app
+from remloom.tenancy.api_keys import ApiKeys
 from remloom.testing.embedder import WordEmbedder
 from remloom.testing.models import ScriptedModel
 

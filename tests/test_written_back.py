@@ -188,7 +188,7 @@ def test_no_acknowledged_update_is_lost_where_the_clock_stands_still_or_is_set_b
         def now(cls, tz: Any = None) -> Any:
             return reading
 
-    monkeypatch.setattr("remloom.store.validation.datetime", Clock)
+    monkeypatch.setattr("remloom.store.rules.validation.datetime", Clock)
     (id,) = memory.write([Resource(id="note", name="note", content="0")])
     seen = []
     for turn in range(1, 6):

@@ -16,11 +16,11 @@ from typing import Any
 import uvicorn
 
 from remloom import Memory
-from remloom.memory.api_keys import ApiKeys
 from remloom.serve.guard.middleware import Guard
 from remloom.serve.http.app import create_app
 from remloom.serve.service import Service
 from remloom.settings import Settings
+from remloom.tenancy.api_keys import ApiKeys
 
 TENANT = "conformance"
 SCOPES = ("read", "write", "forget", "dream")

@@ -15,8 +15,8 @@ from urllib.request import urlopen
 from xml.etree import ElementTree
 
 from remloom import Memory
-from remloom.memory.api_keys import SCOPES, ApiKeys
 from remloom.settings import Settings
+from remloom.tenancy.api_keys import SCOPES, ApiKeys
 
 from .environment import interpreter
 from .outcomes import Outcome, Outcomes

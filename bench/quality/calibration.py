@@ -24,10 +24,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeAlias
 
-from remloom.profile.calibration import ENOUGH, Answer, calibrate_by
-from remloom.profile.claim import Signal
-from remloom.profile.filter import Posterior, hazard_of
-from remloom.profile.reliability import Constants, Outcome, learn_constants
+from remloom.profile.beliefs.calibration import ENOUGH, Answer, calibrate_by
+from remloom.profile.beliefs.filter import Posterior, hazard_of
+from remloom.profile.beliefs.reliability import Constants, Outcome, learn_constants
+from remloom.profile.evidence.claim import Signal
 
 from .tables import put_into_page
 

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
-from remloom.reader.citations import CitationChecker, Draft
-from remloom.reader.evidence import Evidence
-from remloom.reader.lines import Lines
+from remloom.reader.check.citations import CitationChecker, Draft
+from remloom.reader.check.evidence import Evidence
+from remloom.reader.lines.lines import Lines
 from remloom.text.sentences import sentence_ends
 
 __all__ = ["Case", "Outcome", "cases", "contract", "measure"]

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from remloom import Memory
-from remloom.profile.belief import Belief, fold, piece_of
-from remloom.profile.claim import Value
-from remloom.profile.evidence import Evidence, value_key
-from remloom.profile.reliability import Constants
-from remloom.profile.slots import registry
+from remloom.profile.beliefs.belief import Belief, fold, piece_of
+from remloom.profile.beliefs.reliability import Constants
+from remloom.profile.evidence.claim import Value
+from remloom.profile.evidence.evidence import Evidence, value_key
+from remloom.profile.slots.registry import registry
 
 from .profile_context import judge_contexts
 from .profile_lives import (

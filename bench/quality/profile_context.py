@@ -15,11 +15,11 @@ from datetime import datetime
 from typing import Any
 
 from remloom import Memory
-from remloom.profile.claim import Value
-from remloom.profile.context import ProfileContext
-from remloom.profile.context_line import ContextLine
-from remloom.profile.evidence import value_key
-from remloom.profile.slots import registry
+from remloom.profile.context.build import ProfileContext
+from remloom.profile.context.context_line import ContextLine
+from remloom.profile.evidence.claim import Value
+from remloom.profile.evidence.evidence import value_key
+from remloom.profile.slots.registry import registry
 
 from .profile_lives import MOMENT, Score, Turn, next_change, remembered, says, subject_of
 

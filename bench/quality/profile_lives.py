@@ -19,14 +19,14 @@ import msgspec
 from msgspec.structs import replace
 
 from remloom import Memory, Message
-from remloom.profile.belief_store import BeliefStore
-from remloom.profile.claim import Claim, Value
-from remloom.profile.evidence import value_key
-from remloom.profile.passages import Passage
-from remloom.profile.recorder import Recorder
-from remloom.profile.reliability import Constants
-from remloom.profile.scan import Extracted, Found, Scanner
-from remloom.profile.slots import registry
+from remloom.profile.beliefs.belief_store import BeliefStore
+from remloom.profile.beliefs.recorder import Recorder
+from remloom.profile.beliefs.reliability import Constants
+from remloom.profile.evidence.claim import Claim, Value
+from remloom.profile.evidence.evidence import value_key
+from remloom.profile.evidence.passages import Passage
+from remloom.profile.extract.scan import Extracted, Found, Scanner
+from remloom.profile.slots.registry import registry
 from remloom.runs.run import begin_run
 from remloom.runs.writer import Writer
 

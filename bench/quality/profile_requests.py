@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from remloom import Memory
-from remloom.profile.slots import registry
+from remloom.profile.slots.registry import registry
 
 DATA = Path(__file__).with_name("profile") / "purposes.jsonl"
 BUDGET = 800  # tokens

@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import Any
 
 from remloom.errors import InvalidInputError
-from remloom.profile.claim import Claim, Value
-from remloom.profile.rules import extract
-from remloom.profile.rules.lexicon import word_classes
-from remloom.profile.rules.patterns import patterns
-from remloom.profile.slots import registry
+from remloom.profile.evidence.claim import Claim, Value
+from remloom.profile.extract.rules import extract
+from remloom.profile.extract.rules.lexicon import word_classes
+from remloom.profile.extract.rules.patterns import patterns
+from remloom.profile.slots.registry import registry
 
 STATEMENTS = Path(__file__).with_name("profile") / "statements.jsonl"
 TURNS = STATEMENTS.with_name("turns.jsonl")

@@ -29,7 +29,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from remloom import Memory
-from remloom.reader import question_terms, relevance, term_scorer
+from remloom.reader import relevance
+from remloom.reader.find import question_terms, term_scorer
 from remloom.reader.reader import Reader
 from remloom.store.indexes.bm25 import TermIndex
 from remloom.text.sentences import count_words

@@ -28,7 +28,7 @@ import numpy as np
 
 from remloom import Edge, Entity, Memory, Message, Resource
 from remloom.embed import FunctionEmbedder
-from remloom.embed.colbert import ColbertSmall
+from remloom.embed.bundled.colbert import ColbertSmall
 
 from ..data import names, questions, texts, vectors
 from .tables import put_into_page

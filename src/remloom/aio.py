@@ -26,23 +26,23 @@ from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
+from .dream.service import Dreams
 from .errors import StoreClosedError
+from .jobs.service import Jobs
 from .memory.admin import Admin
-from .memory.dreams import Dreams
 from .memory.home import Home
-from .memory.jobs import Jobs
 from .memory.memory import Memory
-from .memory.profiles import Profiles
-from .memory.runs import Runs
-from .memory.schemas import Schemas
+from .profile.service import Profiles
 from .reader.reader import Reader
+from .runs.service import Runs
+from .schema.service import Schemas
 
 if TYPE_CHECKING:
     import os
 
     from .embed.contract import Embedder, TokenEncoder
     from .llm import LLM
-    from .reader.documents import DocumentStats
+    from .reader.lines.documents import DocumentStats
     from .settings import Settings
     from .store.contract import Store
 

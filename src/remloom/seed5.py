@@ -19,7 +19,7 @@ from .memory import Memory
 from .model import Registered
 
 if TYPE_CHECKING:
-    from .schema.plan import Plan
+    from .schema.plan.plan import Plan
 
 __all__ = ["OntologyDiscovery", "SchemaRegistry", "ontology_discovery", "schema_registry"]
 
@@ -116,7 +116,7 @@ class OntologyDiscovery:
         """
         from .schema.databases.opening import open_database
         from .schema.discovery.discovering import discover
-        from .schema.source import name_of_address
+        from .schema.plan.source import name_of_address
 
         if not connection_string.startswith(("postgresql://", "postgres://")):
             raise InvalidInputError(

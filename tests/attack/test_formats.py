@@ -17,7 +17,7 @@ from tried import Counted, Rounds
 
 from remloom import Memory, Settings
 from remloom.model import ReadReport
-from remloom.sources import convert
+from remloom.sources.documents import convert
 
 WORD = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>{}</w:body></w:document>'
 PARAGRAPH = "<w:p><w:r><w:t>{}</w:t></w:r></w:p>"

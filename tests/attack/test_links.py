@@ -17,13 +17,13 @@ from tried import Counted, Rounds
 
 from remloom import Entity, Home, Memory
 from remloom.errors import RemloomError
-from remloom.memory.api_keys import ApiKeys
 from remloom.settings import Settings
-from remloom.store import tenant_file
-from remloom.store.sqlite.commit_mark import Commit, Mark
-from remloom.store.sqlite.database import Database
+from remloom.store.sqlite.file.commit_mark import Commit, Mark
+from remloom.store.sqlite.file.database import Database
+from remloom.store.sqlite.file.sealing import seal
 from remloom.store.sqlite.repair import _set_aside
-from remloom.store.sqlite.sealing import seal
+from remloom.store.tenants import tenant_file
+from remloom.tenancy.api_keys import ApiKeys
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links of POSIX")
 

@@ -20,7 +20,7 @@ import postgres_server
 from remloom import Memory
 from remloom.model import Message, Row
 from remloom.schema.databases.opening import open_database
-from remloom.schema.plan import Plan
+from remloom.schema.plan.plan import Plan
 from remloom.schema.sync.keys import pages
 from remloom.schema.sync.report import SyncReport
 

@@ -26,7 +26,7 @@ from remloom.errors import (
     StoreError,
     StoreFullError,
 )
-from remloom.store.sqlite.error_translation import translated
+from remloom.store.sqlite.file.error_translation import translated
 
 resource = pytest.importorskip("resource")
 

@@ -370,8 +370,8 @@ def test_a_creation_killed_at_any_step_is_in_nobodys_way(
 def test_a_tenant_file_being_rewritten_by_a_killed_process_still_opens_the_tenant(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, work: str, rounds: Rounds, counted: Counted
 ) -> None:
-    from remloom.store import encryption
-    from remloom.store.tenant_file import ScryptCost
+    from remloom.store.tenants import encryption
+    from remloom.store.tenants.tenant_file import ScryptCost
 
     monkeypatch.setattr(encryption, "COST", ScryptCost(2**4, 8, 1))
     key, made = "seven quinces in a bowl", "acme" if work == "raise" else "other"

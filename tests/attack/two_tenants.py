@@ -18,9 +18,9 @@ from starlette.testclient import TestClient
 
 from guarded import HERE, OWN, bearer, guarded, make_key
 from remloom import Client
-from remloom.memory.api_keys import SCOPES
 from remloom.serve.service import Service
 from remloom.serve.workers import Workers
+from remloom.tenancy.api_keys import SCOPES
 from waiting import until
 
 # at the end of a process msgspec (0.22) reads types that are gone when it is asked what it holds

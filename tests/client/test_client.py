@@ -46,13 +46,13 @@ from remloom.errors import (
     ServerError,
     UnknownNameError,
 )
-from remloom.memory.api_keys import SCOPES
 from remloom.operations import OPERATIONS
 from remloom.predicates import Eq, Gt, Or, Query
-from remloom.reader.events import EventType, ReadEvent
+from remloom.reader.loop.events import EventType, ReadEvent
 from remloom.serve.http.app import create_app
 from remloom.serve.service import Service
 from remloom.settings import Settings
+from remloom.tenancy.api_keys import SCOPES
 
 URL = "http://127.0.0.1:8765"
 # tests of `Memory` that look at what a server does not offer

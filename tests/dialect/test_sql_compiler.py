@@ -25,8 +25,8 @@ from remloom.errors import (
 from remloom.sql.compile import compile_select
 from remloom.sql.functions import aggregates, functions, markdown_table
 from remloom.sql.render import render_select
-from remloom.store.postgres.sql_writer import PostgresWriter
-from remloom.store.sqlite.select_writer import SqliteWriter
+from remloom.store.postgres.select.sql_writer import PostgresWriter
+from remloom.store.sqlite.select.select_writer import SqliteWriter
 
 SMUGGLED = ", (SELECT max(content) FROM remloom.records) FROM resources LIMIT 1 --"
 # Where a parser takes a name, a type, a unit or an option that it would write again as it stands.

@@ -29,10 +29,10 @@ from remloom.runs.supersede import SUPERSEDED
 from remloom.runs.writer import Writer
 from remloom.store.batch import Batch, Vector, VectorBatch
 from remloom.store.contract import Store
-from remloom.store.forgetting_watch import FORGOTTEN, WATCH, watch_entries
+from remloom.store.forgetting.watch import FORGOTTEN, WATCH, watch_entries
 from remloom.store.results import Written
+from remloom.store.rules.validation import build
 from remloom.store.specs import EdgeSpec
-from remloom.store.validation import build
 from remloom.testing.embedder import WordEmbedder
 
 EMBEDDER = WordEmbedder()

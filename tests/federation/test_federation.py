@@ -27,14 +27,14 @@ from remloom.federation import FederatedAnswer, Federation, grantors
 from remloom.federation.conditions import UNSHOWN
 from remloom.federation.granted import GrantedStore, _shown
 from remloom.kv import KeyRange
-from remloom.memory import grants as grants_module
-from remloom.memory.audit import AuditLog
 from remloom.model import Field, Row, SchemaDefinition
 from remloom.predicates import Eq, VectorSimilar
 from remloom.retrieve.options import MODES
 from remloom.settings import Settings
-from remloom.store.backends import backend_for
 from remloom.store.contract import Store
+from remloom.store.tenants.backends import backend_for
+from remloom.tenancy import grants as grants_module
+from remloom.tenancy.audit import AuditLog
 from remloom.testing.embedder import WordEmbedder, WordTokenEncoder
 from waiting import PATIENCE, until
 

@@ -7,13 +7,13 @@ import msgspec
 import pytest
 
 from remloom import Edge, Entity, Memory
+from remloom.dream.service import Dreams
+from remloom.jobs.service import Jobs
 from remloom.memory.admin import Admin
-from remloom.memory.dreams import Dreams
-from remloom.memory.jobs import Jobs
-from remloom.memory.profiles import Profiles
-from remloom.memory.runs import Runs
-from remloom.memory.schemas import Schemas
 from remloom.operations import METHODS, OPERATIONS
+from remloom.profile.service import Profiles
+from remloom.runs.service import Runs
+from remloom.schema.service import Schemas
 
 NOUNS = {
     "": Memory,

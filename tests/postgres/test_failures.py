@@ -18,9 +18,10 @@ from remloom import Edge, Entity, Home, Memory, Resource
 from remloom.errors import RemloomError, SchemaVersionError, StoreBusyError, StoreError
 from remloom.model import Migrated
 from remloom.predicates import Eq, Matches, Not, Or, Predicate, Query
-from remloom.store.postgres import PostgresStore, database, migrate, migrations
-from remloom.store.postgres.batch_writer import write
+from remloom.store.postgres import PostgresStore, migrate, migrations
 from remloom.store.postgres.migrations import newest
+from remloom.store.postgres.server import database
+from remloom.store.postgres.write.batch_writer import write
 from remloom.store.specs import SearchSpec
 from remloom.testing.conformance import put
 from waiting import PATIENCE

@@ -13,7 +13,8 @@ import pytest
 from postgres_server import connect
 from remloom import Entity
 from remloom.store.contract import Store
-from remloom.store.postgres import PostgresStore, trigram_index
+from remloom.store.postgres import PostgresStore
+from remloom.store.postgres.indexes import trigram_index
 from remloom.store.results import Match
 from remloom.store.specs import NameSpec
 from remloom.store.sqlite import SqliteStore

@@ -6,9 +6,9 @@ import pytest
 
 from remloom import Home, Memory
 from remloom.errors import RemloomError
-from remloom.memory.api_keys import ApiKeys
 from remloom.settings import Settings
-from remloom.store.home import HIDDEN
+from remloom.store.tenants.home import HIDDEN
+from remloom.tenancy.api_keys import ApiKeys
 
 
 def test_what_a_database_keeps_of_itself_is_nobodys_tenant(fresh: str) -> None:

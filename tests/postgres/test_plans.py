@@ -18,10 +18,12 @@ from postgres_server import connect
 from remloom import Edge, Entity, Moment, Resource, labels
 from remloom.kv import Entry
 from remloom.predicates import Eq, Gte, Query
-from remloom.store import validation
 from remloom.store.batch import TokenVectorBatch
-from remloom.store.postgres import PostgresStore, trigram_index, vector_search
-from remloom.store.postgres.batch_writer import write as transact
+from remloom.store.postgres import PostgresStore
+from remloom.store.postgres.indexes import trigram_index
+from remloom.store.postgres.search import vector_search
+from remloom.store.postgres.write.batch_writer import write as transact
+from remloom.store.rules import validation
 from remloom.store.specs import ChunkRange, EdgeOrder, EdgeSpec, NameSpec, SearchSpec, WalkSpec
 from remloom.testing.conformance import put, selected
 

@@ -20,7 +20,7 @@ from remloom.kv import Entry
 from remloom.store import postgres as package
 from remloom.store.batch import TokenVectorBatch
 from remloom.store.postgres import PostgresStore
-from remloom.store.postgres.database import Database
+from remloom.store.postgres.server.database import Database
 from remloom.store.postgres.statements import SQL
 from remloom.store.sql_files import Statement
 from remloom.testing.conformance import put

@@ -32,13 +32,13 @@ from remloom.settings import Settings
 from remloom.store.batch import Vector, VectorBatch
 from remloom.store.definitions import Definitions
 from remloom.store.postgres import PostgresStore, migrate
-from remloom.store.postgres.batch_writer import write
-from remloom.store.postgres.compilers import Compilers
 from remloom.store.postgres.migrations import newest
+from remloom.store.postgres.select.compilers import Compilers
 from remloom.store.postgres.tables import TABLES
+from remloom.store.postgres.write.batch_writer import write
+from remloom.store.rules.vector_validation import to_vector
 from remloom.store.specs import EdgeOrder, EdgeSpec, NameSpec, SearchSpec, WalkSpec
 from remloom.store.sqlite import SqliteStore
-from remloom.store.vector_validation import to_vector
 from remloom.testing.conformance import names, put, selected
 
 Opening = Callable[..., PostgresStore]

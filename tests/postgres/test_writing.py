@@ -14,8 +14,9 @@ from postgres_server import connect
 from remloom import Edge, Entity, Memory, Moment, Resource
 from remloom.errors import InvalidInputError, StoreError
 from remloom.model import Record
-from remloom.store.postgres import PostgresStore, binary_arrays, trigram_index
-from remloom.store.postgres.batch_writer import BatchWriter
+from remloom.store.postgres import PostgresStore, binary_arrays
+from remloom.store.postgres.indexes import trigram_index
+from remloom.store.postgres.write.batch_writer import BatchWriter
 from remloom.store.sqlite import SqliteStore
 from remloom.testing.conformance import put
 

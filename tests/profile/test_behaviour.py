@@ -10,10 +10,10 @@ import pytest
 
 from remloom import Memory
 from remloom.model import Resource
-from remloom.profile.behaviour import claims_of
-from remloom.profile.passages import Passage
-from remloom.profile.rule_extraction import extract_by_rules
-from remloom.profile.slots import registry
+from remloom.profile.evidence.passages import Passage
+from remloom.profile.extract.behaviour import claims_of
+from remloom.profile.extract.rule_extraction import extract_by_rules
+from remloom.profile.slots.registry import registry
 
 HOSTING = "developer_posture.version_control.hosting"
 
@@ -81,7 +81,7 @@ def test_folders_of_subscriptions_tell_and_the_words_of_others_do_not() -> None:
 
 
 def test_nothing_sensitive_and_nothing_that_only_the_user_may_say_is_guessed() -> None:
-    from remloom.profile.behaviour import _meanings
+    from remloom.profile.extract.behaviour import _meanings
 
     meanings = {**_meanings().sites, **_meanings().topics}
     for slot_id, value in meanings.values():

@@ -21,7 +21,7 @@ from bench.quality.calibration import (
     score,
 )
 
-from remloom.profile.reliability import Constants
+from remloom.profile.beliefs.reliability import Constants
 
 
 @pytest.fixture(scope="module")

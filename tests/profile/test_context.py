@@ -12,9 +12,9 @@ from test_request import QUERIES
 
 from remloom import Memory, Message
 from remloom.errors import InvalidInputError, UnknownNameError
-from remloom.profile.context import ContextSpec, ProfileContext, build_context
-from remloom.profile.purpose import PURPOSES
-from remloom.profile.slots import Slot, registry
+from remloom.profile.context.build import ContextSpec, ProfileContext, build_context
+from remloom.profile.context.purpose import PURPOSES
+from remloom.profile.slots.registry import Slot, registry
 
 DAYS_AGO = 25
 CHAT = [

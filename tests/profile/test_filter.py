@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remloom.profile.filter import Posterior, hazard_of, level, strength
+from remloom.profile.beliefs.filter import Posterior, hazard_of, level, strength
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 VALUES = ["tea", "coffee", "water", "milk", "mate", "juice"]

@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remloom import Memory, Message
-from remloom.profile.belief import Belief, Piece, fold
-from remloom.profile.belief_store import BELIEF, BeliefStore
-from remloom.profile.evidence import Evidence, to_record
-from remloom.profile.profile import Profile
-from remloom.profile.reliability import Constants
-from remloom.profile.slots import registry
+from remloom.profile.beliefs.belief import Belief, Piece, fold
+from remloom.profile.beliefs.belief_store import BELIEF, BeliefStore
+from remloom.profile.beliefs.profile import Profile
+from remloom.profile.beliefs.reliability import Constants
+from remloom.profile.evidence.evidence import Evidence, to_record
+from remloom.profile.slots.registry import registry
 from remloom.runs.run import begin_run
 from remloom.runs.writer import Writer
 
@@ -249,7 +249,7 @@ def test_the_last_edit_counts_when_the_clock_was_set_back(
         def now(cls, tz: Any = None) -> datetime:  # type: ignore[override]
             return datetime(2020, 1, 1, tzinfo=UTC)
 
-    monkeypatch.setattr("remloom.profile.belief_store.datetime", Back)
+    monkeypatch.setattr("remloom.profile.beliefs.belief_store.datetime", Back)
     assert memory.profile.set("location_region", "Bergen").value == "Bergen"
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remloom import Memory, Message
-from remloom.memory.profiles import Profiles
+from remloom.profile.service import Profiles
 
 AT = datetime(2026, 3, 1, 9, tzinfo=UTC)
 TOWNS = ("Narvik", "Lisbon", "Berlin", "Porto")

@@ -10,7 +10,7 @@ import pytest
 
 from remloom import Memory, Message
 from remloom.errors import InvalidInputError
-from remloom.profile.belief_store import BELIEF
+from remloom.profile.beliefs.belief_store import BELIEF
 from remloom.runs.run import run_entry
 from remloom.runs.writer import Writer
 from waiting import PATIENCE
@@ -67,7 +67,7 @@ def test_evidence_that_comes_in_before_the_mark_is_forgotten_too(
 def test_a_scan_folds_each_belief_once_however_much_is_said_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from remloom.profile.belief_store import BeliefStore
+    from remloom.profile.beliefs.belief_store import BeliefStore
 
     refresh, folded = BeliefStore.refresh, []
 

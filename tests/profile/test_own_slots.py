@@ -11,9 +11,9 @@ import pytest
 from remloom import Memory, Message
 from remloom.errors import ConflictError, InvalidInputError, NotFoundError, UnknownNameError
 from remloom.kv import Entry
-from remloom.profile.claim import Claim
-from remloom.profile.evidence import from_claim
-from remloom.profile.recorder import Recorder
+from remloom.profile.beliefs.recorder import Recorder
+from remloom.profile.evidence.claim import Claim
+from remloom.profile.evidence.evidence import from_claim
 from remloom.runs.run import begin_run
 from remloom.runs.writer import Writer
 

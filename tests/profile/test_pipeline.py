@@ -18,7 +18,7 @@ from remloom.errors import (
     UnknownNameError,
 )
 from remloom.llm import Budget, Request
-from remloom.profile.scan import Scanner
+from remloom.profile.extract.scan import Scanner
 from remloom.runs.run import begin_run
 from remloom.settings import Settings
 from remloom.testing.models import Said, ScriptedModel
@@ -366,7 +366,7 @@ def test_a_message_from_the_future_is_said_no_later_than_now(tmp_path: Path) -> 
 
 
 def test_a_clock_that_was_set_back_does_not_keep_claims_waiting(tmp_path: Path) -> None:
-    from remloom.profile.staging import is_due, normalised_entry
+    from remloom.profile.evidence.staging import is_due, normalised_entry
 
     model = scripted([claim("team", "CSK", "CSK is my team")])
     with opened(tmp_path, model, "CSK is my team.") as memory:
@@ -425,7 +425,7 @@ def test_a_bootstrap_that_is_gone_on_with_keeps_the_counts_of_what_failed(
         def stopped(*_: object) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("remloom.profile.pipeline.is_due", stopped)
+        monkeypatch.setattr("remloom.profile.extract.pipeline.is_due", stopped)
         with pytest.raises(KeyboardInterrupt):
             memory.profile.bootstrap()
         (first,) = memory.runs.list(limit=1)

@@ -10,7 +10,7 @@ import pytest
 
 from remloom import Memory, Message
 from remloom.errors import InvalidInputError, NotFoundError
-from remloom.profile.belief import Belief
+from remloom.profile.beliefs.belief import Belief
 
 OCTOBER = datetime(2026, 10, 1, 9, tzinfo=UTC)
 CHAT = [

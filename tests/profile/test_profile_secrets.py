@@ -10,8 +10,8 @@ import pytest
 
 from remloom import Memory, Message
 from remloom.errors import GoneError, InvalidInputError
-from remloom.profile.evidence import Evidence
-from remloom.profile.recorder import Recorder
+from remloom.profile.beliefs.recorder import Recorder
+from remloom.profile.evidence.evidence import Evidence
 from remloom.runs.writer import Writer
 
 OCTOBER = datetime(2026, 10, 1, 9, tzinfo=UTC)

@@ -13,17 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remloom.errors import InvalidInputError, UnknownNameError
-from remloom.profile.calibration import ENOUGH, Answer, calibrate_by
-from remloom.profile.claim import Signal
-from remloom.profile.filter import hazard_of
-from remloom.profile.reliability import (
+from remloom.profile.beliefs.calibration import ENOUGH, Answer, calibrate_by
+from remloom.profile.beliefs.filter import hazard_of
+from remloom.profile.beliefs.reliability import (
     Constants,
     Exposure,
     Outcome,
     learn_constants,
     taxonomy,
 )
-from remloom.profile.slots import Slot
+from remloom.profile.evidence.claim import Signal
+from remloom.profile.slots.registry import Slot
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 SIGNALS: tuple[Signal, ...] = get_args(Signal)

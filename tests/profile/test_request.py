@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remloom.embed.minilm import MiniLM
+from remloom.embed.bundled.minilm import MiniLM
 from remloom.errors import UnknownNameError
-from remloom.profile.purpose import PURPOSES, check_purpose, purpose_for
-from remloom.profile.request import Request
+from remloom.profile.context.purpose import PURPOSES, check_purpose, purpose_for
+from remloom.profile.context.request import Request
 
 QUERIES = {
     "letter": [

@@ -10,11 +10,11 @@ from bench.quality import profile_rules
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remloom.profile.claim import Claim
-from remloom.profile.rules import extract
-from remloom.profile.rules.lexicon import word_classes
-from remloom.profile.rules.patterns import patterns
-from remloom.profile.slots import registry
+from remloom.profile.evidence.claim import Claim
+from remloom.profile.extract.rules import extract
+from remloom.profile.extract.rules.lexicon import word_classes
+from remloom.profile.extract.rules.patterns import patterns
+from remloom.profile.slots.registry import registry
 
 AT = datetime(2024, 11, 20, 12, tzinfo=UTC)
 DIET = "food_and_dining.dietary_style"

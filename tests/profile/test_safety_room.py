@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from remloom import Memory, Message
-from remloom.profile.belief import Belief
-from remloom.profile.context import ContextSpec, ProfileContext, build_context
-from remloom.profile.profile import Profile
-from remloom.profile.slots import registry
+from remloom.profile.beliefs.belief import Belief
+from remloom.profile.beliefs.profile import Profile
+from remloom.profile.context.build import ContextSpec, ProfileContext, build_context
+from remloom.profile.slots.registry import registry
 
 SLOTS = ("allergies", "medical restrictions", "health", "extras.medications")
 OTHERS = {"name": "Jo", "reply_language": "Portuguese", "hobbies": "chess"}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remloom.errors import ConflictError, InvalidInputError, RemloomError, UnknownNameError
-from remloom.profile.slots import Registry, Slot, registry
+from remloom.profile.slots.registry import Registry, Slot, registry
 
 SLOTS = tuple(registry())
 OURS = ("identity.", "own_words.", "developer_posture.tech_stack", "output_contract.reply_language")

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from remloom import Memory, Message, Resource
 from remloom.errors import ConflictError, ModelRefusedError
 from remloom.llm import Request
-from remloom.profile import watermark
-from remloom.profile.passages import SEEN, passage_of
+from remloom.profile.evidence import watermark
+from remloom.profile.evidence.passages import SEEN, passage_of
 from remloom.settings import Settings
 from remloom.testing.models import Said, ScriptedModel
 

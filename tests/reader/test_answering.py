@@ -8,11 +8,11 @@ import pytest
 
 from remloom.errors import ModelUnavailableError
 from remloom.llm import LLM
-from remloom.reader.answering import WrittenAnswer, write_answer
-from remloom.reader.calls import Calls
-from remloom.reader.evidence import Evidence
-from remloom.reader.lines import Lines
-from remloom.reader.telling import Listener, tell
+from remloom.reader.check.evidence import Evidence
+from remloom.reader.lines.lines import Lines
+from remloom.reader.loop.answering import WrittenAnswer, write_answer
+from remloom.reader.loop.calls import Calls
+from remloom.reader.loop.telling import Listener, tell
 from remloom.testing import ScriptedModel
 
 LEASE = [

@@ -10,9 +10,9 @@ from bench.quality.citations import contract, measure
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remloom.reader.citations import CitationChecker, Draft
-from remloom.reader.evidence import Evidence
-from remloom.reader.lines import Lines
+from remloom.reader.check.citations import CitationChecker, Draft
+from remloom.reader.check.evidence import Evidence
+from remloom.reader.lines.lines import Lines
 from remloom.reader.result import Sentence
 
 TEXTS = [

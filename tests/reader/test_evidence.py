@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remloom.reader.evidence import Evidence, number_lines
-from remloom.reader.lines import Lines
+from remloom.reader.check.evidence import Evidence, number_lines
+from remloom.reader.lines.lines import Lines
 
 
 def document(name: str, *texts: str) -> Lines:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from remloom import Memory
 from remloom.errors import InvalidInputError
-from remloom.reader.line_index import LineIndex
-from remloom.reader.lines import Lines, read_lines
-from remloom.reader.search import LineSearch
+from remloom.reader.find.search import LineSearch
+from remloom.reader.lines.line_index import LineIndex
+from remloom.reader.lines.lines import Lines, read_lines
 from remloom.testing.embedder import WordEmbedder
 from remloom.text.analysis import terms
 

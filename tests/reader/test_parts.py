@@ -12,12 +12,12 @@ from remloom import Memory
 from remloom.errors import ModelUnavailableError
 from remloom.llm import LLM, Budget
 from remloom.llm.contract import Request
-from remloom.reader.answering import Asking, WrittenAnswer
-from remloom.reader.calls import Calls
-from remloom.reader.evidence import Evidence
-from remloom.reader.lines import Lines
-from remloom.reader.parts import list_parts, rank_parts
-from remloom.reader.telling import Listener, tell
+from remloom.reader.check.evidence import Evidence
+from remloom.reader.lines.lines import Lines
+from remloom.reader.loop.answering import Asking, WrittenAnswer
+from remloom.reader.loop.calls import Calls
+from remloom.reader.loop.parts import list_parts, rank_parts
+from remloom.reader.loop.telling import Listener, tell
 from remloom.testing import ScriptedModel
 
 FIRMS = ("Orrin", "Vaskel", "Tamarind", "Helmsley")

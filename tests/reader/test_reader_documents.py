@@ -19,7 +19,7 @@ from remloom.errors import (
     UnknownNameError,
 )
 from remloom.reader import EventType, ReadEvent
-from remloom.reader.strategy import ReadingStrategy
+from remloom.reader.loop.strategy import ReadingStrategy
 
 FERRIES = "# Ferries\n\nThey leave at noon.\n\n## Prices\n\nA ticket is nine euros.\n"
 

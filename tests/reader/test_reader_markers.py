@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from remloom.reader.markers import Mark, mark_lines, mark_table
+from remloom.reader.lines.markers import Mark, mark_lines, mark_table
 
 CASES = json.loads((Path(__file__).parent / "marker_cases.json").read_text(encoding="utf-8"))
 MARKS = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from remloom.reader.lines import Lines
-from remloom.reader.outline import Outline
+from remloom.reader.lines.lines import Lines
+from remloom.reader.lines.outline import Outline
 from remloom.text.tokens import approximate_token_ends
 
 

@@ -17,7 +17,7 @@ import pytest
 from remloom import AsyncMemory, Memory
 from remloom.errors import InvalidInputError, MissingExtraError, SqlGuardError, StoreClosedError
 from remloom.reader.reader import Reader
-from remloom.reader.tables import LineTables
+from remloom.reader.sql.tables import LineTables
 from waiting import PATIENCE
 
 FERRY = """# Ferries

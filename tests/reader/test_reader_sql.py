@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from remloom.errors import InvalidInputError
-from remloom.reader.line_columns import MARKS, Source, Span
-from remloom.reader.outline import Section
-from remloom.reader.tables import LineTables, Ranked
+from remloom.reader.lines.outline import Section
+from remloom.reader.sql.line_columns import MARKS, Source, Span
+from remloom.reader.sql.tables import LineTables, Ranked
 
 CASES = json.loads(Path(__file__).with_name("sql_cases.json").read_text())
 TEXTS = [

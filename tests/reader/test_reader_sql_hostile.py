@@ -14,9 +14,9 @@ import pytest
 from test_reader_sql import make_source, make_tables
 
 from remloom.errors import InvalidInputError, StoreClosedError
-from remloom.reader.line_columns import MAX_WIDTH
 from remloom.reader.sql.allowed import read_allowed
-from remloom.reader.tables import MAX_WORK, LineTables
+from remloom.reader.sql.line_columns import MAX_WIDTH
+from remloom.reader.sql.tables import MAX_WORK, LineTables
 from waiting import until
 
 SAMPLES = json.loads(Path(__file__).with_name("sql_samples.json").read_text())
@@ -163,7 +163,7 @@ def test_a_process_of_its_own_answers_as_this_one_does(
     monkeypatch: pytest.MonkeyPatch, sql: str
 ) -> None:
     def answer(most: float) -> object:
-        monkeypatch.setattr("remloom.reader.tables.MAX_WORK", most)
+        monkeypatch.setattr("remloom.reader.sql.tables.MAX_WORK", most)
         tables = make_tables()
         try:
             return tables.run(sql)
@@ -197,7 +197,7 @@ def test_only_patterns_that_may_take_long_need_a_process(sql: str, is_alone: boo
 def test_a_process_that_ends_by_itself_is_not_said_to_be_late(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("remloom.reader.tables.MAX_WORK", 0.0)
+    monkeypatch.setattr("remloom.reader.sql.tables.MAX_WORK", 0.0)
     # a program that cannot be started for want of memory, say
     monkeypatch.setattr("sys.executable", shutil.which("false"))
     tables = LineTables([make_source(texts=["a line"])])
@@ -207,7 +207,7 @@ def test_a_process_that_ends_by_itself_is_not_said_to_be_late(
 
 
 def test_texts_of_an_answer_are_bounded_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("remloom.reader.tables.MAX_CHARACTERS", 1_000)
+    monkeypatch.setattr("remloom.reader.sql.tables.MAX_CHARACTERS", 1_000)
     tables = LineTables([make_source(texts=["a" * 300] * 50)])
     answer = tables.run("SELECT * FROM documents")
     assert answer.row_count == 3

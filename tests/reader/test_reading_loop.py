@@ -11,8 +11,8 @@ from reading_tools import ask, asked, between, book, step, tools_of
 
 from remloom import Memory
 from remloom.errors import InvalidInputError, ModelUnavailableError
-from remloom.reader.limits import ReadLimits
-from remloom.reader.lines import Lines
+from remloom.reader.lines.lines import Lines
+from remloom.reader.loop.limits import ReadLimits
 from remloom.reader.result import Reading
 from remloom.testing.models import ScriptedModel
 
@@ -252,7 +252,7 @@ def test_what_a_document_says_is_quoted_and_can_do_no_more_than_select(memory: M
 def test_the_way_of_reading_can_be_replaced(memory: Memory) -> None:
     class Backwards:
         def look_first(self, question: str, tools: object) -> object:
-            from remloom.reader.strategy import FirstLook
+            from remloom.reader.loop.strategy import FirstLook
 
             return FirstLook(opening=(("book.md", 1990, 2000),))
 

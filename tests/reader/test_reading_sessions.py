@@ -11,8 +11,8 @@ from remloom import Memory
 from remloom.errors import GoneError, InvalidInputError, NotFoundError
 from remloom.llm import Request
 from remloom.llm.reply_cache import KIND
-from remloom.reader.limits import ReadLimits
-from remloom.reader.session import SessionStore
+from remloom.reader.loop.limits import ReadLimits
+from remloom.reader.loop.session import SessionStore
 from remloom.testing.models import ScriptedModel
 
 TURNS = [

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from remloom import Memory, Message, Resource
 from remloom.embed import token_encoders
-from remloom.embed.colbert import ColbertSmall
+from remloom.embed.bundled.colbert import ColbertSmall
 from remloom.errors import (
     EmbedderError,
     InvalidInputError,

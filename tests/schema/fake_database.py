@@ -16,7 +16,7 @@ from remloom.schema.databases.contract import (
     Table,
     TableProfile,
 )
-from remloom.schema.plan import Plan, PlannedEdge, PlannedField, PlannedLink, PlannedTable
+from remloom.schema.plan.plan import Plan, PlannedEdge, PlannedField, PlannedLink, PlannedTable
 
 __all__ = ["FakeDatabase", "plan_of", "table"]
 

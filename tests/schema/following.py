@@ -9,8 +9,8 @@ from fake_database import FakeDatabase
 
 from remloom import Edge, Entity, Memory, labels
 from remloom.model import Row
-from remloom.schema.plan import Plan
-from remloom.schema.source import Source
+from remloom.schema.plan.plan import Plan
+from remloom.schema.plan.source import Source
 from remloom.schema.sync.report import SyncReport
 from remloom.schema.sync.run import Target, sync
 from remloom.store.contract import Store

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 import mariadb_server
 import postgres_server
 from remloom import Memory
-from remloom.schema.plan import Plan
+from remloom.schema.plan.plan import Plan
 from remloom.testing.crm import crm_statements
 
 Execute = Callable[..., None]

@@ -12,7 +12,7 @@ from remloom.errors import InvalidInputError
 from remloom.schema.databases.contract import Column, Table
 from remloom.schema.databases.opening import open_database
 from remloom.schema.discovery.discovering import discover, propose
-from remloom.schema.plan import Plan, PlannedEdge
+from remloom.schema.plan.plan import Plan, PlannedEdge
 
 CRM = """
 CREATE TABLE accounts (account_id INTEGER, account_name TEXT, parent_account_id INTEGER, owner INTEGER);

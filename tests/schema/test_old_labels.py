@@ -12,7 +12,7 @@ from following import Follower
 from postgres_server import connect, database
 from remloom import Edge, Entity, Memory, Row, labels
 from remloom.model import SchemaDefinition
-from remloom.store.sqlite.sealing import unlock
+from remloom.store.sqlite.file.sealing import unlock
 
 TABLES = (
     table("rooms", "id integer, name string?"),

@@ -6,7 +6,7 @@ import pytest
 
 from remloom.errors import UnknownNameError
 from remloom.model import Field
-from remloom.schema.plan import Plan, PlannedEdge, PlannedField, PlannedLink, PlannedTable
+from remloom.schema.plan.plan import Plan, PlannedEdge, PlannedField, PlannedLink, PlannedTable
 
 
 def planned(column: str, **options: object) -> PlannedField:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from remloom.errors import PlanError, SourceError
 from remloom.model import Field
-from remloom.schema.plan import (
+from remloom.schema.plan.plan import (
     Estimate,
     LeftOut,
     Plan,
@@ -23,8 +23,8 @@ from remloom.schema.plan import (
     PlannedTable,
     Question,
 )
-from remloom.schema.plan_file import render_plan
-from remloom.schema.plan_reading import parse_plan
+from remloom.schema.plan.plan_file import render_plan
+from remloom.schema.plan.plan_reading import parse_plan
 
 PLAN = Plan(
     source="crm",
@@ -223,7 +223,7 @@ def test_whatever_a_database_calls_its_things_is_written_so_that_it_can_be_read(
 ) -> None:
     import tomllib
 
-    from remloom.schema.plan_reading import _read_table, _Reader
+    from remloom.schema.plan.plan_reading import _read_table, _Reader
 
     data = tomllib.loads(render_plan(Plan(source="x", tables=(table,))))
     found = _read_table(_Reader(), "", table.table, data["tables"][table.table])

@@ -26,10 +26,10 @@ from remloom.errors import (
 )
 from remloom.model import EdgeDefinition, Field, SchemaDefinition
 from remloom.predicates import Query
-from remloom.schema.changes import compare
-from remloom.schema.definition_faults import RESERVED_NAMES
-from remloom.store import validation
+from remloom.schema.definitions.changes import compare
+from remloom.schema.definitions.definition_faults import RESERVED_NAMES
 from remloom.store.batch import Batch
+from remloom.store.rules import validation
 
 SEED = {
     "customer_id": "string",

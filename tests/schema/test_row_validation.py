@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from effort import LITTLE, effort
 from remloom.errors import RowError
 from remloom.model import Edge, Field, Row, SchemaDefinition
-from remloom.schema.changes import _WIDER
-from remloom.store.row_reading import read_row
-from remloom.store.row_validation import checker_of
+from remloom.schema.definitions.changes import _WIDER
+from remloom.store.rules.row_reading import read_row
+from remloom.store.rules.row_validation import checker_of
 
 CALLS = SchemaDefinition(
     schema_name="calls",

@@ -10,7 +10,7 @@ import pytest
 
 from remloom import Memory
 from remloom.errors import InvalidInputError, SchemaChangeError, SourceError, UnknownNameError
-from remloom.schema.plan import Plan
+from remloom.schema.plan.plan import Plan
 
 
 @pytest.fixture

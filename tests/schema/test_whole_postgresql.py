@@ -15,7 +15,7 @@ from psycopg import sql
 import postgres_server
 from remloom import Memory
 from remloom.model import Row
-from remloom.schema.plan import Plan
+from remloom.schema.plan.plan import Plan
 from remloom.schema.sync.report import SyncReport
 
 _LONG = "n" * 63

@@ -2,8 +2,8 @@
 
 from contextlib import contextmanager
 
-from remloom.memory.api_keys import SCOPES
 from remloom.serve.caller import Caller
+from remloom.tenancy.api_keys import SCOPES
 from serving import served
 
 TENANTS = ("legal", "sales", "hr")

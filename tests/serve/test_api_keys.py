@@ -17,11 +17,11 @@ from remloom.errors import (
     TenantNotFoundError,
     UnknownNameError,
 )
-from remloom.memory import api_keys
-from remloom.memory.api_keys import SCOPES, ApiKeys
 from remloom.serve.cli.app import program
 from remloom.serve.guard.first_key import first_key
 from remloom.settings import Settings
+from remloom.tenancy import api_keys
+from remloom.tenancy.api_keys import SCOPES, ApiKeys
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from guarded import bearer, guarded, make_key
 from remloom import Entity, Home, Memory
-from remloom.memory.audit import AuditEntry, AuditLog
 from remloom.serve.cli.app import program
+from remloom.tenancy.audit import AuditEntry, AuditLog
 from serving import settings_of
 
 WORDS = "quinces ripen in October"

@@ -18,7 +18,7 @@ from remloom.operations import OPERATIONS
 from remloom.operations.carried import DIRECTLY
 from remloom.serve.caller import Caller
 from remloom.serve.mcp.tools import call_tool
-from remloom.store.admission import EXPIRY, SCHEMA
+from remloom.store.rules.admission import EXPIRY, SCHEMA
 
 TABLE = {one.name: one for one in OPERATIONS}
 NOW = datetime.now(UTC)

@@ -13,13 +13,13 @@ from msgspec import defstruct
 
 from remloom import Home
 from remloom.errors import BusyError, LimitError
-from remloom.memory.api_keys import SCOPES
 from remloom.operations import OPERATIONS, Hints, Operation
 from remloom.serve.caller import Caller
 from remloom.serve.fair_queue import Call, FairQueue
 from remloom.serve.pool import Pool
 from remloom.serve.service import Service
 from remloom.settings import Settings
+from remloom.tenancy.api_keys import SCOPES
 from waiting import PATIENCE
 
 TABLE = {one.name: one for one in OPERATIONS}

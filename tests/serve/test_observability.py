@@ -17,10 +17,10 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from starlette.testclient import TestClient
 
 from remloom import Home
-from remloom.memory.api_keys import SCOPES
 from remloom.serve.http.app import create_app
 from remloom.serve.service import Service
 from remloom.settings import Settings
+from remloom.tenancy.api_keys import SCOPES
 
 SECRET = "zanzibar"
 TENANT = "acme-industries"

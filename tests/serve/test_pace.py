@@ -8,12 +8,12 @@ import pytest
 from msgspec import defstruct
 
 from remloom import Home
-from remloom.memory.api_keys import SCOPES
 from remloom.operations import METHODS, Hints, Operation
 from remloom.serve.caller import Caller
 from remloom.serve.pace import SHORT, Pace
 from remloom.serve.service import Service
 from remloom.settings import Settings
+from remloom.tenancy.api_keys import SCOPES
 
 TABLE = {one.name: one for one in METHODS}
 CALLER = Caller(key_id="k", tenant="acme", scopes=frozenset(SCOPES))

@@ -8,7 +8,7 @@ import pytest
 
 from remloom.operations import OPERATIONS, TOOLS
 from remloom.serve.expected import remedy_for
-from remloom.serve.http.problems import MEDIA_TYPE
+from remloom.serve.problems import MEDIA_TYPE
 from serving import served
 
 

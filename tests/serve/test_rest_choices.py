@@ -6,7 +6,7 @@ import pytest
 
 from remloom import errors
 from remloom.errors import RemloomError
-from remloom.serve.http.problems import TYPES, status_of
+from remloom.serve.problems import TYPES, status_of
 from serving import served
 
 SERVING = Path(__file__).parents[2] / "docs" / "serving.md"

@@ -17,10 +17,10 @@ from starlette.routing import Mount, Route
 
 from guarded import HERE, OWN, bearer, guarded, make_key
 from remloom import Home, Memory
-from remloom.memory.api_keys import SCOPES, ApiKeys
 from remloom.operations import OPERATIONS, TOOLS
 from remloom.serve.guard.first_key import first_key
 from remloom.serve.guard.middleware import is_open
+from remloom.tenancy.api_keys import SCOPES, ApiKeys
 from serving import settings_of
 
 OPEN = {

@@ -5,9 +5,9 @@ import socket
 import pytest
 from click.testing import CliRunner
 
-from remloom.memory.api_keys import ApiKeys
 from remloom.serve.cli.app import program
 from remloom.settings import Settings
+from remloom.tenancy.api_keys import ApiKeys
 
 
 def serve(home, bind):

@@ -14,11 +14,11 @@ from remloom.errors import (
     TenantNotFoundError,
     TimeLimitError,
 )
-from remloom.memory.api_keys import SCOPES
 from remloom.operations import METHODS, Hints, Operation
 from remloom.serve.caller import Caller
 from remloom.serve.service import STREAMS, Service
 from remloom.settings import Settings
+from remloom.tenancy.api_keys import SCOPES
 from waiting import PATIENCE
 
 TABLE = {one.name: one for one in METHODS}

@@ -8,8 +8,8 @@ import pytest
 
 from guarded import bearer, guarded, make_key
 from remloom.errors import AuthenticationError
-from remloom.memory.api_keys import ApiKeys
 from remloom.serve.http import events
+from remloom.tenancy.api_keys import ApiKeys
 from serving import settings_of
 
 

@@ -115,7 +115,7 @@ def test_lines_that_are_no_records_are_named(tmp_path: Path):
 
 
 def test_a_line_far_too_long_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("remloom.sources.coding_transcripts._LONGEST", 5000)
+    monkeypatch.setattr("remloom.sources.chats.coding_transcripts._LONGEST", 5000)
     lines = [record("user", "x" * 12_000, 1), LINES[3]]
     document, skipped = open_source(write(tmp_path / "a.jsonl", [LINES[0], *lines]))
     assert said(document) == SAID[:1]

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from remloom import Memory
 from remloom.sources import Document, Skipped, open_source
-from remloom.sources.plain_text import one_line
-from remloom.sources.sites import page, site, telling_title
+from remloom.sources.web.plain_text import one_line
+from remloom.sources.web.sites import page, site, telling_title
 
 # The schemas, and the visits to a few pages of a local server, as Chromium 156 and Firefox 153 left
 # them. Another page at http://news.example led to the bread by itself.

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from remloom import Memory
-from remloom.sources import Document, Limits, Skipped, convert, open_source
+from remloom.sources import Document, Limits, Skipped, open_source
+from remloom.sources.documents import convert
 
 OPML = """<?xml version="1.0" encoding="UTF-8"?>
 <opml version="2.0"><head><title>Mine &amp; yours</title>
@@ -101,7 +102,7 @@ def test_nothing_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    from remloom.sources import feeds
+    from remloom.sources.web import feeds
 
     remote = '<!DOCTYPE rss SYSTEM "http://dtd.example/x.dtd">' + RSS.partition("?>")[2]
     assert feeds.convert("u", remote.encode(), ".rss", "t").category == "feed"

@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw, ImageFont
 from PIL.PngImagePlugin import PngInfo
 
 from remloom import Memory
-from remloom.sources import images
+from remloom.sources.documents import images
 
 
 def photo(path: Path, *, described: str = "A red barn by the river", color: str = "red") -> Path:

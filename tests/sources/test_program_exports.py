@@ -19,7 +19,7 @@ import pytest
 
 from remloom import Memory, Resource
 from remloom.sources import Document, Skipped, open_source
-from remloom.sources import exports as exports_module
+from remloom.sources.chats import exports as exports_module
 
 ABOUT = "I am a vegetarian and live in Kiel."
 

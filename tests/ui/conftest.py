@@ -50,7 +50,7 @@ def furnish(home: Path) -> None:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     pytest.importorskip("uvicorn")
-    from remloom.memory.api_keys import SCOPES, ApiKeys
+    from remloom.tenancy.api_keys import SCOPES, ApiKeys
 
     home = tmp_path_factory.mktemp("home")
     furnish(home)

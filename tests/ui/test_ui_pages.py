@@ -21,7 +21,7 @@ from axe_playwright_python.sync_playwright import Axe
 from browsing import Server, looking_at, running_server
 from endpoint import endpoint, said
 from remloom import Memory, Settings
-from remloom.memory.api_keys import SCOPES, ApiKeys
+from remloom.tenancy.api_keys import SCOPES, ApiKeys
 
 PAGES = {
     "ask": "Ask",

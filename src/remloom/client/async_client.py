@@ -8,14 +8,14 @@ from functools import partial
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
+from ..dream.service import Dreams
+from ..jobs.service import Jobs
 from ..memory.admin import Admin
-from ..memory.dreams import Dreams
-from ..memory.jobs import Jobs
 from ..memory.memory import Memory
-from ..memory.profiles import Profiles
-from ..memory.runs import Runs
-from ..memory.schemas import Schemas
 from ..model import Entity, Exported, Imported, Moment, Record, Resource
+from ..profile.service import Profiles
+from ..runs.service import Runs
+from ..schema.service import Schemas
 from .call import Call
 from .connection import TIMEOUT, AsyncConnection
 from .methods import Over, awaited, planned_async
@@ -36,8 +36,8 @@ from .transfers import BackupFolder, ExportFile, pieces_of
 if TYPE_CHECKING:
     import httpx
 
-    from ..profile.exchange import Imported as ImportedProfile
-    from ..reader.events import Told
+    from ..profile.beliefs.exchange import Imported as ImportedProfile
+    from ..reader.loop.events import Told
 
 __all__ = ["AsyncClient"]
 

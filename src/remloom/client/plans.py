@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 
+from ..engine.arguments import check_query
 from ..errors import InvalidInputError, SourceError
-from ..memory.arguments import check_query
 from ..model import Entity, Moment, ReadReport, Registered, Resource, Row
 from ..predicates import All, Query
 from ..query.render import render_condition
-from ..schema.definition_input import DefinitionInput, read_definition
+from ..schema.definitions.definition_input import DefinitionInput, read_definition
 from ..sources import find_files
 
 if TYPE_CHECKING:
-    from ..schema.drift import Drift
+    from ..schema.drift.drift import Drift
     from ..schema.sync.report import SyncReport
 
 __all__ = [

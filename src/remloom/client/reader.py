@@ -11,7 +11,7 @@ from inspect import signature
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from ..reader.events import Told
+from ..reader.loop.events import Told
 from ..reader.reader import Reader
 from .call import Call
 from .connection import AsyncConnection, Connection

@@ -12,8 +12,8 @@ from typing import IO
 
 import msgspec
 
+from ..engine.private_files import create_private
 from ..errors import ConflictError, ServerError
-from ..memory.private_files import create_private
 from ..model import Exported
 from .failures import UNREADABLE
 

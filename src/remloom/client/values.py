@@ -14,11 +14,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from ..engine.arguments import check_kind, check_text, edge_type_names
 from ..errors import InvalidInputError, UnknownNameError, unencodable
-from ..memory.arguments import check_kind, check_text, edge_type_names
 from ..model import Edge, Entity, Moment, Record, Resource, Row
 from ..operations import Operation
-from ..store.validation import build
+from ..store.rules.validation import build
 
 __all__ = ["Arguments"]
 
@@ -109,7 +109,7 @@ def _progress_value(name: str, value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if name == "told":
-        from ..reader.events import ReadEvent
+        from ..reader.loop.events import ReadEvent
 
         return msgspec.convert(value, ReadEvent)
     if name == "on_turn":

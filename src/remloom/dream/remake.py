@@ -19,8 +19,8 @@ from ..model import Edge, EdgeKey, Moment, Record, Resource
 from ..predicates import In, Query
 from ..runs.supersede import SUPERSEDED
 from ..store.contract import Reads
-from ..store.forget import Remade, RemovedRecords
-from ..store.remaining_words import comparable_words
+from ..store.forgetting.forget import Remade, RemovedRecords
+from ..store.forgetting.remaining_words import comparable_words
 from .moments.describe import describe
 from .moments.extract import session_name
 from .moments.links import MADE_BY, RULES

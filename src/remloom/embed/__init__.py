@@ -12,7 +12,7 @@ from .function import FunctionEmbedder
 
 if TYPE_CHECKING:
     from ..settings import Settings
-    from .sentence_embedder import SentenceEmbedder
+    from .bundled.sentence_embedder import SentenceEmbedder
 
 __all__ = [
     "Embedder",
@@ -51,8 +51,8 @@ def check_token_encoder_name(name: str) -> None:
 
 def kept_name(stored: str) -> str:
     """The name of the bundled embedder that made vectors of the name `stored`; "" for others."""
-    from .bge import BgeSmall
-    from .minilm import MiniLM
+    from .bundled.bge import BgeSmall
+    from .bundled.minilm import MiniLM
 
     return {MiniLM.name: "minilm", BgeSmall.name: "bge"}.get(stored, "")
 
@@ -76,13 +76,13 @@ def load(name: str, settings: Settings) -> Embedder | None:
     provider, _, model = name.partition(":")
     match provider:
         case "minilm":
-            from .minilm import MiniLM
+            from .bundled.minilm import MiniLM
 
             return CachedQueries(
                 _shared(MiniLM, os.getpid(), settings.threads, str(settings.model_dir))
             )
         case "bge":
-            from .bge import BgeSmall
+            from .bundled.bge import BgeSmall
 
             return CachedQueries(_shared(BgeSmall, os.getpid(), settings.threads))
         case "openai":

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .bge import BgeSmall
+from .bundled.bge import BgeSmall
+from .bundled.minilm import MiniLM
 from .contract import Embedder
-from .minilm import MiniLM
 from .model_card import ModelCard
 
 __all__ = ["model_card_named", "model_card_of"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import EmbedderError
 from . import check_token_encoder_name
-from .colbert import ColbertSmall
+from .bundled.colbert import ColbertSmall
 from .queries import CachedTokenQueries
 
 if TYPE_CHECKING:

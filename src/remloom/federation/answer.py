@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from ..memory.grants import Use
 from ..model import Hit, RecallHit
+from ..tenancy.grants import Use
 
 __all__ = ["FederatedAnswer", "FederatedHit", "ReceivedGrant"]
 

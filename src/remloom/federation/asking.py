@@ -11,6 +11,7 @@ from threading import Lock
 
 from msgspec import Struct
 
+from ..engine.queries import parse_condition
 from ..errors import (
     BusyError,
     EmbedderError,
@@ -24,12 +25,11 @@ from ..errors import (
     VectorError,
     WrongKeyError,
 )
-from ..memory.audit import AuditEntry, AuditLog
-from ..memory.grants import Grant, Grants, Use, stored_grants
-from ..memory.queries import parse_condition
 from ..model import Hit
 from ..predicates import All, Or, Predicate
 from ..store.contract import Store
+from ..tenancy.audit import AuditEntry, AuditLog
+from ..tenancy.grants import Grant, Grants, Use, stored_grants
 from .answer import ReceivedGrant
 from .granted import GrantedStore
 from .grantors import Opening

@@ -15,10 +15,9 @@ from ..embed import check_name, check_token_encoder_name, kept_name, load
 from ..embed.known_models import model_card_of
 from ..embed.model_card import ModelCard
 from ..embed.token_encoders import default_token_encoder, load_token_encoder
+from ..engine.queries import parse_condition
+from ..engine.recall import CONTEXT_HITS, CONTEXT_TOKENS
 from ..errors import EmbedderError, InvalidInputError, UnknownNameError
-from ..memory.grants import Grants
-from ..memory.queries import parse_condition
-from ..memory.recall import CONTEXT_HITS, CONTEXT_TOKENS
 from ..model import LookupReport, Recall
 from ..predicates import Predicate
 from ..query.duplicates import search_distinct
@@ -31,10 +30,11 @@ from ..retrieve.prompt_context import text_of, within_budget
 from ..retrieve.recall import PARTS
 from ..settings import DEFAULT_EMBEDDER, Settings
 from ..store.contract import Store
-from ..store.home import tenant_name
 from ..store.results import Match
+from ..store.rules.vector_validation import to_vector
 from ..store.specs import SearchSpec
-from ..store.vector_validation import to_vector
+from ..store.tenants.home import tenant_name
+from ..tenancy.grants import Grants
 from .answer import FederatedAnswer, ReceivedGrant
 from .asking import Asked, Asker, Found
 from .granted import GrantedStore

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec.structs import replace
 
 from ..errors import StoreClosedError
-from ..store.backends import backend_for
+from ..store.tenants.backends import backend_for
 
 if TYPE_CHECKING:
     from ..settings import Settings

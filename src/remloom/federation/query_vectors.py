@@ -13,7 +13,7 @@ from ..embed.answers import question_tokens, question_vector
 from ..embed.contract import Embedder, TokenEncoder
 from ..embed.failures import ask
 from ..errors import EmbedderMismatchError, RemloomError
-from ..retrieve.question import Embed
+from ..retrieve.question.question import Embed
 from ..store.contract import Store
 
 if TYPE_CHECKING:

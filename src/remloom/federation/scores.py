@@ -13,10 +13,10 @@ from math import log1p
 
 from .. import labels
 from ..model import Record, Row
-from ..store.indexed_text import embedded_text
 from ..store.indexes.name_similarity import NameMatches, split_name
 from ..store.indexes.postings import K1, B
 from ..store.results import Match
+from ..store.rules.indexed_text import embedded_text
 from ..text.analysis import term_set, terms
 
 __all__ = ["names_of", "score_names", "score_texts"]

@@ -20,7 +20,7 @@ from ..errors import InvalidInputError
 from ..model import SESSION_GAP, Edge, Entity, Message, Moment, Person, Resource, Speaker
 from ..sources import Document, Turn
 from ..store.contract import Reads
-from ..store.record_ids import resource_id
+from ..store.rules.record_ids import resource_id
 from ..text.sentences import count_words
 from .documents import digest, identity, label, names_by_part, to_entity, unnamed
 from .links import chain, mentions, part_of, spoken_by

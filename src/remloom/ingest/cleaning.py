@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..sources import Document, Turn
-from ..store.json_values import DEEPEST, LARGEST
+from ..store.rules.json_values import DEEPEST, LARGEST
 
 __all__ = ["cleaned"]
 

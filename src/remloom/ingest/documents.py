@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from .. import labels
 from ..model import EXTRACTED, Edge, Entity, Moment, Resource
 from ..sources import Document
-from ..store.record_ids import resource_id
+from ..store.rules.record_ids import resource_id
 from .chunker import CUT, Chunk, chunk_table, chunk_text
 from .gaps import PARAGRAPH, guess_gap, normal_gap
 from .links import authored_by, chain, mentions, references

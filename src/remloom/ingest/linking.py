@@ -24,11 +24,11 @@ from ..errors import ChangedError, ConflictError, StoreError
 from ..kv import Entry, KeyRange
 from ..model import Edge, EdgeKey, Entity, Record, Resource
 from ..model.edge_types import MENTIONS
-from ..store import validation
 from ..store.batch import Preconditions
 from ..store.contract import TEXT_NUMBERS, Store
 from ..store.history import RENAMED
-from ..store.merge import keys_of
+from ..store.rules import validation
+from ..store.rules.merge import keys_of
 from ..store.specs import MOST_NAMESAKES, MOST_WORDS
 from .links import KNOWN, mentions
 from .names.known import KnownNames, is_nameable, may_name, says

@@ -27,9 +27,9 @@ from ..model import (
 from ..sources import Document, Skipped
 from ..store.batch import Preconditions
 from ..store.contract import Reads, Store
-from ..store.forget import orphans
-from ..store.merge import keys_of
+from ..store.forgetting.forget import orphans
 from ..store.results import Written
+from ..store.rules.merge import keys_of
 from ..store.specs import EdgeSpec
 from . import chats, documents
 from .chat_append import join_stored, prepare_new_turns

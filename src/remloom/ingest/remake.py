@@ -16,8 +16,8 @@ from ..model import Edge, EdgeKey, Entity, Moment, Record, Resource
 from ..model.edge_types import ABOUT, ATTENDED_BY, MENTIONS, PART_OF
 from ..sources import Turn
 from ..store.contract import Reads
-from ..store.forget import Remade, RemovedRecords
-from ..store.namings import said_names
+from ..store.forgetting.forget import Remade, RemovedRecords
+from ..store.forgetting.namings import said_names
 from ..store.specs import ChunkRange
 from . import chats
 from .links import follows

@@ -11,9 +11,9 @@ from .. import labels
 from ..model import EXTRACTED, SHARES, Edge, EdgeKey, Entity, Moment, Record, Resource
 from ..model.edge_types import MENTIONS
 from ..store.contract import Reads
-from ..store.forget import RemovedRecords
-from ..store.merge import keys_of
-from ..store.namings import said_names
+from ..store.forgetting.forget import RemovedRecords
+from ..store.forgetting.namings import said_names
+from ..store.rules.merge import keys_of
 from ..store.specs import EdgeSpec
 
 __all__ = ["Unnaming", "move_edges"]

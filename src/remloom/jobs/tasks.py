@@ -92,7 +92,7 @@ def _check_source(name: Any) -> None:
     Raises:
         InvalidInputError: it is none.
     """
-    from ..schema.source import check_source_name
+    from ..schema.plan.source import check_source_name
 
     if name is not None:
         check_source_name(name)

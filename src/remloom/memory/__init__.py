@@ -1,9 +1,9 @@
 """Memory: the one door. Everything that reads, remembers or answers goes through it."""
 
+from ..engine.lineage import DescribedRecord, EntityChange, Lineage, LineageEntry, RecordView
+from ..engine.stats import MemoryStats
 from .home import Home
-from .lineage import DescribedRecord, EntityChange, Lineage, LineageEntry, RecordView
 from .memory import Memory
-from .stats import MemoryStats
 
 __all__ = [
     "DescribedRecord",

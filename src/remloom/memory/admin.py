@@ -11,17 +11,17 @@ from typing import IO, TYPE_CHECKING, Any
 from msgspec.structs import asdict
 
 from .. import labels
+from ..engine import lineage
+from ..engine.arguments import Progress, check_aware, check_ids, check_limit
+from ..engine.engine import Engine
+from ..engine.private_files import create_private
+from ..engine.stats import MemoryStats, moves_to
+from ..engine.writing import Writing
 from ..errors import InvalidInputError
 from ..model import Exported, Imported, Receipt, Record
-from ..store.backends import backend_for
 from ..store.stats import TokenVectorStats
-from . import lineage
-from .arguments import Progress, check_aware, check_ids, check_limit
-from .audit import AuditEntry, AuditLog
-from .engine import Engine
-from .private_files import create_private
-from .stats import MemoryStats, moves_to
-from .writing import Writing
+from ..store.tenants.backends import backend_for
+from ..tenancy.audit import AuditEntry, AuditLog
 
 if TYPE_CHECKING:
     from ..embed.contract import Embedder, TokenEncoder
@@ -184,7 +184,7 @@ class Admin:
 
         Returns: a line for each disagreement; none when all is well.
         """
-        from ..store.copy import unfinished
+        from ..store.transfer.copy import unfinished
 
         store = self.store
         leftovers = backend_for(self.settings).unfinished()
@@ -262,7 +262,7 @@ class Admin:
         Raises:
             ConflictError: the file exists already.
         """
-        from ..store.jsonl import export
+        from ..store.transfer.jsonl import export
 
         options: dict[str, Any] = {
             "tenant": self.tenant,
@@ -291,7 +291,7 @@ class Admin:
             InvalidInputError: a line is wrong, or the export is not whole or was changed. Nothing
                 was written.
         """
-        from ..store.jsonl import import_
+        from ..store.transfer.jsonl import import_
 
         options: dict[str, Any] = {
             "model": self._engine.embedder_name,
@@ -319,8 +319,8 @@ class Admin:
 
 def _exported_namespaces() -> tuple[str, ...]:
     """Give the namespaces of the entries that an export has, and an import takes."""
-    from ..profile.exchange import NAMESPACES
-    from ..store.forgotten_rows import FORGOTTEN_ROWS
+    from ..profile.beliefs.exchange import NAMESPACES
+    from ..store.forgetting.forgotten_rows import FORGOTTEN_ROWS
     from ..store.taxonomy import TAXONOMY
 
     return (*NAMESPACES, TAXONOMY, FORGOTTEN_ROWS)

@@ -8,14 +8,14 @@ from datetime import datetime
 
 import msgspec
 
+from ..engine.arguments import Progress, check_aware
 from ..model import Copied, Migrated, TenantInfo
 from ..predicates import Predicate
 from ..settings import Settings
-from ..store.backends import backend_for
-from ..store.encryption import new_key
-from .api_keys import ApiKeys
-from .arguments import Progress, check_aware
-from .grants import USES, Grant, Grants, Use
+from ..store.tenants.backends import backend_for
+from ..store.tenants.encryption import new_key
+from ..tenancy.api_keys import ApiKeys
+from ..tenancy.grants import USES, Grant, Grants, Use
 
 __all__ = ["Home"]
 
@@ -150,7 +150,7 @@ class Home:
             ConflictError: the target has memories of its own.
             StoreError: source and target differ afterwards; the source was written to meanwhile.
         """
-        from ..store.copy import copy_tenant
+        from ..store.transfer.copy import copy_tenant
 
         # what is not given of the copy is as it is of the source
         source = self._settings(tenant)

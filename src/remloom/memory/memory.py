@@ -10,8 +10,18 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import msgspec
 
+from ..dream.learning import Learning
+from ..dream.service import Dreams
 from ..embed import check_name, check_token_encoder_name
+from ..engine import fetching, lineage
+from ..engine.arguments import Progress, check_budget, check_kind, check_limit
+from ..engine.engine import Engine
+from ..engine.ingesting import Ingesting
+from ..engine.queries import Queries, parse_condition
+from ..engine.recall import Recalling
+from ..engine.writing import Writing
 from ..errors import InvalidInputError
+from ..jobs.service import Jobs
 from ..model import (
     Answer,
     Direction,
@@ -28,22 +38,13 @@ from ..model import (
     TargetKind,
 )
 from ..predicates import Eq, Predicate, Query
+from ..profile.service import Profiles
+from ..runs.service import Runs
+from ..schema.service import Schemas
 from ..settings import Settings
-from ..store.backends import backend_for
-from . import fetching, lineage
+from ..store.tenants.backends import backend_for
 from .admin import Admin
-from .arguments import Progress, check_budget, check_kind, check_limit
-from .dreams import Dreams
-from .engine import Engine
-from .ingesting import Ingesting
-from .jobs import Jobs
-from .learning import Learning
-from .profiles import Profiles
-from .queries import Queries, parse_condition
-from .recall import Recalling
-from .runs import Runs
-from .schemas import Schemas
-from .writing import Writing
+from .features import FEATURES
 
 if TYPE_CHECKING:
     from ..ask.result import AskResult, AskTurn
@@ -53,9 +54,9 @@ if TYPE_CHECKING:
     from ..embed.contract import Embedder, TokenEncoder
     from ..llm import Budget, Model
     from ..query.statements import Plan, SearchMode, Statement, Strategy
-    from ..reader.events import Told
+    from ..reader.loop.events import Told
+    from ..reader.loop.strategy import Strategy as ReadingStrategy
     from ..reader.reader import Reader
-    from ..reader.strategy import Strategy as ReadingStrategy
     from ..retrieve.options import RecallChanges, RecallOptions
 
 __all__ = ["Memory"]
@@ -154,6 +155,7 @@ class Memory:
             None if isinstance(llm, str) else llm,
             token_encoder=token_encoder,
             label=f"<{cls.__name__} of {settings.tenant!r} in {settings.shown_home!r}>",
+            hooks=FEATURES,
         )
         return cls(engine)
 
@@ -777,7 +779,7 @@ class Memory:
             documents: each a path, read in if it is not there or has changed; or the uri, title or
                 label of a document that this memory has.
             told: called with each `ReadEvent` as it happens.
-            strategy: how a model goes about reading; see `remloom.reader.strategy`.
+            strategy: how a model goes about reading; see `remloom.reader.loop.strategy`.
             table: what SQL calls the table of lines; it may say `documents` as well.
             files: whether paths are opened; without, only documents that this memory has.
 
@@ -786,7 +788,7 @@ class Memory:
             SourceError: a file cannot be read, or has no text.
             InvalidInputError: `table` is no name in small letters, digits and underscores.
         """
-        from .opening import open_reader
+        from ..reader.opening import open_reader
 
         return open_reader(
             self._engine, self._ingesting, documents, told, strategy, table, files=files

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import msgspec
 
-from ..profile.belief_store import MARK, Mark
-from ..profile.own_slots import OWN_SLOT
-from ..store.admission import EXPIRY, JOB, SCHEMA
-from ..store.forgotten_rows import FORGOTTEN_ROWS
+from ..profile.beliefs.belief_store import MARK, Mark
+from ..profile.slots.own_slots import OWN_SLOT
+from ..store.forgetting.forgotten_rows import FORGOTTEN_ROWS
+from ..store.rules.admission import EXPIRY, JOB, SCHEMA
 from ..store.taxonomy import TAXONOMY
 from .documents import scopes_of_job
 from .methods import METHODS

@@ -17,7 +17,7 @@ from ..errors import InvalidInputError
 from ..jobs import Job
 from ..model import ReadReport
 from ..settings import split_list
-from ..store.admission import JOB, admit
+from ..store.rules.admission import JOB, admit
 from .bounds import NO_NUL
 from .operation import Operation, Scope
 from .signatures import OfMemory, derive

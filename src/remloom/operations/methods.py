@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
+from ..dream.service import Dreams
 from ..federation.federation import OWN_OPTIONS, Federation
+from ..jobs.service import Jobs
 from ..memory.admin import Admin
-from ..memory.api_keys import ApiKeys
-from ..memory.dreams import Dreams
-from ..memory.grants import Grants
 from ..memory.home import Home
-from ..memory.jobs import Jobs
-from ..memory.profiles import Profiles
-from ..memory.runs import Runs
-from ..memory.schemas import Schemas
+from ..profile.service import Profiles
+from ..runs.service import Runs
+from ..schema.service import Schemas
+from ..tenancy.api_keys import ApiKeys
+from ..tenancy.grants import Grants
 from .operation import Operation
 from .short_calls import always, finds_few, names_few
 from .signatures import derive

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
-from ..memory.api_keys import Scope
+from ..tenancy.api_keys import Scope
 
 __all__ = ["Hints", "Needs", "Operation", "Progress", "Route", "Scope"]
 

@@ -8,8 +8,8 @@ from typing import Annotated, Literal, TypeAlias, cast
 
 from msgspec import Meta, Struct
 
+from ..engine.queries import parse_condition
 from ..errors import InvalidInputError, NotFoundError, UnknownNameError
-from ..memory.queries import parse_condition
 from ..model import Moment, Record, SchemaDefinition
 from ..predicates import Eq, Gt, Query
 from .operation import Operation

@@ -24,23 +24,23 @@ from ..jobs.contract import State
 from ..llm import Budget, UsageReport
 from ..memory.memory import Memory
 from ..model import Edge, Record
-from ..profile.belief import Belief
-from ..profile.claim import Value
-from ..profile.context import ProfileContext
-from ..profile.evidence import Evidence
-from ..profile.exchange import Imported
-from ..profile.normalise import NormaliseResult
-from ..profile.profile import Change, Explanation, Profile
-from ..profile.promotion import Candidate
-from ..profile.reliability import Learned
-from ..profile.scan import ScanResult
-from ..profile.slots import Slot
+from ..profile.beliefs.belief import Belief
+from ..profile.beliefs.exchange import Imported
+from ..profile.beliefs.profile import Change, Explanation, Profile
+from ..profile.beliefs.promotion import Candidate
+from ..profile.beliefs.reliability import Learned
+from ..profile.context.build import ProfileContext
+from ..profile.evidence.claim import Value
+from ..profile.evidence.evidence import Evidence
+from ..profile.extract.normalise import NormaliseResult
+from ..profile.extract.scan import ScanResult
+from ..profile.slots.registry import Slot
 from ..query.statements import SearchMode, Strategy
 from ..reader.result import Reading
 from ..retrieve.options import RecallChanges
 from ..runs.failures import FailedItem
 from ..runs.run import Run
-from ..schema.definition_input import DefinitionParts
+from ..schema.definitions.definition_input import DefinitionParts
 from .bounds import MOST_ITEMS, bounded, without_pattern
 from .operation import Hints, Needs, Operation, Progress, Route, Scope
 

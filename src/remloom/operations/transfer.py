@@ -10,7 +10,7 @@ from typing import IO
 from msgspec.structs import replace
 
 from ..model import Exported, Imported
-from ..profile.exchange import Imported as ImportedProfile
+from ..profile.beliefs.exchange import Imported as ImportedProfile
 from .operation import Operation
 from .signatures import OfMemory, derive
 

@@ -24,8 +24,8 @@ from ..model import (
     is_written_after,
 )
 from ..store.contract import Store
-from ..store.merge import keys_of
 from ..store.results import Step, Walk
+from ..store.rules.merge import keys_of
 from ..store.specs import NEWEST, EdgeOrder, EdgeSpec, WalkSpec
 from .edge_types import stored_edge_types
 from .node_order import order_by_field, order_depth_first

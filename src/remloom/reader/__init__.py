@@ -1,13 +1,14 @@
 """Reading documents as a person does: an outline, a search, the lines that matter, an answer."""
 
-from .coverage import Coverage
-from .documents import DocumentStats
-from .events import EventType, ReadEvent
-from .outline import Outline, Section
-from .passage import Passage
+from .find.coverage import Coverage
+from .lines.documents import DocumentStats
+from .lines.outline import Outline, Section
+from .lines.passage import Passage
+from .loop.events import EventType, ReadEvent
+from .loop.session import Session
+from .loop.strategy import ReadingStrategy
 from .result import Cited, Reading, Sentence
-from .rows import Rows
-from .session import Session
+from .sql.rows import Rows
 from .step import ReadStep
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "ReadEvent",
     "ReadStep",
     "Reading",
+    "ReadingStrategy",
     "Rows",
     "Section",
     "Sentence",

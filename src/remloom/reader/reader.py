@@ -7,26 +7,26 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from ..retrieve.question import Embed
+from ..retrieve.question.question import Embed
 from ..store.contract import Store
-from .browser import DocumentBrowser, DocumentLoader
-from .documents import Documents, Notice
-from .events import Told
-from .outline import Outline
-from .passage import Passage
-from .queries import TABLE, LineQueries
-from .session import Session, SessionStore
-from .telling import Listener, tell
+from .lines.documents import Documents, Notice
+from .lines.outline import Outline
+from .lines.passage import Passage
+from .loop.browser import DocumentBrowser, DocumentLoader
+from .loop.events import Told
+from .loop.session import Session, SessionStore
+from .loop.telling import Listener, tell
+from .sql.queries import TABLE, LineQueries
 
 if TYPE_CHECKING:
     from ..llm import LLM
-    from .asking import DocumentAsker
-    from .kept_answer import AnswerKeeper
+    from .find.search import LineSearch
+    from .loop.asking import DocumentAsker
+    from .loop.kept_answer import AnswerKeeper
+    from .loop.strategy import ReadTools, Strategy
+    from .loop.telling import Telling
+    from .loop.transcript import Range
     from .result import Reading
-    from .search import LineSearch
-    from .strategy import ReadTools, Strategy
-    from .telling import Telling
-    from .transcript import Range
 
 __all__ = ["Reader"]
 
@@ -68,7 +68,7 @@ class Reader(DocumentBrowser):
         strategy: Strategy | None = None,
         table: str = TABLE,
     ) -> None:
-        from .strategy import checked_strategy
+        from .loop.strategy import checked_strategy
 
         super().__init__(store, loader, embed=embed, told=told, table=table)
         self._llm = llm
@@ -134,9 +134,9 @@ class Reader(DocumentBrowser):
         Raises:
             what `ask` raises: of what was given at once, else when it happens.
         """
-        from .asking import DocumentAsker
-        from .limits import ReadLimits
-        from .strategy import ReadingStrategy
+        from .loop.asking import DocumentAsker
+        from .loop.limits import ReadLimits
+        from .loop.strategy import ReadingStrategy
 
         if self._asker is None:
             strategy = self._strategy or ReadingStrategy()
@@ -215,7 +215,7 @@ def _make_tools(
         search: gives the search, which takes a moment to load.
         queries: SQL over lines; without an engine for it no model can use it.
     """
-    from .strategy import ReadTools
+    from .loop.strategy import ReadTools
 
     documents = {lines.name: lines for lines in current()}
     opened = list(documents.values())

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from .passage import cite_lines
+from .lines.passage import cite_lines
 from .step import ReadStep
 
 __all__ = ["Cited", "Found", "Reading", "Sentence"]

@@ -23,8 +23,8 @@ from ..text.analysis import IS_CJK, term_set
 from .candidates import Candidate, Candidates
 from .cosines import cosines
 from .fusion import blend
-from .names import speaker_key
-from .question import Question
+from .question.names import speaker_key
+from .question.question import Question
 
 __all__ = ["attribution", "drop_far", "heeded", "misattributed", "nothing_found", "unrelated"]
 

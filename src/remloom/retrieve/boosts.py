@@ -20,8 +20,8 @@ from .candidates import Candidate, Candidates
 from .fusion import blend
 from .guidance import replies
 from .options import HALF_LIFE
-from .question import Question
-from .question_kinds import TOLD
+from .question.question import Question
+from .question.question_kinds import TOLD
 
 __all__ = ["BOOSTS", "Boost"]
 

@@ -12,7 +12,7 @@ from ..model import Entity, Message
 from ..store.contract import Store
 from ..text.analysis import term_set
 from ..text.questions import LONGEST_QUESTION
-from .names import Named, names_in
+from .question.names import Named, names_in
 
 __all__ = ["Conversation", "Utterance"]
 

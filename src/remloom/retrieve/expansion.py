@@ -18,8 +18,8 @@ from .candidates import Candidate
 from .cosines import cosines
 from .fusion import blend
 from .links import mentions, rarity, relations
-from .names import speaker_key
-from .question import Question
+from .question.names import speaker_key
+from .question.question import Question
 
 __all__ = ["follow", "with_expansion"]
 

@@ -21,9 +21,9 @@ from ..store.specs import SearchSpec
 from ..text.language import is_english
 from .candidates import Candidate, Candidates
 from .cosines import cosines
-from .names import speaker_key
-from .question import Question
-from .question_kinds import OVERVIEWS, TOLD
+from .question.names import speaker_key
+from .question.question import Question
+from .question.question_kinds import OVERVIEWS, TOLD
 
 __all__ = [
     "is_instruction",

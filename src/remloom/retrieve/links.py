@@ -11,7 +11,7 @@ from ..model import Resource, Row, edge_types
 from ..store.contract import Store
 from ..store.specs import EdgeOrder, EdgeSpec
 from .candidates import Path
-from .names import lookup
+from .question.names import lookup
 
 __all__ = ["mentions", "rarity", "relations"]
 

@@ -11,7 +11,7 @@ from ..store.contract import Store
 from .candidates import Candidates
 from .cosines import cosines
 from .guidance import is_instruction, said_by_users
-from .question import Question
+from .question.question import Question
 
 __all__ = ["raise_newer"]
 

@@ -23,8 +23,8 @@ from ..text.analysis import term_set, terms
 from ..text.sentences import marked_ends
 from .candidates import Candidates
 from .guidance import said_by_users
-from .question import Question
-from .question_kinds import ORDER
+from .question.question import Question
+from .question.question_kinds import ORDER
 
 __all__ = ["raise_overview"]
 

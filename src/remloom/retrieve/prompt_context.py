@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ..model import Recall, RecallHit, Record, Resource, Row, trust_of
 from ..text.quoting import one_line, quoted, quoted_lines
 from ..text.tokens import approximate_token_ends
-from .question_kinds import OVERVIEWS, kind_of
+from .question.question_kinds import OVERVIEWS, kind_of
 
 __all__ = ["CountTokens", "count_tokens", "text_of", "within_budget"]
 

@@ -30,8 +30,8 @@ from .newer import raise_newer
 from .options import RecallOptions
 from .overview import raise_overview
 from .prompt_context import within_budget
-from .question import Embed, Paraphrase, Question
-from .question_kinds import OVERVIEWS, REQUEST, asks_present
+from .question.question import Embed, Paraphrase, Question
+from .question.question_kinds import OVERVIEWS, REQUEST, asks_present
 from .rerankers.base import Reranker
 from .reranking import LOOKED_AT, rerank
 from .signals import SIGNALS, rank_summaries

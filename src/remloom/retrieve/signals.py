@@ -21,8 +21,8 @@ from ..store.specs import SearchSpec
 from .candidates import Path, RankedRecord, Ranking
 from .fusion import blend
 from .links import mentions, rarity, relations
-from .names import lookup
-from .question import Question
+from .question.names import lookup
+from .question.question import Question
 
 __all__ = ["SIGNALS", "Signal", "rank_summaries"]
 

@@ -18,8 +18,8 @@ from ..kv import Entry, edge_ref, label_ref
 from ..model import Edge, Record
 from ..store.batch import BatchRecord, Vector
 from ..store.contract import Store
-from ..store.record_ids import new_id
-from ..store.references import referred_ids
+from ..store.rules.record_ids import new_id
+from ..store.rules.references import referred_ids
 
 __all__ = [
     "BEFORE_EDGE",

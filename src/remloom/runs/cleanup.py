@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..kv import Entry, KeyRange
 from ..llm.reply_cache import KIND as REPLY
 from ..store.contract import Store
-from ..store.forgetting_watch import watch_keys
+from ..store.forgetting.watch import watch_keys
 
 __all__ = ["CHECKPOINT", "encode_part", "leftovers"]
 

@@ -10,7 +10,7 @@ from .. import labels
 from ..errors import LabelError
 from ..kv import Entry, label_ref
 from ..model import Edge, Entity, Moment, Record, Resource
-from ..store.references import referred_ids
+from ..store.rules.references import referred_ids
 
 __all__ = ["Part"]
 

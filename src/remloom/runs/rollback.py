@@ -19,10 +19,10 @@ from ..model import Edge, EdgeKey, Entity, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Preconditions
 from ..store.contract import Store
 from ..store.definitions import as_stored
-from ..store.forgetting_watch import LAST_FORGETTING
+from ..store.forgetting.watch import LAST_FORGETTING
 from ..store.history import uncovered_entries
-from ..store.indexed_text import searchable_text
-from ..store.merge import keys_of
+from ..store.rules.indexed_text import searchable_text
+from ..store.rules.merge import keys_of
 from ..store.schemas import DECODERS
 from .before_images import (
     BEFORE_EDGE,

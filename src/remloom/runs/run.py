@@ -23,8 +23,8 @@ from ..kv import Entry, KeyRange
 from ..model import Edge, Record
 from ..store.batch import Batch, Preconditions
 from ..store.contract import Store
-from ..store.forgetting_watch import watch_entry
-from ..store.record_ids import new_id
+from ..store.forgetting.watch import watch_entry
+from ..store.rules.record_ids import new_id
 from .cleanup import leftovers
 
 __all__ = [

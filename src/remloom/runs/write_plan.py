@@ -13,8 +13,8 @@ from ..kv import Entry, is_other_ref
 from ..model import Edge, Entity, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Preconditions
 from ..store.contract import Store
-from ..store.merge import merge_edge
-from ..store.references import referred_ids
+from ..store.rules.merge import merge_edge
+from ..store.rules.references import referred_ids
 from .before_images import (
     BeforeImages,
     Created,

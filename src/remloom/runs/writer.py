@@ -15,10 +15,10 @@ from ..kv import Entry, is_other_ref
 from ..model import Edge, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Vector
 from ..store.contract import Store
-from ..store.forgetting_watch import ForgettingWatch
-from ..store.indexed_text import embedded_text
+from ..store.forgetting.watch import ForgettingWatch
 from ..store.results import Written
-from ..store.validation import build
+from ..store.rules.indexed_text import embedded_text
+from ..store.rules.validation import build
 from .before_images import BeforeImages
 from .part import Part
 from .run import Diff, Run, Status, run_entry

@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from ..memory.audit import AuditEntry
 from ..operations import Operation
+from ..tenancy.audit import AuditEntry
 from .caller import Caller
 
 __all__ = ["AuditedCall", "is_grave"]

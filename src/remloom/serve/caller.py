@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ..errors import ForbiddenError, InvalidInputError
-from ..memory.api_keys import SCOPES, Scope
 from ..operations import Operation
+from ..tenancy.api_keys import SCOPES, Scope
 
 __all__ = ["SCOPES", "Caller"]
 

@@ -27,7 +27,7 @@ from ..kv import Entry, KeyValue
 from ..memory.memory import Memory
 from ..model import Message, Moment
 from ..operations import Operation
-from ..store.forget import ANY_FORGETTING
+from ..store.forgetting.forget import ANY_FORGETTING
 from .caller import Caller
 
 __all__ = ["Kept", "Replies", "may_be_kept"]

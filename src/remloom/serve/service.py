@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from ..federation import Federation
-from ..memory.api_keys import SCOPES, ApiKeys
-from ..memory.audit import AuditEntry
-from ..memory.grants import Grants
 from ..memory.home import Home
 from ..memory.memory import Memory
 from ..operations import Operation, Progress
 from ..operations.carried import admit_by_scope
 from ..settings import Settings
-from ..store.admission import admitting
+from ..store.rules.admission import admitting
 from ..telemetry import memory_span
+from ..tenancy.api_keys import SCOPES, ApiKeys
+from ..tenancy.audit import AuditEntry
+from ..tenancy.grants import Grants
 from .audited_call import AuditedCall, is_grave
 from .caller import Caller
 from .guard.authentication import Authentication

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from ..errors import BusyError, RemloomError, StoreClosedError, StoreError
-from ..memory.audit import AuditEntry, AuditLog
 from ..memory.memory import Memory
 from ..settings import Settings
+from ..tenancy.audit import AuditEntry, AuditLog
 
 if TYPE_CHECKING:
     from ..llm import Model

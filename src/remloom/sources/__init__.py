@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .convert import Limits
 from .document import Document, Skipped, Turn
+from .documents.convert import Limits
 from .files import Source, find_files, open_source, read_bytes
 from .inline import from_messages, from_text
 

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ..errors import SourceError
-from . import browsers, langgraph_checkpoints, openai_agents
+from .chats import langgraph_checkpoints, openai_agents
 from .document import Document, Skipped
+from .web import browsers
 
 if TYPE_CHECKING:
     import apsw

@@ -18,24 +18,13 @@ from msgspec.structs import replace
 
 from ..errors import InvalidInputError, RemloomError, SourceError
 from ..text import dates
-from . import (
-    chats,
-    convert,
-    decode,
-    feeds,
-    formats,
-    frontmatter,
-    images,
-    parts,
-    programs,
-    saved,
-    streams,
-    transcript,
-    vaults,
-)
-from .convert import Limits
+from . import decode, parts, programs, streams, vaults
+from .chats import chats, transcript
 from .document import Document, Skipped, chat_document
+from .documents import convert, formats, frontmatter, images
+from .documents.convert import Limits
 from .exclusions import Exclusions
+from .web import feeds, saved
 
 __all__ = ["MAX_BYTES", "Source", "markdown", "open_source", "read_bytes", "title_of"]
 

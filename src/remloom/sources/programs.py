@@ -7,8 +7,10 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from . import coding_transcripts, databases, decode, exports, formats, streams
+from . import databases, decode, streams
+from .chats import coding_transcripts, exports
 from .document import Document, Skipped
+from .documents import formats
 
 __all__ = ["belongs_to_export", "find_reader"]
 

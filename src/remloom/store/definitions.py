@@ -16,7 +16,7 @@ import msgspec
 from ..errors import CorruptStoreError, UnknownNameError
 from ..kv import Entry, EntryReads, KeyRange
 from ..model import Record, Row, SchemaDefinition
-from .row_reading import read_row, stored_row
+from .rules.row_reading import read_row, stored_row
 from .schemas import SCHEMAS
 
 __all__ = [

@@ -24,7 +24,7 @@ from ..kv import Entry, KeyRange
 from ..model import Entity, Record
 from .contract import Reads, Store
 from .encoding import micros, moment_of
-from .merge import keys_of, same_json
+from .rules.merge import keys_of, same_json
 from .specs import MOST_WORDS
 
 __all__ = [

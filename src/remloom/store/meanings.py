@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from ..errors import AmbiguousLabelError
 from ..model import Entity, Meaning, Record, Resource, Row
-from .merge import are_related
+from .rules.merge import are_related
 
 __all__ = ["check_one_meaning", "meanings_of", "several_meanings"]
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from ..errors import AmbiguousLabelError
 from ..model import Entity, Meaning, Record, Row, label_of_record
 from .contract import Reads
-from .merge import keys_of
+from .rules.merge import keys_of
 
 __all__ = ["no_own_label", "own_keys"]
 

@@ -7,10 +7,10 @@ from functools import wraps
 from threading import local
 from typing import Any
 
+from ..dream.service import Dreams
 from ..memory.admin import Admin
-from ..memory.dreams import Dreams
 from ..memory.memory import Memory
-from ..memory.profiles import Profiles
+from ..profile.service import Profiles
 from .names import SPANS
 from .span import memory_span
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import apsw
 
-from ..store.sqlite.sealing import unlock
+from ..store.sqlite.file.sealing import unlock
 
 __all__ = ["on_disk"]
 

@@ -24,8 +24,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from .. import labels
 from ..model import Edge, Entity, Resource
-from ..store import validation
 from ..store.contract import Store
+from ..store.rules import validation
 from ..store.specs import EdgeOrder, NameSpec, SearchSpec, WalkSpec
 
 __all__ = ["StoreMachine"]

@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from ...model import SHARES, Edge, EdgeKey
 from ...store.contract import Reads
-from ...store.forget import Remade, RemovedRecords
-from ...store.merge import keys_of
+from ...store.forgetting.forget import Remade, RemovedRecords
+from ...store.rules.merge import keys_of
 from .edge_types import ENTITY, RELATED
 
 __all__ = ["remake"]

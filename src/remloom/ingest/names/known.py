@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from ... import labels
 from ...model import EXTRACTED, Entity, Record
 from ...store.contract import Store
-from ...store.merge import keys_of
+from ...store.rules.merge import keys_of
 from ...store.specs import MOST_WORDS
 from .name import Extractor, Name, with_labels
 from .phrases import mask

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ...embed.model_files import ModelFiles
+from ...embed.bundled.model_files import ModelFiles
 from ...errors import EmbedderError, RerankerError
 from ...onnx import load_onnxruntime
 from .base import Passage

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
-from ...store.encryption import read_reference
+from ...store.tenants.encryption import read_reference
 from .addresses import Address, parse_address
 from .contract import Database
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..databases.opening import open_database
-from ..plan import Plan
-from ..source import check_source_name, name_of_address
+from ..plan.plan import Plan
+from ..plan.source import check_source_name, name_of_address
 from .discovering import discover
 
 __all__ = ["discover_at"]

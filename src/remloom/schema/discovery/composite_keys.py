@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..planned import PlannedEdge, Question
+from ..plan.planned import PlannedEdge, Question
 from .facts import TableFacts
 from .foreign_keys import Contains, ForeignKeys
 from .keys import KeyProposal

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from ...errors import InvalidInputError, SourceError
 from ..databases.contract import Database, Table, TableProfile
 from ..databases.tables import without_columns
-from ..plan import Plan
-from ..planned import UNREADABLE, LeftOut, PlannedEdge, PlannedField, PlannedTable, Question
+from ..plan.plan import Plan
+from ..plan.planned import UNREADABLE, LeftOut, PlannedEdge, PlannedField, PlannedTable, Question
 from .composite_keys import find_composite_keys
 from .edge_names import name_edges
 from .estimates import estimate

@@ -7,7 +7,7 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from ..planned import PlannedEdge
+from ..plan.planned import PlannedEdge
 from .facts import ColumnFacts, TableFacts
 from .name_matches import align
 from .words import snake, word_lists

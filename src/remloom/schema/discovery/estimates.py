@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import mean
 
-from ..planned import Estimate, PlannedEdge, PlannedLink, PlannedTable
+from ..plan.planned import Estimate, PlannedEdge, PlannedLink, PlannedTable
 from .facts import ColumnFacts, TableFacts
 
 __all__ = ["estimate"]

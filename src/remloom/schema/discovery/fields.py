@@ -10,11 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...model import Field, Kind
-from ...store.row_validation import value_fault
+from ...store.rules.row_validation import value_fault
 from ..databases.plain_values import converter
 from ..databases.profiles import items_of
-from ..definition_faults import MOST_FIELDS, can_be_values
-from ..planned import LeftOut, PlannedField, Question
+from ..definitions.definition_faults import MOST_FIELDS, can_be_values
+from ..plan.planned import LeftOut, PlannedField, Question
 from .facts import ColumnFacts, TableFacts
 from .personal_data import Sensitivity, find_sensitivity
 from .schema_names import name_fields

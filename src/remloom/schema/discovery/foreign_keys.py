@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from ..databases.contract import ForeignKey
-from ..planned import PlannedEdge, Question
+from ..plan.planned import PlannedEdge, Question
 from .facts import ColumnFacts, TableFacts
 from .keys import KeyProposal
 from .name_index import NameIndex

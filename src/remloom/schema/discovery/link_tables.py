@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from ..planned import PlannedEdge, PlannedField, PlannedLink
+from ..plan.planned import PlannedEdge, PlannedField, PlannedLink
 from .edge_names import CONTAINS, free_name
 from .facts import TableFacts
 from .keys import KeyProposal

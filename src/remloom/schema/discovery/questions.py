@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..planned import PlannedEdge, PlannedTable, Question
+from ..plan.planned import PlannedEdge, PlannedTable, Question
 from .facts import TableFacts
 from .keys import KeyProposal
 from .names import NameProposal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ..definition_faults import RESERVED_FIELDS, RESERVED_NAMES
+from ..definitions.definition_faults import RESERVED_FIELDS, RESERVED_NAMES
 from .edge_names import free_name
 from .facts import TableFacts
 from .words import snake

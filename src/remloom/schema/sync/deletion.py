@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from ... import labels
 from ...model import Edge, Row
 from ...store.contract import Store
-from ...store.merge import keys_of
-from ..rows import RowReader
+from ...store.rules.merge import keys_of
 from .keys import SeenHandles, pieces
+from .rows import RowReader
 from .writer import SyncWriter
 
 __all__ = ["delete_gone_rows", "delete_rows", "seen_rows"]

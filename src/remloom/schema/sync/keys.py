@@ -12,10 +12,10 @@ import numpy as np
 
 from ... import labels
 from ...errors import LabelError, SourceError
-from ...store.handles import handle_of
+from ...store.rules.handles import handle_of
 from ..databases.contract import Database, Key, Table
-from ..plan import PlannedTable
-from ..rows import RowReader
+from ..plan.plan import PlannedTable
+from .rows import RowReader
 
 __all__ = [
     "KEYS",

@@ -18,7 +18,7 @@ from ...errors import ConflictError, LeaseLostError
 from ...kv import Entry
 from ...runs.run import Run, is_alive, new_owner
 from ...store.contract import Store
-from ...store.record_ids import new_id
+from ...store.rules.record_ids import new_id
 
 __all__ = ["SYNCS", "Lease", "begin"]
 

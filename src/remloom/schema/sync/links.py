@@ -12,9 +12,9 @@ from ...errors import LabelError
 from ...model import SOURCE_FK, Edge, EdgeKey
 from ...store.contract import Store
 from ..databases.contract import Database, Table
-from ..links import LinkReader, LinkRow
 from .keys import SeenHandles, pages, pieces
 from .names import Names
+from .plan_links import LinkReader, LinkRow
 from .report import TableReport
 from .writer import PageItem, SyncWriter
 

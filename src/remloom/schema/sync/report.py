@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from ...model import Row
-from ..rows import LEFT_OUT
+from .rows import LEFT_OUT
 
 __all__ = ["SHOWN", "Refusal", "SameAs", "SyncReport", "TableReport"]
 

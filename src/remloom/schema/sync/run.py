@@ -14,19 +14,19 @@ from ...errors import RemloomError, SourceError
 from ...runs.reasons import reason_of
 from ...store.contract import Store
 from ..databases.contract import Database, Key, Table
-from ..links import LinkReader
-from ..order import tables_in_order
-from ..plan import Plan, PlannedEdge, PlannedLink, PlannedTable
-from ..planned import UNREADABLE
-from ..rows import Handles, RowEdge, RowReader
-from ..sampled_columns import as_registered
-from ..source import Source
+from ..plan.plan import Plan, PlannedEdge, PlannedLink, PlannedTable
+from ..plan.planned import UNREADABLE
+from ..plan.source import Source
 from .deletion import delete_gone_rows
 from .keys import SeenHandles, find_shared_labels, pages
 from .lease import begin
 from .links import LinkSync, delete_gone_links
 from .names import Names
+from .order import tables_in_order
+from .plan_links import LinkReader
 from .report import SameAs, SyncReport, TableReport
+from .rows import Handles, RowEdge, RowReader
+from .sampled_columns import as_registered
 from .tables import TableSync
 from .watermark import Watermark
 from .writer import SyncWriter

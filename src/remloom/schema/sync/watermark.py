@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from ...kv import Entry, EntryReads
 from ..databases.contract import Key, Table
-from ..plan import PlannedTable
+from ..plan.plan import PlannedTable
 
 __all__ = ["WATERMARKS", "Watermark"]
 

@@ -14,12 +14,12 @@ from ...model import Edge, EdgeKey, Field, Row
 from ...store.batch import Batch, Preconditions
 from ...store.contract import Store
 from ...store.definitions import CHANGES, DEFINITIONS
-from ...store.forgotten_rows import ForgottenRows
-from ...store.row_validation import value_fault
-from ...store.validation import build
-from ..rows import LEFT_OUT
+from ...store.forgetting.forgotten_rows import ForgottenRows
+from ...store.rules.row_validation import value_fault
+from ...store.rules.validation import build
 from .lease import Lease
 from .report import TableReport
+from .rows import LEFT_OUT
 
 __all__ = ["PageChangedError", "PageItem", "SyncWriter"]
 

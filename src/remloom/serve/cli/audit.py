@@ -13,7 +13,7 @@ from .app import Call, command
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ...memory.audit import AuditEntry
+    from ...tenancy.audit import AuditEntry
 
 __all__: list[str] = []
 
@@ -35,7 +35,7 @@ def audit(call: Call, limit: int, all_tenants: bool) -> None:
             "--all-tenants and --tenant contradict each other", remedy="give one of them"
         )
     if all_tenants:
-        from ...memory.api_keys import ApiKeys
+        from ...tenancy.api_keys import ApiKeys
 
         with ApiKeys(call.settings()) as keys:
             found = keys.audit(limit)

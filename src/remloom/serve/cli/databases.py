@@ -17,8 +17,8 @@ from .text_formats import plural
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ...schema.plan import Plan
-    from ...schema.planned import Question
+    from ...schema.plan.plan import Plan
+    from ...schema.plan.planned import Question
     from ...schema.sync.report import SyncReport
 
 __all__: list[str] = []

@@ -12,7 +12,7 @@ from .app import Call, command
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ...memory.grants import Grant
+    from ...tenancy.grants import Grant
 
 __all__: list[str] = []
 

@@ -13,7 +13,7 @@ from .app import Call, command, program
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ...memory.api_keys import ApiKey
+    from ...tenancy.api_keys import ApiKey
 
 __all__: list[str] = []
 
@@ -47,8 +47,8 @@ def create(call: Call, name: str, scopes: str, expires: str, all_tenants: bool) 
 
     NAME says what it is for.
     """
-    from ...memory.api_keys import ApiKeys
     from ...settings import split_list
+    from ...tenancy.api_keys import ApiKeys
 
     settings = call.settings()
     named = call.tenant
@@ -70,7 +70,7 @@ def create(call: Call, name: str, scopes: str, expires: str, all_tenants: bool) 
 @command("list", to=keys)
 def list_keys(call: Call) -> None:
     """List the API keys: whose they are, what they may do, and when they were last used."""
-    from ...memory.api_keys import ApiKeys
+    from ...tenancy.api_keys import ApiKeys
 
     with ApiKeys(call.settings()) as keys:
         found = keys.list()
@@ -81,7 +81,7 @@ def list_keys(call: Call) -> None:
 @click.argument("id")
 def revoke(call: Call, id: str) -> None:
     """End an API key. A server that runs refuses it from then on."""
-    from ...memory.api_keys import ApiKeys
+    from ...tenancy.api_keys import ApiKeys
 
     with ApiKeys(call.settings()) as keys:
         keys.revoke(id)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from ...memory import Memory
-    from ...profile.claim import Value
-    from ...profile.profile import Explanation
+    from ...profile.beliefs.profile import Explanation
+    from ...profile.evidence.claim import Value
 
 __all__: list[str] = []
 

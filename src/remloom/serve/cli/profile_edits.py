@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from ...memory import Memory
-    from ...profile.belief import Belief
+    from ...profile.beliefs.belief import Belief
 
 __all__: list[str] = []
 

@@ -15,8 +15,8 @@ from .times import Time
 
 if TYPE_CHECKING:
     from ...memory import Memory
-    from ...profile.belief import Belief
-    from ...profile.claim import Value
+    from ...profile.beliefs.belief import Belief
+    from ...profile.evidence.claim import Value
 
 __all__ = [
     "AS_OF",
@@ -111,7 +111,7 @@ def _is_slot(memory: Memory, name: str) -> bool:
 
 def _check_scope(id: str, belief: Belief, scope: str | None) -> None:
     """Refuse a scope that was asked for and is not that of the belief."""
-    from ...profile.scopes import check_scope
+    from ...profile.slots.scopes import check_scope
 
     source = click.get_current_context().get_parameter_source("scope")
     if source is ParameterSource.DEFAULT or check_scope(scope or "") == belief.scope:

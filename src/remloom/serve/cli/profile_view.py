@@ -22,16 +22,16 @@ from .tables import draw_pairs, draw_table
 from .text_formats import middle_cut, one_line, plural, short_id, short_ids, short_source
 
 if TYPE_CHECKING:
-    from ...profile.belief import Belief
-    from ...profile.claim import Value
-    from ...profile.context import ProfileContext
-    from ...profile.evidence import Evidence
-    from ...profile.normalise import NormaliseResult
-    from ...profile.profile import Change, Explanation, Profile
-    from ...profile.promotion import Candidate
-    from ...profile.reliability import Learned
-    from ...profile.scan import ScanResult
-    from ...profile.slots import Slot
+    from ...profile.beliefs.belief import Belief
+    from ...profile.beliefs.profile import Change, Explanation, Profile
+    from ...profile.beliefs.promotion import Candidate
+    from ...profile.beliefs.reliability import Learned
+    from ...profile.context.build import ProfileContext
+    from ...profile.evidence.claim import Value
+    from ...profile.evidence.evidence import Evidence
+    from ...profile.extract.normalise import NormaliseResult
+    from ...profile.extract.scan import ScanResult
+    from ...profile.slots.registry import Slot
     from ...runs.run import Run
 
 __all__ = [

@@ -18,10 +18,10 @@ from .text_formats import one_line, plural, short_source
 
 if TYPE_CHECKING:
     from ...reader import Passage, ReadEvent, Reading, Rows
-    from ...reader.documents import DocumentStats
-    from ...reader.outline import Outline
+    from ...reader.lines.documents import DocumentStats
+    from ...reader.lines.outline import Outline
+    from ...reader.loop.session import Session
     from ...reader.reader import Reader
-    from ...reader.session import Session
 
 __all__ = [
     "ReadingPicture",

@@ -57,7 +57,7 @@ def register(call: Call, file: str, mappings: tuple[str, ...], entities: tuple[s
 
     The same again changes nothing. Makes the tenant if need be.
     """
-    from ...schema.plan import Plan
+    from ...schema.plan.plan import Plan
 
     with call.open(create=True) as memory:
         if _is_plan(file):

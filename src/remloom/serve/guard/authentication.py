@@ -12,7 +12,7 @@ from anyio import CapacityLimiter, to_thread
 from starlette.datastructures import Headers
 
 from ...errors import AuthenticationError, ForbiddenError, InvalidInputError
-from ...memory.api_keys import ApiKey, ApiKeys
+from ...tenancy.api_keys import ApiKey, ApiKeys
 from ..caller import Caller
 from .oauth import AccessTokens
 from .sessions import COOKIE, Sessions

@@ -11,7 +11,7 @@ from starlette.types import Message, Receive, Scope, Send
 from ...errors import RemloomError, TimeLimitError, TooLargeError
 from ...operations import OPERATIONS, TOOLS
 from ...settings import Settings
-from ..http.problems import problem
+from ..problems import problem
 
 __all__ = ["LimitedBody", "limit_of"]
 

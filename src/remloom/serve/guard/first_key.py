@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 from ...errors import ConflictError, SettingsError
-from ...memory.api_keys import ApiKeys, NewApiKey, Scope
 from ...memory.home import Home
 from ...settings import Settings
+from ...tenancy.api_keys import ApiKeys, NewApiKey, Scope
 from .origins import is_loopback
 
 __all__ = ["first_key"]

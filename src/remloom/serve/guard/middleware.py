@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...errors import AuthenticationError, ForbiddenError, InvalidInputError, RemloomError
 from ..caller import Caller
-from ..http.problems import problem
+from ..problems import problem
 from ..service import Service
 from .bodies import LimitedBody
 from .origins import Origins

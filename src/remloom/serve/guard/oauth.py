@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ...errors import AuthenticationError, ForbiddenError, MissingExtraError, SettingsError
-from ...memory.api_keys import SCOPES, Scope
 from ...settings import Settings, split_list
+from ...tenancy.api_keys import SCOPES, Scope
 from ..caller import Caller
 from .origins import is_loopback
 

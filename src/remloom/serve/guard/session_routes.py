@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from ...errors import AuthenticationError, InvalidInputError, RemloomError
 from ..caller import Caller
-from ..http.problems import problem
+from ..problems import problem
 from .authentication import Authentication, check_page, session_cookie
 from .sessions import COOKIE
 

@@ -24,11 +24,11 @@ from ...settings import Settings
 from ..guard import metadata_routes, session_routes
 from ..guard.middleware import Guard
 from ..idempotency import Replies
+from ..problems import refusal, unexpected
 from ..service import Service
 from ..workers import Workers
 from . import health, job_events, metrics, openapi, tool_list
 from .endpoint import Endpoint
-from .problems import refusal, unexpected
 from .request_log import RequestLog
 
 __all__ = ["MakeGuard", "create_app"]

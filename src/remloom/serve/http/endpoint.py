@@ -20,12 +20,12 @@ from ...jobs import Job
 from ...operations import Operation
 from ..caller import Caller
 from ..idempotency import Kept, Replies, may_be_kept
+from ..problems import problem, refusal, unexpected
 from ..service import Service
 from ..workers import Workers
 from .arguments import Arguments
 from .events import stream_events, wants_events
 from .jobs import job_kind, prefers_job, queued
-from .problems import problem, refusal, unexpected
 from .streams import receive_stream, send_stream
 
 __all__ = ["Endpoint", "answer", "caller_of", "check_again"]

@@ -12,8 +12,8 @@ from starlette.responses import StreamingResponse
 
 from ...errors import RemloomError
 from ...jobs import Job
+from ..problems import problem, unexpected
 from .channel import Channel
-from .problems import problem, unexpected
 
 __all__ = ["follow_job", "stream_events", "wants_events"]
 

@@ -12,8 +12,8 @@ from starlette.routing import Route
 from ...errors import RemloomError, StoreError
 from ...memory.home import Home
 from ...model import TenantInfo
+from ..problems import problem
 from ..service import Service
-from .problems import problem
 
 __all__ = ["routes"]
 

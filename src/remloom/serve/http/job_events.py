@@ -11,10 +11,10 @@ from starlette.routing import Route
 from ...errors import RemloomError
 from ...jobs import Job
 from ...operations import OPERATIONS
+from ..problems import problem
 from ..service import Service
 from .endpoint import caller_of, check_again
 from .events import follow_job
-from .problems import problem
 
 __all__ = ["routes"]
 

@@ -8,8 +8,8 @@ from starlette.responses import Response
 
 from ...errors import RemloomError
 from ...operations import TOOLS
+from ..problems import problem
 from .endpoint import answer, caller_of
-from .problems import problem
 
 __all__ = ["list_tools"]
 

@@ -16,7 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 from ...errors import AuthenticationError
 from ...operations import Toolset, choose_tools
 from ..caller import Caller
-from ..http.problems import refusal
+from ..problems import refusal
 from ..service import Service
 from .plain_calls import PlainCalls, TakenCall
 from .server import make_server

@@ -11,7 +11,7 @@ from mcp.server.context import ServerRequestContext
 
 from ...ask.result import AskTurn
 from ...dream.progress import Progress
-from ...reader.events import ReadEvent
+from ...reader.loop.events import ReadEvent
 from ..http.channel import Channel
 
 __all__ = ["asks_for_progress", "tell_progress"]

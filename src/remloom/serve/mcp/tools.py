@@ -15,7 +15,7 @@ from ...errors import RemloomError
 from ...operations import TOOLS, Operation, Progress
 from ...text.quoting import cleaned, escaped
 from ..caller import Caller
-from ..http.problems import hide_paths, without_paths
+from ..problems import hide_paths, without_paths
 from ..service import Service
 from .lenient import take
 from .schemas import WRAPPED, input_schema, is_wrapped, output_schema

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ...errors import InvalidInputError
 from ..stats import Stats
-from .database import Database
-from .hnsw_builder import Indexing
+from .indexes.hnsw_builder import Indexing
 from .integrity import check
+from .server.database import Database
 from .stats import collect
 
 __all__ = ["PostgresAdmin"]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from psycopg.errors import Error
 
 from ...errors import StoreError
-from .database import Database
 from .migrations import LOCK
-from .server_errors import translate_errors
+from .server.database import Database
+from .server.server_errors import translate_errors
 from .statements import SQL
 from .tables import TABLES
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..indexed_text import searchable_text
-from . import bm25_index, trigram_index
-from .database import Database
+from ..rules.indexed_text import searchable_text
+from .indexes import bm25_index, trigram_index
 from .rows import decode
+from .server.database import Database
 from .statements import SQL
 
 if TYPE_CHECKING:

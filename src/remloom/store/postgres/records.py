@@ -15,19 +15,19 @@ from ...model import Entity, Moment, Record, Resource
 from ...predicates import Query
 from ...sql.writer import requires_value
 from ..encoding import TOP, micros, successor
-from ..expiry import BEFORE_ALL, has_expired, now
 from ..predicate_sql import VectorSearch, asks_regex, order_direction, search_similar
 from ..remembered import origin_of
+from ..rules.expiry import BEFORE_ALL, has_expired, now
 from ..schemas import SCHEMAS
 from ..specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange
-from .compilers import Compilers
-from .database import Database
-from .derived import show_parents
-from .graph import PostgresGraph
+from .graph.graph import PostgresGraph
 from .rows import decode, paths_of
+from .select.compilers import Compilers
+from .select.sql_writer import order_terms
+from .server.database import Database
 from .short_keys import short
-from .sql_writer import order_terms
 from .statements import SQL
+from .write.derived import show_parents
 
 __all__ = ["PostgresRecords"]
 

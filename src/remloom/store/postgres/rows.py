@@ -9,7 +9,7 @@ from msgspec.structs import force_setattr, replace
 
 from ...model import Edge, Entity, Record, Resource
 from ..encoding import micros, moment_of, times_of, type_of
-from ..json_values import encode_free
+from ..rules.json_values import encode_free
 from ..schemas import DECODERS
 
 __all__ = ["RECORD_COLUMNS", "decode", "edge_of", "paths_of", "row_of"]

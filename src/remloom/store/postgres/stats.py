@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..expiry import now
+from ..rules.expiry import now
 from ..stats import MoveStats, Stats, TokenVectorStats, VectorStats, by_schema
 from .statements import SQL
 

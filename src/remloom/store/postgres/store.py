@@ -15,21 +15,21 @@ from ..definitions import Definitions
 from ..predicate_sql import refuse_search
 from ..results import Capabilities, Deletion, Written
 from .admin import PostgresAdmin
-from .batch_writer import BatchWriter, write
-from .compilers import Compilers
-from .database import Database
-from .deletion import delete
-from .embedding_queue import PostgresVectors
-from .graph import PostgresGraph
-from .hnsw_builder import TAIL, Indexing
-from .kv import PostgresKeyValue
-from .preconditions import check
+from .graph.graph import PostgresGraph
+from .indexes.hnsw_builder import TAIL, Indexing
 from .records import PostgresRecords
-from .search import PostgresSearch
-from .select import PostgresSql
+from .search.embedding_queue import PostgresVectors
+from .search.search import PostgresSearch
+from .search.token_vectors import PostgresTokenVectors
+from .select.compilers import Compilers
+from .select.select import PostgresSql
+from .server.database import Database
 from .statements import SQL
 from .tenants import Tenants
-from .token_vectors import PostgresTokenVectors
+from .write.batch_writer import BatchWriter, write
+from .write.deletion import delete
+from .write.kv import PostgresKeyValue
+from .write.preconditions import check
 
 if TYPE_CHECKING:
     from psycopg import Cursor

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ConflictError, TenantNotFoundError
 from ...model import Migrated, TenantInfo
-from ..home import HIDDEN, tenant_name
+from ..tenants.home import HIDDEN, tenant_name
 from . import migrations
 from .citus import distribute
-from .database import Database
-from .server_errors import translate_errors
+from .server.database import Database
+from .server.server_errors import translate_errors
 from .statements import SQL
 from .tables import TABLES
 

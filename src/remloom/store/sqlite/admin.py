@@ -6,11 +6,11 @@ from pathlib import Path
 
 from ...errors import ConflictError
 from ..stats import Stats
-from .database import Database
-from .erasure import Erasures
-from .index_manager import IndexManager
+from .file.database import Database
 from .integrity import check
+from .search.index_manager import IndexManager
 from .stats import collect
+from .write.erasure import Erasures
 
 __all__ = ["SqliteAdmin"]
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ...errors import UnknownNameError
 from ...model import Direction
 from ..encoding import micros
-from ..expiry import now
+from ..rules.expiry import now
 from ..specs import EdgeOrder
 from .statements import SQL
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import apsw
 
-from .database import Database
-from .index_manager import IndexManager
+from .file.database import Database
+from .search.index_manager import IndexManager
 from .statements import SQL
 
 __all__ = ["check"]

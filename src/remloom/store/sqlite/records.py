@@ -18,21 +18,21 @@ from ...predicates import Query
 from ...sql.writer import requires_value
 from ..derivations import derived
 from ..encoding import TOP, micros, successor
-from ..expiry import BEFORE_ALL, has_expired, now
 from ..predicate_sql import VectorSearch, order_direction, search_similar
 from ..remembered import origin_of
+from ..rules.expiry import BEFORE_ALL, has_expired, now
 from ..schemas import SCHEMAS
 from ..specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange
-from .compilers import Compilers
-from .database import Database
-from .derived import show_parents
-from .error_translation import translate
-from .expiry import not_expired
-from .graph import SqliteGraph
+from .file.database import Database
+from .file.error_translation import translate
+from .graph.graph import SqliteGraph
 from .rows import COLUMNS, decode
-from .select_writer import schema_condition, stored_value
-from .sql_functions import bounded
+from .select.compilers import Compilers
+from .select.select_writer import schema_condition, stored_value
+from .select.sql_functions import bounded
 from .statements import SQL
+from .write.derived import show_parents
+from .write.expiry import not_expired
 
 if TYPE_CHECKING:
     import apsw

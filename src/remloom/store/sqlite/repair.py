@@ -11,10 +11,10 @@ from contextlib import closing
 from pathlib import Path
 
 from ...errors import CorruptStoreError
-from ..open_folder import OpenFolder
-from .database import Database
-from .sql_functions import prepare
-from .write_ahead_log import log_of
+from ..tenants.open_folder import OpenFolder
+from .file.database import Database
+from .file.write_ahead_log import log_of
+from .select.sql_functions import prepare
 
 __all__ = ["repair"]
 

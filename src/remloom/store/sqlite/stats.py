@@ -10,9 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..expiry import now
+from ..rules.expiry import now
 from ..stats import MoveStats, Stats, TokenVectorStats, VectorStats, by_schema
-from .connector import file_size
+from .file.connector import file_size
 from .statements import SQL
 
 if TYPE_CHECKING:

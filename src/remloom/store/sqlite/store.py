@@ -15,25 +15,25 @@ from ..contract import Reads
 from ..definitions import Definitions
 from ..predicate_sql import refuse_search
 from ..results import Capabilities, Deletion, Written
-from . import batch_writer
 from .admin import SqliteAdmin
-from .compilers import Compilers
-from .database import Database, TransactionDatabase
-from .deletion import delete
-from .deletion_check import find_remaining
-from .embedding_queue import SqliteVectors
-from .erasure import Erasures
-from .expiry import set_expiry
-from .graph import SqliteGraph
-from .index_manager import IndexManager
-from .kv import SqliteKeyValue
-from .label_numbers import LabelNumbers
+from .file.database import Database, TransactionDatabase
+from .graph.graph import SqliteGraph
+from .graph.label_numbers import LabelNumbers
 from .records import SqliteRecords
-from .search import SqliteSearch
-from .select import SqliteSql
-from .sql_functions import prepare
-from .token_vectors import SqliteTokenVectors
-from .write_session import Tombstones
+from .search.deletion_check import find_remaining
+from .search.embedding_queue import SqliteVectors
+from .search.index_manager import IndexManager
+from .search.search import SqliteSearch
+from .search.token_vectors import SqliteTokenVectors
+from .select.compilers import Compilers
+from .select.select import SqliteSql
+from .select.sql_functions import prepare
+from .write import batch_writer
+from .write.deletion import delete
+from .write.erasure import Erasures
+from .write.expiry import set_expiry
+from .write.kv import SqliteKeyValue
+from .write.write_session import Tombstones
 
 if TYPE_CHECKING:
     import apsw

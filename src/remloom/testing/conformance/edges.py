@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from ...errors import ChangedError, GoneError, UnknownNameError
 from ...kv import Entry
 from ...model import Edge, Entity
-from ...store import validation
 from ...store.batch import Preconditions
 from ...store.contract import Store
+from ...store.rules import validation
 from ...store.specs import EdgeOrder, EdgeSpec, WalkSpec
 from .opening import DAY, T0, Opened, batch_of, edge_between, edge_keys, lookup, names, put
 from .schemas import RecordSchema

@@ -10,9 +10,9 @@ import pytest
 from ...errors import ChangedError, ConflictError, InvalidInputError
 from ...kv import Entry, KeyRange
 from ...model import Entity, Resource
-from ...store import validation
 from ...store.batch import Batch
 from ...store.contract import Store
+from ...store.rules import validation
 from .opening import Opened, Opening, put
 from .schemas import RecordSchema
 

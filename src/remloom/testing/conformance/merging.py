@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from ...model import Edge
 from ...store.contract import Store
-from ...store.edge_validation import check_edge
-from ...store.merge import merge_edge, same_json
+from ...store.rules.edge_validation import check_edge
+from ...store.rules.merge import merge_edge, same_json
 from .opening import T0, Opened, put
 
 __all__ = ["Merging"]

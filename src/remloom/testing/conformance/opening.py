@@ -12,10 +12,10 @@ import pytest
 from ...model import Edge, EdgeKey, Record
 from ...sql.answers import ResultSet
 from ...sql.compile import compile_select
-from ...store import validation
 from ...store.batch import Batch, Vector
 from ...store.contract import Reads, Store
 from ...store.results import Written
+from ...store.rules import validation
 from ...store.specs import EdgeSpec
 from .schemas import EVERY, NAMED, NOTES, RecordSchema, register
 

@@ -13,7 +13,7 @@ from ...errors import ConflictError, InvalidInputError, StoreClosedError
 from ...model import Edge, Entity, Moment, Record, Resource
 from ...store.batch import Batch, BatchRecord
 from ...store.contract import Store
-from ...store.indexed_text import embedded_text
+from ...store.rules.indexed_text import embedded_text
 from ...store.specs import ChunkRange, EdgeSpec, NameSpec, SearchSpec
 from .opening import DAY, T0, Opened, Opening, edge_between, edge_keys, lookup, names, put
 from .schemas import RecordSchema

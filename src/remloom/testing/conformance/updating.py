@@ -15,9 +15,9 @@ from ...errors import GoneError, InvalidInputError, NotFoundError
 from ...kv import Entry
 from ...model import Edge, Entity, Moment, Resource, Row
 from ...predicates import Eq, Query
-from ...store import validation
 from ...store.batch import Batch, Preconditions, Vector, VectorBatch
 from ...store.contract import Reads, Store
+from ...store.rules import validation
 from ...store.specs import EdgeSpec
 from .opening import DAY, T0, Opened, Opening, batch_of, edge_keys, lookup, put
 from .schemas import NOTES, RecordSchema, register

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ...model import Edge, Entity, Moment, Resource
 from ...store.batch import Batch
 from ...store.contract import Store
-from ...store.merge import same_json
+from ...store.rules.merge import same_json
 from ...store.specs import EdgeSpec
 from .opening import Opened, lookup, put
 

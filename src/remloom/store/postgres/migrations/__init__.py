@@ -14,8 +14,8 @@ import psycopg
 
 from ....errors import SchemaVersionError, StoreError
 from ....model import Migrated
-from ..database import Database
-from ..server_errors import translate_errors
+from ..server.database import Database
+from ..server.server_errors import translate_errors
 
 if TYPE_CHECKING:
     from psycopg import Connection

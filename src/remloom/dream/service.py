@@ -1,0 +1,238 @@
+"""What dreaming does besides `learn` and `dream`: moments, affinity, consolidation, and metrics."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from ..engine.arguments import Progress, check_budget, check_limit
+from ..engine.engine import Engine
+from ..errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from ..llm import LLM, Budget
+    from ..runs.writer import Writer
+    from .maintenance import MaintenanceResult, Theme
+    from .metrics import Metrics
+
+__all__ = ["Dreams"]
+
+
+class Dreams:
+    """Runs that order what is remembered; a model may help. Reached as `memory.dreams`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._store = engine.store
+
+    def moments(
+        self,
+        *,
+        hours: float | None = 24.0,
+        since: datetime | None = None,
+        model: bool | None = None,
+        dry_run: bool = False,
+        budget: Budget | None = None,
+        progress: Progress | None = None,
+    ) -> MaintenanceResult:
+        """Describe what happened as moments. See docs/moments.md. Source: seed 5.
+
+        These are sessions, their parts by topic, and, with a model, what happened in them. Each is
+        connected by label with its people, resources, topics, and what came before and after.
+        Idempotent.
+
+        Args:
+            hours: how far to look back, at what happened or was remembered; None: at everything.
+            since: from when on, instead of `hours`.
+            model: True asks the model, False does not; None asks it if there is one.
+            dry_run: write nothing; the report has what would be written. The model is called all
+                the same.
+            budget: what this call may spend; then it stops cleanly.
+            progress: called as `progress(sessions done, sessions)`.
+
+        Raises:
+            ModelNotConfiguredError: `model` is True, and there is none.
+            ConflictError: such a run is going on.
+            InvalidInputError: an argument is wrong.
+        """
+        from .maintenance import start_of_lookback
+        from .moments.extract import extract_moments
+
+        now = datetime.now(UTC)
+        start = start_of_lookback(hours, since, now)
+
+        def work(writer: Writer, llm: LLM | None) -> list[Theme]:
+            extract_moments(self._store, writer, since=start, now=now, llm=llm, progress=progress)
+            return []
+
+        settings = {"since": start.isoformat() if since and start else None, "hours": hours}
+        return self._run("moments", settings, work, model, dry_run, budget)
+
+    def affinity(
+        self,
+        *,
+        hours: float | None = None,
+        since: datetime | None = None,
+        neighbours: int = 5,
+        min_score: float | None = None,
+        judge: bool = False,
+        dry_run: bool = False,
+        budget: Budget | None = None,
+        progress: Progress | None = None,
+    ) -> MaintenanceResult:
+        """Connect resources that are about the same. See docs/moments.md. Source: seed 5.
+
+        Edges of type `related` go by vectors, those of type `entity` by shared names. They are
+        merged into what is there. Idempotent.
+
+        Args:
+            hours, since: edges only from what happened or was remembered since then; default from
+                everything.
+            neighbours: edges of each type from one resource, at most.
+            min_score: cosine from which two are related; None: derived from the memory itself.
+            judge: keep only those edges by vectors that the model agrees to. Each pair is judged
+                once.
+            dry_run, budget: as for `moments`.
+            progress: called as `progress(resources done, resources)`.
+
+        Raises:
+            ModelNotConfiguredError: the model is to judge, and there is none.
+            ConflictError: such a run is going on.
+            InvalidInputError: an argument is wrong.
+        """
+        from .affinity.link import AffinityOptions, link_resources
+        from .maintenance import start_of_lookback
+
+        if min_score is not None and not -1 <= min_score <= 1:
+            raise InvalidInputError(f"a cosine is between -1 and 1, not {min_score!r}")
+        start = start_of_lookback(hours, since, datetime.now(UTC))
+        options = AffinityOptions(
+            since=start, neighbours=check_limit(neighbours), min_score=min_score
+        )
+
+        def work(writer: Writer, llm: LLM | None) -> list[Theme]:
+            link_resources(self._store, writer, options, llm=llm, progress=progress)
+            return []
+
+        settings = {
+            "neighbours": neighbours,
+            "min_score": min_score,
+            "judge": judge,
+            "hours": hours,
+        }
+        return self._run("affinity", settings, work, judge, dry_run, budget)
+
+    def consolidate(
+        self,
+        *,
+        min_score: float = 0.95,
+        model: bool | None = None,
+        dry_run: bool = False,
+        budget: Budget | None = None,
+        progress: Progress | None = None,
+    ) -> MaintenanceResult:
+        """Merge insights that say the same. See docs/metrics.md.
+
+        An insight that says what an older one says supersedes it. With a model, insights that are
+        close to each other get a summary. What was read stays as it is.
+
+        Args:
+            min_score: cosine above which two insights say the same.
+            model, dry_run, budget: as for `moments`.
+            progress: called as `progress(summaries done, summaries)`.
+
+        Raises:
+            ModelNotConfiguredError: `model` is True, and there is none.
+            MissingExtraError: the extra `consolidate` is not installed.
+            ConflictError: such a run is going on.
+            InvalidInputError: an argument is wrong.
+        """
+        from .consolidate import consolidate
+        from .maintenance import Theme
+
+        if not 0 < min_score < 1:
+            raise InvalidInputError(
+                f"a cosine that says the same is between 0 and 1, not {min_score!r}"
+            )
+
+        def work(writer: Writer, llm: LLM | None) -> list[Theme]:
+            clusters = consolidate(
+                self._store,
+                writer,
+                tenant=self._engine.tenant,
+                llm=llm,
+                min_score=min_score,
+                progress=progress,
+            )
+            themes = []
+            for cluster in clusters:
+                insights = tuple(record.name for record in cluster.members)
+                themes.append(Theme(topics=cluster.topics, insights=insights))
+            return themes
+
+        return self._run("consolidate", {"min_score": min_score}, work, model, dry_run, budget)
+
+    def metrics(self, held_out: str | os.PathLike[str] | None = None) -> Metrics:
+        """Measure what was dreamt: coherence, coverage, novelty, depth, cost.
+
+        See docs/metrics.md for the definitions.
+
+        Args:
+            held_out: a file or folder that was not read: coverage is how much of it is foreseen.
+
+        Raises:
+            SourceError: there is no such file or folder.
+            EmbedderError: `held_out` is given, and there is no embedder.
+        """
+        from ..llm.ledger import rows
+        from ..sources import open_source
+        from .metrics import measure, passages
+
+        # without texts nothing is embedded, and no embedder is needed
+        texts = [] if held_out is None else passages(open_source(held_out))
+        if texts or self._engine.embedder is not None:
+            self._engine.embed_waiting()
+        embed = self._engine.embedding_queue.windows if texts else None
+        return measure(self._store, rows(self._store.kv), held_out=texts, embed=embed)
+
+    def _run(
+        self,
+        kind: str,
+        settings: dict[str, Any],
+        work: Callable[[Writer, LLM | None], list[Theme]],
+        model: bool | None,
+        dry_run: bool,
+        budget: Budget | None,
+    ) -> MaintenanceResult:
+        """Do a run; None as `model` asks the model if there is one."""
+        from ..runs.run import begin_run
+        from ..runs.writer import Writer
+        from .maintenance import run_maintenance
+
+        engine = self._engine
+        limits = check_budget(budget)
+        # asked for by name, a model that is not configured is an error
+        asks_model = model or (model is None and engine.llm is not None)
+        llm = engine.required_llm if asks_model else None
+        embed = None
+        if engine.embedder is not None:
+            engine.embed_waiting()
+            embed = engine.embedding_queue.windows
+        writer = Writer(
+            self._store,
+            engine.tenant,
+            begin_run(self._store, kind, settings, dry_run=dry_run),
+            model=engine.embedder_name,
+            embed=embed,
+            dry_run=dry_run,
+        )
+        return run_maintenance(
+            self._store,
+            writer,
+            lambda calls: work(writer, calls),
+            llm=llm,
+            budget=limits,
+            dry_run=dry_run,
+        )

@@ -1,0 +1,1 @@
+"""Models that come with packages and run in this process."""

@@ -1,0 +1,235 @@
+"""What is known of one record: described with its edges, or traced back to what was read."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from .. import labels
+from ..errors import NotFoundError
+from ..model import Direction, Edge, Entity, Hit, Record, TypeCount, is_written_after, record_dict
+from ..store.contract import Store
+from ..store.own_keys import own_keys
+from ..store.rules.merge import keys_of
+from ..store.specs import MOST_NAMESAKES, EdgeSpec
+from .arguments import check_aware, check_text
+
+__all__ = [
+    "DescribedRecord",
+    "EntityChange",
+    "Lineage",
+    "LineageEntry",
+    "RecordView",
+    "describe",
+    "trace",
+]
+
+NEWEST_EDGES = 100  # of each direction
+
+
+class LineageEntry(Struct, frozen=True, kw_only=True):
+    """A record that another one was derived from, or that one itself."""
+
+    depth: int  # steps of derivation from the record that was asked for
+    id: str
+    name: str
+    schema: str
+    source: str  # where it was read, with lines or pages
+    kind: str  # of a resource
+    created_at: datetime | None
+    updated_at: datetime | None
+    parents: list[str]  # ids
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the entry as a dictionary of its fields."""
+        return {name: getattr(self, name) for name in self.__struct_fields__}
+
+
+class EntityChange(Struct, frozen=True, kw_only=True):
+    """One change of an entity: each field that changed, as `{"from": …, "to": …}`.
+
+    Of properties, `changed["properties"]` has such a pair for each that changed.
+    """
+
+    at: datetime
+    changed: dict[str, Any]
+
+
+class Lineage(Struct, frozen=True, kw_only=True):
+    """A record and all it was derived from, nearest first; of an entity also its changes."""
+
+    entries: list[LineageEntry]
+    changes: list[EntityChange] = []  # of an entity, newest first
+
+    @property
+    def sources(self) -> list[str]:
+        """The citations of what the record rests on in the end."""
+        return [entry.source for entry in self.entries[1:] if not entry.parents]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the lineage as dictionaries."""
+        return {
+            "entries": [entry.as_dict() for entry in self.entries],
+            "changes": [{"at": change.at, "changed": change.changed} for change in self.changes],
+        }
+
+
+class DescribedRecord(Struct, frozen=True, kw_only=True):
+    """A record with its place among those that were derived from one another."""
+
+    record: Record
+    parents: list[str]  # ids
+    children: list[str]  # ids
+    sources: list[str] | None = None  # citations, of what was derived; None: it was not
+    written_later: bool = False  # what it says was written after `as_of`
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the record as JSON-ready values."""
+        fields = record_dict(self.record) | {"parents": self.parents, "children": self.children}
+        if self.sources is not None:
+            fields["sources"] = self.sources
+        if self.written_later:
+            fields["written_later"] = True
+        return fields
+
+
+class RecordView(Struct, frozen=True, kw_only=True):
+    """What is known of one thing: its records, its newest edges, and how many edges it has."""
+
+    records: list[DescribedRecord]  # a thousand at most
+    edges_out: list[Edge]  # the newest hundred
+    edges_in: list[Edge]
+    edge_counts: list[TypeCount]
+
+    def paths(self, edge: Edge) -> tuple[str, ...]:
+        """Write an outgoing edge as seed 5's graph paths."""
+        names = {keys_of(shown.record)[0]: shown.record.name for shown in self.records}
+        return edge.paths(self.records[0].record.schema, src=names.get(edge.src, ""))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the view as JSON-ready values; outgoing edges have their `paths`."""
+        edges_out = [
+            msgspec.to_builtins(edge) | {"paths": self.paths(edge)} for edge in self.edges_out
+        ]
+        return {
+            "records": [shown.as_dict() for shown in self.records],
+            "edges_out": edges_out,
+            "edges_in": msgspec.to_builtins(self.edges_in),
+            "edge_counts": msgspec.to_builtins(self.edge_counts),
+        }
+
+
+def trace(store: Store, id: str) -> Lineage:
+    """Trace a record back to what was read; see `Memory.history`."""
+    origin = store.records.get(None, check_text(id, "an id"))
+    if origin is None:
+        raise NotFoundError(f"no record has the id {id!r}", id=id)
+    # by id, breadth first: a record of two ways is listed at its least depth
+    entries: dict[str, LineageEntry] = {}
+    queue: deque[tuple[Record, int]] = deque([(origin, 0)])
+    while queue:
+        record, depth = queue.popleft()
+        if record.id in entries:
+            continue
+        entry = _entry(store, record, depth)
+        entries[record.id] = entry
+        parents = (store.records.get(None, parent) for parent in entry.parents)
+        queue.extend((parent, depth + 1) for parent in parents if parent is not None)
+    changes = _changes(store, origin) if isinstance(origin, Entity) else []
+    return Lineage(entries=list(entries.values()), changes=changes)
+
+
+def _entry(store: Store, record: Record, depth: int) -> LineageEntry:
+    return LineageEntry(
+        depth=depth,
+        id=record.id,
+        name=record.name,
+        schema=record.schema,
+        source=Hit(record=record).source,
+        kind=getattr(record, "kind", ""),
+        created_at=record.created_at,
+        updated_at=record.updated_at,
+        parents=store.records.parents(record.id),
+    )
+
+
+def _changes(store: Store, entity: Entity) -> list[EntityChange]:
+    from ..store.history import list_changes
+
+    return [EntityChange(**change) for change in list_changes(store, entity)]
+
+
+def describe(store: Store, id_or_label: str, as_of: datetime | None) -> RecordView:
+    """Describe one thing; see `Admin.describe`."""
+    if as_of is not None:
+        check_aware(as_of)
+    records = _records_of(store, check_text(id_or_label, "an id or label"))[:MOST_NAMESAKES]
+    keys = own_keys(store, records)
+    if as_of is not None:
+        records = _records_at(store, id_or_label, records, as_of)[:MOST_NAMESAKES]
+        # edges hang on the names of then as well as on those of now
+        keys += [keys_of(record)[0] for record in records]
+    keys = list(dict.fromkeys(filter(None, keys)))
+
+    def newest_edges(direction: Direction) -> list[Edge]:
+        return store.graph.edges(
+            EdgeSpec(keys, direction=direction, limit=NEWEST_EDGES, as_of=as_of)
+        )
+
+    return RecordView(
+        records=[_described(store, record, as_of) for record in records],
+        edges_out=newest_edges("out"),
+        edges_in=newest_edges("in"),
+        edge_counts=list(store.graph.count_by_type(keys, direction="both", as_of=as_of)),
+    )
+
+
+def _records_of(store: Store, id_or_label: str) -> list[Record]:
+    """Find what an id or a label names.
+
+    Raises:
+        NotFoundError: it names nothing; the remedy has the names most like it.
+    """
+    from ..store.forgetting.forget import targets
+
+    record = store.records.get(None, id_or_label)
+    if record is not None:
+        return [record]
+    key = labels.key(id_or_label)
+    found = store.records.lookup([key], limit=MOST_NAMESAKES)[key]
+    return found or targets(store, [id_or_label])[id_or_label]
+
+
+def _records_at(
+    store: Store, id_or_label: str, records: Sequence[Record], as_of: datetime
+) -> list[Record]:
+    """Give records as they were; for a label, those that had it then."""
+    from ..store.history import lookup_at, record_at
+
+    if any(record.id == id_or_label for record in records):
+        past = [record_at(store, record, as_of) for record in records]
+        existing = [record for record in past if record is not None]
+    else:
+        key = labels.key(id_or_label)
+        existing = lookup_at(store, [key], as_of)[key]
+    if not existing:
+        raise NotFoundError(
+            f"nothing had the id or label {id_or_label!r} at {as_of.isoformat()}", id=id_or_label
+        )
+    return existing
+
+
+def _described(store: Store, record: Record, as_of: datetime | None) -> DescribedRecord:
+    lineage = trace(store, record.id)
+    return DescribedRecord(
+        record=record,
+        parents=store.records.parents(record.id),
+        children=store.records.children(record.id),
+        sources=lineage.sources if len(lineage.entries) > 1 else None,
+        written_later=is_written_after(record, as_of),
+    )

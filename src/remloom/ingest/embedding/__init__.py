@@ -1,0 +1,1 @@
+"""Embedding in the background: queues, and the vectors of sentences."""

@@ -1,0 +1,429 @@
+"""The embedding queue at work: texts waiting in the store become vectors.
+
+In the background or on demand. A text whose embedding fails is tried again, and after three times
+parked with the reason; it can still be found by its words and name. When every text of a batch
+fails, and one that any embedder can take does too, it is the embedder that is broken, not the
+texts: the run stops with its error and nothing is parked.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from hashlib import sha256
+from itertools import chain
+from operator import index
+from weakref import WeakSet
+
+from ...deadline import NEVER, Deadline
+from ...embed.answers import text_vectors
+from ...embed.contract import Embedder
+from ...embed.failures import turn_of
+from ...errors import EmbedderError, RemloomError
+from ...store.batch import Vector, VectorBatch
+from ...store.contract import Store
+from ...store.results import Pending
+from ...text.sentences import count_words, sentence_ends
+from .model_calls import ModelCalls
+from .parking import store_each
+from .token_worker import TokenQueue
+
+__all__ = ["EmbeddingQueue"]
+
+_BATCH = 32  # texts between two commits
+_DIGEST = 16  # bytes
+_FLOAT = 4  # bytes
+_JOIN_TIMEOUT = 30.0  # seconds that `close` waits for the batch at hand
+_SENTENCE = 3  # words from which a sentence has a window of its own
+_PROBE = "A short text."  # one that any embedder can take
+
+_log = logging.getLogger(__name__)
+
+Progress = Callable[[int, int], None]
+
+
+class EmbeddingQueue:
+    """Embeds what one store has queued. One run at a time; any thread may start it.
+
+    Args:
+        store: where the queue is.
+        embedder: makes the vectors; its first use may load a model. None: only token vectors are
+            made.
+        tokens: makes the token vectors of what is embedded, after its vectors; None: nobody does.
+    """
+
+    def __init__(
+        self, store: Store, embedder: Embedder | None, tokens: TokenQueue | None = None
+    ) -> None:
+        self._store = store
+        self._given_embedder = embedder
+        self._tokens = tokens
+        self._error: RemloomError | None = None  # why the last background run stopped
+        self._stop = threading.Event()
+        self._begin()
+        _queues.add(self)
+
+    def _begin(self) -> None:
+        self._calls = ModelCalls()
+        self._running = threading.Lock()
+        self._starting = threading.Lock()  # of what follows
+        self._is_wanted = False
+        self._thread: threading.Thread | None = None
+
+    def begin_anew(self) -> None:
+        """Forget, in a process that was forked, the thread, which is not there, and the locks that
+        it may hold."""
+        self._begin()
+        if self._tokens is not None:
+            self._tokens.begin_anew()
+
+    @property
+    def trouble(self) -> str:
+        """Why the last background run stopped, or what one has long waited for; else ""."""
+        of_tokens = self._tokens.delay if self._tokens is not None else ""
+        error = str(self._error) if self._error is not None else ""
+        return self._calls.delay or of_tokens or error
+
+    @property
+    def _embedder(self) -> Embedder:
+        if self._given_embedder is None:
+            raise EmbedderError(
+                "this memory was opened without an embedder",
+                remedy="set REMLOOM_EMBEDDER=minilm, or open it with one",
+            )
+        return self._given_embedder
+
+    def run(self, progress: Progress | None = None) -> int:
+        """Embed all queued texts, then make their token vectors; returns how many texts.
+        `progress(done, total)` after each batch, of either.
+
+        Raises:
+            EmbedderError: the embedder, or the token encoder, does not work. What is queued stays
+                queued.
+        """
+        ids = self._run_vectors(progress)
+        self._encode(ids, progress)
+        return len(ids)
+
+    def run_all(self, progress: Progress | None = None) -> int:
+        """Embed all queued texts, and make all token vectors that are lacking; returns how many
+        texts were embedded, or without an embedder how many have token vectors now.
+
+        Raises:
+            EmbedderError: as `run`.
+        """
+        done = len(self._run_vectors(progress))
+        encoded = self._tokens.run(progress) if self._tokens is not None else 0
+        return encoded if self._given_embedder is None else done
+
+    def unpark(self) -> None:
+        """Queue what was parked again."""
+        self._store.vectors.unpark()
+        if self._tokens is not None:
+            self._tokens.unpark()
+
+    def run_first(self, limit: int, deadline: Deadline = NEVER) -> None:
+        """Embed the first `limit` queued texts. Their token vectors are left to others.
+
+        Raises:
+            EmbedderTimeoutError: not all are embedded by the deadline.
+            EmbedderError: the embedder does not work.
+        """
+        done = 0
+        while done < limit and (batch := self._run_batch(min(_BATCH, limit - done), deadline)):
+            done += len(batch)
+
+    def _run_vectors(self, progress: Progress | None) -> list[str]:
+        """Embed queued texts; returns their ids."""
+        if self._given_embedder is None:
+            return []
+        done: list[str] = []
+        total = self._store.vectors.queue_lengths()[0] if progress else 0
+        while batch := self._run_batch(_BATCH):
+            done += [item.id for item in batch]
+            if progress:
+                progress(len(done), max(total, len(done)))
+        return done
+
+    def _run_batch(self, size: int, deadline: Deadline = NEVER) -> Sequence[Pending]:
+        """Embed some of the queued texts, and return them; none if it was closed."""
+        if self._stop.is_set():
+            return ()
+        with turn_of(self._running, self._embedder, deadline):
+            batch = self._store.vectors.pending(size)
+            if batch:
+                self._embed(batch, deadline)
+        return batch
+
+    def _encode(self, ids: Sequence[str], progress: Progress | None) -> None:
+        """Make the token vectors that these records lack."""
+        if self._tokens is None:
+            return
+        for first in range(0, len(ids), _BATCH):
+            if self._stop.is_set():
+                return
+            some = ids[first : first + _BATCH]
+            self._tokens.encode(some)
+            if progress:
+                progress(first + len(some), len(ids))
+
+    def embed(self, ids: Sequence[str]) -> None:
+        """Embed what waits of these records, and make their token vectors, now, beside whatever
+        else is being embedded.
+
+        Raises:
+            EmbedderError, VectorError: some of it could not be embedded. It stays queued.
+        """
+        for first in range(0, len(ids) if self._given_embedder is not None else 0, _BATCH):
+            some = ids[first : first + _BATCH]
+            batch = self._store.vectors.pending(_BATCH, ids=some)
+            if not batch:
+                continue
+            self._embed(batch)
+            waiting = self._store.vectors.pending(_BATCH, ids=some)
+            if failed := [item for item in waiting if item.error]:
+                raise EmbedderError(
+                    f"{len(failed)} of {len(batch)} texts could not be embedded: {failed[0].error}",
+                    remedy="they are written, and found by words; embed_pending() tries again",
+                )
+        if self._tokens is not None:
+            self._tokens.encode(ids)
+
+    def windows(self, texts: Sequence[str], deadline: Deadline = NEVER) -> list[tuple[Vector, ...]]:
+        """The windows of texts that are not queued, for who writes them together with their
+        vectors.
+
+        Raises:
+            EmbedderTimeoutError: it has not answered by the deadline.
+            EmbedderError, VectorError: the embedder does not work.
+        """
+        some = [Pending(str(place), text) for place, text in enumerate(texts)]
+        found = self._vectors(some, deadline)
+        return [found[str(place)] for place in range(len(texts))]
+
+    def start(self) -> None:
+        """Embed in the background until the queue is empty. While that is going on, what was queued
+        meanwhile is looked for once more at its end."""
+        with self._starting:
+            self._is_wanted = True
+            if self._thread is not None or self._stop.is_set():
+                return
+            self._thread = threading.Thread(
+                target=self._work, name="remloom-embedding", daemon=True
+            )
+            self._thread.start()
+
+    def close(self) -> None:
+        """Finish the batch at hand and stop. What is still queued waits for the next opening; so
+        does what a model that hangs was given."""
+        self._stop.set()
+        with self._starting:
+            thread = self._thread
+        if thread is not None:
+            thread.join(_JOIN_TIMEOUT)
+            if thread.is_alive():
+                _log.warning(
+                    "an embedder or token encoder has not come back within %g seconds, and is "
+                    "left to itself: the texts that it was given wait for the next opening",
+                    _JOIN_TIMEOUT,
+                )
+
+    def move(self, progress: Progress | None = None) -> int:
+        """Embed every text with this embedder, if there is one, then let its vectors serve instead
+        of others; make the token vectors that are lacking or damaged."""
+        done = 0
+        if self._given_embedder is not None:
+            done = self.embed_all(progress)
+            self.adopt()
+            # what it refused, and what was written meanwhile
+            self._run_vectors(None)
+        self.move_tokens(progress)
+        return done
+
+    def embed_all(self, progress: Progress | None = None) -> int:
+        """Embed every text with this embedder, while the vectors of another one serve; returns how
+        many. What it refuses is left to the queue, where `adopt` puts what has no vectors."""
+        done = seen = 0
+
+        def store(batch: Sequence[Pending]) -> None:
+            nonlocal done
+            done += self._store_vectors(batch, current=False)
+
+        total = sum(self._store.admin.stats().records.values()) if progress else 0
+        # a blank text stays without vectors: what was seen is not asked for again
+        while batch := self._store.vectors.unembedded(self._embedder.name, _BATCH, after=seen):
+            seen = batch[-1].version
+            with self._running:
+                store_each(batch, store, probe=partial(self._probe, current=False))
+            if progress:
+                progress(done, max(total, done))
+        return done
+
+    def adopt(self) -> None:
+        """Let the vectors of this embedder serve instead of others."""
+        self._store.vectors.adopt(self._embedder.name)
+
+    def move_tokens(self, progress: Progress | None = None) -> None:
+        """Make the token vectors that are lacking, and drop those of other encoders."""
+        if self._tokens is not None:
+            self._tokens.move(progress)
+
+    def _work(self) -> None:
+        while self._has_work():
+            try:
+                self._run_everything()
+                self._error = None
+            except RemloomError as error:
+                self._error = error
+            except BaseException as error:
+                self._error = EmbedderError(f"it stopped with {type(error).__name__}: {error}")
+                with self._starting:
+                    self._thread = None
+                raise
+
+    def _has_work(self) -> bool:
+        """Whether something was queued since the last look; if not, the thread is given up, so that
+        whoever queues next starts another."""
+        with self._starting:
+            is_wanted, self._is_wanted = self._is_wanted, False
+            if not is_wanted:
+                self._thread = None
+            return is_wanted
+
+    def _run_everything(self) -> None:
+        self.run()
+        if self._tokens is None:
+            return
+        # those of texts from before; new texts get their vectors first
+        while not self._stop.is_set() and self._tokens.run_batch():
+            self.run()
+
+    def _embed(self, batch: Sequence[Pending], deadline: Deadline = NEVER) -> None:
+        """Store the vectors of a batch; a text that fails alone is parked."""
+        store = partial(self._store_vectors, deadline=deadline)
+        probe = partial(self._probe, deadline=deadline)
+        for id, reason in store_each(batch, store, probe=probe).items():
+            self._store.vectors.park(id, str(reason))
+
+    def _probe(self, *, current: bool = True, deadline: Deadline = NEVER) -> None:
+        """See whether the embedder works, and the store takes its vectors.
+
+        Raises:
+            EmbedderError, VectorError: why not.
+        """
+        embedder = self._embedder
+
+        def ask() -> int:
+            _windows(embedder, _PROBE)
+            return int(text_vectors(embedder, [_PROBE]).shape[1])
+
+        dims = self._calls.answer(embedder, ask, deadline)
+        self._store.vectors.put(VectorBatch({}, model=embedder.name, dims=dims, current=current))
+
+    def _store_vectors(
+        self, batch: Sequence[Pending], *, current: bool = True, deadline: Deadline = NEVER
+    ) -> int:
+        """Embed a batch and store its vectors; returns how many texts have some.
+
+        `current`: as those that serve. A text that was changed since it was queued gets none.
+        """
+        vectors = self._vectors(batch, deadline)
+        self._store.vectors.put(
+            VectorBatch(
+                vectors,
+                model=self._embedder.name,
+                dims=_dims_of(vectors, self._embedder.name),
+                current=current,
+                versions={item.id: item.version for item in batch},
+            )
+        )
+        return sum(map(bool, vectors.values()))
+
+    def _vectors(
+        self, batch: Sequence[Pending], deadline: Deadline = NEVER
+    ) -> dict[str, tuple[Vector, ...]]:
+        """The windows of each text, by its id."""
+        embedder = self._embedder
+
+        def divide() -> dict[str, list[tuple[int, int]]]:
+            return {item.id: _windows(embedder, item.text) for item in batch}
+
+        spans = self._calls.answer(embedder, divide, deadline)
+        texts: dict[str, list[str]] = {}
+        for item in batch:
+            texts[item.id] = [item.text[start:end] for start, end in spans[item.id]]
+        digests = {text: _digest(text) for text in chain.from_iterable(texts.values())}
+        model = embedder.name
+        known = self._store.vectors.cached(list(digests.values()), model=model)
+        missing = [text for text, digest in digests.items() if digest not in known]
+        if missing:
+            work = partial(text_vectors, embedder, missing)
+            rows = self._calls.answer(embedder, work, deadline)
+            for text, row in zip(missing, rows, strict=True):
+                known[digests[text]] = row.tobytes()
+        windows: dict[str, tuple[Vector, ...]] = {}
+        for item in batch:
+            pairs = zip(spans[item.id], texts[item.id], strict=True)
+            windows[item.id] = tuple(
+                Vector(start, end, known[digests[text]], digests[text])
+                for (start, end), text in pairs
+            )
+        return windows
+
+
+_queues: WeakSet[EmbeddingQueue] = WeakSet()
+
+
+def _begin_anew() -> None:
+    for queue in _queues:
+        queue.begin_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
+
+
+def _digest(text: str) -> bytes:
+    """The key of a text among the vectors that are known."""
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()[:_DIGEST]
+
+
+def _windows(embedder: Embedder, text: str) -> list[tuple[int, int]]:
+    """The windows of a text, as spans of it.
+
+    One that fits the model whole has its sentences besides: a question is often answered by one of
+    them, which the vector of the whole blurs.
+    """
+    spans = [(index(start), index(end)) for start, end in embedder.windows(text)]
+    for start, end in spans:
+        if not 0 <= start <= end <= len(text):
+            raise EmbedderError(
+                f"{embedder.name} answered a window of the characters {start} to {end} of a text "
+                f"of {len(text)}",
+                remedy="check the embedder",
+            )
+    ends = sentence_ends(text) if len(spans) == 1 else []
+    if len(ends) > 1:
+        sentences = zip([0, *ends], ends, strict=False)
+        long = [span for span in sentences if count_words(text[slice(*span)]) >= _SENTENCE]
+        spans = [*spans, *long]
+    return [(start, end) for start, end in spans if text[start:end].strip()]
+
+
+def _dims_of(vectors: Mapping[str, Sequence[Vector]], model: str) -> int:
+    """The one length of vectors; 0 when there are none.
+
+    Raises:
+        EmbedderError: there are several. Some may be known from before.
+    """
+    lengths = {len(window.data) // _FLOAT for windows in vectors.values() for window in windows}
+    if len(lengths) > 1:
+        few, many = min(lengths), max(lengths)
+        raise EmbedderError(
+            f"{model} made vectors of {few} dimensions, and of {many}",
+            remedy="give the embedder another name when its dimensions change",
+        )
+    return max(lengths, default=0)

@@ -1,0 +1,36 @@
+"""Features, on the hooks of the kernel. They are imported when they are first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..engine.hooks import Hooks, Outdated
+from ..profile.injection import Injection
+from ..store.contract import Reads
+from ..store.forgetting.forget import Remade, RemovedRecords
+
+
+def _withdraw_evidence(reads: Reads, passages: Sequence[str]) -> Outdated:
+    from ..profile.evidence.withdrawal import evidence_of, marks_of
+
+    return Outdated(tuple(evidence_of(reads, passages)), tuple(marks_of(reads, passages)))
+
+
+def _remake_dreams(reads: Reads, removed: RemovedRecords) -> Remade:
+    from ..dream.remake import remake
+
+    return remake(reads, removed)
+
+
+def _remake_affinities(reads: Reads, removed: RemovedRecords) -> Remade:
+    from ..dream.affinity.remake import remake
+
+    return remake(reads, removed)
+
+
+FEATURES = Hooks(
+    on_rewritten=(_withdraw_evidence,),
+    on_changed=(_remake_dreams,),
+    on_forgotten=(_remake_dreams, _remake_affinities),
+    preferences=Injection,
+)

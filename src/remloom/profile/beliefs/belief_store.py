@@ -1,0 +1,455 @@
+"""The beliefs of a store: evidence placed under them, and each belief's fold, kept beside it.
+
+A kept fold has all its evidence among its refs, so it goes with the first piece that goes. Of what
+is still there it can only lack pieces, never have too many: hence a kept fold is right exactly if
+it counts as many pieces as are placed there, and all are right exactly if the sums agree. For this
+to hold, evidence never changes, and never moves to another belief; and where it is taken from under
+one, and its record stays, the kept folds that rest on it go in the same transaction.
+
+What ends a list as a whole ("no pets any more") ends each item: it is placed once, under the
+item without a value, and folded into all others of its scope. Its own fold is kept only together
+with theirs, so its count answers for them. A narrower scope is an exception, and stays.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import cache, cached_property, partial
+from hashlib import blake2b
+from typing import TypeAlias
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...kv import Entry, KeyRange
+from ...model import Resource
+from ...store.batch import Batch
+from ...store.contract import Reads, Store
+from ..evidence.claim import Value
+from ..evidence.evidence import (
+    EVIDENCE,
+    Evidence,
+    belief_key,
+    from_record,
+    key_of_subject,
+    key_prefix,
+    placed,
+    value_key,
+)
+from ..slots.registry import EXTRAS, Registry, Slot
+from .belief import FOLDING, Belief, Fold, Piece, fold, piece_of, view
+from .belief_cache import BeliefState, cached, remember
+from .reliability import Constants
+
+__all__ = ["BELIEF", "MARK", "BeliefStore", "Mark"]
+
+# namespaces of the entries
+BELIEF = "profile.belief"  # a fold that is kept
+MARK = "profile.mark"  # what the user decided about a belief, besides what holds
+
+# of a belief's key, behind the person, that are of its slot (see `key_prefix`)
+_SLOT_DIGITS = 8
+_STEP = timedelta(microseconds=1)  # the shortest time there is
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+
+_PIECE = msgspec.json.Decoder(Piece)
+
+
+class Mark(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the user decided about a belief; it stays when its evidence goes."""
+
+    pinned: bool = False  # always given
+    hidden: bool = False  # never given
+    # evidence of before this time is not taken up: the belief was deleted then
+    deleted_at: datetime | None = None
+
+
+class _Kept(Struct, frozen=True, array_like=True):
+    """A fold as it is kept."""
+
+    fold: Fold | None
+    pieces: int
+    version: str  # of the constants and slots that it was made with
+    newest: datetime  # of all times in the evidence
+
+
+_KEPT = msgspec.json.Decoder(_Kept)
+
+# the evidence that is placed under a belief, by its key
+LookUp: TypeAlias = Callable[[str], list[Piece]]
+
+
+class BeliefStore:
+    """What is believed in one store.
+
+    Args:
+        slots: what can be known.
+        constants: how far what is trusted, and how fast it fades.
+    """
+
+    def __init__(self, store: Store, slots: Registry, constants: Constants) -> None:
+        self._store = store
+        self._slots = slots
+        self._constants = constants
+
+    # -- beliefs -----------------------------------------------------------------------------------
+
+    def all(self, subject: str, *, as_of: datetime | None = None) -> list[Belief]:
+        """The beliefs about a person, those that have ended too, by slot and scope.
+
+        Args:
+            as_of: what was believed then; computed anew, from all evidence. Default now.
+        """
+        if as_of is not None:
+            marks = self.marks(subject)
+            return self._viewed(subject, self._folds_at(subject, as_of), marks, as_of)
+        now = datetime.now(UTC)
+        state = self._state(subject)
+        beliefs = cached(self._store, subject, state, now)
+        if beliefs is None:
+            folds, marks = self._folds(subject, state), _marks_of(state.marks)
+            beliefs = self._viewed(subject, folds, marks, now)
+            remember(self._store, subject, state, beliefs, now)
+        return beliefs
+
+    def _viewed(
+        self, subject: str, folds: Mapping[str, Fold], marks: Mapping[str, Mark], now: datetime
+    ) -> list[Belief]:
+        """The beliefs that folds are at a time, by slot and scope."""
+        beliefs = []
+        for key, folded in folds.items():
+            belief = view(
+                folded,
+                self._slots.get_or_extra(folded.slot),
+                self._constants,
+                id=key,
+                subject=subject,
+                now=now,
+            )
+            if belief is not None:
+                mark = marks.get(key)
+                if mark is not None:
+                    belief = replace(belief, pinned=mark.pinned, hidden=mark.hidden)
+                beliefs.append(belief)
+        return sorted(beliefs, key=lambda belief: (belief.slot, belief.scope, str(belief.value)))
+
+    def subjects(self) -> list[str]:
+        """The people of whom something is known, by name."""
+        names = []
+        after = ""
+        # one probe a person: the next key behind all of theirs
+        while entries := self._store.kv.list(EVIDENCE, KeyRange(after=after, limit=1)):
+            person, _, _ = entries[0].key.partition("/")
+            after = f"{person}0"  # "0" sorts right behind "/"
+            record = self._store.records.get("resources", entries[0].refs[0])
+            if isinstance(record, Resource):
+                names.append(from_record(record).subject)
+        return sorted(names)
+
+    def marks(self, subject: str) -> dict[str, Mark]:
+        """What the user decided about beliefs, by the key of the belief."""
+        prefix = f"{key_of_subject(subject)}/"
+        return _marks_of(self._store.kv.list(MARK, KeyRange(prefix=prefix)))
+
+    def evidence(self, belief: str, *, wider: bool = False) -> list[Evidence]:
+        """The evidence on a belief, by time.
+
+        Args:
+            wider: with that on the whole list whose item it is.
+        """
+        with self._store.snapshot():
+            pieces = self._pieces(self._store, belief)
+            if wider:
+                pieces += self._covering(belief, pieces, self._reader(self._store))
+        pieces = sorted(pieces, key=lambda piece: (piece.at, piece.order, piece.id))
+        records = (self._store.records.get("resources", piece.id) for piece in pieces)
+        return [from_record(record) for record in records if isinstance(record, Resource)]
+
+    def pieces_on(self, belief: str) -> list[Piece]:
+        """What the fold needs of the evidence on a belief, in no order."""
+        return self._pieces(self._store, belief)
+
+    def pieces(self) -> dict[str, list[Piece]]:
+        """All evidence on anybody, by belief. One pass over it."""
+        return self._all_pieces(self._store, "")
+
+    def keys_in(self, slot: str) -> list[str]:
+        """The keys of anybody's beliefs in a slot that have evidence. One pass over all of it."""
+        return [key for key, pieces in self.pieces().items() if pieces[0].slot == slot]
+
+    def origin(self, evidence: Evidence) -> str:
+        """The id of the evidence that some was made of, directly or not; its own if of none."""
+        id, claim = evidence.id, evidence.claim
+        while claim:
+            record = self._store.records.get("resources", claim)
+            if not isinstance(record, Resource):
+                break
+            made_of = from_record(record)
+            id, claim = made_of.id, made_of.claim
+        return id
+
+    def forgettable(self, belief: str, value: Value | None = None) -> list[str]:
+        """The ids of records that a belief goes with: its evidence, or the claims this was made of.
+
+        Args:
+            value: that alone goes; default all that was believed.
+
+        A claim that says something else too ("peanuts, shellfish and milk") stays: of it, only the
+        evidence on this belief goes.
+        """
+        with self._store.snapshot():
+            evidence = [
+                one
+                for one in self.evidence(belief)
+                if value is None or value_key(one.value) == value_key(value)
+            ]
+            own = {one.id for one in evidence}
+            needed = set()
+            if any(one.claim for one in evidence):
+                needed = {self.origin(one) for one in self._beside(belief) if one.id not in own}
+            origins = [(one.id, self.origin(one)) for one in evidence]
+        return list(dict.fromkeys(id if claim in needed else claim for id, claim in origins))
+
+    def _beside(self, belief: str) -> Iterator[Evidence]:
+        """The evidence in the slot of a belief: all that is made of one claim is in one slot."""
+        person, _, rest = belief.partition("/")
+        for pieces in self._all_pieces(self._store, f"{person}/{rest[:_SLOT_DIGITS]}").values():
+            for piece in pieces:
+                record = self._store.records.get("resources", piece.id)
+                if isinstance(record, Resource):
+                    yield from_record(record)
+
+    # -- evidence ----------------------------------------------------------------------------------
+
+    def key_of(self, evidence: Evidence) -> str:
+        """The key of the belief that evidence bears on."""
+        slot = self._slots.get_or_extra(evidence.slot)
+        item = evidence.value if slot.kind == "list" else None
+        return belief_key(key_of_subject(evidence.subject), slot.id, evidence.scope, item)
+
+    def key_of_value(self, evidence: Evidence) -> str:
+        """The key of what the user decided about this value alone; of a list it is the belief's."""
+        person = key_of_subject(evidence.subject)
+        slot = self._slots.get_or_extra(evidence.slot)
+        return belief_key(person, slot.id, evidence.scope, evidence.value)
+
+    def former_keys(self, evidence: Evidence) -> list[str]:
+        """The keys of the beliefs that this one was while its slot was an extra."""
+        slot = self._slots.get_or_extra(evidence.slot)
+        person = key_of_subject(evidence.subject)
+        extras = [alias for alias in slot.aliases if alias.startswith(EXTRAS)]
+        return [belief_key(person, extra, evidence.scope) for extra in extras]
+
+    def now_in(self, subject: str, slot: Slot, scope: str, value: Value) -> datetime:
+        """The time of an edit that is made now: after all that is there, even if the clock was set
+        back.
+        """
+        item = value if slot.kind == "list" else None
+        key = belief_key(key_of_subject(subject), slot.id, scope, item)
+        newest = self._newest(key)
+        now = datetime.now(UTC)
+        return now if newest is None else max(now, newest + _STEP)
+
+    def _newest(self, key: str) -> datetime | None:
+        """The newest time in the evidence on a belief: from its fold, if that is kept and whole."""
+        with self._store.snapshot():
+            entry = self._store.kv.get(BELIEF, key)
+            kept = None if entry is None else _decoded(entry)
+            if kept is not None and kept.pieces == self._store.kv.count(EVIDENCE, f"{key}/"):
+                return kept.newest
+            return _newest_of(self._pieces(self._store, key))
+
+    def place(self, evidence: Evidence) -> Entry:
+        """The entry that places a piece of evidence; it is written with its record."""
+        return placed(evidence, self.key_of(evidence), msgspec.json.encode(piece_of(evidence)))
+
+    def refresh(self, beliefs: Collection[str]) -> None:
+        """Fold these beliefs anew, and keep them. What is not refreshed is folded when it is read.
+
+        Args:
+            beliefs: keys of beliefs whose evidence has changed.
+        """
+        if not beliefs or not self._store.capabilities.writable:
+            return
+
+        def work(reads: Reads) -> Batch:
+            pieces = {key: self._pieces(reads, key) for key in beliefs}
+            covered = [self._covered(key, some) for key, some in pieces.items()]
+            for prefix in filter(None, covered):
+                pieces |= self._all_pieces(reads, prefix)
+            return self._batch(pieces, self._reader(reads))
+
+        self._store.update(work)
+
+    # -- folds -------------------------------------------------------------------------------------
+
+    @cached_property
+    def _version(self) -> str:
+        """Of what folds are made with besides evidence. What was made with another is made anew:
+        slots change by hand, by a rollback, and with a release.
+        """
+        slots = [
+            (
+                *(slot.id, slot.kind, slot.cardinality, slot.half_life, slot.stability),
+                # what an extra is called makes it one of these
+                *((slot.label, slot.aliases) if slot.is_safety else ()),
+            )
+            for slot in self._slots
+        ]
+        made_with = msgspec.json.encode((FOLDING, self._constants, slots))
+        return blake2b(made_with, digest_size=8).hexdigest()
+
+    def _state(self, subject: str) -> BeliefState:
+        """What the beliefs about a person follow from."""
+        within = KeyRange(prefix=f"{key_of_subject(subject)}/")
+        with self._store.snapshot():
+            return BeliefState(
+                folds=self._store.kv.list(BELIEF, within),
+                marks=self._store.kv.list(MARK, within),
+                evidence=self._store.kv.count(EVIDENCE, within.prefix),
+                constants=self._version,
+                slots=self._slots,
+            )
+
+    def _folds(self, subject: str, state: BeliefState) -> dict[str, Fold]:
+        """The fold of each belief about a person, now."""
+        kept = self._decoded(state.folds)
+        if sum(one.pieces for one in kept.values()) != state.evidence:
+            kept = self._mend(f"{key_of_subject(subject)}/")
+        return {key: one.fold for key, one in kept.items() if one.fold is not None}
+
+    def _folds_at(self, subject: str, as_of: datetime) -> dict[str, Fold]:
+        """The fold of each belief about a person as of a time."""
+        everything = self._all_pieces(self._store, f"{key_of_subject(subject)}/")
+        folds = {}
+        for key, pieces in everything.items():
+            folded = self._fold(key, pieces, _of(everything), as_of)
+            if folded is not None:
+                folds[key] = folded
+        return folds
+
+    def _kept(self, reads: Reads, prefix: str) -> dict[str, _Kept]:
+        """The folds that are kept, those aside that were made with other constants or slots."""
+        return self._decoded(reads.kv.list(BELIEF, KeyRange(prefix=prefix)))
+
+    def _decoded(self, entries: Iterable[Entry]) -> dict[str, _Kept]:
+        kept = ((entry.key, _decoded(entry)) for entry in entries)
+        return {key: one for key, one in kept if one is not None and one.version == self._version}
+
+    def _mend(self, prefix: str) -> dict[str, _Kept]:
+        """Fold what is not kept, or lacks evidence; keep it, if the store can be written."""
+        mended: dict[str, _Kept] = {}
+
+        def work(reads: Reads) -> Batch:
+            kept = self._kept(reads, prefix)
+            everything = self._all_pieces(reads, prefix)
+            missing = {
+                key: pieces
+                for key, pieces in everything.items()
+                if key not in kept or kept[key].pieces != len(pieces)
+            }
+            wide = tuple(filter(None, (self._covered(*one) for one in missing.items())))
+            missing |= {key: some for key, some in everything.items() if key.startswith(wide)}
+            batch, made = self._keep(missing, _of(everything))
+            mended.clear()
+            mended.update(kept | made)
+            return batch
+
+        if self._store.capabilities.writable:
+            self._store.update(work)
+        else:
+            with self._store.snapshot():
+                work(self._store)
+        return mended
+
+    def _batch(self, pieces: Mapping[str, list[Piece]], look_up: LookUp) -> Batch:
+        """What keeps the folds of these beliefs; one without evidence is kept no longer."""
+        some = {key: pieces for key, pieces in pieces.items() if pieces}
+        gone = tuple((BELIEF, key) for key in pieces if key not in some)
+        batch, _ = self._keep(some, look_up)
+        return Batch(entries=batch.entries, deleted_entries=gone)
+
+    def _keep(
+        self, pieces: Mapping[str, list[Piece]], look_up: LookUp
+    ) -> tuple[Batch, dict[str, _Kept]]:
+        """Fold these beliefs; returns what keeps them too."""
+        entries = []
+        kept = {}
+        for key, own in pieces.items():
+            newest = _newest_of(own) or _EARLIEST
+            kept[key] = _Kept(self._fold(key, own, look_up), len(own), self._version, newest)
+            wider = self._covering(key, own, look_up)
+            refs = dict.fromkeys(piece.id for piece in (*own, *wider))
+            entries.append(Entry(BELIEF, key, msgspec.json.encode(kept[key]), tuple(refs)))
+        return Batch(entries=tuple(entries)), kept
+
+    def _fold(
+        self, key: str, own: list[Piece], look_up: LookUp, as_of: datetime | None = None
+    ) -> Fold | None:
+        return fold(
+            self._slot(own[0].slot),
+            own,
+            self._constants,
+            covering=self._covering(key, own, look_up),
+            as_of=as_of,
+        )
+
+    def _covering(self, key: str, own: list[Piece], look_up: LookUp) -> list[Piece]:
+        """The evidence on a list as a whole, if this is an item of one."""
+        if not own or own[0].value == "" or not self._is_list(own[0].slot):
+            return []
+        person, _, _ = key.partition("/")
+        whole = belief_key(person, self._slot(own[0].slot).id, own[0].scope, "")
+        return [piece for piece in look_up(whole) if piece.ends]
+
+    def _covered(self, key: str, own: list[Piece]) -> str:
+        """What the keys begin with of all items that this ends; empty: it ends no list."""
+        if not own or own[0].value != "" or not self._is_list(own[0].slot):
+            return ""
+        person, _, _ = key.partition("/")
+        return key_prefix(person, self._slot(own[0].slot).id)
+
+    def _is_list(self, slot: str) -> bool:
+        return self._slot(slot).kind == "list"
+
+    def _reader(self, reads: Reads) -> LookUp:
+        """Reads the evidence under a belief, each once."""
+        return cache(partial(self._pieces, reads))
+
+    def _slot(self, id: str) -> Slot:
+        return self._slots.get_or_extra(id)
+
+    def _pieces(self, reads: Reads, belief: str) -> list[Piece]:
+        entries = reads.kv.list(EVIDENCE, KeyRange(prefix=f"{belief}/"))
+        return [_PIECE.decode(entry.value) for entry in entries]
+
+    def _all_pieces(self, reads: Reads, prefix: str) -> dict[str, list[Piece]]:
+        """All evidence on a person, by belief."""
+        pieces: defaultdict[str, list[Piece]] = defaultdict(list)
+        for entry in reads.kv.list(EVIDENCE, KeyRange(prefix=prefix)):
+            belief, _, _ = entry.key.rpartition("/")
+            pieces[belief].append(_PIECE.decode(entry.value))
+        return pieces
+
+
+def _decoded(entry: Entry) -> _Kept | None:
+    """A fold as it was kept; None if it was kept in another form."""
+    try:
+        return _KEPT.decode(entry.value)
+    except msgspec.ValidationError:
+        return None
+
+
+def _newest_of(pieces: Iterable[Piece]) -> datetime | None:
+    return max((max(piece.at, piece.known_at) for piece in pieces), default=None)
+
+
+def _of(pieces: Mapping[str, list[Piece]]) -> LookUp:
+    return lambda key: pieces.get(key, [])
+
+
+def _marks_of(entries: Iterable[Entry]) -> dict[str, Mark]:
+    return {entry.key: msgspec.json.decode(entry.value, type=Mark) for entry in entries}

@@ -1,0 +1,185 @@
+"""Promotion: what was kept as an extra gets a slot of its own, once enough speaks for it.
+
+Evidence never moves, so an extra is normalised once more: each piece becomes the claim of new
+evidence in the new slot, in the form that the slot gives to values. So a promoted extra may have
+another kind and be in another hub, and one taken back is exactly what it was. What lay under the
+extra's beliefs goes from there in the same write; only its records stay, to be cited and forgotten.
+That is also why a slot of a memory's own cannot be below "extras.": a belief's key has the id of
+its slot and the item of a list in it, and both may be others after a promotion.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from ...errors import ConflictError, InvalidInputError
+from ...kv import Entry
+from ...runs.write_plan import EntryKey
+from ...store.contract import Store
+from ..evidence.claim import Value
+from ..evidence.evidence import EVIDENCE, Evidence, derived, value_key
+from ..slots.own_slots import own_slots, slot_entry
+from ..slots.registry import EXTRAS, Registry, Slot
+from .belief import Piece
+from .belief_store import BELIEF, MARK, BeliefStore, Mark
+
+__all__ = ["Candidate", "Promotion", "candidates", "check_change", "slot_for"]
+
+ENOUGH = 3  # independent pieces of evidence, as many as make a belief established
+_MANY = 3  # values, from which on an extra looks like a list
+
+
+class Candidate(Struct, frozen=True, kw_only=True):
+    """An extra that enough speaks for to be a slot.
+
+    Args:
+        extra: its id: "extras.blood_type".
+        kind: of slot that its values look like: text, flag, number or list.
+        values: what it was said to be, the latest last.
+        pieces: how many pieces of evidence there are that do not depend on each other.
+    """
+
+    extra: str
+    label: str
+    kind: str
+    values: tuple[Value, ...]
+    pieces: int
+
+
+def candidates(beliefs: BeliefStore, slots: Registry) -> list[Candidate]:
+    """The extras of anybody that could be slots, those with most evidence first."""
+    by_extra: defaultdict[str, list[Piece]] = defaultdict(list)
+    for pieces in beliefs.pieces().values():
+        for piece in pieces:
+            if piece.slot.startswith(EXTRAS) and piece.polarity == "for":
+                by_extra[piece.slot].append(piece)
+    found = []
+    for extra, pieces in by_extra.items():
+        independent = len({piece.group for piece in pieces})
+        if independent < ENOUGH:
+            continue
+        in_order = sorted(pieces, key=lambda piece: (piece.at, piece.id))
+        values = {value_key(piece.value): piece.value for piece in in_order}
+        found.append(
+            Candidate(
+                extra=extra,
+                label=slots.extra(extra).label,  # noqa: S610 - no query of Django
+                kind=_kind(tuple(values.values())),
+                values=tuple(values.values()),
+                pieces=independent,
+            )
+        )
+    return sorted(found, key=lambda one: (-one.pieces, one.extra))
+
+
+def slot_for(extra: Slot, fields: Mapping[str, Any]) -> Slot:
+    """The slot that an extra becomes: `own.<key>`, called by the name of the extra as well.
+
+    Args:
+        fields: those of `Slot` that are to be others.
+
+    Raises:
+        InvalidInputError: they are no fields of a slot.
+    """
+    inherited = msgspec.to_builtins(extra)
+    name = extra.id.removeprefix(EXTRAS)
+    given = {field: value for field, value in fields.items() if value not in ("", None)}
+    merged = {**inherited, "id": f"own.{name}", **given}
+    merged["aliases"] = (*merged["aliases"], extra.id)
+    # health does not become harmless because it has a slot now
+    merged["sensitive"] = extra.sensitive or merged["sensitive"]
+    merged["standing"] = extra.standing or merged["standing"]
+    try:
+        return msgspec.convert(merged, Slot)
+    except msgspec.ValidationError as error:
+        raise InvalidInputError(
+            f"{extra.id} cannot become this slot: {error}",
+            remedy="the fields of a slot are those of remloom.profile.slots.registry.Slot",
+        ) from error
+
+
+def check_change(slot: Slot, beliefs: BeliefStore, before: Registry) -> None:
+    """Refuse to make a list of a slot that has evidence, or something else of a list.
+
+    Raises:
+        ConflictError: the evidence would belong to other beliefs than it is placed under.
+    """
+    known = before.slots.get(slot.id)
+    if known is None or (known.kind == "list") == (slot.kind == "list"):
+        return
+    if beliefs.keys_in(slot.id):
+        raise ConflictError(
+            f"{slot.id} has evidence, which each item of a list has by itself",
+            remedy="forget what is believed there first, or define a slot of another id",
+        )
+
+
+class Promotion:
+    """What an extra's promotion writes.
+
+    Args:
+        extra: its slot, as it is.
+        slot: what it becomes.
+        slots: what can be known afterwards.
+        beliefs: as they are.
+
+    Raises:
+        InvalidInputError: a value that is known is none that the slot can have.
+    """
+
+    def __init__(
+        self, store: Store, extra: Slot, slot: Slot, *, slots: Registry, beliefs: BeliefStore
+    ) -> None:
+        self._store = store
+        self._slot = slot
+        self._slots = slots
+        self._keys = beliefs.keys_in(extra.id)
+        self._before = {key: beliefs.evidence(key) for key in self._keys}
+        self.evidence = tuple(
+            one for pieces in self._before.values() for old in pieces for one in self._made_of(old)
+        )
+
+    def entries(self, after: BeliefStore) -> Iterator[Entry]:
+        """The slot, and what the user decided about the extra's beliefs, for the new ones."""
+        if self._slot not in own_slots(self._store):
+            yield slot_entry(self._slot)
+        marks = {key: mark for key in self._keys if (mark := self._mark(key)) is not None}
+        made_of = {old.id: key for key, pieces in self._before.items() for old in pieces}
+        for one in self.evidence:
+            mark = marks.get(made_of[one.claim])
+            if mark is not None:
+                yield Entry(MARK, after.key_of(one), msgspec.json.encode(mark))
+
+    @property
+    def rests_on(self) -> list[str]:
+        """The evidence that it is made of."""
+        return [old.id for pieces in self._before.values() for old in pieces]
+
+    @property
+    def deleted(self) -> list[EntryKey]:
+        """Where the evidence was placed before, with the folds that were kept of it."""
+        placed = [
+            (EVIDENCE, f"{key}/{old.id}") for key, pieces in self._before.items() for old in pieces
+        ]
+        return [*placed, *((kind, key) for key in self._keys for kind in (BELIEF, MARK))]
+
+    def _made_of(self, old: Evidence) -> list[Evidence]:
+        values = (old.value,) if old.value == "" else self._slots.items(self._slot, old.value)
+        return [derived(old, self._slot.id, value) for value in values]
+
+    def _mark(self, key: str) -> Mark | None:
+        entry = self._store.kv.get(MARK, key)
+        return msgspec.json.decode(entry.value, type=Mark) if entry is not None else None
+
+
+def _kind(values: tuple[Value, ...]) -> str:
+    if all(isinstance(value, bool) for value in values):
+        return "flag"
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return "number"
+    return "list" if len(values) >= _MANY else "text"

@@ -1,0 +1,250 @@
+"""A line of a context: one thing that is known, quoted as data, with its source.
+
+Whatever a value, a scope or a name of a file is, it stays within its line and within its quotes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from itertools import groupby
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...text.quoting import one_line, unquoted
+from ...text.secrets import mask
+from ..beliefs.belief import Belief
+from ..beliefs.profile import Change
+from ..evidence.claim import Value
+from ..slots.registry import Slot
+from ..slots.slot import OWN_WORDS
+
+__all__ = [
+    "ContextLine",
+    "Part",
+    "certainty",
+    "clean",
+    "doubt_of_safety",
+    "line_of_belief",
+    "line_of_change",
+    "line_of_end",
+    "line_of_question",
+    "on_shared_lines",
+    "said_on",
+    "short_line_of_safety",
+    "shown_value",
+]
+
+# standing: given whatever is asked; relevant: what the query is about; changed: lately; unsure: to
+# be asked
+Part: TypeAlias = Literal["standing", "relevant", "changed", "unsure"]
+
+_LONGEST_VALUE = 200  # characters
+_LONGEST_CITATION = 120
+_COLON = ": "  # after a label, which has no colon
+_BRACKETS = str.maketrans({"[": "(", "]": ")"})
+_HINTED = "perhaps"  # of what could hurt, and nobody said outright
+_CERTAINTIES = ((0.9, "sure"), (0.7, "likely"), (0.5, "perhaps"))
+
+
+class ContextLine(Struct, frozen=True, kw_only=True):
+    """One thing that is known.
+
+    Args:
+        part: of the context that it stands in.
+        slot: the id of its slot.
+        value: as it is known; in `text` it may be shortened or masked. None: none holds now.
+        scope: where it holds; empty is everywhere.
+        since: when it began to be so, or ended.
+        confidence: in a word: certain (set by the user), sure, likely, perhaps, unsure.
+        citation: of what says so, such as "chat.json:12"; empty for what the user set by hand.
+        text: the line, with its end, as it is without others on it.
+    """
+
+    part: Part
+    slot: str
+    value: Value | None
+    scope: str = ""
+    since: datetime
+    confidence: str
+    citation: str = ""
+    text: str
+
+
+def line_of_belief(belief: Belief, part: Part, *, could_hurt: bool = False) -> ContextLine:
+    """The line of what holds.
+
+    Args:
+        could_hurt: see `Slot.is_safety`; then what speaks against it has not ended it.
+    """
+    if belief.slot.startswith(OWN_WORDS):
+        # the words tell what they are of
+        notes = [_scope_note(belief.scope), f"said {_day(belief.checked_at)}", _doubt(belief)]
+        return _line(belief, part, shown_value(belief.label, belief.value), notes)
+    notes = [
+        _scope_note(belief.scope),
+        f"since {_day(belief.since)}",
+        certainty(belief),
+        doubt_of_safety(belief) if could_hurt else _doubt(belief),
+        _before(belief),
+    ]
+    said = f"{_label(belief.label)}: {shown_value(belief.label, belief.value)}"
+    return _line(belief, part, said, notes)
+
+
+def short_line_of_safety(belief: Belief) -> ContextLine:
+    """The line of what could hurt, without all that is not needed; see `on_shared_lines`."""
+    notes = ", ".join(filter(None, (_scope_note(belief.scope), _short_doubt(belief))))
+    said = f"{_label(belief.label)}{_COLON}{shown_value(belief.label, belief.value)}"
+    line = _line(belief, "standing", said, [])
+    return replace(line, text=f"- {said} ({notes})\n" if notes else f"- {said}\n")
+
+
+def on_shared_lines(lines: Iterable[ContextLine]) -> str:
+    """Write short lines as one a slot; the lines of a slot follow one another."""
+    text = ""
+    for _, some in groupby(lines, key=lambda line: line.slot):
+        first, *others = some
+        text += first.text.rstrip("\n") + "".join(map(said_on, others)) + "\n"
+    return text
+
+
+def said_on(line: ContextLine) -> str:
+    """What a short line adds to the one before, of the same slot."""
+    return f", {line.text.rstrip().partition(_COLON)[2]}"
+
+
+def line_of_question(belief: Belief, slot: Slot) -> ContextLine:
+    """The line of what may no longer hold, with what to ask; the question is for the user alone."""
+    doubt = doubt_of_safety(belief) if slot.is_safety else _doubt(belief)
+    notes = [_scope_note(belief.scope), f"since {_day(belief.since)}", "unsure", doubt]
+    said = f"{_label(belief.label)}: {shown_value(belief.label, belief.value)}"
+    question = clean(slot.question) if belief.subject == "me" else ""
+    return _line(belief, "unsure", said, notes, end=f' ask: "{question}"' if question else "")
+
+
+def line_of_change(belief: Belief, change: Change) -> ContextLine:
+    """The line of a change: the value before, and the one after."""
+    before = shown_value(belief.label, change.before if change.before is not None else "")
+    after = "never so" if change.was_wrong else "no longer so"
+    if change.after is not None:
+        after = shown_value(belief.label, change.after)
+    notes = [_scope_note(belief.scope), f"on {_day(change.at)}"]
+    first = "set right" if change.was_wrong else "before"
+    said = f"{_label(belief.label)}: {first}: {before} → {after}"
+    changed = replace(belief, since=change.at, citation=change.citation)
+    return replace(_line(changed, "changed", said, notes), value=change.after)
+
+
+def line_of_end(belief: Belief) -> ContextLine:
+    """The line of what held last, where nothing holds now."""
+    until = belief.until or belief.since
+    notes = [_scope_note(belief.scope), f"until {_day(until)}"]
+    value = shown_value(belief.label, belief.value)
+    ended_how = "never so, set right" if belief.was_wrong else "no longer so, before"
+    said = f"{_label(belief.label)}: {ended_how}: {value}"
+    ended = replace(belief, since=until, citation=belief.ended_by or belief.citation)
+    return replace(_line(ended, "relevant", said, notes), value=None)
+
+
+def certainty(belief: Belief) -> str:
+    """The confidence of a belief in a word."""
+    if belief.hard or (belief.authority == "edit" and belief.state == "current"):
+        return "certain"
+    for least, word in _CERTAINTIES:
+        if belief.confidence >= least:
+            return word
+    return "unsure"
+
+
+def shown_value(label: str, value: Value) -> str:
+    """A value as a line shows it: one line, in quotes that it cannot close, without secrets."""
+    if isinstance(value, bool):
+        return '"yes"' if value else '"no"'
+    if isinstance(value, int | float):
+        return f'"{value}"'
+    text = clean(value)
+    head = f"{clean(label)}: "
+    # what a secret is called is a part of how it is known
+    masked, found = mask(head + text)
+    if found:
+        text = masked[len(head) :] if masked.startswith(head) else "[secret]"
+    if len(text) > _LONGEST_VALUE:
+        text = text[: _LONGEST_VALUE - 1] + "…"
+    return f'"{text}"'
+
+
+def clean(text: str) -> str:
+    """A text on one line, without quotes, signs that control, or such as nobody sees."""
+    # what is far beyond what is shown needs no cleaning; secrets may reach over the end
+    return unquoted(one_line(text[: 8 * _LONGEST_VALUE], 0))
+
+
+def _line(belief: Belief, part: Part, said: str, notes: list[str], *, end: str = "") -> ContextLine:
+    noted = ", ".join(filter(None, notes))
+    return ContextLine(
+        part=part,
+        slot=belief.slot,
+        value=belief.value,
+        scope=belief.scope,
+        since=belief.since,
+        confidence=certainty(belief),
+        citation=belief.citation,
+        text=f"- {said} ({noted}){_cited(belief.citation)}{end}\n",
+    )
+
+
+def _cited(citation: str) -> str:
+    if not citation:
+        return ""
+    text = mask(clean(citation).translate(_BRACKETS))[0]
+    # the end has the line
+    return f" [{text[-_LONGEST_CITATION:]}]"
+
+
+def _label(label: str) -> str:
+    return mask(clean(label))[0][:_LONGEST_VALUE].replace(":", " ")
+
+
+def _scope_note(scope: str) -> str:
+    return f'in "{mask(clean(scope))[0][:_LONGEST_VALUE]}"' if scope else ""
+
+
+def doubt_of_safety(belief: Belief) -> str:
+    """What speaks against something that could hurt, and was not settled by hand; or nothing."""
+    if belief.rivals:
+        values = (shown_value(belief.label, rival.value) for rival in belief.rivals)
+        return f"or {', '.join(values)}: the user has to say which"
+    if belief.state == "disputed":
+        return "may be over: the user has to confirm that"
+    return _HINTED if belief.is_hint else _doubt(belief)
+
+
+def _short_doubt(belief: Belief) -> str:
+    if belief.rivals:
+        values = (shown_value(belief.label, rival.value) for rival in belief.rivals)
+        return f"or {', '.join(values)}: ask"
+    if belief.state == "disputed":
+        return "may be over: ask"
+    return _HINTED if belief.is_hint else ""
+
+
+def _doubt(belief: Belief) -> str:
+    if belief.state == "disputed":
+        return "disputed"
+    return f"last heard {_day(belief.checked_at)}" if belief.state == "stale" else ""
+
+
+def _before(belief: Belief) -> str:
+    """The value before, of what has one at a time."""
+    was = [held for held in belief.history if not held.was_wrong]
+    last = was[-1] if was else None
+    if last is None or last.value == belief.value:
+        return ""
+    return f"before: {shown_value(belief.label, last.value)}"
+
+
+def _day(at: datetime) -> str:
+    return at.date().isoformat()

@@ -1,0 +1,229 @@
+"""Relevance: which slots and values a query is about, by its words and, with an embedder, by
+meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ...deadline import NEVER, Deadline
+from ...embed.answers import question_vector, text_vectors
+from ...embed.failures import answered_by
+from ...errors import EmbedderError
+from ...heads.differences import content_words
+from ...heads.features import frequent
+from ...text.analysis import terms
+from ..evidence.claim import Value
+from ..slots.registry import Slot
+
+if TYPE_CHECKING:
+    from ...embed.contract import Embedder, Floats
+
+__all__ = [
+    "NAMED",
+    "Relevance",
+    "has_nearness",
+    "nearness",
+    "query_vector",
+    "rare_words",
+    "sentence_of",
+    "shares",
+    "similarities",
+]
+
+# worth of what a query names: the slot, a value of it, a topic that it helps with
+_NAME = 3.0
+_VALUE = 2.0
+_TOPIC = 1.0
+_PART = 1.0  # of a value
+NAMED = _VALUE  # from here on a query names the slot or a value, not only a topic
+_MEANING = 2.0  # of a cosine of 1
+# below this a likeness says nothing; of 889 slots that a hundred requests were not about, two were
+# above it
+_LEAST_COSINE = 0.35
+_MOST_SENTENCES = 12  # of who the user is that are given: those nearest to the request
+_HARDLY = 0.05  # worth of what the user said and is not near
+_LEAST_NEAR = 0.1  # of a value in a slot; what is farther is not given
+_LONGEST_QUERY = 4000  # characters that are looked at, from either end
+_LONGEST_VALUE = 300
+_FEW = 3  # terms of a value that is named by any of them
+
+# what a name or a topic needs to be named by a query, and its worth
+_Phrase: TypeAlias = tuple[frozenset[str], float]
+
+
+class Relevance:
+    """How far slots and values are what a query is about.
+
+    Args:
+        similar: the cosine of the query to each slot, by id; see `similarities`.
+        near: how near the query is to sentences of who the user is; see `nearness`.
+    """
+
+    def __init__(
+        self,
+        query: str,
+        similar: Mapping[str, float] | None = None,
+        near: Mapping[str, float] | None = None,
+    ) -> None:
+        if len(query) > 2 * _LONGEST_QUERY:
+            query = f"{query[:_LONGEST_QUERY]} {query[-_LONGEST_QUERY:]}"
+        self._query = query
+        self._terms = frozenset(terms(query))
+        self._similar = similar or {}
+        self._near = near or {}
+        self._of_slots: dict[str, float] = {}
+
+    def by_words(self, slot: Slot, value: Value) -> float:
+        """How far the words of the query name a slot, its topics, or a value; 0: they do not."""
+        return self._of_slot(slot) + self._of_value(slot, value)
+
+    def score(self, slot: Slot, value: Value) -> float:
+        """How far the query is about a value in a slot, from 0."""
+        whole = slot.verbatim and not slot.sensitive
+        named = self._of_slot(slot) if whole else self.by_words(slot, value)
+        if has_nearness(slot):
+            near = self._near.get(sentence_of(slot, value), 0.0)
+            return named + _MEANING * (near if slot.verbatim or near >= _LEAST_NEAR else 0.0)
+        cosine = self._similar.get(slot.id, 0.0)
+        return named + (_MEANING * cosine if cosine >= _LEAST_COSINE else 0.0)
+
+    def _of_slot(self, slot: Slot) -> float:
+        if slot.id not in self._of_slots:
+            self._of_slots[slot.id] = self._named(_phrases_of(slot))
+        return self._of_slots[slot.id]
+
+    def _named(self, phrases: Iterable[_Phrase]) -> float:
+        found = [worth for needed, worth in phrases if needed <= self._terms]
+        # several topics say more than one, but less than a name
+        return max(found, default=0.0) + 0.1 * min(len(found), 5)
+
+    def _of_value(self, slot: Slot, value: Value) -> float:
+        if not self._terms or isinstance(value, bool | int | float):
+            return 0.0
+        written = str(value)[:_LONGEST_VALUE]
+        said = [one for one, meant in slot.synonyms.items() if meant == value]
+        if any(_is_within(self._terms, one) for one in (written, *said)):
+            return _VALUE
+        words = _terms_of(written)
+        if slot.verbatim and slot.sensitive:
+            # nothing else gives it: one word that few texts have is enough
+            shared = rare_words(self._query).keys() & rare_words(written).keys()
+            return _VALUE if shared else 0.0
+        is_part = len(words) <= _FEW and not words.isdisjoint(self._terms)
+        return _PART if is_part else 0.0
+
+
+def query_vector(query: str, embedder: Embedder, deadline: Deadline = NEVER) -> Floats:
+    """The vector of a query.
+
+    Raises:
+        EmbedderTimeoutError: the embedder has not answered by the deadline.
+        EmbedderError: it does not work.
+    """
+    text = query[:_LONGEST_QUERY]
+    return answered_by(embedder, partial(question_vector, embedder, text), deadline)
+
+
+def similarities(
+    slots: Sequence[Slot], asked: Floats, embedder: Embedder, deadline: Deadline = NEVER
+) -> dict[str, float]:
+    """The cosine of a query's vector to each slot, by id. Slots are embedded once in a process.
+
+    Raises:
+        EmbedderTimeoutError: the embedder has not answered by the deadline.
+        EmbedderError: it does not work.
+    """
+    vectors = _cards_embedded(embedder, slots, len(asked), deadline)
+    return {slot.id: float(vectors[_card(slot)] @ asked) for slot in slots}
+
+
+def has_nearness(slot: Slot) -> bool:
+    """Whether what is nearest to a query is given of it, and not what is near enough."""
+    return slot.is_personal and not slot.sensitive and slot.usage != "behaviour"
+
+
+def sentence_of(slot: Slot, value: Value) -> str:
+    """What is known, as a sentence that a query is compared with."""
+    return str(value) if slot.verbatim else f"{slot.label}: {value}"
+
+
+def shares(query: str, sentences: Sequence[str]) -> dict[str, float]:
+    """The share of the terms of a query that each sentence has: where there is no embedder."""
+    asked = frozenset(terms(query[:_LONGEST_QUERY]))
+    return {text: len(asked & _terms_of(text)) / max(len(asked), 1) for text in sentences}
+
+
+def nearness(sentences: Sequence[str], likenesses: Mapping[str, float]) -> dict[str, float]:
+    """How near a query is to those sentences that are nearest, from 0 to 1.
+
+    Args:
+        sentences: in the order in which they are given where nothing else tells.
+        likenesses: of the query to each, at most 1.
+    """
+    nearest = sorted(sentences, key=lambda text: -likenesses.get(text, 0.0))[:_MOST_SENTENCES]
+    return {text: max(likenesses.get(text, 0.0), _HARDLY) for text in nearest}
+
+
+def _card(slot: Slot) -> str:
+    """What a slot is about, in words."""
+    topics = ", ".join(slot.topics)
+    return " ".join(filter(None, (f"{slot.label}.", slot.question, topics)))
+
+
+# vectors, by the embedder's name, its dimensions and the card
+_embedded: dict[tuple[str, int, str], Any] = {}
+
+
+def _cards_embedded(
+    embedder: Embedder, slots: Sequence[Slot], dims: int, deadline: Deadline
+) -> dict[str, Any]:
+    # without a lock: who asks at the same time, of another tenant perhaps, waits for nobody
+    name = embedder.name
+    cards = list(dict.fromkeys(map(_card, slots)))
+    missing = [card for card in cards if (name, dims, card) not in _embedded]
+    if missing:
+        rows = answered_by(embedder, partial(text_vectors, embedder, missing), deadline)
+        if rows.shape[1] != dims:
+            raise EmbedderError(f"{name} answered vectors of {dims} and {rows.shape[1]} dimensions")
+        keys = [(name, dims, card) for card in missing]
+        _embedded.update(zip(keys, rows, strict=True))
+    return {card: _embedded[name, dims, card] for card in cards}
+
+
+def rare_words(text: str) -> dict[str, str]:
+    """The words of a text that few texts have, by their stems."""
+    known = frequent()
+    return {stem: word for stem, word in content_words(text).items() if word not in known}
+
+
+def _is_within(asked: frozenset[str], text: str) -> bool:
+    words = _terms_of(text)
+    return bool(words) and words <= asked
+
+
+def _phrases_of(slot: Slot) -> tuple[_Phrase, ...]:
+    return _phrases(slot.id, slot.label, slot.aliases, slot.topics)
+
+
+@lru_cache(maxsize=4096)
+def _phrases(
+    id: str, label: str, aliases: tuple[str, ...], topics: tuple[str, ...]
+) -> tuple[_Phrase, ...]:
+    """The names and topics of a slot, as terms."""
+    end = id.rpartition(".")[2].replace("_", " ")
+    # "default" says nothing by itself, nor does "mode"
+    named = [label, *aliases, *([end] if " " in end else [])]
+    worths = {
+        frozenset(terms(words)): worth
+        for worth, texts in ((_TOPIC, topics), (_NAME, named))
+        for words in texts
+    }
+    worths.pop(frozenset(), None)
+    return tuple(worths.items())
+
+
+@lru_cache(maxsize=16_384)
+def _terms_of(text: str) -> frozenset[str]:
+    return frozenset(terms(text))

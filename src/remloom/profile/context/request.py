@@ -1,0 +1,178 @@
+"""A request, as heads read it: whom the answer is for, whether it depends on who asks, how much of
+what is known it asks for, and what harm it may do.
+
+What could hurt is given whatever they decide; what is of nobody's business but the user's own only
+where they find that the answer is for the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+
+from ...heads.features import LONGEST
+from ...heads.head import Decision, head
+from .purpose import Purpose
+
+if TYPE_CHECKING:
+    from ...embed.contract import Floats
+
+__all__ = ["Extent", "Personal", "Request"]
+
+# some: what it names or bears on; most: all but what is sensitive, "What do you know about me?"
+Extent: TypeAlias = Literal["some", "most"]
+# what of who the user is may be given: nothing, what is asked for by its name, what bears on it
+Personal: TypeAlias = Literal["nothing", "named", "near"]
+
+_FOR_OTHERS = 0.35  # probability from which on an answer is taken to be for others or the public
+_FOR_USER = 0.6  # from which on it is taken to be for the user
+_IS_TASK = 0.6  # from which on it is a task that closes who the user is
+_MOST = 0.7  # from which on all that is known is asked for
+
+
+class Request:
+    """What an agent is asked.
+
+    Args:
+        query: the words.
+        vector: of the query, by this embedder; None: the words alone are read.
+        embedder: its name.
+        is_of_somebody: whether what is known of somebody else is asked for.
+    """
+
+    def __init__(
+        self,
+        query: str,
+        *,
+        vector: Floats | None = None,
+        embedder: str = "",
+        is_of_somebody: bool = False,
+    ) -> None:
+        self._query = query.strip()
+        self._is_of_somebody = is_of_somebody
+        self._vector = vector
+        self._embedder = embedder if vector is not None else ""
+
+    @cached_property
+    def purpose(self) -> Purpose:
+        """What is to be given is for this.
+
+        >>> Request("Write a letter to my landlord").purpose
+        'letter'
+        >>> Request("What should I cook tonight?").purpose
+        'recommend'
+        """
+        if not self._query:
+            return "general"
+        if self._is_for_others:
+            return "letter"
+        if self._is_task:
+            return cast("Purpose", self.task.label)
+        if self.audience.label == "code":
+            return "coding"
+        if self.extent == "most" or self.personal == "named":
+            return "chat"
+        return "recommend" if self.personal == "near" else "general"
+
+    @cached_property
+    def extent(self) -> Extent:
+        """How much of what is known is asked for.
+
+        >>> Request("What have you stored about me so far?").extent
+        'most'
+        """
+        is_for_user = self._is_of_somebody or self.audience.label == "own"
+        if self._is_task or not is_for_user:
+            return "some"
+        return "most" if self._decided("extent").probabilities["most"] >= _MOST else "some"
+
+    @cached_property
+    def audience(self) -> Decision:
+        """Whom the answer is for: own, others, public, or code, where it is for a program.
+
+        >>> Request("Write to my landlord that the heating is cold").audience.label
+        'others'
+        """
+        return self._decided("audience")
+
+    @cached_property
+    def task(self) -> Decision:
+        """What is to be done: security, risk (what cannot be undone), persuade, tools, or other.
+
+        >>> Request("Delete all my photos of the last year").task.label
+        'risk'
+        """
+        return self._decided("task")
+
+    @cached_property
+    def personal(self) -> Personal:
+        """What of who the user is may be given.
+
+        >>> Request("What shall I cook tonight?").personal
+        'near'
+        >>> Request("What are my hobbies?").personal
+        'named'
+        >>> Request("Write a speech for my brother's wedding").personal
+        'nothing'
+        """
+        return self.personal_for(is_given=False)
+
+    def personal_for(self, *, is_given: bool) -> Personal:
+        """What of who the user is may be given, if the caller may have said what it is for.
+
+        Args:
+            is_given: whether the caller says what it is for, and so for whom.
+        """
+        if not self._query or self.extent == "most":
+            return "near"
+        if is_given or self._is_of_somebody:
+            return "near" if self.depends_on_user else "named"
+        if self.audience.label == "code":
+            return "nothing"
+        if self.depends_on_user and self._others < _FOR_OTHERS:
+            return "near"
+        return "named" if self.audience.probabilities["own"] >= _FOR_USER else "nothing"
+
+    @cached_property
+    def depends_on_user(self) -> bool:
+        """Whether another user would be answered otherwise.
+
+        >>> Request("What shall I cook tonight?").depends_on_user
+        True
+        >>> Request("At how many degrees does egg white set?").depends_on_user
+        False
+        """
+        return not self._query or self._decided("bearing").label == "personal"
+
+    @property
+    def _others(self) -> float:
+        """The probability that others read the answer, or live with it."""
+        return self.audience.probabilities["others"] + self.audience.probabilities["public"]
+
+    @property
+    def _is_for_others(self) -> bool:
+        return self.audience.label == "others" and not self._is_of_somebody
+
+    @property
+    def _is_task(self) -> bool:
+        return self.task.label != "other" and self.task.probability >= _IS_TASK
+
+    def _decided(self, name: str) -> Decision:
+        """What a head decides; of a long text it reads both ends, and the more cautious counts."""
+        first = head(name, self._embedder).decide(self._query, self._vector)
+        if len(self._query) <= LONGEST:
+            return first
+        last = head(name).decide(self._query[-LONGEST:])
+        return max(first, last, key=_CAUTION[name])
+
+
+# how much each decision closes
+_CAUTION: dict[str, Callable[[Decision], float]] = {
+    "audience": lambda decided: -decided.probabilities["own"],
+    "bearing": lambda decided: decided.probabilities["impersonal"],
+    "extent": lambda decided: decided.probabilities["some"],
+    "task": lambda decided: max(
+        share for label, share in decided.probabilities.items() if label != "other"
+    ),
+}

@@ -1,0 +1,1 @@
+"""Evidence: what was said or done that says something of a person, and where."""

@@ -1,0 +1,1 @@
+"""Extraction: how evidence is found in passages, by heads, rules or a language model."""

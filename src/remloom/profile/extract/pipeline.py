@@ -1,0 +1,194 @@
+"""The pipeline: from passages to evidence to beliefs, each call a run that can be taken back.
+
+Source: seed 4, "Two-LLM Pipeline": extractor, staging, normaliser; beliefs follow by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ...model import ReadReport, Resource
+from ...runs.failures import failed_items
+from ...runs.lifecycle import run_to_end
+from ...runs.run import Run, begin_run
+from ...runs.writer import Writer
+from ...settings import Settings
+from ...store.contract import Store
+from ..beliefs.belief_store import BeliefStore
+from ..beliefs.constants import constants_of
+from ..beliefs.recorder import Recorder
+from ..evidence.evidence import KIND, from_record
+from ..evidence.mapping import FieldMapping
+from ..evidence.staging import KIND as NORMALISE
+from ..evidence.staging import is_due
+from ..slots.own_slots import registry_of
+from .hearing import HEADS, Hearing
+from .model import ModelExtractor
+from .normalise import Normaliser, NormaliseResult
+from .rule_extraction import RULES, extract_by_rules
+from .scan import KIND as OBSERVE
+from .scan import Extract, Scanner, ScanResult, skipped_counts, unheard_of
+
+if TYPE_CHECKING:
+    from ...llm import LLM, Budget
+
+__all__ = ["Pipeline"]
+
+Progress: TypeAlias = Callable[[int, int], None]
+
+# counts of what a run wrote, which it does not write again
+_WRITTEN = ("evidence", "staged", "normalised", "extras", "parked")
+
+
+class Pipeline:
+    """Makes beliefs of what was read.
+
+    Args:
+        embedder: its name, for the runs.
+        hearing: hears what people say in their own words.
+        llm: finds claims besides the rules, and their slots; None: rules alone.
+        budget: what one call may spend.
+        dry_run: write nothing.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        *,
+        tenant: str,
+        embedder: str,
+        hearing: Hearing,
+        llm: LLM | None,
+        budget: Budget,
+        dry_run: bool,
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._tenant = tenant
+        self._embedder = embedder
+        self._hearing = hearing
+        self._llm = llm
+        self._budget = budget
+        self._dry_run = dry_run
+        self._slots = registry_of(store)
+        self._beliefs = BeliefStore(store, self._slots, constants_of(store))
+
+    def observe(
+        self,
+        *,
+        limit: int | None = None,
+        anew: bool = False,
+        read: ReadReport | None = None,
+        progress: Progress | None = None,
+    ) -> ScanResult:
+        """See `Profiles.observe` and, with `anew`, `Profiles.bootstrap`."""
+        extractor = self._llm.name if self._llm is not None else RULES
+        settings = {"extractor": extractor, "anew": anew}
+        writer = self._begin(OBSERVE, settings)
+        if anew:
+            # what an interrupted run looked at is looked at again, and counted then, but for what
+            # failed
+            skipped = skipped_counts(self._store, writer.id)
+            writer.count(
+                **{
+                    name: skipped.get(name, 0) - count
+                    for name, count in writer.run.counts.items()
+                    if name not in _WRITTEN
+                }
+            )
+        mappings: list[FieldMapping] = []
+        with self._calls(writer) as llm:
+            if llm is None:
+                scanners = [self._scanner(writer, self._hearing, HEADS, anew=anew)]
+            else:
+                model = ModelExtractor(self._store, writer, llm)
+                scanners = [
+                    self._scanner(writer, extract_by_rules, RULES, anew=anew),
+                    self._scanner(writer, model, llm.name, anew=anew, stages=True),
+                ]
+            for scanner in scanners:
+                scanner.run(limit=limit, progress=progress)
+            if llm is None or is_due(self._store, datetime.now(UTC)):
+                mappings = self._normaliser(writer, llm).run()
+        would_be = [
+            from_record(record)
+            for record in writer.diff.records
+            if isinstance(record, Resource) and record.kind == KIND
+        ]
+        return ScanResult(
+            run=writer.run,
+            read=read,
+            evidence=tuple(would_be),
+            mappings=tuple(mappings),
+            failed=tuple(failed_items(self._store, OBSERVE)),
+            unheard=unheard_of(writer.run),
+        )
+
+    def normalise(self, *, now: bool, progress: Progress | None = None) -> NormaliseResult:
+        """See `Profiles.normalise`."""
+        at = datetime.now(UTC)
+        if not now and not is_due(self._store, at):
+            return NormaliseResult(run=Run(id="", kind=NORMALISE, status="done", started_at=at))
+        model = self._llm.name if self._llm is not None else ""
+        writer = self._begin(NORMALISE, {"model": model})
+        mappings: list[FieldMapping] = []
+        with self._calls(writer) as llm:
+            mappings = self._normaliser(writer, llm).run(progress)
+        return NormaliseResult(
+            run=writer.run,
+            mappings=tuple(mappings),
+            failed=tuple(failed_items(self._store, NORMALISE)),
+        )
+
+    # -- parts -------------------------------------------------------------------------------------
+
+    def _begin(self, kind: str, settings: dict[str, Any]) -> Writer:
+        run = begin_run(self._store, kind, settings, dry_run=self._dry_run)
+        return Writer(self._store, self._tenant, run, model=self._embedder, dry_run=self._dry_run)
+
+    @contextmanager
+    def _calls(self, writer: Writer) -> Iterator[LLM | None]:
+        """Yield what makes the calls of a run, and end the run when the work inside is over.
+
+        A run that is begun again after it was killed is given the replies that it has paid for.
+        """
+        with run_to_end(writer):
+            if self._llm is None:
+                yield None
+                return
+            keep = not self._dry_run
+            with self._llm.run(writer.id, self._budget, keep=keep, watch=writer.watch()) as llm:
+                yield llm
+            if not self._dry_run:
+                # before the run ends: a process that is killed here resumes it, and deletes them
+                # then
+                self._llm.finish(writer.id)
+
+    def _scanner(
+        self, writer: Writer, extract: Extract, extractor: str, *, anew: bool, stages: bool = False
+    ) -> Scanner:
+        return Scanner(
+            self._store,
+            writer,
+            Recorder(self._store, self._beliefs, writer),
+            extract=extract,
+            extractor=extractor,
+            slots=self._slots,
+            settings=self._settings,
+            stages=stages,
+            anew=anew,
+        )
+
+    def _normaliser(self, writer: Writer, llm: LLM | None) -> Normaliser:
+        return Normaliser(
+            self._store,
+            writer,
+            self._beliefs,
+            slots=self._slots,
+            llm=llm,
+            now=datetime.now(UTC),
+        )

@@ -1,0 +1,1 @@
+"""Slots: what a profile can know of a person, and the values it takes."""

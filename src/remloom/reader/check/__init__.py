@@ -1,0 +1,1 @@
+"""Checking an answer: its citations, quotes and figures."""

@@ -1,0 +1,273 @@
+"""Quotes: the words that an answer rests on, looked for in the lines of documents.
+
+Words are compared, not characters: blanks, line ends, quotation marks, dashes, capitals, ligatures,
+Markdown and hyphens at line ends make no difference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
+from unicodedata import normalize
+
+from msgspec import Struct
+
+from ...text.scripts import UNSPACED
+from ..result import Found
+from .evidence import Evidence
+from .shown_words import ShownWords, WordRun, WordSpan
+
+__all__ = ["IGNORABLE", "Match", "QuoteFinder", "folded", "plain_words", "quote_words"]
+
+CLOSE = 90  # of 100: how like the lines a quote is that counts as close
+_SPELLED = 80  # of 100: how like a word is that may be the same, written wrongly
+_FARTHEST = 120  # words that an ellipsis stands for at most
+_MOST_CITED = 400  # lines of a citation that are searched before all others
+# words that a quote may leave out or have too many of, and still be the same words
+_IGNORABLE = """
+    a an the such said this that these those of to and
+    der die das den dem des ein eine einer eines einem einen
+    le la les un une des du el los las una unos unas il lo gli i o os as um uma de het een
+"""
+IGNORABLE = frozenset(_IGNORABLE.split())
+# words that turn a statement around: such a word is never another one, written wrongly
+_NEGATORS = """
+    not no never none nothing nobody neither nor without cannot cant dont doesnt didnt isnt arent
+    wasnt werent wont wouldnt shouldnt couldnt hasnt havent hadnt mustnt neednt nowhere
+    nicht kein keine keiner keinem keinen keines nie niemals ohne weder
+    ne pas jamais aucun aucune sans rien ni
+    nunca jamás ningún ninguna ninguno sin nada tampoco
+    non mai nessuno nessuna nessun senza
+    não nem nenhum nenhuma sem
+    niet geen nooit zonder
+"""
+NEGATORS = frozenset(_NEGATORS.split())
+_MARGIN = 3  # words around such a place that are compared, too
+
+_LETTER = rf"(?:[^\W\d_{UNSPACED}]|[\u0300-\u036f])"
+_HYPHEN = "-\u2010\u2011\u00ad"
+WORD = re.compile(
+    rf"[{UNSPACED}]|\d+(?:,\d{{3}}(?!\d)|\.\d+)*"
+    rf"|{_LETTER}+(?:(?:['’]|[{_HYPHEN}](?:[ \t]*\n[ \t]*)?){_LETTER}+)*|[%$€£¥§]"
+)
+_INNER = str.maketrans("", "", f"{_HYPHEN}'’,\n\t")
+_BROKEN = re.compile(rf"{_LETTER}[{_HYPHEN}]\s*\Z")
+_LINE_NUMBER = re.compile(r"(?<!\S)\d{1,7}\|\s?")
+_HEADING = re.compile(r"\[[^\[\]\n]{0,80}\bLines \d+-\d+\]")
+_ELLIPSIS = re.compile(r"[\[(]?\s*(?:…|\.\s?\.\s?\.)+\s*[\])]?")
+
+
+class Match(Struct, frozen=True, gc=False, kw_only=True):
+    """Where a quote was found."""
+
+    found: Found
+    document: str = ""
+    first: int = 0  # lines, from 1, both included, that the quote is in
+    last: int = 0
+    start: int = 0  # the first of its words, counted from 0 in line `first`
+    words: int = 0  # from its first word to its last, what an ellipsis leaves out included
+    problem: str = ""  # why it was not found
+
+
+class QuoteFinder:
+    """Looks for quotes in what was shown of documents; it reads each line once."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
+        self._lines: dict[tuple[str, int], tuple[str, ...]] = {}
+        self._shown: ShownWords | None = None
+
+    def find(self, quote: str, document: str, first: int, last: int) -> Match:
+        """Look for a quote in these lines, then in all others that were shown.
+
+        Returns: where it is; `moved` if that is elsewhere.
+        """
+        parts = quote_words(quote)
+        if not parts:
+            return Match(found="unfounded", problem="there is no quote")
+        problem = ""
+        cited = [*self._cited(document, first, last)]
+        for place in cited:
+            if span := place.find(parts, farthest=_FARTHEST):
+                return _match("verbatim", span)
+        for place in cited:
+            words, problem = _find_close(place, parts)
+            if words:
+                return _match("close", place.span(*words))
+        return self._find_elsewhere(parts, document, first) or Match(
+            found="unfounded", problem=problem or "the quote is in no line that was shown"
+        )
+
+    def _cited(self, document: str, first: int, last: int) -> Iterator[WordRun]:
+        """The lines that are cited, as far as they were shown."""
+        if document not in self._evidence.documents or first > last:
+            return
+        last = min(last, first + _MOST_CITED)
+        for begin, end in self._evidence.coverage(document):
+            if begin <= last and first <= end:
+                yield self._run(document, max(begin, first), min(end, last))
+
+    def _find_elsewhere(
+        self, parts: Sequence[Sequence[str]], document: str, line: int
+    ) -> Match | None:
+        """The nearest place among all lines that were shown."""
+        if self._shown is None:
+            self._shown = ShownWords([self._run(*shown) for shown in self._evidence.ranges()])
+        if span := self._shown.find(parts, document, line, farthest=_FARTHEST):
+            return _match("moved", span)
+        for run in self._shown.likely(parts):
+            words, _ = _find_close(run, parts)
+            if words:
+                return _match("moved", run.span(*words))
+        return None
+
+    def _run(self, document: str, first: int, last: int) -> WordRun:
+        """The words of lines, both included; one that is parted at a line end is of the first."""
+        texts = self._evidence.documents[document].texts
+        words: list[str] = []
+        ends = []
+        is_broken = False
+        for line in range(first, last + 1):
+            text = texts[line - 1]
+            of_line = self._words_of_line(document, line, text)
+            if is_broken and of_line and words and of_line[0][0].isalpha():
+                words[-1] += of_line[0]
+                of_line = of_line[1:]
+            words += of_line
+            ends.append(len(words))
+            # the line's own last word goes on in the next
+            is_broken = bool(_BROKEN.search(text[-40:]))
+        return WordRun(document, first, words, ends)
+
+    def _words_of_line(self, document: str, line: int, text: str) -> tuple[str, ...]:
+        key = (document, line)
+        if key not in self._lines:
+            self._lines[key] = tuple(plain_words(text))
+        return self._lines[key]
+
+
+def quote_words(quote: str) -> list[list[str]]:
+    """The words of a quote, in the parts that an ellipsis parts; line numbers are no words of it.
+
+    >>> quote_words("12| The “term” … is 1,000 days")
+    [['the', 'term'], ['is', '1000', 'days']]
+    """
+    # of many blanks a search would take long
+    line = " ".join(quote.split())
+    plain = _LINE_NUMBER.sub(" ", _HEADING.sub(" ", line))
+    parts = (plain_words(part) for part in _ELLIPSIS.split(plain))
+    return [part for part in parts if part]
+
+
+def folded(text: str) -> str:
+    """A text in its compatibility form, as its words are read from it."""
+    return text if text.isascii() else normalize("NFKC", text)
+
+
+def plain_words(text: str) -> list[str]:
+    """The words of a text as they are compared: folded, without hyphens and apostrophes."""
+    return " ".join(WORD.findall(folded(text).casefold())).translate(_INNER).split()
+
+
+def _match(found: Found, span: WordSpan) -> Match:
+    return Match(
+        found=found,
+        document=span.document,
+        first=span.first,
+        last=span.last,
+        start=span.start,
+        words=span.words,
+    )
+
+
+def _find_close(
+    place: WordRun, parts: Sequence[Sequence[str]]
+) -> tuple[tuple[int, int] | None, str]:
+    """Where a place has nearly these words; or else what it says in place of some of them."""
+    from rapidfuzz import fuzz
+
+    spans = []
+    joined = place.joined
+    for part in parts:
+        text = f" {' '.join(part)} "
+        if len(text) > len(joined) * 1.1:
+            return None, ""
+        best = fuzz.partial_ratio_alignment(text, joined, score_cutoff=CLOSE)
+        if best is None or len(part) > 1.2 * len(place.words):
+            return None, ""
+        start = place.word_at(min(best.dest_start, len(joined) - 2))
+        end = place.word_at(max(best.dest_end - 2, 0)) + 1
+        # words that one side has too many move the ends
+        problems = []
+        for margin in (0, 1, _MARGIN):
+            begin, stop = max(start - margin, 0), min(end + margin, len(place.words))
+            lead, trail, problem = _differences(part, place.words[begin:stop])
+            if not problem:
+                spans.append((begin + lead, stop - trail))
+                break
+            problems.append(problem)
+        else:
+            return None, problems[0]
+    begin, end = spans[0][0], spans[-1][1]
+    is_in_order = all(0 <= later[0] - earlier[1] <= _FARTHEST for earlier, later in pairwise(spans))
+    return ((begin, end - begin), "") if is_in_order else (None, "")
+
+
+def _differences(quote: Sequence[str], words: Sequence[str]) -> tuple[int, int, str]:
+    """Compare a quote with words of a document.
+
+    Returns: how many of these words stand before and after what is quoted, and what differs in a
+        way that may change what is said; empty if nothing does.
+    """
+    from rapidfuzz.distance import Levenshtein
+
+    lead = trail = 0
+    operations = Levenshtein.opcodes(quote, words)
+    for is_equal, group in groupby(operations, key=lambda part: part.tag == "equal"):
+        if is_equal:
+            continue
+        parts = list(group)
+        begin, end = parts[0], parts[-1]
+        said = quote[begin.src_start : end.src_end]
+        written = words[begin.dest_start : end.dest_end]
+        # what stands before and after a quote is no part of it
+        if not said and begin.src_start == 0:
+            lead = len(written)
+        elif not said and end.src_end == len(quote):
+            trail = len(written)
+        elif problem := _difference(said, written):
+            # the last word may differ in spelling, with others behind it
+            if begin.src_start == 0 and not _difference(said, written[-len(said) :]):
+                lead = len(written) - len(said)
+            elif end.src_end == len(quote) and not _difference(said, written[: len(said)]):
+                trail = len(written) - len(said)
+            else:
+                return 0, 0, problem
+    return lead, trail, ""
+
+
+def _difference(said: Sequence[str], written: Sequence[str]) -> str:
+    said = [word for word in said if word not in IGNORABLE]
+    written = [word for word in written if word not in IGNORABLE]
+    if said == written or _is_misspelled("".join(said), "".join(written)):
+        return ""
+    if not said:
+        return f"the quote leaves out {' '.join(written)!r}"
+    if not written:
+        return f"the lines do not say {' '.join(said)!r} there"
+    return f"the quote says {' '.join(said)!r}, the lines {' '.join(written)!r}"
+
+
+def _is_misspelled(one: str, other: str) -> bool:
+    """Whether two may be one word, written wrongly; numbers and "employer/employee" never are."""
+    from rapidfuzz import fuzz
+
+    if min(len(one), len(other)) < 4 or one[0] != other[0] or not (one + other).isalpha():
+        return False
+    if not NEGATORS.isdisjoint((one, other)):
+        return False
+    # what somebody does, and to whom it is done
+    if one.endswith("ee") != other.endswith("ee"):
+        return False
+    return fuzz.ratio(one, other) >= _SPELLED

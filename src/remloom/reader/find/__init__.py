@@ -1,0 +1,1 @@
+"""Finding the lines of a document that a question needs."""

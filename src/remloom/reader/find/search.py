@@ -1,0 +1,285 @@
+"""Search in documents: the lines with some words, and what to read for a question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+
+import numpy as np
+from msgspec.structs import replace
+
+from ...errors import InvalidInputError
+from ...predicates import In
+from ...retrieve.question.question import Embed, checked
+from ...store.contract import Store
+from ...store.indexes.arrays import Ids
+from ...store.specs import SearchSpec
+from ...text.analysis import terms
+from ...text.scripts import UNSPACED
+from ..lines.line_index import LineIndex
+from ..lines.lines import Lines
+from ..lines.passage import Passage
+from .joined import JoinedLines
+from .phrase import EXACT, Phrase
+from .question_terms import QuestionTerms, quoted, read_question
+from .selection import best_first, select
+from .term_scorer import Scores
+
+__all__ = ["LineSearch"]
+
+_CHUNKS = 200  # nearest in meaning that are asked for
+_CANDIDATES = 500  # best lines by BM25 that are looked at one by one
+
+_BESIDE = 0.3  # what a paragraph gets of the scores of those before and after it
+_WIDE = 0.6  # weight of the words of the wider passage
+_TITLES = 0.8  # weight of the words of the headings above
+_MEANING = 0.7  # weight of the likeness in meaning
+_WORD = re.compile(rf"[{UNSPACED}]+|[^\s{UNSPACED}]+")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+
+
+class LineSearch:
+    """Searches the lines of documents; keeps an index of each that it was given.
+
+    Args:
+        store: where the documents' chunks and their vectors are.
+        embed: gives the vector of a question, or None: then words alone decide.
+    """
+
+    def __init__(self, store: Store, embed: Embed) -> None:
+        self._store = store
+        self._embed = embed
+        self._indexes: dict[str, tuple[Lines, LineIndex]] = {}
+        self._joined: JoinedLines | None = None
+
+    def search(self, words: str, documents: Sequence[Lines], *, limit: int = 20) -> list[Passage]:
+        """Find the lines with some of these words, best first: those that have them as they are
+        written and in a row, those that have all of them so, then the others by BM25.
+
+        A phrase in quotation marks must be there; it may go over line ends.
+
+        Raises:
+            InvalidInputError: there are no words, or the limit is below 1.
+        """
+        words = checked(words)
+        _check_count(limit, "limit")
+        if not documents:
+            return []
+        joined = self._join(documents)
+        phrases = [Phrase(phrase) for phrase in quoted(words)]
+        written = Phrase(checked(words.replace('"', " ")))
+        scores = joined.terms.score(
+            QuestionTerms(dict.fromkeys(terms(words), 1.0), {}), joined.lines.starts
+        )
+        most = float(scores.max(initial=0.0)) or 1.0
+        left = limit
+        highest = float(scores.max(initial=0.0)) + most * EXACT
+        found: list[tuple[float, int, int]] = []
+        for at in _candidates(joined, scores, [written, *phrases]):
+            texts = joined.documents[int(joined.lines.documents[at])].texts
+            line = int(joined.lines.firsts[at])
+            lasts = [line, *(phrase.last_line(texts, line) for phrase in phrases)]
+            score = float(scores[at]) + most * written.exactness(texts[line - 1])
+            if all(lasts) and score > 0:
+                found.append((score, at, max(lasts)))
+                # no other score is higher, and of equal ones the first comes first
+                left -= score >= highest
+                if not left:
+                    break
+        found.sort(key=lambda one: (-one[0], one[1]))
+        return [
+            joined.documents[int(joined.lines.documents[at])].passage(
+                int(joined.lines.firsts[at]), last, score
+            )
+            for score, at, last in found[:limit]
+        ]
+
+    def find(
+        self, question: str, documents: Sequence[Lines], *, words: int = 2000
+    ) -> list[Passage]:
+        """Find what to read for a question, most promising first, of at most so many words.
+
+        Paragraphs are chosen by their words, those around them, and their meaning; while there is
+        room, what was chosen is widened. What stands side by side becomes one passage. Nothing is
+        found when the documents have nothing of the question. Where every paragraph with something
+        of it is longer than that, the passage is a part of a line.
+
+        Raises:
+            InvalidInputError: the question is empty, or `words` is below 1.
+        """
+        question = checked(question)
+        _check_count(words, "words")
+        joined = self._join(documents) if documents else None
+        if joined is None or not len(joined.paragraphs):
+            return []
+        scores = _score_paragraphs(joined, question, self._likeness(question, joined.documents))
+        found = [
+            joined.documents[one.document].passage(one.first, one.last, one.score)
+            for one in select(joined, scores, words)
+        ]
+        best = int(scores.argmax())
+        if found or scores[best] <= 0:
+            return found
+        return [_cut(joined, best, float(scores[best]), question, words)]
+
+    def drop(self, uri: str) -> None:
+        """Let go of the index of a document that was changed or forgotten."""
+        self._indexes.pop(uri, None)
+        self._joined = None
+
+    def _likeness(self, question: str, documents: Sequence[Lines]) -> dict[str, float]:
+        """The chunks of documents that are nearest to a question in meaning, by their ids."""
+        vector = self._embed(question)
+        if vector is None:
+            return {}
+        uris = [lines.uri for lines in documents]
+        spec = SearchSpec(schema="resources", where=In("uri", uris), limit=_CHUNKS)
+        found = self._store.search.vector(vector, spec)
+        return {match.record.id: match.score for match in found}
+
+    def _join(self, documents: Sequence[Lines]) -> JoinedLines:
+        """Join documents; those that are new, or were read anew, are indexed."""
+        joined = self._joined
+        if joined is not None and list(map(id, joined.documents)) == list(map(id, documents)):
+            return joined
+        indexes = []
+        for lines in documents:
+            known = self._indexes.get(lines.uri)
+            if known is None or known[0] is not lines:
+                known = self._indexes[lines.uri] = lines, LineIndex(lines.texts)
+            indexes.append(known[1])
+        self._joined = joined = JoinedLines(documents, indexes)
+        return joined
+
+
+def _candidates(joined: JoinedLines, scores: Scores, phrases: Sequence[Phrase]) -> Iterable[int]:
+    """Return the lines that may be among the best, by their numbers, ascending."""
+    if not any(phrase.terms for phrase in phrases):
+        # no index has stop words
+        return _read_for(joined, phrases[-1])
+    best = best_first(scores, _CANDIDATES)
+    found = set(best[scores[best] > 0].tolist())
+    for phrase in phrases:
+        if not phrase.terms:
+            continue
+        places = joined.terms.places_in_a_row(phrase.terms)
+        if len(places) > _CANDIDATES:
+            # most may have other words between these terms, or other forms of them
+            found.update(islice(_read_for(joined, phrase), _CANDIDATES))
+        else:
+            at = np.searchsorted(joined.lines.starts, places, "right") - 1
+            found.update(at.tolist())
+    return sorted(found)
+
+
+def _read_for(joined: JoinedLines, phrase: Phrase) -> Iterator[int]:
+    """Yield the lines in which a phrase begins, by their numbers, by reading them all."""
+    spans = joined.lines
+    for number, lines in enumerate(joined.documents):
+        own = spans.of(number)
+        firsts = spans.firsts[own]
+        for line in phrase.first_lines(lines.texts):
+            yield int(np.searchsorted(firsts, line)) + own.start
+
+
+def _cut(joined: JoinedLines, paragraph: int, score: float, question: str, words: int) -> Passage:
+    """The first line of a paragraph, cut to so many words: those with most of a question."""
+    lines = joined.documents[int(joined.paragraphs.documents[paragraph])]
+    line = int(joined.paragraphs.firsts[paragraph])
+    whole = lines.passage(line, line, score)
+    text = _excerpt(whole.text, read_question(question).terms, words)
+    return replace(whole, text=text, words=min(whole.words, words))
+
+
+def _check_count(value: int, name: str) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise InvalidInputError(f"`{name}` is {value!r}", remedy="give a whole number above 0")
+
+
+def _excerpt(text: str, weights: Mapping[str, float], words: int) -> str:
+    """Cut out at most so many words, those that together have the most of some terms.
+
+    Each character of a script without blanks is a word.
+
+    >>> _excerpt("much is said before the rent is due and much is said behind", {"rent": 1.0}, 4)
+    '… the rent is due …'
+    """
+    spans: list[tuple[int, int]] = []
+    worth: list[float] = []
+    known: dict[str, float] = {}
+    for match in _WORD.finditer(text):
+        word = match[0]
+        if word not in known:
+            known[word] = sum(weights.get(term, 0.0) for term in terms(word))
+        if _UNSPACED.match(word):
+            spans += [(at, at + 1) for at in range(*match.span())]
+            worth += [known[word] / len(word)] * len(word)
+        else:
+            spans.append(match.span())
+            worth.append(known[word])
+    if len(spans) <= words:
+        return text
+    total = np.append(0.0, np.cumsum(worth))
+    inside = total[words:] - total[:-words]
+    best = np.flatnonzero(inside >= inside.max() - 1e-9)
+    # of those that are as good, the one in which it stands in the middle
+    first = int(best[len(best) // 2])
+    part = text[spans[first][0] : spans[first + words - 1][1]]
+    before = "… " if first else ""
+    after = " …" if first + words < len(spans) else ""
+    return f"{before}{part}{after}"
+
+
+def _score_paragraphs(
+    joined: JoinedLines, question: str, likeness: Mapping[str, float] | None = None
+) -> Scores:
+    """Score each paragraph of documents for a question; 0 where nothing of it is.
+
+    Args:
+        likeness: of the chunks that are most like the question in meaning, by their ids.
+    """
+    asked = read_question(question)
+    spans = joined.paragraphs
+    near = _with_neighbours(joined.terms.score(asked, spans.starts), spans.documents)
+    wide = joined.wide
+    begins = np.flatnonzero(np.diff(wide, prepend=-1))
+    around = joined.terms.score(asked, spans.starts[begins])[wide]
+    # behind the last, for paragraphs that are in no section
+    titles = np.append(joined.titles.score(asked, joined.titles.starts), 0.0)[joined.sections]
+    scores = _scaled(near) + _WIDE * _scaled(around) + _TITLES * _scaled(titles)
+    if likeness:
+        scores += _MEANING * _scaled(_spread(joined, likeness))
+    return scores
+
+
+def _spread(joined: JoinedLines, likeness: Mapping[str, float]) -> Scores:
+    """Give each paragraph the likeness of the chunk that it is in, above the least of them."""
+    spans = joined.paragraphs
+    least = min(likeness.values())
+    scores = np.zeros(len(spans))
+    for number, lines in enumerate(joined.documents):
+        own = spans.of(number)
+        firsts, lasts, of_document = spans.firsts[own], spans.lasts[own], scores[own]
+        for chunk in lines.chunks:
+            if chunk.id in likeness:
+                first = int(np.searchsorted(lasts, chunk.first))
+                end = int(np.searchsorted(firsts, chunk.last, "right"))
+                part = of_document[first:end]
+                np.maximum(part, likeness[chunk.id] - least, out=part)
+    return scores
+
+
+def _with_neighbours(scores: Scores, documents: Ids) -> Scores:
+    """Give each paragraph something of the scores of those beside it, of the same document."""
+    spread = scores.copy()
+    same = documents[1:] == documents[:-1]
+    spread[1:] += _BESIDE * scores[:-1] * same
+    spread[:-1] += _BESIDE * scores[1:] * same
+    return spread
+
+
+def _scaled(scores: Scores) -> Scores:
+    """Scale scores to at most 1."""
+    scaled: Scores = scores / (scores.max(initial=0.0) or 1.0)
+    return scaled

@@ -1,0 +1,1 @@
+"""A document as lines: its text, headings, outline and pages."""

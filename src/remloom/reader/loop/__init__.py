@@ -1,0 +1,1 @@
+"""Reading with a language model, turn by turn, until there is an answer."""

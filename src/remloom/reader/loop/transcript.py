@@ -1,0 +1,134 @@
+"""What a move of a reading brought, as the model reads it: numbered lines, quoted, kept short.
+
+Lines are shown as they stand in their document, whatever a query made of them; what a query counts
+or lists that is no line is shown as a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from ...llm import Quote
+from ...text.quoting import one_line
+from ..check.evidence import fit_lines, number_lines
+from ..lines.lines import Lines
+from ..sql.rows import Rows
+from .calls import count_tokens
+
+__all__ = ["Range", "Shown", "line_ranges", "show_lines", "show_rows"]
+
+# document, first and last line, from 1, both included
+Range: TypeAlias = tuple[str, int, int]
+
+_LONGEST_CELL = 200  # characters of a value in a table
+_LINE = "line_num"
+
+
+class Shown(Struct, frozen=True):
+    """What was shown to a model."""
+
+    text: str = ""
+    ranges: tuple[Range, ...] = ()
+    left: str = ""  # what was not shown, and how to get at it; empty: nothing
+
+    @property
+    def quote(self) -> Quote:
+        """The text on its way into a prompt."""
+        return Quote("\n\n".join(filter(None, (self.text, self.left))), trust="read")
+
+
+def show_lines(documents: Mapping[str, Lines], ranges: Iterable[Range], tokens: int) -> Shown:
+    """Show lines in the order given, each once, as many as fit."""
+    shown: list[Range] = []
+    blocks = []
+    asked = list(ranges)
+    for name, first, last in asked:
+        lines = documents[name]
+        fitting, used = fit_lines(lines, first, last, tokens)
+        if fitting < first:
+            break
+        tokens -= used
+        prefix = f"{one_line(name, 0)}: " if len(documents) > 1 else ""
+        shown.append((name, first, fitting))
+        blocks.append(f"[{prefix}Lines {first}-{fitting}]\n{number_lines(lines, first, fitting)}")
+        if fitting < last:
+            break
+    hidden = _count(asked) - _count(shown)
+    left = f"and {hidden:,} more lines that did not fit: ask for fewer" if hidden else ""
+    return Shown("\n\n".join(blocks), tuple(shown), left)
+
+
+def show_rows(documents: Mapping[str, Lines], rows: Rows, tokens: int) -> Shown:
+    """Show the rows of a query: the lines that they are, or else a table."""
+    if rows.is_empty:
+        return Shown("", (), "no lines: other words, or another range")
+    ranges = line_ranges(documents, rows)
+    if ranges:
+        return show_lines(documents, ranges, tokens)
+    shown = []
+    for values in (rows.columns, *rows.rows):
+        line = " | ".join(map(_cell, values))
+        tokens -= count_tokens(line) + 1
+        if tokens < 0:
+            break
+        shown.append(line)
+    hidden = rows.row_count + 1 - len(shown)
+    left = f"and {hidden:,} more rows that did not fit: ask for fewer" if hidden else ""
+    return Shown("\n".join(shown), (), left)
+
+
+def line_ranges(documents: Mapping[str, Lines], rows: Rows) -> list[Range]:
+    """The lines that rows are, in their order; neighbours that follow each other are one range.
+
+    Without a column `doc`, a row is a line of the only document; or, of several, of those whose
+    line of that number is the row's text.
+    """
+    ranges: list[Range] = []
+    seen: set[tuple[str, int]] = set()
+    for name, number in _numbers(documents, rows):
+        if (name, number) in seen:
+            continue
+        seen.add((name, number))
+        if ranges and ranges[-1][0] == name and ranges[-1][2] == number - 1:
+            ranges[-1] = (name, ranges[-1][1], number)
+        else:
+            ranges.append((name, number, number))
+    return ranges
+
+
+def _numbers(documents: Mapping[str, Lines], rows: Rows) -> Iterator[tuple[str, int]]:
+    if _LINE not in rows.columns:
+        return
+    for row in rows.as_dicts():
+        number = row[_LINE]
+        if not isinstance(number, int):
+            continue
+        for name in _documents_of(documents, row, number):
+            if 1 <= number <= len(documents[name]):
+                yield name, number
+
+
+def _documents_of(
+    documents: Mapping[str, Lines], row: Mapping[str, Any], number: int
+) -> Sequence[str]:
+    if row.get("doc") in documents:
+        return [str(row["doc"])]
+    if len(documents) == 1:
+        return list(documents)
+    return [
+        name
+        for name, lines in documents.items()
+        if number <= len(lines) and lines.texts[number - 1] == row.get("text")
+    ]
+
+
+def _count(ranges: Iterable[Range]) -> int:
+    return sum(last - first + 1 for _, first, last in ranges)
+
+
+def _cell(value: object) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= _LONGEST_CELL else text[: _LONGEST_CELL - 1] + "…"

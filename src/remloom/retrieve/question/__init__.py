@@ -1,0 +1,1 @@
+"""A question: its kind, names, times, and what it refers to."""

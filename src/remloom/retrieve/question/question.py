@@ -1,0 +1,278 @@
+"""A question as recall searches for it: its pronouns, names and time resolved."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Protocol
+
+from ...deadline import NEVER, Deadline
+from ...errors import EmbedderTimeoutError, InvalidInputError, VectorError
+from ...heads.head import Decision
+from ...predicates import Predicate
+from ...store.contract import Store
+from ...store.definitions import Schemas
+from ...store.schemas import SCHEMAS
+from ...text.questions import check_length
+from ..conversation import Conversation
+from ..options import RecallOptions
+from ..time_expressions import Window, find_window
+from .names import Named, names_in, relocated, subjects, without_speakers
+from .question_kinds import (
+    ORDER,
+    OVERVIEWS,
+    REQUEST,
+    decided,
+    kind_by,
+    without_telling,
+)
+
+__all__ = ["Embed", "Paraphrase", "Question", "checked"]
+
+
+class Embed(Protocol):
+    """Gives the unit vector of a text, or None when there is no embedder. By default it has a
+    deadline of its own."""
+
+    def __call__(
+        self, text: str, deadline: Deadline | None = None, /
+    ) -> Sequence[float] | None: ...
+
+
+# gives other ways to ask a question
+Paraphrase = Callable[[str], Sequence[str]]
+# how what is to be heeded is mostly said, and what its vector counts beside the question's
+_GUIDING = "I prefer, I always want, whenever I ask"
+_GUIDED = 0.8
+# "Ann's mentor", "the owner of", "the person who": something is asked of what is not named
+_CHAIN = re.compile(
+    r"[’']s\s+\w|\bthe\s+(?:\w+\s+){1,3}of\s|\w\s+(?:who|whom|whose|that|which|where)\s",
+    re.IGNORECASE,
+)
+
+
+def checked(question: str) -> str:
+    """Trim the question.
+
+    Raises:
+        InvalidInputError: it is not a text, is empty, or is longer than `LONGEST_QUESTION`.
+    """
+    if not isinstance(question, str) or not question.strip():
+        raise InvalidInputError(
+            "the question is empty", remedy='ask something, for example "What did we decide?"'
+        )
+    check_length(question)
+    return question.strip()
+
+
+class Question:
+    """What is asked, and what was made out of it.
+
+    Attributes:
+        text: the question with its pronouns resolved by the conversation.
+        window: the time that it names; None in mode hybrid, or when it names none.
+        mode: how it is to be answered, "auto" decided.
+        notes: what it goes without, and why.
+
+    Raises:
+        InvalidInputError: the question is not one, a turn of the history is not one, or in mode
+            temporal no time is named.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        original: str,
+        options: RecallOptions,
+        embed: Embed,
+        paraphrase: Paraphrase | None = None,
+    ) -> None:
+        self._store = store
+        self._embed = embed
+        self._paraphrase = paraphrase
+        self.original = original
+        self.options = options
+        self.notes: list[str] = []
+        self._deadline = NEVER
+        self._embedder_hangs = False
+        self.conversation = Conversation(store, options.history)
+        text = checked(original)
+        self._names: list[Named] | None = None
+        if self.conversation:
+            self._names = names_in(store, text)
+            self.text = self.conversation.resolved(text, self._names)
+            if self.text != text:
+                self._names = None
+        else:
+            self.text = text
+        self.window = find_window(self.text, options.now) if options.mode != "hybrid" else None
+        if options.mode == "temporal" and self.window is None:
+            raise InvalidInputError(
+                "the question names no time that is understood",
+                remedy='say for example "last week", "in March 2021", "since 5 May 2023", '
+                "or use another mode",
+            )
+        self.mode = self._mode()
+
+    def _mode(self) -> str:
+        if self.options.mode != "auto":
+            return self.options.mode
+        if self.options.history:
+            return "contextual"
+        return "temporal" if self.window else "hybrid"
+
+    def uses(self, part: str) -> bool:
+        """Whether a part of the search is not excluded."""
+        return part not in self.options.exclude
+
+    @cached_property
+    def kind(self) -> str:
+        """What kind of answer it wants."""
+        return kind_by(self._decision)
+
+    @property
+    def request_probability(self) -> float:
+        """How probable it is that something is requested."""
+        return self._decision.probabilities[REQUEST]
+
+    @cached_property
+    def _decision(self) -> Decision:
+        return decided(self.text)
+
+    @cached_property
+    def searched_text(self) -> str:
+        """The words that are searched: of a question about order, only what it is about."""
+        return without_telling(self.text) if self.kind == ORDER else self.text
+
+    @cached_property
+    def subject(self) -> str:
+        """What it is about: the words of telling say nothing of that, where it asks for much."""
+        return without_telling(self.text) if self.kind in OVERVIEWS else self.text
+
+    @property
+    def follows(self) -> bool:
+        """Whether hops are followed: in mode iterated, or, where the mode is not given, when it
+        asks for something of something that it does not name ("Where does Ann's mentor live?")."""
+        if self.options.mode != "auto":
+            return self.mode == "iterated"
+        return _CHAIN.search(self.text) is not None and any(not n.speaks for n in self.names)
+
+    @property
+    def only_window(self) -> Window | None:
+        """The time that it names, if nothing else is asked: what happened then is the answer."""
+        if self.window and self.window.alone and self.options.mode in ("auto", "temporal"):
+            return self.window
+        return None
+
+    @cached_property
+    def registered(self) -> Schemas:
+        """The definitions of the schemas that are registered."""
+        return self._store.schemas()
+
+    @property
+    def searched_schemas(self) -> list[str]:
+        """The schemas whose texts are searched; a filter is over the fields of resources."""
+        if self.predicate is not None:
+            return ["resources"]
+        with_texts = [
+            name
+            for name, definition in self.registered.items()
+            if any(field.searchable for field in definition.base_fields.values())
+        ]
+        return ["resources", *with_texts]
+
+    @property
+    def summarized_schemas(self) -> list[str]:
+        """The other schemas, whose records have at most a summary; none with a filter."""
+        if self.predicate is not None:
+            return []
+        searched = self.searched_schemas
+        return [name for name in (*SCHEMAS, *self.registered) if name not in searched]
+
+    @property
+    def names(self) -> list[Named]:
+        """What the question names, in order."""
+        if self._names is None:
+            self._names = names_in(self._store, self.text)
+        return self._names
+
+    @cached_property
+    def subjects(self) -> list[Named]:
+        """The speakers that it is about."""
+        return subjects(self.text, self.names)
+
+    @cached_property
+    def predicate(self) -> Predicate | None:
+        """The filter of the options; in mode temporal with that of the time named."""
+        where = self.options.predicate
+        if self.window and self.options.mode == "temporal":
+            return self.window.predicate(where)
+        return where
+
+    @cached_property
+    def matter(self) -> str:
+        """What is compared in meaning: the words searched, without a time and without speakers."""
+        if self.searched_text != self.text:
+            return self.searched_text
+        if self.window is None or self.window.alone:
+            return without_speakers(self.text, self.names)
+        rest = self.window.rest
+        return without_speakers(rest, relocated(self.names, self.text, rest))
+
+    @cached_property
+    def vector(self) -> Sequence[float] | None:
+        """The vector given, else that of the matter."""
+        if not self.uses("vector"):
+            return None
+        if self.options.vector is not None:
+            return self.options.vector
+        return self._vector_of(self.matter)
+
+    @cached_property
+    def guiding_vector(self) -> Sequence[float] | None:
+        """Near to the question, and to what tells somebody what to heed; None where nothing may be
+        requested."""
+        may_request = self.kind == REQUEST
+        # who gives the vector asks no embedder
+        if not (may_request and self.uses("guidance")) or self.options.vector is not None:
+            return None
+        if self.vector is None:
+            return None
+        guiding = self._vector_of(_GUIDING, lacking="further look for what is to be heeded")
+        if guiding is None:
+            return None
+        if len(guiding) != len(self.vector):
+            raise VectorError("the embedder was replaced by another between two texts")
+        return [one + _GUIDED * other for one, other in zip(self.vector, guiding, strict=True)]
+
+    @cached_property
+    def reworded(self) -> Sequence[str]:
+        """Other ways to ask it, if they are asked for: of the language model."""
+        if self._paraphrase is None or not self.uses("paraphrases"):
+            return ()
+        return self._paraphrase(self.text)
+
+    @cached_property
+    def paraphrases(self) -> list[tuple[str, Sequence[float] | None]]:
+        """Other ways to ask it, each with its vector."""
+        vector_of = self._vector_of if self.uses("vector") else lambda text: None
+        return [(text, vector_of(text)) for text in self.reworded]
+
+    def embed(self, deadline: Deadline) -> None:
+        """Have all vectors made by a deadline; those that are not are left out."""
+        self._deadline = deadline
+        _ = self.vector, self.guiding_vector, self.paraphrases
+
+    def _vector_of(
+        self, text: str, *, lacking: str = "search by meaning"
+    ) -> Sequence[float] | None:
+        # an embedder that took too long once is asked no further
+        if self._embedder_hangs:
+            return None
+        try:
+            return self._embed(text, self._deadline)
+        except EmbedderTimeoutError as error:
+            self._embedder_hangs = True
+            self.notes.append(f"no {lacking}: {error.message}")
+            return None

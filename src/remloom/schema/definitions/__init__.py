@@ -1,0 +1,1 @@
+"""Definitions of schemas: reading, checking, registering and changing them."""

@@ -1,0 +1,180 @@
+"""The faults of a definition: what of it no schema can have, each with its path and what would be
+right."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import UNSET, Struct
+from msgspec.structs import asdict
+
+from ... import labels
+from ...errors import DefinitionError, InvalidInputError, LabelError
+from ...model import Field, Row, SchemaDefinition
+from ...sql.columns import RENAMED
+from ...store.rules.field_values import to_stored
+from ...store.rules.json_schema import compile_schema
+
+__all__ = [
+    "MOST_FIELDS",
+    "RESERVED_FIELDS",
+    "RESERVED_NAMES",
+    "Fault",
+    "can_be_values",
+    "check_definition",
+    "find_faults",
+]
+
+MOST_FIELDS = 300
+# what a statement calls something else, and what the tables of a store are called
+RESERVED_NAMES = frozenset({
+    "resources", "entities", "moments", "records", "edges", "labels", "schemas", "rows",
+    "dead", "degrees", "journal", "journal_subjects", "models", "name_pages", "name_runs", "names",
+    "parents", "pending", "postings", "rels", "remloom", "runs", "secret", "sequence", "snapshots",
+    "tenants", "token_failures", "token_models", "token_vectors", "vectors",
+})  # fmt: skip
+RESERVED_FIELDS = frozenset({*Row.__struct_fields__, *RENAMED, "key", "tenant_id", "parents"})
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
+_NAME_REMEDY = "names are small letters, digits and _, at most 63, and begin with a letter"
+_MOST_VALUES = 1_000  # of an enum, and types that a schema names
+_LONGEST_DEFAULT = 10_000  # characters
+# kinds whose values make no label, or not the same one each time
+_NO_LABEL = ("json", "float", "boolean")
+
+
+class Fault(Struct, frozen=True):
+    """Something in a definition that cannot be."""
+
+    path: str  # "fields.total.default"
+    why: str
+    remedy: str
+
+
+def check_definition(definition: SchemaDefinition, faults: Sequence[Fault] = ()) -> None:
+    """Refuse a definition that has faults.
+
+    Args:
+        faults: found already, while it was read.
+
+    Raises:
+        DefinitionError: names every fault.
+        MissingExtraError: it has a `metadata_schema`, and `remloom[schemas]` is not installed.
+    """
+    found = [*faults, *find_faults(definition)]
+    if found:
+        raise DefinitionError(definition.schema_name, [asdict(fault) for fault in found])
+
+
+def find_faults(definition: SchemaDefinition) -> Iterator[Fault]:
+    """Yield every fault of a definition."""
+    yield from _name_faults(definition.schema_name)
+    yield from _field_faults(definition)
+    for part in ("handle", "name_fields"):
+        yield from _label_faults(part, getattr(definition, part), definition.base_fields)
+    for part in ("entity_types", "edge_types"):
+        yield from _text_faults(part, getattr(definition, part))
+    yield from _edge_faults(definition)
+    if definition.metadata_schema:
+        try:
+            compile_schema(definition.metadata_schema)
+        except InvalidInputError as error:
+            yield Fault("metadata_schema", error.message, error.remedy)
+
+
+def _name_faults(name: str) -> Iterator[Fault]:
+    if name in RESERVED_NAMES:
+        yield Fault("schema_name", f"{name!r} is Remloom's own", "call it otherwise: crm_records")
+    elif not _NAME.fullmatch(name):
+        yield Fault("schema_name", f"{name[:80]!r} is no name of a schema", _NAME_REMEDY)
+
+
+def _field_faults(definition: SchemaDefinition) -> Iterator[Fault]:
+    fields = definition.base_fields
+    if len(fields) > MOST_FIELDS:
+        why = f"a schema has at most {MOST_FIELDS} fields, this one has {len(fields):,}"
+        yield Fault("fields", why, "keep what nobody asks for in one field of kind json")
+    for name, field in fields.items():
+        path = f"fields.{name[:80]}"
+        if name in RESERVED_FIELDS:
+            remedy = f"call it {_singular(definition)}_{name}"
+            if name == "name":
+                remedy += ", or leave it out and say name_fields"
+            yield Fault(path, "every row has something else of this name", remedy)
+        elif not _NAME.fullmatch(name):
+            yield Fault(path, "is no name of a field", _NAME_REMEDY)
+        yield from _kind_faults(path, field)
+
+
+def _kind_faults(path: str, field: Field) -> Iterator[Fault]:
+    if field.kind == "enum":
+        yield from _text_faults(f"{path}.values", field.values)
+        if not field.values:
+            yield Fault(f"{path}.values", "an enum has values", "enum(open, closed)")
+    elif field.values:
+        yield Fault(f"{path}.values", f"a {field.kind} has no list of values", "make it an enum")
+    if (
+        field.default is UNSET
+        or field.default is None
+        or (field.kind == "enum" and not field.values)
+    ):
+        return
+    try:
+        stored = to_stored(field.default, field)
+    except InvalidInputError as error:
+        yield Fault(f"{path}.default", error.message, f"give a {field}, or none")
+        return
+    if len(repr(stored)) > _LONGEST_DEFAULT:
+        why = f"has more than {_LONGEST_DEFAULT:,} characters, in every row that does not say it"
+        yield Fault(f"{path}.default", why, "give a shorter one, or none")
+
+
+def _label_faults(part: str, names: Sequence[str], fields: dict[str, Field]) -> Iterator[Fault]:
+    for place, name in enumerate(names):
+        field = fields.get(name)
+        if field is None:
+            known = ", ".join(list(fields)[:20]) or "none yet"
+            yield Fault(f"{part}[{place}]", f"there is no field {name!r}", f"fields: {known}")
+        elif field.list or field.kind in _NO_LABEL:
+            remedy = "take a string, an integer, a date or an enum"
+            yield Fault(f"{part}[{place}]", f"{name} is a {field}: that makes no label", remedy)
+
+
+def can_be_values(texts: Sequence[str]) -> bool:
+    """Whether an enum may have these values."""
+    return not any(_text_faults("values", texts))
+
+
+def _text_faults(part: str, texts: Sequence[str]) -> Iterator[Fault]:
+    if len(texts) > _MOST_VALUES:
+        why = f"has {len(texts):,} values; at most {_MOST_VALUES:,} may be listed"
+        yield Fault(part, why, "make it a string, or a field of its own")
+        return
+    for place, text in enumerate(texts):
+        try:
+            labels.key(text)
+        except LabelError as error:
+            yield Fault(f"{part}[{place}]", error.message, "give it a name")
+    for text in _repeated(texts):
+        yield Fault(part, f"{text!r} is there twice", "say it once")
+
+
+def _edge_faults(definition: SchemaDefinition) -> Iterator[Fault]:
+    if definition.edges and not definition.graph_enabled:
+        yield Fault("edges", "its rows have no edges: graph_enabled is false", "say graph_enabled")
+    for place, edge in enumerate(definition.edges):
+        path = f"edges[{place}]"
+        yield from _text_faults(f"{path}.name", [edge.name])
+        for name in edge.fields:
+            if name not in definition.base_fields:
+                remedy = f"fields: {', '.join(list(definition.base_fields)[:20]) or 'none yet'}"
+                yield Fault(f"{path}.fields", f"there is no field {name!r}", remedy)
+
+
+def _repeated(texts: Sequence[str]) -> Iterable[str]:
+    return sorted(text for text, count in Counter(texts).items() if count > 1)
+
+
+def _singular(definition: SchemaDefinition) -> str:
+    return definition.entity_types[0] if definition.entity_types else definition.schema_name

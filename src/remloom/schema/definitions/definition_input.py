@@ -1,0 +1,236 @@
+"""Definitions as people give them: values, keywords, TOML files, Struct and pydantic classes."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeAlias, TypedDict
+
+import msgspec
+from msgspec import UNSET, Struct
+from msgspec.structs import asdict, replace
+
+from ...errors import InvalidInputError, SourceError, unencodable
+from ...model import EdgeDefinition, Field, SchemaDefinition
+from ...store.rules.field_values import to_stored
+from ...store.rules.json_values import holds_nul
+from .class_fields import parts_of_class
+from .definition_faults import Fault, check_definition
+
+__all__ = ["DefinitionInput", "DefinitionParts", "read_definition"]
+
+# a class: a msgspec Struct or a pydantic model
+DefinitionInput: TypeAlias = (
+    "SchemaDefinition | Mapping[str, Any] | type[Any] | str | os.PathLike[str]"
+)
+
+
+class DefinitionParts(TypedDict, total=False):
+    """The parts of a `SchemaDefinition`; `fields` are its `base_fields`."""
+
+    schema_name: str
+    description: str
+    fields: Mapping[str, str | Field | Mapping[str, Any]]
+    base_fields: Mapping[str, str | Field | Mapping[str, Any]]
+    metadata_schema: Mapping[str, Any]
+    entity_types: Sequence[str]
+    edge_types: Sequence[str]
+    graph_enabled: bool
+    handle: Sequence[str]
+    name_fields: Sequence[str]
+    edges: Sequence[EdgeDefinition | Mapping[str, Any]]
+    source: str
+
+
+# what every row has; the seed lists them among the fields
+_INHERITED = ("related_entities", "graph_paths", "metadata")
+_LARGEST = 1_000_000  # bytes of a definition: it is read with every row that is asked for
+_TYPES: dict[str, Any] = {
+    "schema_name": str,
+    "description": str,
+    "metadata_schema": dict[str, Any],
+    "entity_types": tuple[str, ...],
+    "edge_types": tuple[str, ...],
+    "graph_enabled": bool,
+    "handle": tuple[str, ...],
+    "name_fields": tuple[str, ...],
+    "edges": tuple[EdgeDefinition, ...],
+    "source": str,
+}
+# what registering sets; it is not given anew
+_SET = ("tenant_id", "version", "rows_since", "renamed")
+
+
+def read_definition(given: DefinitionInput | None, parts: Mapping[str, Any]) -> SchemaDefinition:
+    """Read a definition, check it, and bring it into the form in which it is kept.
+
+    Args:
+        given: the definition, or where it stands; `parts` alone make one as well.
+        parts: take the place of those that `given` has.
+
+    Raises:
+        DefinitionError: names every fault.
+        SourceError: there is no such file, or it is no TOML.
+        InvalidInputError: `given` is nothing that has a definition.
+    """
+    found = {**_parts_of(given), **_same_names(parts)}
+    faults: list[Fault] = []
+    values: dict[str, Any] = {}
+    for name, value in found.items():
+        if name in _SET or name == "base_fields":
+            continue
+        kind = _TYPES.get(name)
+        if kind is None:
+            hint = _nearest_of(name, ["fields", *_TYPES])
+            faults.append(Fault(str(name)[:80], "a definition has no such part", hint))
+            continue
+        try:
+            values[name] = msgspec.convert(_plain(value), kind)
+        except msgspec.ValidationError as error:
+            faults.append(Fault(name, str(error), f"see SchemaDefinition.{name}"))
+    fields = _read_fields(found.get("base_fields", {}), faults)
+    definition = SchemaDefinition(
+        **{"schema_name": "", **values}, base_fields=_without_inherited(fields)
+    )
+    check_definition(definition, faults)
+    return _normal(definition)
+
+
+def _parts_of(given: DefinitionInput | None) -> dict[str, Any]:
+    if given is None:
+        return {}
+    if isinstance(given, SchemaDefinition):
+        return asdict(given)
+    if isinstance(given, Mapping):
+        return _same_names(given)
+    if isinstance(given, type):
+        return parts_of_class(given)
+    if isinstance(given, str | os.PathLike):
+        return _same_names(_read_toml(Path(given)))
+    raise InvalidInputError(
+        f"a {type(given).__name__} does not define a schema",
+        remedy="give a SchemaDefinition, the path of a TOML file, a Struct or pydantic class, "
+        "or schema_name=… and fields=…",
+    )
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        told = "there is no such file" if isinstance(error, FileNotFoundError) else str(error)
+        raise SourceError(
+            f"{path} cannot be read as a definition: {told}",
+            remedy='a TOML file with schema_name = "…" and a table [fields]',
+            uri=str(path),
+        ) from error
+
+
+def _same_names(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Call the parts as `SchemaDefinition` calls them."""
+    return {"base_fields" if name == "fields" else name: parts[name] for name in parts}
+
+
+def _plain(value: Any) -> Any:
+    """Take values apart that are given as values, so that their types are checked as well."""
+    if isinstance(value, Struct):
+        return msgspec.to_builtins(value)
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _nearest_of(name: str, known: Sequence[str]) -> str:
+    nearest = get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(known)}"
+
+
+# -- fields ----------------------------------------------------------------------------------------
+
+
+def _read_fields(given: Any, faults: list[Fault]) -> dict[str, Field]:
+    if not isinstance(given, Mapping):
+        why = f"must be an object, not {type(given).__name__}"
+        faults.append(Fault("fields", why, 'fields={"total": "float"}'))
+        return {}
+    fields = {}
+    for name, value in given.items():
+        try:
+            fields[str(name)] = _read_field(value)
+        except InvalidInputError as error:
+            faults.append(Fault(f"fields.{str(name)[:80]}", error.message, error.remedy))
+        except msgspec.ValidationError as error:
+            remedy = '"float", or {"kind": "float", "required": true}'
+            faults.append(Fault(f"fields.{str(name)[:80]}", str(error), remedy))
+    return fields
+
+
+def _read_field(value: Any) -> Field:
+    if isinstance(value, str):
+        return Field.parse(value)
+    if not isinstance(value, Field | Mapping):
+        raise InvalidInputError(
+            f"must be a type, not {value!r}"[:100],
+            remedy='"float", or {"kind": "float", "required": true}',
+        )
+    parts = asdict(value) if isinstance(value, Field) else dict(value)
+    for part in parts.keys() - set(Field.__struct_fields__):
+        hint = _nearest_of(str(part), Field.__struct_fields__)
+        raise InvalidInputError(f"a field has no part {str(part)[:60]!r}", remedy=hint)
+    default = parts.pop("default", UNSET)
+    kind = Field.parse(str(parts.get("kind", "string")))
+    # "list[string]" and "enum(a, b)" say more than a kind
+    said: dict[str, Any] = {"list": True} if kind.list else {}
+    said |= {"values": kind.values} if kind.values else {}
+    field = msgspec.convert(parts | said | {"kind": kind.kind}, _FieldParts)
+    return Field(**asdict(field), default=default)
+
+
+class _FieldParts(Struct, forbid_unknown_fields=True):
+    """A field as a table or JSON gives it, but for its default."""
+
+    kind: str = "string"
+    list: bool = False
+    values: tuple[str, ...] = ()
+    required: bool = False
+    description: str = ""
+    is_key: bool = False
+    searchable: bool = False
+    personal: str = ""
+
+
+def _without_inherited(fields: dict[str, Field]) -> dict[str, Field]:
+    return {
+        name: field
+        for name, field in fields.items()
+        if not (name in _INHERITED and (field.kind == "json" or field.list))
+    }
+
+
+def _normal(definition: SchemaDefinition) -> SchemaDefinition:
+    """Return a definition as it is read back once it is stored, so that the two compare equal.
+
+    Raises:
+        InvalidInputError: a text in it cannot be stored.
+    """
+    fields = {
+        name: replace(field, default=to_stored(field.default, field))
+        if field.default is not UNSET and field.default is not None
+        else replace(field, default=UNSET)
+        for name, field in definition.base_fields.items()
+    }
+    try:
+        encoded = msgspec.json.encode(replace(definition, base_fields=fields))
+    except UnicodeEncodeError as error:
+        raise unencodable(error) from error
+    if len(encoded) > _LARGEST:
+        raise InvalidInputError(
+            f"the definition has {len(encoded):,} bytes, at most {_LARGEST:,} are kept",
+            remedy="shorten its descriptions, values and metadata_schema",
+        )
+    if holds_nul(encoded):
+        raise InvalidInputError("a text of it holds a NUL character", remedy="remove \\0 from it")
+    return msgspec.json.decode(encoded, type=SchemaDefinition)

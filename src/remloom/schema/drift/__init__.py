@@ -1,0 +1,1 @@
+"""How a database has changed since its plan was made, and which changes are accepted."""

@@ -1,0 +1,272 @@
+"""Rows of a table as rows of a schema, by the plan of their database."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from ... import labels
+from ...model import SOURCE_FK, Edge, Row
+from ...store.rules.handles import handle_of, with_digest
+from ..databases.contract import Key, Table, Unreadable
+from ..databases.plain_values import Converter, converter
+from ..plan.plan import Plan, PlannedEdge, PlannedTable
+
+__all__ = ["LEFT_OUT", "SOURCE_HASH", "Handles", "RowEdge", "RowReader", "SourceRow", "Targets"]
+
+_DIGEST = 12  # bytes of the digest of a row
+
+# what the metadata of a row has its digest under
+SOURCE_HASH = "source_hash"
+# what it has the values under that its fields could not take: ["born must be a date, not 'May'"]
+LEFT_OUT = "left_out"
+
+_encode = msgspec.json.Encoder(order="deterministic", enc_hook=str).encode
+
+# values of other columns -> key: of tables that foreign keys lead to by other columns than the key
+KeysByValues = Mapping[Key, Key]
+
+
+class Handles(Struct, frozen=True):
+    """The handles of the rows of one table.
+
+    Attributes:
+        shared: labels that several of its rows would have.
+    """
+
+    table: PlannedTable
+    shared: Collection[str] = ()
+
+    def of(self, key: Sequence[Any]) -> str:
+        """Give the handle of the row with this key."""
+        handle = handle_of(self.table.entity_type, key)
+        if self.shared and labels.key(handle) in self.shared:
+            return with_digest(handle)
+        return handle
+
+
+class RowEdge(Struct, frozen=True):
+    """An edge that rows of a table have, and how their values say where it leads."""
+
+    planned: PlannedEdge
+    handles: Handles | None  # of its target; None: it is no table that is taken
+    keys: KeysByValues | None = None  # of its target, where `target_columns` are not its key
+
+    @property
+    def source_fk(self) -> str:
+        """The columns of the foreign key, as the edge names them."""
+        return ",".join(self.planned.columns)
+
+    @property
+    def entity_type(self) -> str:
+        """What it leads to."""
+        return self.handles.table.entity_type if self.handles else self.planned.entity_type
+
+    def targets_of(self, values: Mapping[str, Any]) -> list[str]:
+        """Give the handles of what it leads to: none, one, or one for each value of a list."""
+        found = tuple(values[column] for column in self.planned.columns)
+        several = [(value,) for value in found[0]] if isinstance(found[0], list) else [found]
+        return [self._target_of(each) for each in several if all(map(_is_scalar, each))]
+
+    def _target_of(self, values: Key) -> str:
+        if self.handles is None:
+            return handle_of(self.planned.entity_type, values)
+        if self.keys is not None:
+            key = self.keys.get(values)
+            # nothing has these values; they name it as well as they can
+            return self.handles.of(values if key is None else key)
+        by_column = dict(zip(self.planned.target_columns, values, strict=True))
+        return self.handles.of([by_column[column] for column in self.handles.table.key])
+
+
+# edges of a row, each with the handle of what it leads to
+Targets: TypeAlias = Sequence[tuple[RowEdge, str]]
+
+
+class SourceRow(Struct, frozen=True, gc=False):
+    """A row as it was read, and what it is called."""
+
+    values: Sequence[Any]  # of `RowReader.columns`
+    handle: str
+    key: str  # of the handle
+    digest: str  # of all that the row and its edges are made of
+
+
+class RowReader:
+    """Makes rows of a schema, with their edges, of the rows of one table.
+
+    Args:
+        table: as the database has it; None: it has none of this name any more.
+        handles: of the table's own rows.
+        edges: those that its rows have.
+        others: types of edges that lead from its rows, but that rows of other tables say.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        table: Table | None,
+        handles: Handles,
+        edges: Sequence[RowEdge],
+        others: frozenset[str] = frozenset(),
+    ) -> None:
+        self.table = handles.table
+        self.edges = tuple(edges)
+        self.inverse = frozenset(edge.planned.inverse for edge in edges) - {""}
+        self._others = others
+        self.uri = f"{plan.source}/{self.table.table}"
+        self._handles = handles
+        columns = [*self.table.key, *self.table.name]
+        columns += [field.column for field in self.table.fields]
+        for edge in self.edges:
+            columns += edge.planned.columns
+        if self.table.watermark:
+            columns.append(self.table.watermark)
+        self.columns = tuple(dict.fromkeys(columns))
+        self._key = [self.columns.index(column) for column in self.table.key]
+        self._converters = _converters(self.table, table)
+
+    @cached_property
+    def plan_digest(self) -> bytes:
+        """What else the rows depend on: when it changes, all of them are written again."""
+        shared = [sorted(edge.handles.shared) for edge in self.edges if edge.handles]
+        parts = (
+            self.table,
+            [edge.planned for edge in self.edges],
+            [(edge.entity_type, edge.handles and edge.handles.table.key) for edge in self.edges],
+            sorted(self._handles.shared),
+            shared,
+        )
+        return blake2b(_encode(parts), digest_size=32).digest()
+
+    def read(self, values: Sequence[Any]) -> SourceRow | None:
+        """Say what a row is called. None: a part of its key is NULL, so that it has no name.
+
+        Raises:
+            LabelError: what it would be called is no label.
+        """
+        key = self._key_of(values)
+        if not all(map(_is_said, key)):
+            return None
+        handle = self._handles.of(key)
+        digest = blake2b(_encode(values), digest_size=_DIGEST, key=self.plan_digest)
+        return SourceRow(values, handle, labels.key(handle), digest.hexdigest())
+
+    def says(self, edge: Edge, keys: Collection[str]) -> str:
+        """Give the key of the row that says an edge which a sync wrote; empty: another table's.
+
+        Args:
+            keys: of the handles of rows of this table.
+        """
+        source_fk = edge.properties.get(SOURCE_FK, ".")
+        # that of a link table has its name in it
+        if "." in source_fk:
+            return ""
+        if edge.src in keys and edge.rel_type not in self._others:
+            return edge.src
+        return edge.dst if edge.dst in keys and edge.rel_type in self.inverse else ""
+
+    def handle_of(self, key: Key) -> str:
+        """Give the handle of the row with this key."""
+        return self._handles.of(key)
+
+    def by_column(self, row: SourceRow) -> dict[str, Any]:
+        """Give the values of a row by their columns."""
+        return dict(zip(self.columns, row.values, strict=True))
+
+    def targets_of(self, values: Mapping[str, Any]) -> Targets:
+        """List the edges of a row, each with the handle of what it leads to."""
+        return [(edge, handle) for edge in self.edges for handle in edge.targets_of(values)]
+
+    def name_of(self, values: Mapping[str, Any], handle: str) -> str:
+        """Give what people call a row; its handle if nothing."""
+        parts = [values[column] for column in self.table.name]
+        name = " ".join(str(part).strip() for part in parts if _is_said(part)).strip()
+        return name if labels.is_label(name) else handle
+
+    def row_of(
+        self, row: SourceRow, values: Mapping[str, Any], targets: Targets, names: Mapping[str, str]
+    ) -> Row:
+        """Make a row of the schema, with its edges.
+
+        Args:
+            values: by their columns.
+            targets: as `targets_of` gives them.
+            names: handle -> name of the rows that edges lead to, as far as they are known.
+        """
+        name = self.name_of(values, row.handle)
+        edges = []
+        for edge, target in targets:
+            edges.append(_edge_to(edge, row.handle, target, names.get(target, "")))
+            if edge.planned.inverse:
+                edges.append(_inverse_of(edge, target, row.handle, self.table.entity_type, name))
+        fields = {}
+        aliases = []
+        left_out: list[str] = []
+        for planned in self.table.fields:
+            value = values[planned.column]
+            if value is None:
+                continue
+            if isinstance(value, Unreadable):
+                left_out.append(f"{planned.name} cannot be read: {value.reason}")
+                continue
+            if convert := self._converters.get(planned.column):
+                value = convert(value)
+            fields[planned.name] = value
+            if planned.field.is_key and labels.is_label(str(value)):
+                aliases.append(str(value))
+        return Row(
+            schema=self.table.schema_name,
+            handle=row.handle,
+            name=name,
+            type=self.table.entity_type,
+            aliases=tuple(dict.fromkeys(aliases)),
+            fields=fields,
+            metadata={SOURCE_HASH: row.digest, **({LEFT_OUT: left_out} if left_out else {})},
+            uri=self.uri,
+            graph_paths=tuple(edges),
+        )
+
+    def _key_of(self, values: Sequence[Any]) -> Key:
+        """Give the key of a row; of a table without one, a digest of the row."""
+        if not self._key:
+            return (blake2b(_encode(values), digest_size=_DIGEST).hexdigest(),)
+        return tuple([values[position] for position in self._key])
+
+
+def _edge_to(edge: RowEdge, handle: str, target: str, name: str) -> Edge:
+    """Make an edge from one row to another, as the seed has them."""
+    properties = {"dst_entity_type": edge.entity_type}
+    if name:
+        properties["dst_name"] = name
+    properties[SOURCE_FK] = edge.source_fk
+    return Edge(src=handle, rel_type=edge.planned.name, dst=target, properties=properties)
+
+
+def _inverse_of(edge: RowEdge, target: str, handle: str, entity_type: str, name: str) -> Edge:
+    properties = {"dst_entity_type": entity_type, "dst_name": name, SOURCE_FK: edge.source_fk}
+    return Edge(src=target, rel_type=edge.planned.inverse, dst=handle, properties=properties)
+
+
+def _is_said(value: Any) -> bool:
+    return value is not None and not isinstance(value, Unreadable)
+
+
+def _is_scalar(value: Any) -> bool:
+    return value is not None and not isinstance(value, dict | list | Unreadable)
+
+
+def _converters(planned: PlannedTable, table: Table | None) -> dict[str, Converter]:
+    """By column, what makes its values those of its field, where that is of another kind."""
+    columns = {column.name: column for column in table.columns} if table else {}
+    return {
+        each.column: converter(each.field.kind, is_list=each.field.list)
+        for each in planned.fields
+        if (column := columns.get(each.column))
+        and (column.kind, column.list) != (each.field.kind, each.field.list)
+    }

@@ -1,0 +1,1 @@
+"""Chats: exports of assistants, transcripts of coding agents, checkpoints."""

@@ -1,0 +1,1 @@
+"""Documents: formats, and what converts them to text."""

@@ -1,0 +1,1 @@
+"""The web: saved pages, feeds and what browsers keep."""

@@ -1,0 +1,1 @@
+"""Forgetting: what goes with a record, and what still names it."""

@@ -1,0 +1,1 @@
+"""Edges and walks on PostgreSQL."""

@@ -1,0 +1,1 @@
+"""Indexes of words, names and vectors on PostgreSQL."""

@@ -1,0 +1,270 @@
+"""Search: names by trigrams, texts by BM25, vectors by HNSW. See `components.Search`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from .... import labels
+from ....errors import LabelError, VectorError
+from ....predicates import All, And, Predicate
+from ...indexes.name_similarity import GOOD_SCORE, NameMatches, split_name
+from ...results import Match
+from ...rules.expiry import has_expired, now
+from ...rules.indexed_text import searchable_text
+from ...rules.vector_validation import to_vector
+from ...specs import NameSpec, SearchSpec
+from ..halfvec import Half
+from ..indexes import bm25_index
+from ..indexes.trigram_index import Names
+from ..rows import decode
+from ..select.compilers import Compilers
+from ..server.database import Database
+from ..short_keys import short
+from ..statements import SQL
+from ..write.derived import show_parents
+from .vector_search import NearestWindows, Serving, VectorQuery, Window, read_serving
+
+if TYPE_CHECKING:
+    from psycopg import Cursor
+
+    from ....model import Resource
+
+__all__ = ["PostgresSearch"]
+
+# times the limit is asked of an index first when hits may be filtered out or be windows of one
+# record
+_OVERFETCH = 4
+
+
+class PostgresSearch:
+    """Search over one tenant.
+
+    Args:
+        ef: candidates that an HNSW search keeps.
+    """
+
+    def __init__(self, server: Database, tenant: str, compilers: Compilers, ef: int) -> None:
+        self._server = server
+        self._tenant = tenant
+        self._compilers = compilers
+        self._reader = compilers.definitions.reader
+        self._ef = ef
+        self._serving: Serving | None = None  # as it was at the last search
+
+    # -- names -------------------------------------------------------------------------------------
+
+    def names(self, text: str, spec: NameSpec) -> list[Match]:
+        try:
+            key = labels.key(text)
+        except LabelError:
+            return []
+        limit, found = spec.limit, -1
+        while True:
+            matches = self._named(key, replace(spec, limit=limit))
+            there = [match for match in matches if not has_expired(match.record)]
+            if len(there) >= min(len(matches), spec.limit) or len(matches) == found:
+                return there[: spec.limit]
+            # What expired took the places of others.
+            found, limit = len(matches), limit * _OVERFETCH
+
+    def _named(self, key: str, spec: NameSpec) -> list[Match]:
+        """Find the records that are called like a key, those that have expired too."""
+        top = NameMatches(spec.limit, None)
+        numbers = _Numbers()
+        words = split_name(key, query=True)
+        with self._server.read(self._tenant) as cursor:
+            names = Names(cursor, self._tenant, key, words, spec.type)
+            tail = names.tail()
+            top.add(numbers.of([*tail, *names.near()]), key, (), spec.threshold)
+            good = sum(score >= GOOD_SCORE for _, score in top.best())
+            if good < spec.limit and words:
+                # Where something is what was meant, only names that have every word are worth
+                # adding.
+                likely = [name for name in tail if not good or all(map(name.__contains__, words))]
+                more = names.with_all_words() if good else names.with_some_words()
+                top.add(numbers.of([*likely, *more]), key, words, spec.threshold)
+            by_number = list(numbers)
+            best = [(by_number[number], score) for number, score in top.best()]
+            return self._records(cursor, best, spec)
+
+    def _records(
+        self, cursor: Cursor[Any], best: Sequence[tuple[str, float]], spec: NameSpec
+    ) -> list[Match]:
+        """Fetch the records that have these names, in their order, each once."""
+        if not best:
+            return []
+        sql = SQL.records_named_of_type if spec.type else SQL.records_named
+        keys = [short(name) for name, _ in best]
+        values = {"tenant": self._tenant, "keys": keys, "type": spec.type}
+        given_out = self._reader()
+        by_key: dict[str, list[Any]] = {}
+        for key, *row in cursor.execute(sql, values).fetchall():
+            by_key.setdefault(key, []).append(row)
+        matches: dict[str, Match] = {}
+        for name, score in best:
+            for matched, id, schema, body, content in by_key.get(short(name), ()):
+                if id not in matches:
+                    matches[id] = Match(given_out(decode(schema, body, content)), score, matched)
+        return self._shown(list(matches.values())[: spec.limit])
+
+    # -- texts -------------------------------------------------------------------------------------
+
+    def text(self, text: str, spec: SearchSpec) -> list[Match]:
+        if spec.schema is not None:
+            self._compilers.definitions.of(spec.schema)
+        condition, values = self._condition(spec.schema, spec.where)
+        sql = SQL.fill("texts_by_number", condition=condition)
+        matches: list[Match] = []
+        given_out = self._reader()
+        with self._server.filtering(self._tenant, spec.where) as cursor:
+            numbers, scores = bm25_index.score(cursor, self._tenant, text)
+            start = 0
+            count = spec.limit * _OVERFETCH if condition else spec.limit
+            # More and more at a time, until enough of them meet the condition.
+            while start < len(numbers) and len(matches) < spec.limit:
+                batch = numbers[start : start + count].tolist()
+                rows = cursor.execute(sql, (self._tenant, batch, *values)).fetchall()
+                records = {text_no: row for text_no, *row in rows}
+                for text_no, score in zip(batch, scores[start : start + count], strict=True):
+                    if text_no not in records:
+                        continue
+                    record = given_out(decode(*records[text_no]))
+                    if not has_expired(record):
+                        matches.append(Match(record, float(score)))
+                start += count
+                count *= _OVERFETCH
+        return self._shown(matches[: spec.limit])
+
+    def having_all(self, text: str, limit: int) -> list[Resource]:
+        condition, values = self._condition("resources", None)
+        sql = SQL.fill("texts_by_number", condition=condition)
+        given_out = self._reader()
+        found: list[Any] = []
+        with self._server.read(self._tenant) as cursor:
+            having, unasked = bm25_index.having_all(cursor, self._tenant, text, limit)
+            numbers = having.tolist()
+            while numbers and len(found) < limit:
+                batch, numbers = numbers[:limit], numbers[limit:]
+                rows = cursor.execute(sql, (self._tenant, batch, *values)).fetchall()
+                records = [given_out(decode(*row)) for _, *row in sorted(rows, key=itemgetter(0))]
+                found += [
+                    record
+                    for record in records
+                    if not has_expired(record)
+                    and unasked <= bm25_index.terms_in(searchable_text(record))
+                ]
+        return found[:limit]
+
+    # -- vectors -----------------------------------------------------------------------------------
+
+    def vector(self, vector: Sequence[float], spec: SearchSpec) -> list[Match]:
+        schema = spec.schema or ""
+        self._compilers.definitions.of(schema)
+        data, dims = to_vector(vector, what="the query")
+        condition, values = self._condition(None, spec.where, schema)
+        ef = max(self._ef, spec.limit)
+        query = VectorQuery(self._tenant, schema, Half(data), condition, values, ef)
+        nearest = self._at_once(query, dims, spec.limit)
+        if nearest is None:
+            nearest = self._in_transaction(query, dims, spec)
+        matches = self._matches(nearest.values(), spec.min_score)
+        if any(has_expired(match.record) for match in matches):
+            # What expired took the places of others.
+            condition += " AND (r.expires IS NULL OR r.expires > %s)"
+            query = query._replace(condition=condition, values=[*values, now()])
+            nearest = self._in_transaction(query, dims, spec)
+            matches = self._matches(nearest.values(), spec.min_score)
+        return [match for match in matches if not has_expired(match.record)][: spec.limit]
+
+    def begin_vector(self, vector: Sequence[float], spec: SearchSpec) -> Callable[[], list[Match]]:
+        return partial(self.vector, vector, spec)
+
+    def _at_once(self, query: VectorQuery, dims: int, limit: int) -> dict[str, Window] | None:
+        """Fetch the nearest window of each record in one round trip; None if that is not enough:
+        there is a filter, another model serves than at the last search, or too few records came."""
+        serving = self._serving
+        if query.condition or serving is None or serving.dims != dims:
+            return None
+        windows = NearestWindows(query, serving).fetch_at_once(self._server, limit)
+        if windows is None:
+            return None
+        nearest = _first_windows(windows)
+        is_all = len(windows) < limit and not serving.indexed
+        return nearest if len(nearest) == limit or is_all else None
+
+    def _in_transaction(self, query: VectorQuery, dims: int, spec: SearchSpec) -> dict[str, Window]:
+        """Fetch the nearest window of each record, however many trips it takes."""
+        with self._server.filtering(self._tenant, spec.where) as cursor:
+            self._serving = read_serving(cursor, self._tenant, query.ef)
+            if self._serving is None:
+                return {}
+            if dims != self._serving.dims:
+                raise VectorError(
+                    f"the query has {dims} dimensions, this memory's vectors {self._serving.dims}",
+                    remedy="embed the query with the embedder of this memory",
+                )
+            search = NearestWindows(query, self._serving)
+            count = spec.limit
+            while True:
+                windows = search.fetch(cursor, count)
+                nearest = _first_windows(windows)
+                if len(nearest) >= spec.limit or len(windows) < count:
+                    return nearest
+                # Several windows of a record are among them. To ask for more at first would make
+                # every search slower.
+                count *= _OVERFETCH
+
+    def _matches(self, windows: Iterable[Window], min_score: float | None) -> list[Match]:
+        """What the windows are of, as far as they are like enough."""
+        given_out = self._reader()
+        matches = []
+        for window in windows:
+            score = 1.0 - window.distance
+            if min_score is None or score >= min_score:
+                record = given_out(decode(window.schema, window.body, window.content))
+                matches.append(Match(record, score, f"{window.first}:{window.last}"))
+        return self._shown(matches)
+
+    def _shown(self, matches: list[Match]) -> list[Match]:
+        show_parents(self._server, self._tenant, (match.record for match in matches))
+        return matches
+
+    def _condition(
+        self, schema: str | None, where: Predicate | None, compiled_as: str | None = None
+    ) -> tuple[str, list[Any]]:
+        """What is to be added to the WHERE of a statement over the records `r`, and its values."""
+        condition = ""
+        values: list[Any] = []
+        if schema is not None:
+            condition = " AND r.schema = %s"
+            values.append(schema)
+        if where is not None and not isinstance(where, All):
+            compiler = self._compilers.of(compiled_as or schema or "resources")
+            # Among records of every schema a condition is one of several.
+            sql, compared = compiler.compile(where if schema is not None else And((where,)))
+            condition += f" AND ({sql})"
+            values += compared
+        return condition, values
+
+
+def _first_windows(windows: Iterable[Window]) -> dict[str, Window]:
+    """The first window of each record."""
+    first: dict[str, Window] = {}
+    for window in windows:
+        kept = first.setdefault(window.id, window)
+        if window.content is not None:
+            first[window.id] = kept._replace(content=window.content)
+    return first
+
+
+class _Numbers(dict[str, int]):
+    """Numbers of names, given out in order."""
+
+    def of(self, names: Iterable[str]) -> list[tuple[int, str]]:
+        """The number of each of these names, each once."""
+        return [(self.setdefault(name, len(self)), name) for name in dict.fromkeys(names)]

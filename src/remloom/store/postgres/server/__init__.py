@@ -1,0 +1,1 @@
+"""The database server: connections, tenants, transactions and upkeep."""

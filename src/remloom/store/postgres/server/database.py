@@ -1,0 +1,439 @@
+"""One PostgreSQL database: its connection pool, and transactions that belong to a tenant."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
+from datetime import datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.types import TypeInfo
+from psycopg_pool import ConnectionPool
+
+from ....errors import InvalidInputError, StoreBusyError, StoreClosedError, StoreError
+from ...predicate_sql import asks_regex
+from ..binary_arrays import register_columns
+from ..halfvec import register_half
+from ..statements import SQL
+from .server_errors import lost_commit, translate_errors
+
+if TYPE_CHECKING:
+    from psycopg import Connection, Cursor
+
+    from ....predicates import Predicate
+
+__all__ = ["Database", "RawLoader", "parse_url"]
+
+_T = TypeVar("_T")
+Row: TypeAlias = tuple[Any, ...]
+
+PATIENCE = 5.0  # seconds for all statements of one filter with a regular expression
+_DEFINING = 0x52454D4C4F4F4D  # of the advisory lock, which goes with the connection
+_TRIES = 4  # of a write that PostgreSQL rolled back because of another
+# Whatever the statistics say of a tenant (nothing, while it is new): every statement goes by the
+# indexes, a key at a time, joins in the order it is written in, and is planned once, however many
+# keys it is told to expect. What is asked for in the order of an index is read in it: pages that
+# cost the same anywhere make no bitmap of all of a hub cheaper.
+_PLANNING = {
+    "plan_cache_mode": "force_generic_plan",
+    "join_collapse_limit": "1",
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "jit": "off",
+    "random_page_cost": "1",
+    "cursor_tuple_fraction": "1",
+    "max_parallel_workers_per_gather": "0",
+}
+_AT_ONCE = 500  # rows that a stream fetches at a time
+_ROLLED_BACK = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
+
+
+class Database:
+    """A database as one process uses it: open it with `Database.at`, which shares one pool among
+    all tenants.
+
+    Args:
+        url: `postgresql://…`
+        pool_size: connections at most.
+        timeout: seconds to wait for a connection, and for a lock that somebody holds.
+    """
+
+    _open: ClassVar[dict[tuple[str, int, float], Database]] = {}
+    _opening: ClassVar[threading.Lock] = threading.Lock()
+
+    def __init__(self, url: str, pool_size: int, timeout: float) -> None:
+        self.url = url
+        self.description = _description(url)
+        self._timeout = timeout
+        self._users = 0
+        self._shared = self
+        self._closed = False
+        # the tenant this handle is for, and when it was made
+        self._opened: tuple[str, datetime] | None = None
+        self._doubted = False  # whether that one is still there
+        self._local = _Snapshots()
+        defaults: dict[str, Any] = {
+            "application_name": "remloom",
+            "connect_timeout": max(2, round(timeout)),
+        }
+        self.conninfo = make_conninfo(url, **(defaults | _given(url)))
+        self._pool = ConnectionPool(
+            self.conninfo,
+            min_size=0,
+            max_size=pool_size,
+            timeout=timeout,
+            max_idle=60.0,
+            open=False,
+            configure=self._configure,
+            kwargs={"autocommit": True},
+            reconnect_timeout=timeout,
+        )
+
+    @classmethod
+    def at(cls, url: str, pool_size: int, timeout: float) -> Database:
+        """Open the database at this URL: a handle of one user, which `release` closes. The pool is
+        shared with those whom this process has opened already.
+
+        Raises:
+            StoreError, StoreBusyError, ReadOnlyStoreError: it cannot be reached, or refuses us.
+        """
+        with cls._opening:
+            key = (url, pool_size, timeout)
+            server = cls._open.get(key)
+            if server is None:
+                server = cls(url, pool_size, timeout)
+                # what is wrong with the URL is known at once, and said in full
+                server.connect().close()
+                server._pool.open()
+                cls._open[key] = server
+            server._users += 1
+            return copy(server)
+
+    def release(self) -> None:
+        """Close this handle; the last one that is closed closes the pool."""
+        shared = self._shared
+        with self._opening:
+            if self._closed:
+                return
+            self._closed = True
+            shared._users -= 1
+            if shared._users:
+                return
+            for key in [key for key, server in self._open.items() if server is shared]:
+                del self._open[key]
+        self._pool.close()
+
+    def keep_to(self, tenant: str, made: datetime) -> None:
+        """Bind this handle to a tenant that was made then, and to no later one of that name."""
+        self._opened = tenant, made
+
+    def doubt(self) -> None:
+        """Check, before this handle is next used, that its tenant is still there."""
+        self._doubted = self._opened is not None
+
+    def check_open(self) -> None:
+        """Check that this handle can be used.
+
+        Raises:
+            StoreClosedError: it is closed, or its tenant was deleted.
+        """
+        if self._closed:
+            raise StoreClosedError("the memory is closed", remedy="open it again")
+        if self._doubted and self._opened:
+            # before `fetch`, which comes here again
+            self._doubted = False
+            tenant = self._opened[0]
+            rows = self.fetch(tenant, SQL.tenant_made, {"tenant": tenant})
+            self.check_made(rows[0][0] if rows else None)
+
+    def check_made(self, made: datetime | None) -> None:
+        """Check that the tenant is the one that was opened; if not, every later use is refused too.
+
+        Args:
+            made: when it was made; None when it is not there.
+
+        Raises:
+            StoreClosedError: it is another, or gone.
+        """
+        if self._opened and made != self._opened[1]:
+            self._doubted = True
+            raise StoreClosedError(
+                f"tenant {self._opened[0]!r} is no longer what was opened: it was deleted",
+                remedy="close this memory; open it again",
+            )
+
+    def connect(self) -> Connection[Row]:
+        """Open a connection of its own, outside the pool, in autocommit mode."""
+        self.check_open()
+        with translate_errors(self.description):
+            return psycopg.connect(self.conninfo, autocommit=True)
+
+    def define(self, sql: str) -> None:
+        """Run a statement that makes an index, if it is not there, as the owner of the tables."""
+        with self.connect() as connection, translate_errors(self.description):
+            # Two that looked at once whether it is there would both make it.
+            connection.execute(SQL.lock_definitions, {"lock": _DEFINING})
+            connection.execute(sql.encode())
+
+    def _configure(self, connection: Connection[Row]) -> None:
+        settings = _PLANNING | {"lock_timeout": f"{round(self._timeout * 1000)}"}
+        connection.execute("; ".join(f"SET {name} = {value}" for name, value in settings.items()))
+        # Where this may not be done, `remloom.enter` says why.
+        connection.execute(SQL.take_tenant_role)
+        connection.prepare_threshold = 2
+        # JSON is decoded by whoever knows the type.
+        connection.adapters.register_loader("jsonb", RawLoader)
+        connection.adapters.register_loader("json", RawLoader)
+        register_half(connection, TypeInfo.fetch(connection, "halfvec"))
+        register_columns(connection)
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def call(self, tenant: str, sql: str, values: Mapping[str, Any]) -> list[Row]:
+        """Fetch the rows of one SELECT of the tenant, which takes its name from `t.tenant`.
+
+        It is one round trip: the same statement enters the tenant and reads.
+        """
+        self.check_open()
+        sql = _entered(sql)
+        values = {"tenant": tenant, **values}
+        snapshot = self._local.cursors.get(tenant)
+        if snapshot is not None:
+            with translate_errors(self.description):
+                return snapshot.execute(sql, values, prepare=True).fetchall()
+        return self._with_connection(
+            lambda connection: connection.execute(sql, values, prepare=True).fetchall()
+        )
+
+    def together(
+        self, tenant: str, statements: Sequence[tuple[str, Sequence[Any] | Mapping[str, Any]]]
+    ) -> list[list[Row]]:
+        """Fetch the rows of each of these statements of the tenant, in one round trip and one
+        transaction."""
+        self.check_open()
+        snapshot = self._local.cursors.get(tenant)
+        if snapshot is not None:
+            with translate_errors(self.description):
+                return [snapshot.execute(sql, values).fetchall() for sql, values in statements]
+
+        def work(connection: Connection[Row]) -> list[list[Row]]:
+            with connection.pipeline():  # one transaction until it ends
+                connection.execute("SELECT remloom.enter(%s)", (tenant,))
+                cursors = [connection.execute(sql, values) for sql, values in statements]
+            return [cursor.fetchall() for cursor in cursors]
+
+        return self._with_connection(work)
+
+    @contextmanager
+    def read(self, tenant: str) -> Iterator[Cursor[Row]]:
+        """Open a cursor of the tenant whose statements all see one state of the database. Nests."""
+        self.check_open()
+        snapshot = self._local.cursors.get(tenant)
+        with translate_errors(self.description):
+            if snapshot is not None:
+                yield snapshot
+                return
+            with self._connection() as connection:
+                cursor = connection.cursor()
+                self._begin(connection, tenant, "ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                self._local.cursors[tenant] = cursor
+                try:
+                    yield cursor
+                finally:
+                    del self._local.cursors[tenant]
+                    _end(connection, "COMMIT")
+
+    @contextmanager
+    def filtering(self, tenant: str, where: Predicate | None) -> Iterator[Cursor[Row]]:
+        """Open a cursor as `read` does, for statements that filter.
+
+        Where the condition has a regular expression they are ended, all together, after `PATIENCE`:
+        some patterns take time with the square of a text's length.
+
+        Raises:
+            StoreBusyError: they were ended.
+        """
+        with self.read(tenant) as cursor:
+            if where is None or not asks_regex(where):
+                yield cursor
+                return
+            cursor.execute("SAVEPOINT filtering")
+            try:
+                yield _DeadlineCursor(cursor, time.monotonic() + PATIENCE)  # type: ignore[misc]
+            except psycopg.errors.QueryCanceled as error:
+                raise StoreBusyError(
+                    f"the condition took longer than {PATIENCE:g} s",
+                    remedy="write its regular expression more simply; filter by something else too",
+                ) from error
+            finally:
+                if not cursor.connection.closed:
+                    cursor.execute("ROLLBACK TO SAVEPOINT filtering; RELEASE SAVEPOINT filtering")
+
+    @contextmanager
+    def stream(self, tenant: str) -> Iterator[Any]:
+        """Open a cursor on a connection of its own that fetches as it is read, from one state of
+        the database."""
+        with translate_errors(self.description), self.connect() as connection:
+            self._configure(connection)
+            self._begin(connection, tenant, "ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            with connection.cursor("remloom_stream") as cursor:
+                cursor.itersize = _AT_ONCE
+                yield cursor
+
+    def fetch(
+        self, tenant: str, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()
+    ) -> list[Row]:
+        """Fetch the rows of one statement of the tenant."""
+        return self.together(tenant, [(sql, values)])[0]
+
+    def _with_connection(self, work: Callable[[Connection[Row]], _T]) -> _T:
+        """Read; a second time on a new connection when the one at hand turned out to be dead."""
+        with translate_errors(self.description):
+            for may_repeat in (True, False):
+                connection = self._pool.getconn()
+                try:
+                    return work(connection)
+                except psycopg.OperationalError as error:
+                    canceled = isinstance(error, psycopg.errors.QueryCanceled)
+                    if canceled or not connection.closed or not may_repeat:
+                        raise
+                finally:
+                    self._pool.putconn(connection)
+        raise AssertionError("unreachable")
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    def write(self, tenant: str, work: Callable[[Cursor[Row]], _T]) -> _T:
+        """Run `work` in a transaction of the tenant that is on disk when this returns.
+
+        It is run again when PostgreSQL rolled it back because of another (deadlock, serialization):
+        then nothing of it was written. It is not run again when the connection breaks: then nobody
+        knows whether it was written.
+        """
+        self.check_open()
+        if tenant in self._local.cursors:
+            raise InvalidInputError(
+                "nothing can be written inside `snapshot` or `update`", remedy="write after it"
+            )
+        for attempt in range(_TRIES):
+            if attempt:
+                time.sleep(0.02 * 2**attempt)
+            try:
+                return self._write_once(tenant, work)
+            except StoreError as error:
+                if not isinstance(error.__cause__, _ROLLED_BACK) or attempt == _TRIES - 1:
+                    raise
+        raise AssertionError("unreachable")
+
+    def _write_once(self, tenant: str, work: Callable[[Cursor[Row]], _T]) -> _T:
+        with translate_errors(self.description), self._connection() as connection:
+            self._begin(connection, tenant, "")
+            committing = False
+            try:
+                result = work(connection.cursor())
+                committing = True
+                connection.execute("COMMIT")
+            except psycopg.OperationalError as error:
+                if committing and connection.closed:
+                    raise lost_commit(self.description) from error
+                raise
+            finally:
+                _end(connection, "ROLLBACK")
+            return result
+
+    @contextmanager
+    def within(self, tenant: str, cursor: Cursor[Row]) -> Iterator[None]:
+        """Let this thread read the tenant with this cursor only, inside its transaction."""
+        self._local.cursors[tenant] = cursor
+        try:
+            yield
+        finally:
+            del self._local.cursors[tenant]
+
+    @contextmanager
+    def _connection(self) -> Iterator[Connection[Row]]:
+        with self._pool.connection() as connection:
+            yield connection
+
+    def _begin(self, connection: Connection[Row], tenant: str, mode: str) -> None:
+        # One message for both; the name of a tenant has no quote (see `store.home.tenant_name`).
+        connection.execute(f"BEGIN {mode}; SELECT remloom.enter('{tenant}')")
+
+
+@lru_cache(maxsize=512)
+def _entered(sql: str) -> str:
+    """The statement that enters the tenant, then does this."""
+    return SQL.fill("entered", statement=sql)
+
+
+class _Snapshots(threading.local):
+    """The cursors of a thread that see one state of the database, by tenant."""
+
+    def __init__(self) -> None:
+        self.cursors: dict[str, Cursor[Row]] = {}
+
+
+class _DeadlineCursor:
+    """A cursor whose statements must all have ended by a time (monotonic seconds)."""
+
+    def __init__(self, cursor: Cursor[Row], deadline: float) -> None:
+        self.connection = cursor.connection
+        self._cursor = cursor
+        self._deadline = deadline
+
+    def execute(self, sql: Any, values: Any = None) -> Cursor[Row]:
+        left = max(1, round((self._deadline - time.monotonic()) * 1000))
+        self._cursor.execute(f"SET LOCAL statement_timeout = {left}")
+        return self._cursor.execute(sql, values)
+
+
+def parse_url(url: str) -> str:
+    """Return the URL, if PostgreSQL's client understands it.
+
+    Raises:
+        InvalidInputError: it is not.
+    """
+    try:
+        conninfo_to_dict(url)
+    except psycopg.Error as error:
+        raise InvalidInputError(
+            f"this is not a PostgreSQL URL: {str(error).strip()}",
+            remedy="write postgresql://user:password@host:5432/database",
+        ) from None
+    return url
+
+
+def _description(url: str) -> str:
+    """The database in words, without its password."""
+    parts = _given(url)
+    name = parts.get("dbname") or "postgres"
+    return f"PostgreSQL database {name} at {parts.get('host') or 'this machine'}"
+
+
+def _given(url: str) -> dict[str, Any]:
+    """The parameters of a connection that a URL gives."""
+    return {name: value for name, value in conninfo_to_dict(parse_url(url)).items() if value}
+
+
+def _end(connection: Connection[Row], how: str) -> None:
+    """End a transaction, if there is a connection left to end it on."""
+    if connection.closed:
+        return
+    status = connection.info.transaction_status
+    if status != psycopg.pq.TransactionStatus.IDLE:
+        failed = status == psycopg.pq.TransactionStatus.INERROR
+        connection.execute("ROLLBACK" if failed else how)
+
+
+class RawLoader(psycopg.adapt.Loader):
+    """What the server sent, as the bytes it came in."""
+
+    def load(self, data: Any) -> bytes:
+        return bytes(data)

@@ -1,0 +1,166 @@
+"""PostgreSQL's errors in our words, each with what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import psycopg
+from psycopg import errors
+from psycopg_pool import PoolClosed, PoolTimeout
+
+from ....errors import (
+    InvalidInputError,
+    ReadOnlyStoreError,
+    RemloomError,
+    StoreBusyError,
+    StoreClosedError,
+    StoreError,
+    StoreFullError,
+    unencodable,
+)
+
+__all__ = ["error_of", "lost_commit", "translate_errors"]
+
+# how a server without connections refuses; one that refuses a connection gives no error code
+_FULL = ("too many connections", "too many clients", "connection slots are reserved")
+# how a NUL character is refused: by the client, for a text, within JSON
+_NUL = ("NUL", "0x00", "\\u0000")
+
+
+def _is_full(error: BaseException) -> bool:
+    return isinstance(error, PoolTimeout) or any(words in str(error) for words in _FULL)
+
+
+def _has_nul(error: BaseException) -> bool:
+    return any(words in str(error) for words in _NUL)
+
+
+def _always(error: BaseException) -> bool:
+    return True
+
+
+class _Rule(NamedTuple):
+    """What becomes of some errors. The message may name the `database` and what it `said`."""
+
+    kinds: tuple[type[BaseException], ...]
+    error: type[RemloomError]
+    message: str
+    remedy: str
+    applies: Callable[[BaseException], bool] = _always
+
+
+# The first that fits: most are kinds of `OperationalError`, so that comes late.
+_RULES = (
+    _Rule((PoolClosed,), StoreClosedError, "the memory is closed", "open it again"),
+    _Rule(
+        (PoolTimeout, psycopg.OperationalError),
+        StoreBusyError,
+        "{database}: no connection was free: {said}",
+        "raise pool_size, or the server's max_connections; or try again later",
+        _is_full,
+    ),
+    _Rule(
+        (errors.LockNotAvailable,),
+        StoreBusyError,
+        "{database}: another writer kept this tenant locked",
+        "try again, or raise busy_timeout",
+    ),
+    _Rule(
+        (errors.QueryCanceled,),
+        StoreBusyError,
+        "{database}: the statement took too long",
+        "try again, or ask for less",
+    ),
+    _Rule(
+        (errors.DeadlockDetected, errors.SerializationFailure),
+        StoreBusyError,
+        "{database}: other writers were in the way: {said}; nothing was written",
+        "try again",
+    ),
+    _Rule(
+        (errors.DiskFull, errors.OutOfMemory),
+        StoreFullError,
+        "{database}: {said}; nothing was written",
+        "make room on the server and retry",
+    ),
+    _Rule(
+        (errors.ReadOnlySqlTransaction,),
+        ReadOnlyStoreError,
+        "{database} is read-only: {said}",
+        "connect to the primary server",
+    ),
+    _Rule(
+        (errors.InsufficientPrivilege,),
+        StoreError,
+        "{database}: {said}",
+        "run `remloom migrate` as the owner of the database; GRANT remloom_tenant TO who connects",
+    ),
+    _Rule(
+        (errors.UndefinedTable, errors.InvalidSchemaName, errors.UndefinedFunction),
+        StoreError,
+        "{database}: {said}",
+        "run `remloom migrate`",
+    ),
+    _Rule(
+        (psycopg.DataError,),
+        InvalidInputError,
+        "PostgreSQL has no texts with NUL characters",
+        "remove \\0 from the text",
+        _has_nul,
+    ),
+    _Rule(
+        (psycopg.OperationalError,),
+        StoreError,
+        "{database} does not answer: {said}",
+        "check that the server runs, and the URL: host, port, password",
+    ),
+    _Rule(
+        (BaseException,),
+        StoreError,
+        "{database}: {said}",
+        "this is a bug in Remloom: please report it",
+    ),
+)
+
+
+def error_of(error: BaseException, database: str) -> RemloomError:
+    """Our error for one of PostgreSQL's, its driver's or its pool's.
+
+    Args:
+        database: the database in words.
+    """
+    if isinstance(error, UnicodeEncodeError):
+        return unencodable(error)
+    rule = next(rule for rule in _RULES if isinstance(error, rule.kinds) and rule.applies(error))
+    # Further lines are for who writes SQL: the position in it, and hints.
+    said = str(error).strip().partition("\n")[0]
+    return rule.error(rule.message.format(database=database, said=said), remedy=rule.remedy)
+
+
+def lost_commit(database: str) -> StoreError:
+    """The error for a connection that broke while its transaction was being committed."""
+    return StoreError(
+        f"{database} went away while committing: the write is there whole, or not at all",
+        remedy="write it again: what is there already is not written twice",
+    )
+
+
+class translate_errors:
+    """Raises our errors in place of PostgreSQL's."""
+
+    __slots__ = ("database",)
+
+    def __init__(self, database: str) -> None:
+        self.database = database
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: object
+    ) -> None:
+        if error is not None and isinstance(
+            error, psycopg.Error | PoolTimeout | PoolClosed | UnicodeEncodeError
+        ):
+            raise error_of(error, self.database) from error

@@ -1,0 +1,366 @@
+"""What a write and a delete do inside their transaction. The caller commits.
+
+Everything is done a set at a time: a batch of one record and one of a thousand take the same dozen
+statements. The tenant's row is locked first, so nothing read here changes before it is written.
+
+Invariants, which `check` verifies: every edge's ends are names of a record; a thin entity
+has an edge; every text is in the index once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from ....model import Entity, Moment, Record, Row
+from ... import history
+from ...batch import Batch, BatchRecord, Vector
+from ...encoding import micros
+from ...results import Written
+from ...rules.expiry import now
+from ...rules.indexed_text import origin, searchable_text
+from ...rules.merge import keys_of, same_handle
+from ...rules.references import referred_ids
+from ..binary_arrays import Column, columns, parts
+from ..halfvec import Half
+from ..indexes import bm25_index, trigram_index
+from ..rows import RECORD_COLUMNS, decode, row_of
+from ..server.database import Database
+from ..short_keys import short
+from ..statements import SQL
+from . import kv
+from .deletion import delete
+from .edge_writer import EdgeWriter, NameRow, name_rows
+from .embedding_model import register_model
+from .preconditions import check
+from .record_plan import Plan, RecordChange, plan_records
+
+if TYPE_CHECKING:
+    from psycopg import Cursor
+
+__all__ = ["BatchWriter", "write"]
+
+_T = TypeVar("_T")
+
+_VECTOR_COLUMNS = {"id": "t", "part": "i", "first": "i", "last": "i", "digest": "y", "data": "h"}
+_DERIVED, _REFERRED = 0, 1  # kinds of parents
+
+
+class BatchWriter(EdgeWriter):
+    """One transaction of a tenant that changes it."""
+
+    def __init__(self, server: Database, cursor: Cursor[Any], tenant: str) -> None:
+        super().__init__(server, cursor, tenant)
+        self.lost_handles = {}
+
+    def apply(self, batch: Batch) -> Written:
+        """Make a batch true. See `contract.Store.write`."""
+        if batch.expected:
+            check(self, batch.expected)
+        # A copy is what was there, and what has expired there is erased in it as well.
+        expired = [] if batch.exact or not self.has_expired else self._expired_among(batch)
+        if batch.deleted or expired:
+            delete(self, (*batch.deleted, *expired), derived=True)
+        model = 0
+        if batch.dims or any(record.embed for record in batch.records):
+            model = register_model(self, batch.model, batch.dims)
+        self.thin_names = batch.names
+        unlinked = self.delete_edges(batch.deleted_edges)
+        plan = plan_records(self, batch.records, batch.at) if batch.records else Plan()
+        if plan.changes:
+            self._store(plan, batch, model)
+        edges = self.put_edges(batch.edges, self._own_edges(batch, plan.ids))
+        # Only now: a key may have got another edge.
+        if unlinked:
+            self.delete_unlinked_thin(unlinked)
+        self.give_back()
+        if batch.entries or batch.deleted_entries:
+            kv.put(self.cursor, self.tenant, batch.entries, batch.deleted_entries)
+        return Written(
+            tuple(plan.ids),
+            created=plan.outcomes.count("created"),
+            updated=plan.outcomes.count("updated"),
+            unchanged=plan.outcomes.count("unchanged"),
+            edges=edges,
+            thin=self.thin,
+        )
+
+    def set_expiry(self, ids: Sequence[str], at: datetime | None) -> int:
+        """Let records expire at a time. See `contract.Store.set_expiry`."""
+        return self.run(
+            SQL.set_expiry,
+            ids=Column("t", [id for id in ids if "\0" not in id]),
+            expires=micros(at),
+            shown=None if at is None else msgspec.to_builtins(at),
+            now=now(),
+        )
+
+    def _own_edges(self, batch: Batch, ids: Sequence[str]) -> dict[int, Record]:
+        """The records that edges were written with, by the edges' positions, with these ids."""
+        return {
+            edge: replace(batch.records[position].record, id=ids[position])
+            for edge, position in batch.own_edges.items()
+        }
+
+    def _expired_among(self, batch: Batch) -> list[str]:
+        """The ids of the expired records that have an id or a key of what the batch writes."""
+        keys = {key for item in batch.records for key in item.keys}
+        keys.update(key for edge in batch.edges for key in (edge.src, edge.dst))
+        rows = self.rows(
+            SQL.expired_among,
+            ids=Column("t", [item.record.id for item in batch.records]),
+            keys=Column("t", list(map(short, keys))),
+            now=now(),
+        )
+        return [id for (id,) in rows]
+
+    def _store(self, plan: Plan, batch: Batch, model: int) -> None:
+        """Store the records of a plan, and everything that hangs on them."""
+        changes = plan.changes
+        # A batch that copies another store brings the edges and the history of it.
+        known = _handles(changes.values())
+        moved = {} if batch.exact else self.displaced(known) | self._renamed_keys(changes)
+        embed = {
+            id for id, change in changes.items() if change.item.embed and not change.item.vectors
+        }
+        released = self._clear(changes, embed)
+        released |= self._replace_thin(plan)
+        self._store_rows(changes, embed, model, batch.dims)
+        if moved:
+            self.move_edges(moved)
+        if known:
+            handles = Column("t", known)
+            self.run(SQL.yield_handles, keys=handles)
+            self.run(SQL.hide_names, keys=handles)
+        if released:
+            self.replace_released(released)
+        if not batch.exact:
+            self._check_handles(changes)
+            self._keep_history(changes)
+        self._store_parents(batch.records, plan)
+
+    def _store_rows(
+        self, changes: dict[str, RecordChange], embed: set[str], model: int, dims: int
+    ) -> None:
+        """Store records with their names, vectors and texts; queue those of `embed`."""
+        texts, removed_texts = self._number_texts(changes.values())
+        if removed_texts:
+            bm25_index.remove(self.cursor, self.tenant, removed_texts)
+        runs = bm25_index.runs(self.cursor, self.tenant) if texts else []
+        # What `close` would soon seal is sealed meanwhile; names of which none is sealed yet are
+        # too few to begin.
+        tail = None
+        if self.sealed_no and self.name_no - self.sealed_no >= trigram_index.TAIL // 2:
+            tail = trigram_index.take(self)
+        created = [change for change in changes.values() if change.old is None]
+        updated = [change for change in changes.values() if change.old is not None]
+        half = len(created) // 2
+        # The server stores one part while the next is prepared.
+        with self.cursor.connection.pipeline():
+            for part in parts(created[:half]):
+                self._put_records(SQL.insert_records, part)
+            if tail:
+                trigram_index.seal(self, tail)
+            for part in parts(created[half:]):
+                self._put_records(SQL.insert_records, part)
+            if updated:
+                self._put_records(SQL.replace_records, updated)
+            windows = {id: change.item.vectors for id, change in changes.items()}
+            self.put_vectors(model, dims, windows)
+            if embed:
+                rows = [(id, changes[id].seq) for id in embed]
+                self.run(SQL.enqueue, **columns({"id": "t", "seq": "q"}, rows))
+            if texts:
+                bm25_index.add(self.cursor, self.tenant, texts, runs)
+
+    def _renamed_keys(self, changes: dict[str, RecordChange]) -> dict[str, str]:
+        """The keys whose edges follow their record to the key of its new name."""
+        moved: dict[str, str] = {}
+        old_names = []
+        for id, change in changes.items():
+            if change.old is None or change.item.merge:
+                continue
+            before = short(keys_of(change.old)[0])
+            after = short(change.item.keys[0])
+            if before != after:
+                old_names.append((before, id))
+                moved[before] = after
+        if old_names:
+            values = columns({"keys": "t", "ids": "t"}, old_names)
+            # The edges of a name that another record has too stay with that.
+            for (key,) in self.rows(SQL.shared_names, **values):
+                moved.pop(key, None)
+        if moved:
+            # What was called otherwise does not take the edges of a row along.
+            free = set(self._matching_keys(SQL.keys_without_handle, list(moved.values())))
+            free.update(_handles(changes.values()))
+            moved = {old: new for old, new in moved.items() if new in free}
+        return moved
+
+    def _clear(self, changes: dict[str, RecordChange], embed: set[str]) -> dict[str, str | None]:
+        """Take out what records had before they change; returns the keys they gave up.
+
+        Records whose vectors still hold are taken out of `embed`.
+        """
+        updated = {id: change for id, change in changes.items() if change.old is not None}
+        if not updated:
+            return {}
+        released = self.delete_names(list(updated))
+        anew = [id for id, change in updated.items() if change.item.parents is not None]
+        self.run(SQL.delete_parents, ids=Column("t", list(updated)), anew=Column("t", anew))
+        reworded = [id for id, change in updated.items() if change.reworded]
+        if reworded:
+            self.delete_token_vectors(reworded)
+        stale = [id for id, change in updated.items() if change.item.vectors or change.reworded]
+        if stale:
+            self.delete_vectors(stale)
+        unchanged = [id for id in updated if id in embed and id not in stale]
+        if unchanged:
+            rows = self.rows(SQL.embedded_ids, ids=Column("t", unchanged))
+            embed -= {id for (id,) in rows}
+        return released
+
+    def _replace_thin(self, plan: Plan) -> dict[str, str | None]:
+        """Delete the thin entities whose keys records have now; returns the keys they gave up."""
+        if not plan.thin_keys:
+            return {}
+        items = [change.item for change in plan.changes.values()]
+        taken = {short(key) for item in items for key in item.keys}
+        # What stands for a row gives way to that alone.
+        handles = set(_handles(plan.changes.values()))
+        return self.delete_records(
+            [
+                id
+                for id, key in plan.thin_keys.items()
+                if id not in plan.changes and key in (handles if id in plan.placeholders else taken)
+            ]
+        )
+
+    def _check_handles(self, changes: dict[str, RecordChange]) -> None:
+        """Refuse a row whose handle is the label of another of its schema: edges would lead to
+        both."""
+        rows = {
+            id: change.item for id, change in changes.items() if isinstance(change.item.record, Row)
+        }
+        if not rows:
+            return
+        given = [(short(item.keys[0]), id, item.record.schema) for id, item in rows.items()]
+        values = columns({"keys": "t", "ids": "t", "schemas": "t"}, given)
+        for id, schema, body in self.rows(SQL.same_handles, **values):
+            raise same_handle(rows[id].record, decode(schema, body, None))  # type: ignore[arg-type]
+
+    def _keep_history(self, changes: dict[str, RecordChange]) -> None:
+        """Keep what entities were."""
+        entities = {
+            id: (change.old, change.item.record)
+            for id, change in changes.items()
+            if isinstance(change.old, Entity) and isinstance(change.item.record, Entity)
+        }
+        if not entities:
+            return
+        prefixes = {id: history.change_prefix(id)[1] for id in entities}
+        last = kv.last(self.cursor, self.tenant, history.CHANGE, list(prefixes.values()))
+        entries = []
+        full = []
+        for id, (old, new) in entities.items():
+            made = history.change_entries(old, new, last.get(prefixes[id]))
+            entries += made
+            if history.number(made[0]) > history.KEPT:
+                full.append(prefixes[id])
+        kv.put_many(self.cursor, self.tenant, entries)
+        kv.delete_first(self.cursor, self.tenant, history.CHANGE, full)
+
+    def _number_texts(
+        self, changes: Iterable[RecordChange]
+    ) -> tuple[list[bm25_index.Text], list[bm25_index.Text]]:
+        """Give every new text its number; returns these texts, and those that are no more."""
+        texts = []
+        removed = []
+        for change in changes:
+            text = change.item.text
+            if change.old is not None:
+                before = searchable_text(change.old)
+                if (text, origin(change.item.record)) == (before, origin(change.old)):
+                    continue
+                if change.text_no is not None:
+                    removed.append((change.text_no, before))
+                change.text_no = None
+            if text:
+                self.text_no += 1
+                change.text_no = self.text_no
+                texts.append((self.text_no, text))
+        return texts, removed
+
+    def _put_records(self, sql: str, changes: Sequence[RecordChange]) -> None:
+        """Store these records, and their names."""
+        rows = [row_of(change.item.record, change.seq, change.text_no) for change in changes]
+        self.run(sql, **columns(RECORD_COLUMNS, rows))
+        names: list[NameRow] = []
+        for change in changes:
+            record, keys = change.item.record, change.item.keys
+            is_row = isinstance(record, Row) and record.is_identified
+            handle = short(keys[0]) if is_row else self.lost_handles.get(record.id)
+            names += name_rows(record.id, keys, handle)
+        self.put_names(names)
+
+    def _store_parents(self, items: Sequence[BatchRecord], plan: Plan) -> None:
+        """Store provenance, and what moments refer to, as far as it is there."""
+        rows: list[tuple[str, str, int]] = []
+        for item, id, outcome in zip(items, plan.ids, plan.outcomes, strict=True):
+            rows += [(id, parent, _DERIVED) for parent in item.parents or ()]
+            if outcome != "unchanged" and isinstance(item.record, Moment):
+                rows += [(id, parent, _REFERRED) for parent in referred_ids(item.record)]
+        if rows:
+            kinds = {"child": "t", "parent": "t", "kind": "i"}
+            self.run(SQL.insert_parents, **columns(kinds, rows))
+
+    def put_vectors(self, model: int, dims: int, windows: Mapping[str, Sequence[Vector]]) -> None:
+        """Store the windows of records that have none of this model."""
+        rows = [
+            (id, part, vector.start, vector.end, vector.digest or None, Half(vector.data))
+            for id, vectors in windows.items()
+            for part, vector in enumerate(vectors)
+        ]
+        if rows:
+            values = columns(_VECTOR_COLUMNS, rows)
+            self.run(SQL.insert_vectors, model=model, dims=dims, **values)
+
+    def delete_vectors(self, ids: Sequence[str]) -> int:
+        """Delete the vectors of records, and take them off the queue; returns how many vectors
+        there were."""
+        values = {"ids": Column("t", ids)}
+        self.run(SQL.dequeue, **values)
+        return self.run(SQL.delete_vectors, **values)
+
+    def delete_token_vectors(self, ids: Sequence[str]) -> None:
+        """Delete the token vectors of records, and that making them failed."""
+        values = {"ids": Column("t", ids)}
+        self.run(SQL.delete_token_vectors, **values)
+        self.run(SQL.delete_token_failures, **values)
+
+
+def _handles(changes: Iterable[RecordChange]) -> list[str]:
+    """The handles of those of these records that have one."""
+    items = (change.item for change in changes)
+    return [
+        short(item.keys[0])
+        for item in items
+        if isinstance(item.record, Row) and item.record.is_identified
+    ]
+
+
+def write(server: Database, tenant: str, work: Callable[[BatchWriter], _T]) -> _T:
+    """Run `work` in a transaction of the tenant that is on disk when this returns. See
+    `Database.write`."""
+
+    def run(cursor: Cursor[Any]) -> _T:
+        writer = BatchWriter(server, cursor, tenant)
+        result = work(writer)
+        writer.close()
+        return result
+
+    return server.write(tenant, run)

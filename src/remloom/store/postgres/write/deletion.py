@@ -1,0 +1,77 @@
+"""What a delete does inside its transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ....model import Moment
+from ...results import Deletion
+from ...rules.indexed_text import searchable_text
+from ...rules.json_values import encode_free
+from ...rules.references import without_refs
+from ..binary_arrays import Column
+from ..indexes import bm25_index
+from ..rows import decode
+from ..statements import SQL
+from . import kv
+
+if TYPE_CHECKING:
+    from .batch_writer import BatchWriter
+
+__all__ = ["delete"]
+
+
+def delete(writer: BatchWriter, ids: Iterable[str], *, derived: bool) -> Deletion:
+    """Remove records and everything that hangs on them. See `contract.Store.delete`."""
+    given = list(dict.fromkeys(ids))
+    to_delete = _read(writer, given)
+    named = len(to_delete)
+    if derived:
+        _add_derived(writer, to_delete)
+    # Entries may speak of records that are gone already.
+    kv.delete_about(writer.cursor, writer.tenant, list({*given, *to_delete}))
+    if not to_delete:
+        return Deletion()
+    deleted = list(to_delete)
+    _remove_references(writer, deleted)
+    texts = [
+        (text_no, searchable_text(decode(*record)))
+        for _, text_no, *record in to_delete.values()
+        if text_no is not None
+    ]
+    if texts:
+        bm25_index.remove(writer.cursor, writer.tenant, texts)
+    vectors = writer.delete_vectors(deleted)
+    writer.delete_token_vectors(deleted)
+    names_before = writer.removed_names
+    keys = list(writer.delete_records(deleted))
+    names = writer.removed_names - names_before
+    edges = writer.delete_edges_at(keys)
+    writer.give_back()
+    return Deletion(tuple(deleted), vectors, names, edges, len(to_delete) - named)
+
+
+def _read(writer: BatchWriter, ids: Sequence[str]) -> dict[str, Any]:
+    """Read records by their ids: seq, the number of the text, and what `decode` needs."""
+    rows = writer.rows(SQL.stored_records, ids=Column("t", ids))
+    return {id: row for id, *row in rows}
+
+
+def _add_derived(writer: BatchWriter, to_delete: dict[str, Any]) -> None:
+    """Add what derives from records that are to be deleted, and what derives from that."""
+    parents = list(to_delete)
+    while parents:
+        children = writer.rows(SQL.derived_ids, ids=Column("t", parents))
+        parents = [id for (id,) in children if id not in to_delete]
+        if parents:
+            to_delete |= _read(writer, parents)
+
+
+def _remove_references(writer: BatchWriter, deleted: Sequence[str]) -> None:
+    """Take the records out of the moments that refer to them."""
+    for id, *row in writer.rows(SQL.referring_records, ids=Column("t", deleted)):
+        moment = decode(*row)
+        if isinstance(moment, Moment):
+            body = encode_free(without_refs(moment, set(deleted)))
+            writer.run(SQL.update_body, id=id, body=body)

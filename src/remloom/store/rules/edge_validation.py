@@ -1,0 +1,129 @@
+"""Checks and completes edges on their way in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from ... import labels
+from ...errors import InvalidInputError, UnknownNameError
+from ...model import Edge
+from .json_values import NOT_STORABLE_REMEDY, check_json, encode_strict
+from .time_validation import times_in_utc
+
+__all__ = ["EdgeBuilder", "check_edge", "inline_edge"]
+
+_TICK = timedelta(microseconds=1)  # between edges of one batch, each of which takes longer to build
+
+
+class EdgeBuilder(Struct):
+    """The edges of one batch.
+
+    Attributes:
+        names: of each label at an end the name and type of the thin entity, if it needs one.
+    """
+
+    now: datetime
+    edges: list[Edge] = []
+    names: dict[str, tuple[str, str]] = {}
+
+    def add(self, edge: Edge, src: str) -> None:
+        """Check an edge, which leaves the label `src`, and complete it.
+
+        Raises:
+            InvalidInputError: two types or none, a weight outside 0..1, properties that are not
+                JSON, and what `times_in_utc` raises.
+            LabelError: an end without a key.
+        """
+        if converted := times_in_utc(edge):
+            edge = replace(edge, **converted)
+        rel_type = _edge_type(edge)
+        weight = edge.weight
+        if not isinstance(weight, (int, float)) or not 0 <= weight <= 1:
+            raise InvalidInputError(f"an edge's weight is between 0 and 1, not {weight!r}")
+        source, destination = labels.key(src), labels.key(edge.dst)
+        properties = edge.properties
+        if not isinstance(properties, dict):
+            raise InvalidInputError(
+                f"an edge's properties are an object, not {type(properties).__name__}"
+            )
+        if properties:
+            check_json(properties, "properties")
+            encode_strict(properties)
+        if source not in self.names:
+            self.names[source] = (str(properties.get("src_name") or src).strip(), "")
+        type_there = str(properties.get("dst_entity_type") or "")
+        # The first edge names the label, but one that knows its type knows it better.
+        if destination not in self.names or (type_there and not self.names[destination][1]):
+            name_there = str(properties.get("dst_name") or edge.dst).strip()
+            self.names[destination] = (name_there, type_there)
+        # Each is made later than the one before, so that the order of a batch is kept.
+        made = edge.created_at or self.now + len(self.edges) * _TICK
+        self.edges.append(
+            Edge(
+                src=source,
+                dst=destination,
+                rel_type=rel_type,
+                weight=float(weight),
+                properties=properties,
+                created_at=made,
+                valid_from=edge.valid_from,
+                valid_to=edge.valid_to,
+            )
+        )
+
+
+def check_edge(edge: Edge) -> Edge:
+    """Return a whole edge from elsewhere, checked. Raises what `EdgeBuilder.add` raises."""
+    builder = EdgeBuilder(datetime.now(UTC))
+    builder.add(edge, edge.src)
+    return builder.edges[0]
+
+
+def inline_edge(given: object) -> Edge:
+    """Return an edge of `graph_paths`: it is given as a value, as a JSON object (seed 5), or as a
+    path.
+
+    Raises:
+        InvalidInputError, UnknownNameError: it is none of these.
+    """
+    if isinstance(given, Edge):
+        return given
+    if isinstance(given, str):
+        return Edge.from_path(given)
+    if not isinstance(given, Mapping):
+        raise InvalidInputError(
+            f"graph_paths hold edges, not a {type(given).__name__}",
+            remedy='[{"dst": "sarah-chen", "rel_type": "…"}]',
+        )
+    if unknown := given.keys() - set(Edge.__struct_fields__):
+        raise UnknownNameError(
+            "field of an edge", str(min(unknown, key=str)), Edge.__struct_fields__
+        )
+    try:
+        return msgspec.convert(dict(given), Edge)
+    except msgspec.ValidationError as error:
+        raise InvalidInputError(
+            f"this is not an edge: {error}", remedy=NOT_STORABLE_REMEDY
+        ) from error
+
+
+def _edge_type(edge: Edge) -> str:
+    """Return the type of an edge, whichever of its two names it was given by."""
+    rel_type = edge.rel_type
+    if edge.edge_type is not UNSET:
+        if rel_type and rel_type != edge.edge_type:
+            raise InvalidInputError(
+                f"an edge has one type, not {rel_type!r} and {edge.edge_type!r}",
+                remedy="give rel_type alone",
+            )
+        rel_type = edge.edge_type
+    if not isinstance(rel_type, str) or not rel_type.strip():
+        raise InvalidInputError(
+            "an edge needs a rel_type", remedy="for example Edge(src=…, rel_type='manages', dst=…)"
+        )
+    return rel_type.strip()

@@ -1,0 +1,50 @@
+"""Ids of records that were given none."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from uuid_utils import NAMESPACE_URL, uuid5, uuid7
+
+from ...errors import InvalidInputError
+from ...model import Resource
+
+__all__ = ["content_hash", "new_id", "resource_id", "row_id"]
+
+_NAMESPACE = uuid5(NAMESPACE_URL, "https://remloom.dev/resource")
+_ROWS = uuid5(NAMESPACE_URL, "https://remloom.dev/row")
+
+
+def new_id() -> str:
+    """Make a UUIDv7: ids made later sort later."""
+    return str(uuid7())
+
+
+def content_hash(content: str) -> str:
+    """Return the sha256 of the content, in hex."""
+    return sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def resource_id(tenant: str, resource: Resource) -> str:
+    """Return the id of a resource that was given none: UUIDv5 of (tenant, uri, ordinal, content
+    hash).
+
+    Without a `uri` the name stands for it, so that the same note written twice is one record.
+
+    Raises:
+        InvalidInputError: the uri or name cannot be encoded.
+    """
+    origin = resource.uri or resource.name
+    digest = resource.content_hash or content_hash(resource.content)
+    try:
+        return str(uuid5(_NAMESPACE, f"{tenant}\n{origin}\n{resource.ordinal}\n{digest}"))
+    except TypeError as error:  # what cannot be encoded is not a text to it
+        raise InvalidInputError(
+            "the uri or name holds half a surrogate pair",
+            remedy="decode it as UTF-8, or rename the file",
+        ) from error
+
+
+def row_id(tenant: str, schema: str, handle: str) -> str:
+    """Return the id of a row that was given none: UUIDv5 of (tenant, schema, handle)."""
+    return str(uuid5(_ROWS, f"{tenant}\n{schema}\n{handle}"))

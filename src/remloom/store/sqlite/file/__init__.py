@@ -1,0 +1,1 @@
+"""The file of a tenant: connections, locks, upkeep and repair."""

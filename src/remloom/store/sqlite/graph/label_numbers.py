@@ -1,0 +1,163 @@
+"""Labels and edge types by number, and what is known of a label: its key, the other labels of its
+records, how many edges it has.
+
+The graph works on numbers; keys appear only in what it returns.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from ....errors import UnknownNameError
+from ..edge_queries import Fetch
+from ..file.database import Database
+from ..statements import SQL
+from .graph_cache import GraphCache
+
+if TYPE_CHECKING:
+    import apsw
+
+__all__ = ["LabelNumbers"]
+
+_MOST_KEYS = 200_000  # label numbers whose keys are remembered
+
+
+class LabelNumbers:
+    """The numbered labels of one tenant.
+
+    Attributes:
+        cache: what this thread has read of the graph.
+    """
+
+    def __init__(self, database: Database) -> None:
+        # of every thread: label numbers are never reused, so an entry is never wrong
+        self._keys: dict[int, str] = {}
+        self.cache = GraphCache(database)
+
+    # -- keys --------------------------------------------------------------------------------------
+
+    def find(self, cursor: apsw.Cursor, keys: Iterable[str]) -> list[int]:
+        """Return the numbers of those keys that exist, in order."""
+        known = self.cache.label_nos
+        before = len(known)
+        wanted = list(dict.fromkeys(keys))
+        unknown = [key for key in wanted if key not in known]
+        if len(unknown) == 1:
+            label_no = cursor.execute(SQL.label_no, unknown).get
+            if label_no is not None:
+                known[unknown[0]] = label_no
+        elif unknown:
+            known.update(cursor.execute(SQL.label_nos, (json.dumps(unknown),)))
+        self.cache.weight += 200 * (len(known) - before)
+        return [known[key] for key in wanted if key in known]
+
+    def find_with_aliases(self, cursor: apsw.Cursor, keys: Iterable[str]) -> list[int]:
+        """Return the same, and behind them the other labels of their records, by key."""
+        label_nos = self.find(cursor, keys)
+        self.load_aliases(cursor, label_nos)
+        aliases = self.cache.aliases
+        others = {other for label_no in label_nos for other in aliases.get(label_no, ())}
+        return [*label_nos, *self.sort_by_key(cursor, others.difference(label_nos))]
+
+    def sort_by_key(self, cursor: apsw.Cursor, label_nos: Collection[int]) -> Collection[int]:
+        """Put labels in the order of their keys."""
+        if len(label_nos) <= 1:
+            return label_nos
+        return sorted(label_nos, key=lambda label_no: self.key(cursor, label_no))
+
+    def key(self, cursor: apsw.Cursor, label_no: int) -> str:
+        """Return the key of a label."""
+        key = self._keys.get(label_no)
+        if key is None:
+            if len(self._keys) >= _MOST_KEYS:
+                self._keys.clear()
+            key = cursor.execute(SQL.label_key, (label_no,)).get or ""
+            self._keys[label_no] = key
+        return key
+
+    def load_keys(self, cursor: apsw.Cursor, label_nos: set[int]) -> None:
+        """Load the keys of many labels at once."""
+        unknown = [label_no for label_no in label_nos if label_no not in self._keys]
+        if len(unknown) > 1:
+            self._keys.update(cursor.execute(SQL.label_keys, (str(unknown),)))
+
+    def load_aliases(self, cursor: apsw.Cursor, label_nos: Iterable[int]) -> None:
+        """Load the other labels of the records that have these labels."""
+        cache = self.cache
+        if not cache.has_aliases:
+            return
+        unknown = {
+            label_no
+            for label_no in label_nos
+            if label_no not in cache.unaliased and label_no not in cache.aliases
+        }
+        if unknown:
+            for label_no, other in cursor.execute(SQL.aliases, (str(list(unknown)),)):
+                cache.aliases[label_no] = (*cache.aliases.get(label_no, ()), other)
+            cache.unaliased |= unknown - cache.aliases.keys()
+            cache.weight += 80 * len(unknown)
+
+    # -- edge types --------------------------------------------------------------------------------
+
+    def edge_type(self, cursor: apsw.Cursor, number: int) -> str:
+        """Return the name of an edge type."""
+        known = self.cache.edge_types
+        name = known.get(number)
+        if name is None:
+            name = cursor.execute(SQL.edge_type, (number,)).get
+            known[number] = name
+        return name
+
+    def edge_type_numbers(
+        self, cursor: apsw.Cursor, names: Sequence[str] | None
+    ) -> tuple[int, ...] | None:
+        """Return the numbers of edge types; None for None, which is every type.
+
+        Raises:
+            UnknownNameError: one was never used, and others were.
+        """
+        if names is None:
+            return None
+        numbers = self.edge_type_names(cursor)
+        for name in names:
+            if name not in numbers and numbers:
+                raise UnknownNameError("edge type", name, list(numbers))
+        return tuple(numbers[name] for name in names if name in numbers)
+
+    def edge_type_names(self, cursor: apsw.Cursor) -> dict[str, int]:
+        """Return the numbers of all edge types, by name, in their order."""
+        if self.cache.edge_type_nos is None:
+            self.cache.edge_type_nos = dict(cursor.execute(SQL.edge_types).fetchall())
+        return self.cache.edge_type_nos
+
+    # -- degrees -----------------------------------------------------------------------------------
+
+    def load_degrees(
+        self, cursor: apsw.Cursor, label_nos: Sequence[int], end: str, fetch: Fetch
+    ) -> None:
+        """Load the number of edges at one end of many labels, for a fetch that counts them all."""
+        if fetch.counts_all and not self.cache.has_dated:
+            known = self.cache.degrees
+            unknown = [no for no in label_nos if (no, end, None, None) not in known]
+            if unknown:
+                sql = SQL.degrees_out if end == "out" else SQL.degrees_in
+                for label_no, degree in cursor.execute(sql, (str(unknown),)):
+                    known[label_no, end, None, None] = degree
+
+    def degree(self, cursor: apsw.Cursor, label_no: int, end: str, fetch: Fetch, at: int) -> int:
+        """Count the edges at one end of a label: as counted when they were made, if every one of
+        them counts, else one by one."""
+        cache_key = (label_no, end, fetch.edge_types, None if fetch.now else at)
+        known = self.cache.degrees
+        degree = known.get(cache_key)
+        if degree is None:
+            if fetch.counts_all and not self.cache.has_dated:
+                sql = SQL.degree_out if end == "out" else SQL.degree_in
+                degree = cursor.execute(sql, (label_no,)).get or 0
+            else:
+                degree = cursor.execute(fetch.quick.counts[end], (at, label_no)).get
+            known[cache_key] = degree
+            self.cache.weight += 200
+        return degree

@@ -1,0 +1,1 @@
+"""Search by words, names and vectors, and the indexes that it uses."""

@@ -1,0 +1,179 @@
+"""Loading an index from its snapshot, and bringing it up to date from the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct
+
+from ...rules.expiry import BEFORE_ALL
+from ...rules.indexed_text import searchable_text
+from ..rows import decode
+from ..statements import SQL
+from ..write.index_snapshots import last_pruned, read_snapshot
+
+if TYPE_CHECKING:
+    import apsw
+
+__all__ = ["LoadedIndex", "NewestNumbers", "catch_up", "is_outdated", "load_index"]
+
+_FETCH = 5_000  # rows read at a time while catching up
+
+
+class NewestNumbers(NamedTuple):
+    """The highest numbers that the database has given out."""
+
+    label_no: int
+    vector_no: int
+    text_no: int
+    tombstone_no: int
+    model: int | None  # that serves; None while the store has no vectors
+
+    def of(self, kind: str) -> int:
+        """The highest number of what an index of this kind has."""
+        if kind == "names":
+            return self.label_no
+        return self.text_no if kind == "terms" else self.vector_no
+
+
+class LoadedIndex(Struct):
+    """An index in memory, and how much of the database it has seen."""
+
+    index: Any  # None: the store has no vectors
+    last_number: int
+    last_tombstone: int
+    model: int = 0
+    saved_size: int = 0  # when the snapshot was stored; 0: it has none
+    save_after: float = 0.0  # monotonic time, for the background
+    newest: tuple[Any, ...] = ()  # numbers with which it was found to be current
+
+    def size_to_save(self, kind: str) -> int:
+        """How many a snapshot of it would have: of vectors, those that the graph has."""
+        size = 0 if self.index is None else len(self.index)
+        return size - self.index.tail_size if size and kind == "vectors" else size
+
+    def is_current(self, kind: str, newest: NewestNumbers) -> bool:
+        """Whether there is nothing in the database that it has not seen."""
+        return (
+            self.last_number == newest.of(kind)
+            and self.last_tombstone == newest.tombstone_no
+            and self.model == (newest.model or 0)
+        )
+
+
+def load_index(
+    kind: str, cursor: apsw.Cursor, tombstone_no: int, hnsw: dict[str, int]
+) -> LoadedIndex:
+    """Load an index from its snapshot; without one that can be used it begins empty."""
+    if kind == "vectors":
+        return _load_vectors(cursor, tombstone_no, hnsw)
+    index_class = _index_class(kind)
+    snapshot = read_snapshot(cursor, kind)
+    if snapshot and last_pruned(cursor) <= snapshot.last_tombstone:
+        try:
+            index = index_class.load(snapshot.data)
+        except ValueError:
+            # another version or damaged: a cache is rebuilt, not repaired
+            pass
+        else:
+            size = len(index)
+            return LoadedIndex(index, index.last, snapshot.last_tombstone, saved_size=size)
+    return LoadedIndex(index_class(), 0, tombstone_no)
+
+
+def _load_vectors(cursor: apsw.Cursor, tombstone_no: int, hnsw: dict[str, int]) -> LoadedIndex:
+    """Vectors come from their table; only the graph over them is in the snapshot."""
+    current = cursor.execute(SQL.current_model).get
+    if current is None:
+        return LoadedIndex(None, 0, tombstone_no)
+    from ...indexes.hnsw import VectorIndex
+
+    model, dims = current
+    loaded = LoadedIndex(VectorIndex(dims, **hnsw), 0, tombstone_no, model)
+    _add_vectors(loaded, cursor)
+    # they are held from here on, and not read again
+    cursor.connection.pragma("shrink_memory")
+    snapshot = read_snapshot(cursor, "vectors")
+    if snapshot and snapshot.model == model:
+        try:
+            loaded.index.load_graph(snapshot.data)
+        except ValueError:
+            pass
+        else:
+            loaded.saved_size = loaded.size_to_save(kind="vectors")
+    return loaded
+
+
+def is_outdated(kind: str, loaded: LoadedIndex, cursor: apsw.Cursor, newest: NewestNumbers) -> bool:
+    """Whether an index cannot catch up: tombstones that it has not seen are gone, or another model
+    serves."""
+    if loaded.last_tombstone < last_pruned(cursor):
+        return True
+    return kind == "vectors" and loaded.model != (newest.model or 0)
+
+
+def catch_up(kind: str, loaded: LoadedIndex, cursor: apsw.Cursor, newest: NewestNumbers) -> None:
+    """Remove from an index what was deleted since it last looked, and add what is new."""
+    # A transaction that began earlier sees less than the index has: what it does not find is no
+    # hit of its.
+    if loaded.index is not None:
+        if loaded.last_tombstone < newest.tombstone_no:
+            deleted = cursor.execute(SQL.tombstones_after, (kind, loaded.last_tombstone)).fetchall()
+            if deleted:
+                loaded.index.remove([number for (number,) in deleted])
+        if loaded.last_number < newest.of(kind):
+            _ADD[kind](loaded, cursor)
+    loaded.last_number = max(loaded.last_number, newest.of(kind))
+    loaded.last_tombstone = max(loaded.last_tombstone, newest.tombstone_no)
+    loaded.newest = newest
+
+
+def _index_class(kind: str) -> Any:
+    if kind == "names":
+        from ...indexes.trigrams import NameIndex
+
+        return NameIndex
+    from ...indexes.bm25 import TermIndex
+
+    return TermIndex
+
+
+def _add_names(loaded: LoadedIndex, cursor: apsw.Cursor) -> None:
+    rows = cursor.execute(SQL.labels_after, (loaded.last_number,)).fetchall()
+    if rows:
+        loaded.index.add([label_no for label_no, _ in rows], [key for _, key in rows])
+
+
+def _add_terms(loaded: LoadedIndex, cursor: apsw.Cursor) -> None:
+    def fetch() -> list[Any]:
+        values = (loaded.last_number, BEFORE_ALL, _FETCH)
+        rows: list[Any] = cursor.execute(SQL.texts_after, values).fetchall()
+        return rows
+
+    while rows := fetch():
+        numbers = [text_no for text_no, *_ in rows]
+        records = [decode(schema, body, content) for _, _, schema, body, content in rows]
+        loaded.index.add(numbers, [searchable_text(record) for record in records])
+        loaded.last_number = numbers[-1]
+
+
+def _add_vectors(loaded: LoadedIndex, cursor: apsw.Cursor) -> None:
+    import numpy as np
+
+    while True:
+        values = (loaded.last_number, loaded.model, _FETCH)
+        rows = cursor.execute(SQL.vectors_after, values).fetchall()
+        if not rows:
+            return
+        numbers = [vector_no for vector_no, _ in rows]
+        vectors = np.frombuffer(b"".join(data for _, data in rows), np.float16)
+        loaded.index.add(numbers, vectors.reshape(len(rows), -1))
+        loaded.last_number = numbers[-1]
+
+
+_ADD: dict[str, Callable[[LoadedIndex, Any], None]] = {
+    "names": _add_names,
+    "terms": _add_terms,
+    "vectors": _add_vectors,
+}

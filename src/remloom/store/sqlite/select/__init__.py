@@ -1,0 +1,1 @@
+"""SELECT on SQLite."""

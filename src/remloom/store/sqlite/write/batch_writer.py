@@ -1,0 +1,287 @@
+"""What a write does inside its transaction. The caller commits.
+
+Invariants, which `check` verifies: every label has a record; every edge's ends are labels; a thin
+entity has an edge; a vector, a queue entry and a parent belong to a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from msgspec.structs import replace
+
+from ....kv import KeyRange
+from ....model import Entity, Record, Row
+from ... import history
+from ...batch import Batch, BatchRecord
+from ...encoding import type_of
+from ...results import Deletion, Written
+from ...rules.indexed_text import embedded_text, origin, searchable_text
+from ...rules.merge import Namesake, find_namesake, keys_of, merge_record, same_handle
+from ...rules.references import referred_ids
+from ..rows import decode, row_of
+from ..statements import SQL
+from . import kv, preconditions
+from .deletion import delete, delete_snapshots
+from .edge_writer import EdgeWriter
+from .expiry import expired_among
+from .label_writer import LabelWriter
+from .vector_writer import add_vectors, delete_token_vectors, delete_vectors, register_model
+from .write_session import Tombstones, WriteSession
+
+if TYPE_CHECKING:
+    import apsw
+
+__all__ = ["apply", "erase"]
+
+_Outcome = Literal["created", "updated", "unchanged"]
+_DERIVED, _REFERRING = 0, 1  # kinds of parents
+_NO_NAMES: Mapping[int, bool] = {}
+
+
+def apply(cursor: apsw.Cursor, batch: Batch) -> Written:
+    """Make a batch true. See `contract.Store.write`."""
+    if batch.expected:
+        preconditions.check(cursor, batch.expected)
+    # A copy is what was there, and what has expired there is erased in it as well.
+    expired = () if batch.exact else expired_among(cursor, batch)
+    if batch.deleted or expired:
+        delete(cursor, (*batch.deleted, *expired), derived=True, erase=False)
+    model_no = 0
+    if batch.dims or any(record.embed for record in batch.records):
+        model_no = register_model(cursor, batch.model, batch.dims)
+    written = _BatchWriter(WriteSession(cursor), batch, model_no).write()
+    if batch.entries or batch.deleted_entries:
+        kv.put(cursor, batch.entries, batch.deleted_entries)
+    return written
+
+
+def erase(cursor: apsw.Cursor, batch: Batch) -> tuple[Deletion, Tombstones]:
+    """Make a batch true, and erase what it deletes. See `contract.Store.erase`."""
+    if batch.expected:
+        preconditions.check(cursor, batch.expected)
+    deletion, tombstones = delete(cursor, batch.deleted, derived=True, erase=False)
+    apply(cursor, replace(batch, deleted=(), expected=None))
+    delete_snapshots(cursor)
+    return deletion, tombstones
+
+
+class _BatchWriter:
+    """One batch on its way into the tables."""
+
+    def __init__(self, session: WriteSession, batch: Batch, model_no: int) -> None:
+        self._session = session
+        self._cursor: apsw.Cursor = session.cursor
+        self._batch = batch
+        self._model_no = model_no
+        self._labels = LabelWriter(session, batch.names)
+        self._edges = EdgeWriter(session, self._labels)
+        # (label, record): renamed to it by this batch
+        self._renamed_to: set[tuple[int, int]] = set()
+        # labels from which this batch renamed a record
+        self._renamed_from: set[int] = set()
+        # label -> the one to which its edges follow their record
+        self._moved: dict[int, int] = {}
+
+    def write(self) -> Written:
+        batch, labels = self._batch, self._labels
+        unlinked = self._edges.delete(batch.deleted_edges)
+        labels.load({key for item in batch.records for key in item.keys} | batch.names.keys())
+        counts = {"created": 0, "updated": 0, "unchanged": 0}
+        ids: list[str] = []
+        numbers: list[int] = []
+        changed: list[tuple[int, BatchRecord]] = []
+        for item in batch.records:
+            id, record_no, outcome = self._write_record(item)
+            ids.append(id)
+            numbers.append(record_no)
+            counts[outcome] += 1
+            if outcome != "unchanged" or item.parents:
+                changed.append((record_no, item))
+        labels.flush()
+        # From here on all records of the batch are stored, under all of their labels.
+        self._check_handles(changed)
+        moved = self._moved if batch.exact else labels.displaced() | self._moved
+        if moved:
+            self._edges.move(moved)
+        for label_no in labels.released:
+            labels.release(label_no)
+        for record_no, item in changed:
+            self._add_parents(record_no, item.parents or (), _DERIVED)
+            self._add_parents(record_no, referred_ids(item.record), _REFERRING)
+        own = {
+            edge: (numbers[position], batch.records[position].record)
+            for edge, position in batch.own_edges.items()
+        }
+        edges = self._edges.write(batch.edges, own)
+        for label_no in unlinked:
+            labels.drop_thin(label_no)
+        self._session.close()
+        return Written(tuple(ids), edges=edges, thin=labels.thin_made, **counts)
+
+    def _add_parents(self, record_no: int, ids: Sequence[str], kind: int) -> None:
+        if ids:
+            self._cursor.executemany(SQL.add_parent, [(record_no, kind, id) for id in ids])
+
+    # -- records -----------------------------------------------------------------------------------
+
+    def _write_record(self, item: BatchRecord) -> tuple[str, int, _Outcome]:
+        """Write a record; returns its id and number, and what became of it."""
+        if item.merge and (namesake := self._find_namesake(item)):
+            item = replace(item, record=replace(item.record, id=namesake), fresh=False)
+        id = item.record.id
+        row = None if item.fresh else self._cursor.execute(SQL.stored_record, (id,)).get
+        if row is None and item.merge and (known := self._find_handle(item)):
+            item = replace(item, record=replace(item.record, id=known))
+            id, row = known, self._cursor.execute(SQL.stored_record, (known,)).get
+        if row is None:
+            self._session.record_no += 1
+            self._insert(item, self._session.record_no)
+            return id, self._session.record_no, "created"
+        record_no, schema, body, content, text_no = row
+        stored = decode(schema, body, content)
+        changed = merge_record(item, stored, self._batch.at)
+        if changed is None:
+            return id, record_no, "unchanged"
+        self._update(changed, record_no, stored, text_no)
+        old_key = keys_of(stored)[0]
+        if not (item.merge or self._batch.exact) and old_key != changed.keys[0]:
+            is_row = isinstance(changed.record, Row) and changed.record.is_identified
+            self._rename(record_no, old_key, changed.keys[0], is_row=is_row)
+        both_entities = isinstance(stored, Entity) and isinstance(changed.record, Entity)
+        if both_entities and not self._batch.exact:
+            self._record_history(stored, changed.record)  # type: ignore[arg-type]
+        return id, record_no, "updated"
+
+    def _find_handle(self, item: BatchRecord) -> str | None:
+        """Return the id of the stored row that this one, given without id, is."""
+        if not isinstance(item.record, Row):
+            return None
+        other = self._same_handle(item, 0)
+        return other.id if other is not None and other.handle == item.record.handle else None
+
+    def _same_handle(self, item: BatchRecord, record_no: int) -> Row | None:
+        """Return another stored row of the schema whose handle is the same label."""
+        label_no = self._labels.find(item.keys[0])
+        if label_no is None or label_no in self._labels.new:
+            return None
+        schema = item.record.schema
+        body = self._cursor.execute(SQL.same_handle, (label_no, schema, record_no)).get
+        return None if body is None else decode(schema, body, None)  # type: ignore[return-value]
+
+    def _find_namesake(self, item: BatchRecord) -> str | None:
+        """Return the id of the stored entity that this one, given without id, is."""
+        if not isinstance(item.record, Entity):
+            return None
+        label_no = self._labels.find(item.keys[0])
+        if label_no is None:
+            return None
+        namesakes = [
+            Namesake(id, type, *map(bool, flags))
+            for id, type, *flags in self._cursor.execute(SQL.namesakes, (label_no,)).fetchall()
+        ]
+        return find_namesake(namesakes, type_of(item.record))
+
+    def _insert(
+        self,
+        item: BatchRecord,
+        record_no: int,
+        text_no: int | None = None,
+        names: Mapping[int, bool] = _NO_NAMES,
+    ) -> None:
+        """Gather the rows of a record; its text gets a number if it has none.
+
+        Args:
+            names: the labels that it had, and whether each was its handle; that of what is no row
+                still is.
+        """
+        record, session = item.record, self._session
+        if text_no is None and item.text:
+            session.text_no += 1
+            text_no = session.text_no
+        session.rows.records.append(row_of(record, record_no, text_no))
+        # The first of several keys of a thin entity it only shows: it takes that from nobody.
+        is_thin = isinstance(record, Entity) and record.thin
+        is_row = isinstance(record, Row) and record.is_identified
+        shows_first = is_thin and len(item.keys) > 1
+        for rank, key in enumerate(item.keys):
+            labels = self._labels
+            label_no = labels.find_or_add(key)
+            was_handle = names.get(label_no, False)
+            is_handle = rank == 0 if is_row else was_handle
+            if label_no not in labels.new and not (shows_first and rank == 0):
+                takes = is_handle and not was_handle
+                labels.replace_thin(label_no, record_no, is_thin=is_thin, is_handle=takes)
+            labels.add_name(
+                label_no,
+                record_no,
+                rank,
+                len(item.keys),
+                is_handle=is_handle,
+                was_handle=was_handle,
+                is_row=is_row,
+            )
+        add_vectors(session, record_no, self._model_no, item.vectors)
+        if item.embed:
+            session.rows.pending.append((record_no,))
+
+    def _update(
+        self, item: BatchRecord, record_no: int, stored: Record, text_no: int | None
+    ) -> None:
+        """Write a record over the stored one, under the same number."""
+        session, cursor = self._session, self._cursor
+        self._labels.flush()
+        same_text = (searchable_text(stored), origin(stored)) == (item.text, origin(item.record))
+        names = self._labels.take_names(record_no)
+        cursor.execute("DELETE FROM records WHERE rid = ?", (record_no,))
+        if not same_text and text_no is not None:
+            session.leave_tombstone("terms", text_no)
+        same_embedded = embedded_text(stored) == embedded_text(item.record)
+        if not same_embedded:
+            delete_token_vectors(session, record_no)
+        if item.vectors or not same_embedded:
+            delete_vectors(session, record_no)
+        elif cursor.execute("SELECT 1 FROM vectors WHERE rid = ? LIMIT 1", (record_no,)).get:
+            item = replace(item, embed=False)
+        kept = _DERIVED if item.parents is None else None
+        cursor.execute(SQL.delete_parents, (record_no, kept))
+        self._insert(item, record_no, text_no if same_text else None, names)
+        self._labels.flush()
+        self._labels.released.update(dict.fromkeys(names))
+
+    def _check_handles(self, changed: Sequence[tuple[int, BatchRecord]]) -> None:
+        """Refuse a row whose handle is the label of another of its schema: edges would lead to
+        both."""
+        for record_no, item in changed:
+            row = item.record
+            if not isinstance(row, Row) or self._batch.exact:
+                continue
+            if (other := self._same_handle(item, record_no)) is not None:
+                raise same_handle(row, other)
+
+    def _rename(self, record_no: int, old_key: str, new_key: str, *, is_row: bool) -> None:
+        """Let the edges of a record follow it to its new name, unless another record was called as
+        it was, or the new one is the handle of another."""
+        old, new = self._labels.find_or_add(old_key), self._labels.find_or_add(new_key)
+        values = (old, record_no, self._session.last_before)
+        others = [other for (other,) in self._cursor.execute(SQL.others_named, values)]
+        # Others that got the old name in this very batch have no claim to its edges.
+        came_later = all((old, other) in self._renamed_to for other in others)
+        is_handle = not is_row and self._cursor.execute(SQL.has_handle, (new,)).get
+        if old not in self._renamed_from and came_later and not is_handle:
+            self._moved[old] = new
+        self._renamed_from.add(old)
+        self._renamed_to.add((new, record_no))
+
+    def _record_history(self, old: Entity, new: Entity) -> None:
+        """Store what an entity was, and drop the oldest change when there are too many."""
+        cursor = self._cursor
+        kind, prefix = history.change_prefix(new.id)
+        newest = KeyRange(prefix=prefix, limit=1, newest_first=True)
+        last = kv.list_entries(cursor, kind, newest)
+        entries = history.change_entries(old, new, last[0] if last else None)
+        kv.put(cursor, entries)
+        if history.number(entries[0]) > history.KEPT:
+            oldest = kv.list_entries(cursor, kind, KeyRange(prefix=prefix, limit=1))[0]
+            kv.put(cursor, (), [(kind, oldest.key)])

@@ -1,0 +1,122 @@
+"""What a delete does inside its transaction. The caller commits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ....model import Moment
+from ...results import Deletion
+from ...rules.references import without_refs
+from ..rows import decode, encode
+from ..statements import SQL
+from . import kv
+from .index_snapshots import prune_tombstones
+from .label_writer import LabelWriter
+from .vector_writer import delete_token_vectors, delete_vectors
+from .write_session import Tombstones, WriteSession
+
+if TYPE_CHECKING:
+    import apsw
+
+__all__ = ["delete", "delete_snapshots"]
+
+
+def delete(
+    cursor: apsw.Cursor, ids: Iterable[str], *, derived: bool, erase: bool
+) -> tuple[Deletion, Tombstones]:
+    """Remove records and everything that hangs on them. See `contract.Store.delete`."""
+    session = WriteSession(cursor)
+    labels = LabelWriter(session, {})
+    given = list(ids)
+    to_delete: dict[int, str] = {}  # ids by number
+    for id in given:
+        record_no = cursor.execute("SELECT rid FROM records WHERE id = ?", (id,)).get
+        if record_no is not None:
+            to_delete[record_no] = id
+    asked_for = len(to_delete)
+    if derived:
+        _add_derived(cursor, to_delete)
+    vectors = keys = 0
+    label_nos: dict[int, None] = {}
+    _delete_references(cursor, to_delete)
+    for record_no in to_delete:
+        text_no = cursor.execute("SELECT doc FROM records WHERE rid = ?", (record_no,)).get
+        if text_no is not None:
+            session.leave_tombstone("terms", text_no)
+        vectors += delete_vectors(session, record_no)
+        delete_token_vectors(session, record_no)
+        own_labels = labels.take_names(record_no)
+        cursor.execute("DELETE FROM records WHERE rid = ?", (record_no,))
+        keys += len(own_labels)
+        label_nos.update(dict.fromkeys(own_labels))
+    # each label once, however many of these records had it
+    edges = sum(_delete_label(session, labels, label_no) for label_no in label_nos)
+    kv.delete_about(cursor, {*given, *to_delete.values()})
+    session.close()
+    if erase:
+        delete_snapshots(cursor)
+    deleted = tuple(to_delete.values())
+    return Deletion(deleted, vectors, keys, edges, len(deleted) - asked_for), session.tombstones
+
+
+def delete_snapshots(cursor: apsw.Cursor) -> None:
+    """Remove the snapshots that hold what was deleted, and tombstones that no snapshot needs."""
+    cursor.execute(SQL.delete_outdated_snapshots)
+    prune_tombstones(cursor)
+
+
+def _add_derived(cursor: apsw.Cursor, to_delete: dict[int, str]) -> None:
+    """Add the records that were derived from these, transitively."""
+    queue = list(to_delete)
+    while queue:
+        for record_no, id in cursor.execute(SQL.children_nos, (queue.pop(),)).fetchall():
+            if record_no not in to_delete:
+                to_delete[record_no] = id
+                queue.append(record_no)
+
+
+def _delete_references(cursor: apsw.Cursor, to_delete: dict[int, str]) -> None:
+    """Take the records out of the moments that refer to them or lie in them, and their rows out of
+    the provenance."""
+    numbers = list(to_delete)
+    # each moment once, however many of its records go
+    moment_nos = {
+        moment_no
+        for record_no in numbers
+        for (moment_no,) in cursor.execute(SQL.referring_nos, (record_no,))
+    }
+    ids = set(to_delete.values())
+    for moment_no in sorted(moment_nos - to_delete.keys()):
+        row = cursor.execute(SQL.body_by_no, (moment_no,)).fetchone()
+        moment = decode(*row) if row else None
+        if isinstance(moment, Moment):
+            body, _ = encode(without_refs(moment, ids))
+            cursor.execute("UPDATE records SET body = ? WHERE rid = ?", (body, moment_no))
+    cursor.executemany(
+        "DELETE FROM parents WHERE parent = ?1 OR child = ?1", ((number,) for number in numbers)
+    )
+
+
+def _delete_label(session: WriteSession, labels: LabelWriter, label_no: int) -> int:
+    """Remove a label that nothing has any more, its edges, and thin entities that are left without
+    any; returns how many edges went. One that a thin entity only shows stays, without the edges:
+    they were not that one's. So does one that was a handle, and that others are called by."""
+    cursor = session.cursor
+    is_owned = cursor.execute(SQL.is_owned, (label_no,)).get
+    if is_owned and label_no in labels.lost:
+        is_owned = cursor.execute(SQL.has_handle, (label_no,)).get or 0
+    if is_owned:
+        return 0
+    others = {other for (other,) in cursor.execute(SQL.neighbour_labels, (label_no,))}
+    edges = 0
+    for end in ("src", "dst"):
+        cursor.execute(f"DELETE FROM edges WHERE {end} = ?", (label_no,))
+        edges += cursor.connection.changes()
+    if is_owned is None:  # not even a thin entity shows it
+        cursor.execute("DELETE FROM labels WHERE lid = ?", (label_no,))
+        session.leave_tombstone("names", label_no)
+    labels.give_back(label_no)
+    for other in others - {label_no}:
+        labels.drop_thin(other)
+    return edges

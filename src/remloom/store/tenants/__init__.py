@@ -1,0 +1,1 @@
+"""Where tenants are: homes, folders, files and their encryption."""

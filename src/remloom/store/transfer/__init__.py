@@ -1,0 +1,1 @@
+"""Copying, exporting and importing a tenant."""

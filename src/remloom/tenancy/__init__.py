@@ -1,0 +1,1 @@
+"""Tenants of a server: their keys, grants and audit log."""
