@@ -100,6 +100,25 @@ def test_what_was_forgotten_is_not_stored_at_closing(tmp_path: Path) -> None:
         assert store.admin.check() == []
 
 
+def test_what_is_forgotten_while_a_graph_is_stored_does_not_count_as_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path) as store:
+        ids = grow(store, 0, 2_400)
+        write = store._database.write
+
+        def forget_after(work: Any) -> Any:
+            written = write(work)
+            monkeypatch.undo()
+            store.delete(ids[:300])
+            return written
+
+        monkeypatch.setattr(store._database, "write", forget_after)
+        store._indexes.save("vectors")
+    with opened(tmp_path) as store:
+        assert stored(store, "vectors").tail_size == 0
+
+
 def test_a_forgotten_text_does_not_come_back_by_a_reader_of_an_older_state(tmp_path: Path) -> None:
     with opened(tmp_path) as other, opened(tmp_path) as store:
         grow(store, 0, 50)

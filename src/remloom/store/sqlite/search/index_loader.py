@@ -45,6 +45,7 @@ class LoadedIndex(Struct):
     last_tombstone: int
     model: int = 0
     saved_size: int = 0  # when the snapshot was stored; 0: it has none
+    drops: int = 0  # of what was stored of it
     save_after: float = 0.0  # monotonic time, for the background
     newest: tuple[Any, ...] = ()  # numbers with which it was found to be current
 

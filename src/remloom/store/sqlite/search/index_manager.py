@@ -59,6 +59,7 @@ class IndexManager:
         self._hnsw = hnsw
         self._loaded: dict[str, LoadedIndex] = {}
         self._locks = {kind: threading.RLock() for kind in ("names", "terms", "vectors")}
+        self._dropping = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -132,6 +133,7 @@ class IndexManager:
             size = loaded.size_to_save(kind)
             last_number = loaded.last_number
             known_size = loaded.saved_size
+            drops = loaded.drops
             snapshot = IndexSnapshot(data, loaded.last_tombstone, loaded.model)
 
         def write(cursor: apsw.Cursor) -> int:
@@ -139,7 +141,11 @@ class IndexManager:
                 cursor, kind, snapshot, last_number=last_number, size=size, known_size=known_size
             )
 
-        loaded.saved_size = self._database.write(write)
+        saved_size = self._database.write(write)
+        with self._dropping:
+            # of what was dropped since it was written nothing is stored
+            if loaded.drops == drops:
+                loaded.saved_size = saved_size
 
     # -- in the background -------------------------------------------------------------------------
 
@@ -192,7 +198,9 @@ class IndexManager:
         was erased for a while."""
         for kind in kinds:
             if (loaded := self._loaded.get(kind)) is not None:
-                loaded.saved_size = 0
+                with self._dropping:
+                    loaded.drops += 1
+                    loaded.saved_size = 0
                 loaded.save_after = time.monotonic() + _SAVE_DELAY
 
     def optimize(self) -> None:
