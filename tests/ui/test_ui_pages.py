@@ -720,6 +720,23 @@ def test_a_dropped_file_is_read_and_can_be_looked_through(signed_in: Any, tmp_pa
     page.locator("ol .memory", has_text="high at noon").wait_for()
 
 
+def test_a_page_chosen_before_anything_listens_is_opened(signed_in: Any) -> None:
+    page = signed_in.page
+    # the effects of a page run after a frame, which never comes until the hash is another
+    page.add_init_script(
+        """
+        const listen = window.addEventListener;
+        window.addEventListener = function (kind, ...rest) {
+          if (kind === "hashchange" && location.hash !== "#/documents") location.hash = "#/documents";
+          return setTimeout(() => listen.call(window, kind, ...rest), kind === "hashchange" ? 500 : 0);
+        };
+        """
+    )
+    signed_in.open("timeline")
+    page.reload()
+    page.get_by_role("heading", name="Documents", level=1).wait_for()
+
+
 def test_older_documents_are_shown_when_asked_for(signed_in: Any) -> None:
     page = signed_in.page
     page.route("**/pages/documents.js", fewer_at_once)

@@ -99,6 +99,7 @@ function Shown({ address, session }) {
 function useAddress() {
   const [address, setAddress] = useState(addressOf);
   const page = useRef(address.page);
+  const first = useRef(location.hash);
   useEffect(() => {
     const changed = () => {
       const next = addressOf();
@@ -108,6 +109,8 @@ function useAddress() {
       page.current = next.page;
     };
     addEventListener("hashchange", changed);
+    // who is quick chose another page before anything listened
+    if (location.hash !== first.current) changed();
     return () => removeEventListener("hashchange", changed);
   }, []);
   return address;
