@@ -6,9 +6,10 @@ import msgspec
 from starlette.testclient import TestClient
 
 from remloom.memory import Home
-from remloom.serve.caller import SCOPES, Caller
+from remloom.serve.caller import Caller
 from remloom.serve.http.app import create_app
 from remloom.settings import Settings
+from remloom.tenancy.api_keys import SCOPES
 
 
 class OpenGuard:

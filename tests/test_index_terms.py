@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remloom.store.indexes.allowed_ids import AllowedIds
-from remloom.store.indexes.bm25 import K1, B, TermIndex
+from remloom.store.indexes.bm25 import TermIndex
+from remloom.store.indexes.postings import K1, B
 from remloom.text import analysis
 from remloom.text.analysis import STOP_WORDS
 

@@ -18,12 +18,13 @@ from remloom import Client, Edge, Entity, Memory, Row
 from remloom.errors import AmbiguousLabelError
 from remloom.model import SchemaDefinition
 from remloom.operations import TOOLS
-from remloom.serve.caller import SCOPES, Caller
+from remloom.serve.caller import Caller
 from remloom.serve.cli.app import program
 from remloom.serve.mcp.server import make_server
 from remloom.serve.service import Service
 from remloom.settings import Settings
 from remloom.store.specs import MOST_NAMESAKES
+from remloom.tenancy.api_keys import SCOPES
 from remloom.testing.models import ScriptedModel
 from serving import served
 

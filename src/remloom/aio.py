@@ -58,6 +58,7 @@ __all__ = [
     "AsyncSchemas",
 ]
 
+
 MAX_THREADS = 8  # calls of one AsyncMemory that run at the same time; more wait their turn
 AT_ONCE = 500  # items that an iteration reads in one call of a thread
 

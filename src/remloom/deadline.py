@@ -10,8 +10,6 @@ from contextvars import copy_context
 from math import inf
 from typing import NamedTuple, NoReturn, TypeVar
 
-__all__ = ["NEVER", "Deadline", "Overdue", "begin", "within"]
-
 _T = TypeVar("_T")
 
 _MOST_LEFT = 8  # calls of one model that are left to themselves, before it is asked no further

@@ -66,7 +66,6 @@ __all__ = [
     "unencodable",
 ]
 
-
 _LISTED = 20  # known names in a message
 
 

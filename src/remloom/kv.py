@@ -15,20 +15,6 @@ from msgspec import Struct
 
 from .errors import InvalidInputError
 
-__all__ = [
-    "ALL_KEYS",
-    "Entries",
-    "Entry",
-    "EntryReads",
-    "KeyRange",
-    "KeyValue",
-    "edge_ref",
-    "is_other_ref",
-    "label_ref",
-    "quoting_refs",
-    "remade_ref",
-]
-
 _LABEL = "label:"
 _REMADE = "remade:"
 

@@ -13,8 +13,6 @@ from unicodedata import normalize
 
 from .errors import LabelError
 
-__all__ = ["MAX_LABEL_LENGTH", "is_label", "join_path", "key", "split_path", "storable", "try_key"]
-
 MAX_LABEL_LENGTH = 65_536  # characters
 
 _SHORT = 128  # characters

@@ -10,8 +10,6 @@ import sys
 import threading
 from typing import Any
 
-__all__ = ["load_onnxruntime"]
-
 _OFF = "ORT_DISABLE_TELEMETRY"
 
 _lock = threading.Lock()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OntologyDiscovery", "SchemaRegistry", "ontology_discovery", "schema_registry"]
 
+
 # address of what was discovered -> the same with its password, which a plan does not have
 _addresses: dict[str, str] = {}
 

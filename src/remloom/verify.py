@@ -8,8 +8,6 @@ import json
 import os
 from pathlib import Path
 
-__all__ = ["verified"]
-
 
 def verified(path: Path, sha256: str, *, cache: Path | None = None) -> bool:
     """Whether a file has this sha256.

@@ -270,7 +270,7 @@ from pathlib import Path
 home, work, key, last = sys.argv[1:5]
 from remloom import Home, Memory
 from remloom.store import encryption, sqlite
-from remloom.store.tenant_file import ScryptCost
+from remloom.store.tenants.tenant_file import ScryptCost
 if work == "raise":
     encryption.COST = ScryptCost(2**5, 8, 1)
 calls = 0

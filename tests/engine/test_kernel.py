@@ -26,7 +26,7 @@ def test_the_kernel_works_without_any_feature(tmp_path: Path) -> None:
 
 
 def test_where_no_feature_can_be_imported_a_memory_cannot_be(tmp_path: Path) -> None:
-    program = "import no_features; from remloom import Memory"
+    program = "import no_features; no_features.pytest_configure(); from remloom import Memory"
     run = subprocess.run(
         [sys.executable, "-c", program],
         env={**os.environ, "PYTHONPATH": str(HERE)},

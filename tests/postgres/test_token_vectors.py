@@ -113,7 +113,7 @@ def test_a_process_that_is_killed_while_it_puts_token_vectors_leaves_all_or_none
 import os
 from remloom.store.batch import TokenVectorBatch
 from remloom.store.postgres import PostgresStore
-from remloom.store.postgres.batch_writer import BatchWriter
+from remloom.store.postgres.write.batch_writer import BatchWriter
 
 BatchWriter.close = lambda _: os._exit(9)  # what it does last before it commits
 store = PostgresStore({postgres!r}, "killed", create=False)

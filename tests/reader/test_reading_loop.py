@@ -195,7 +195,7 @@ def test_the_limit_of_seconds_lets_no_further_turn_begin(
 
     clock = Clock()
     for module in ("reading", "calls"):
-        monkeypatch.setattr(f"remloom.reader.{module}.time", clock)
+        monkeypatch.setattr(f"remloom.reader.loop.{module}.time", clock)
 
     def replies() -> Iterator[Any]:
         for number in range(1, 1000, 10):

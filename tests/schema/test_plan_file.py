@@ -13,18 +13,10 @@ from msgspec.structs import replace
 
 from remloom.errors import PlanError, SourceError
 from remloom.model import Field
-from remloom.schema.plan.plan import (
-    Estimate,
-    LeftOut,
-    Plan,
-    PlannedEdge,
-    PlannedField,
-    PlannedLink,
-    PlannedTable,
-    Question,
-)
+from remloom.schema.plan.plan import Plan, PlannedEdge, PlannedField, PlannedLink, PlannedTable
 from remloom.schema.plan.plan_file import render_plan
 from remloom.schema.plan.plan_reading import parse_plan
+from remloom.schema.plan.planned import Estimate, LeftOut, Question
 
 PLAN = Plan(
     source="crm",

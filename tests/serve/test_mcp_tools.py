@@ -11,10 +11,11 @@ from mcp.shared.exceptions import MCPError
 
 from remloom.memory import Home
 from remloom.operations import TOOLS
-from remloom.serve.caller import SCOPES, Caller
+from remloom.serve.caller import Caller
 from remloom.serve.mcp.server import make_server
 from remloom.serve.service import Service
 from remloom.settings import Settings
+from remloom.tenancy.api_keys import SCOPES
 
 SENTENCE = "Sarah Chen moved to Lisbon in May 2025."
 

@@ -25,18 +25,18 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from remloom.embed.minilm import MiniLM
-from remloom.profile.hearing import Hearing
-from remloom.profile.passages import passage_of
-from remloom.profile.scan import Extracted, Found
-from remloom.reader.support import Basis, doubts
-from remloom.retrieve.question_kinds import decided
 
 from remloom import Memory, Message
 from remloom.heads.head import ORDER, head
 from remloom.model import Resource
 from remloom.profile.evidence import ME
+from remloom.profile.evidence.passages import passage_of
+from remloom.profile.extract.hearing import Hearing
+from remloom.profile.extract.scan import Extracted, Found
 from remloom.profile.slots import registry
+from remloom.reader.check.support import Basis, doubts
 from remloom.retrieve.guidance import is_instruction, is_preference
+from remloom.retrieve.question.question_kinds import decided
 from remloom.settings import Settings
 
 FOLDER = Path(__file__).parent

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncRemloomMemoryTool", "RemloomMemoryTool"]
 
+
 _T = TypeVar("_T")
 
 ROOT = "/memories"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RemloomSession"]
 
+
 _T = TypeVar("_T")
 
 _ROLES = ("user", "assistant")

@@ -26,8 +26,6 @@ from ..text.quoting import one_line, quoted
 from .conversation import Conversation
 from .result import AskResult, AskTurn
 
-__all__ = ["Asker", "Step"]
-
 MAX_EDGE_TYPES = 60  # that the model is told of
 MAX_SCHEMAS = 20  # registered ones that it is told the fields of
 MAX_FIELDS = 40  # of each

@@ -16,8 +16,6 @@ from ..text.quoting import cleaned, one_line
 from .result import AskResult, AskTurn
 from .transcript import MAX_TURN, Transcript
 
-__all__ = ["Conversation"]
-
 MAX_REPEATS = 2  # statements made again, after which a model is asked for its answer
 _BYTES_PER_TOKEN = 3  # rather too few, as a budget is not to be overrun
 _SCHEMA_TOKENS = 400  # that a call has besides its prompt

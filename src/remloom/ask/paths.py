@@ -12,8 +12,6 @@ from .. import labels
 from ..model import Answer, Node, TraverseReport
 from ..text.quoting import one_line
 
-__all__ = ["MAX_EDGES", "Connections"]
-
 MAX_EDGES = 100  # of an edge summary
 
 _Edge: TypeAlias = tuple[str, str, str]  # source key, edge type, target key

@@ -12,8 +12,6 @@ from msgspec import Struct
 
 from ..model import Answer, Stage, cited
 
-__all__ = ["AskResult", "AskTurn", "Citation"]
-
 
 class AskTurn(Struct, frozen=True, kw_only=True):
     """One statement that a model made, why, and what the memory answered."""

@@ -24,8 +24,6 @@ from ..text.quoting import one_line, quoted, quoted_lines
 from .paths import MAX_EDGES, Connections
 from .result import Citation
 
-__all__ = ["MAX_TURN", "Transcript"]
-
 MAX_TURN = 6_000  # bytes of all the records that one turn brought back
 _MAX_PASSAGE = 600  # characters of a record's text
 _MAX_CELL = 200  # characters of a value in a row

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import httpx
 
-__all__ = ["shown"]
-
 _UNREADABLE = "an address that cannot be read"
 
 

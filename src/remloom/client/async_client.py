@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from ..profile.beliefs.exchange import Imported as ImportedProfile
     from ..reader.loop.events import Told
 
-__all__ = ["AsyncClient"]
-
 
 class AsyncClientRuns(Over[AsyncConnection]):
     """`Runs` over a server, for asyncio."""

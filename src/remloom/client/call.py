@@ -17,8 +17,6 @@ from ..errors import NotFoundError, ServerError, unencodable
 from ..operations import Operation, Route
 from .values import Arguments
 
-__all__ = ["Call", "Request", "as_query"]
-
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 

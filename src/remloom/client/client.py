@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from ..profile.beliefs.exchange import Imported as ImportedProfile
     from ..reader.loop.events import Told
 
-__all__ = ["Client"]
-
 
 class ClientRuns(Over[Connection]):
     """`Runs` over a server."""

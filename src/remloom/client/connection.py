@@ -30,7 +30,6 @@ from .replies import EVENTS, check_stream, read_json, read_reply
 
 R = TypeVar("R")
 
-__all__ = ["AsyncConnection", "Connection"]
 
 TIMEOUT = 60.0  # seconds for a reply; what may take minutes has no limit
 ATTEMPTS = 4

@@ -11,8 +11,6 @@ from .. import errors
 from ..errors import RemloomError, ServerError
 from .addresses import shown
 
-__all__ = ["UNREADABLE", "is_without_tls", "raise_problem", "unreachable"]
-
 # what decoding JSON raises of bytes that are none
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 

@@ -10,8 +10,6 @@ from .call import Call
 from .connection import AsyncConnection, Connection
 from .plans import Plan
 
-__all__ = ["Over", "awaited", "planned", "planned_async", "sent"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 Owner = TypeVar("Owner")

@@ -26,17 +26,6 @@ if TYPE_CHECKING:
     from ..schema.drift.drift import Drift
     from ..schema.sync.report import SyncReport
 
-__all__ = [
-    "Plan",
-    "moments_by_time",
-    "moments_by_type",
-    "query_records",
-    "query_rows",
-    "read_files",
-    "register_schema",
-    "source_drift",
-    "sync_source",
-]
 
 R = TypeVar("R")
 T = TypeVar("T", Resource, Entity, Moment)

@@ -17,8 +17,6 @@ from .call import Call
 from .connection import AsyncConnection, Connection
 from .methods import Over, awaited, sent
 
-__all__ = ["AsyncClientReader", "ClientReader"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -14,8 +14,6 @@ from ..operations import Operation
 from .addresses import shown
 from .failures import UNREADABLE, raise_problem
 
-__all__ = ["EVENTS", "JSON", "check_stream", "read_json", "read_reply"]
-
 JSON = "application/json"
 EVENTS = "text/event-stream"
 REMEDY = "is it the address of a Remloom server, and its version the client's?"

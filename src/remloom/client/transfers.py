@@ -17,8 +17,6 @@ from ..errors import ConflictError, ServerError
 from ..model import Exported
 from .failures import UNREADABLE
 
-__all__ = ["BackupFolder", "ExportFile", "pieces_of"]
-
 _PIECE = 1 << 16  # bytes
 _TAIL = 4_096  # bytes in which the last line of an export stands
 _END_OF_ARCHIVE = bytes(2 * tarfile.BLOCKSIZE)

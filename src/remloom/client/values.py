@@ -20,8 +20,6 @@ from ..model import Edge, Entity, Moment, Record, Resource, Row
 from ..operations import Operation
 from ..store.rules.validation import build
 
-__all__ = ["Arguments"]
-
 # arguments that are written
 _WRITTEN: dict[str, Any] = {
     "records": Record,

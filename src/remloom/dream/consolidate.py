@@ -29,14 +29,6 @@ from .vectors import matrix, typical_cosine
 if TYPE_CHECKING:
     from .vectors import Floats
 
-__all__ = [
-    "SAME",
-    "Cluster",
-    "consolidate",
-    "find_clusters",
-    "find_duplicates",
-    "standing_insights",
-]
 
 SAME = 0.95  # cosine above which two insights say the same (seed 1)
 RUN_KIND = "consolidate"

@@ -33,17 +33,6 @@ from .vectors import matrix
 if TYPE_CHECKING:
     from ..llm import LLM
 
-__all__ = [
-    "NEIGHBOURS",
-    "DreamContext",
-    "DreamServices",
-    "Limits",
-    "ask_each",
-    "is_since",
-    "open_run",
-    "quote_resource",
-    "years_of",
-]
 
 NEIGHBOURS = 5  # seed 1: k=5
 _ENTITY_NEIGHBOURS = 3  # seed 1: k=3, of that entity

@@ -9,8 +9,6 @@ from ..heads.features import LONGEST
 from ..heads.head import head
 from ..text.sentences import sentence_ends
 
-__all__ = ["is_nothing", "is_word_nothing"]
-
 _LITERAL = "NOTHING"  # what the prompts ask for
 _MARKS = re.compile(r"\A[\W_]+|[\W_]+\Z")
 # The head takes both to be equally frequent, but most replies other than the word itself are

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from .progress import Progress as LearnProgress
     from .rem.run import DreamResult
 
-__all__ = ["Learning"]
-
 
 class Learning:
     """Runs `learn` and `dream` on one tenant's store."""

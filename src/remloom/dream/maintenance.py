@@ -18,8 +18,6 @@ from ..store.contract import Store
 if TYPE_CHECKING:
     from ..llm import LLM, Budget
 
-__all__ = ["MaintenanceResult", "Theme", "run_maintenance", "start_of_lookback"]
-
 
 class Theme(Struct, frozen=True, kw_only=True):
     """Insights that are close to each other, by name, the nearest to their centre first."""

@@ -25,16 +25,6 @@ from .vectors import matrix, typical_cosine, vector_of_text
 if TYPE_CHECKING:
     from .vectors import Floats
 
-__all__ = [
-    "Coherence",
-    "Cost",
-    "Coverage",
-    "Generation",
-    "Metrics",
-    "Novelty",
-    "measure",
-    "passages",
-]
 
 _FALLEN = 0.8  # of the first generation's quality, below which quality has degraded
 # standard deviations above the mean cosine of two texts, from which one predicts the other

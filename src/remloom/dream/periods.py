@@ -15,8 +15,6 @@ from ..errors import InvalidInputError
 from ..kv import Entry, KeyRange
 from ..store.contract import Store
 
-__all__ = ["PERIOD", "Period", "PeriodRule", "period_bounds", "stored_period"]
-
 PERIOD = "period"  # namespace of the entries
 _COUNTED = "documents "  # labels of periods that are so many documents begin so
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-__all__ = ["Progress"]
-
 
 class Progress(Struct, frozen=True, kw_only=True):
     """How far a run has come."""

@@ -26,8 +26,6 @@ from .moments.extract import session_name
 from .moments.links import MADE_BY, RULES
 from .topics import common_names
 
-__all__ = ["remake"]
-
 # kinds of what dreaming makes, and may supersede
 _DERIVED = ("entity_insight", "rem_dream", "summary", "synthesis")
 _PART_NAME = re.compile(r"(?P<part>.*, part \d+)(?:: (?P<topics>.*))?", re.DOTALL)

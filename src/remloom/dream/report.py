@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from .metrics import Cost, Coverage, Metrics
 
-__all__ = ["page"]
 
 _INK, _FIRST, _SECOND, _THIRD = "#010101", "#010102", "#010103", "#010104"  # placeholders
 _COLOURS = {

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from .maintenance import MaintenanceResult, Theme
     from .metrics import Metrics
 
-__all__ = ["Dreams"]
-
 
 class Dreams:
     """Runs that order what is remembered; a model may help. Reached as `memory.dreams`."""

@@ -16,8 +16,6 @@ from ..model import Resource
 from .context import quote_resource, years_of
 from .empty_reply import is_nothing
 
-__all__ = ["Idea", "Insight", "derived_id", "parse_insight", "synthesis_call"]
-
 
 class Idea(Struct, frozen=True):
     """Something new, and what is known near it."""

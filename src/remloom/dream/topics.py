@@ -14,8 +14,6 @@ from ..ingest.names.word_lists import english
 from ..model import Resource
 from ..text.analysis import term_set
 
-__all__ = ["Background", "common_names", "find_topics"]
-
 _TOPICS = 5
 _WORD = re.compile(r"[^\W\d_]\w*(?:['’](?!s\b)\w+)?(?:-\w+)*")
 _NAME_WORTH = 1.5  # of a name, compared with a word

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float32]
 
-__all__ = ["matrix", "typical_cosine", "vector_of_text"]
 
 _PRIOR = 500  # pairs of texts that tell as much as that does
 

@@ -13,8 +13,6 @@ from .vectors import unit_rows
 if TYPE_CHECKING:
     from .contract import Bytes, Floats
 
-__all__ = ["question_tokens", "question_vector", "text_tokens", "text_vectors"]
-
 
 def question_vector(embedder: Embedder, text: str) -> Floats:
     """The vector of a question: float32, shape (dims,), unit length.

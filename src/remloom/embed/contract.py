@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float32]
     Bytes: TypeAlias = NDArray[np.int8]
 
-__all__ = ["Embedder", "TokenEncoder"]
-
 
 class Embedder(Protocol):
     """Turns texts into unit vectors. Any object of this shape can be given to

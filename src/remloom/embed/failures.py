@@ -11,8 +11,6 @@ from ..deadline import NEVER, Deadline, Overdue, begin, within
 from ..errors import EmbedderError, EmbedderTimeoutError, RemloomError
 from .contract import Embedder, TokenEncoder
 
-__all__ = ["answered_by", "ask", "turn_of"]
-
 _T = TypeVar("_T")
 _Model: TypeAlias = Embedder | TokenEncoder
 

@@ -17,7 +17,6 @@ from .windows import split
 if TYPE_CHECKING:
     from .contract import Floats
 
-__all__ = ["FastEmbedder"]
 
 _BATCH = 16  # texts of one run
 

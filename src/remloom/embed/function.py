@@ -13,8 +13,6 @@ from .windows import split
 if TYPE_CHECKING:
     from .contract import Floats
 
-__all__ = ["FunctionEmbedder"]
-
 
 class FunctionEmbedder:
     """An embedder of two functions. See `contract.Embedder`.

@@ -7,8 +7,6 @@ from .bundled.minilm import MiniLM
 from .contract import Embedder
 from .model_card import ModelCard
 
-__all__ = ["model_card_named", "model_card_of"]
-
 _KNOWN = {kind.name: kind.model_card for kind in (MiniLM, BgeSmall)}
 
 

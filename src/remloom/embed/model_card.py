@@ -6,8 +6,6 @@ from msgspec import Struct
 
 from ..text.language import is_english
 
-__all__ = ["ModelCard"]
-
 
 class ModelCard(Struct, frozen=True, kw_only=True):
     """Measured figures, by which recall and dreaming judge an embedder's vectors.

@@ -19,7 +19,6 @@ from .windows import split
 if TYPE_CHECKING:
     from .contract import Floats
 
-__all__ = ["BASE_URL", "OpenAIEmbedder"]
 
 BASE_URL = "https://api.openai.com/v1"
 BATCH = 64  # texts in one request

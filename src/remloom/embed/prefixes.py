@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["identity", "prefixes"]
-
 _RETRIEVE = "Represent this sentence for searching relevant passages: "
 # a part of the model's name: (document, query)
 _KNOWN: tuple[tuple[str, tuple[str, str]], ...] = (

@@ -14,8 +14,6 @@ from .model_card import ModelCard
 if TYPE_CHECKING:
     from .contract import Bytes, Floats
 
-__all__ = ["CachedQueries", "CachedTokenQueries"]
-
 
 class _Recent:
     """What was made of the last `size` different texts, by any thread."""

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ..settings import Settings
     from .contract import TokenEncoder
 
-__all__ = ["default_token_encoder", "load_token_encoder"]
 
 # Beside an embedder that is given by its name, where nothing is set. With "none", late interaction
 # is there only for those who ask for it.

@@ -10,8 +10,6 @@ from ..errors import EmbedderError
 if TYPE_CHECKING:
     from .contract import Embedder, Floats
 
-__all__ = ["unit_rows"]
-
 
 def unit_rows(values: Sequence[Any], *, count: int, dims: int | None, model: Embedder) -> Floats:
     """Make float32 rows of unit length of a model's answer, shape (count, dims).

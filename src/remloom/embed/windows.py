@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from ..text.sentences import marked_ends
 
-__all__ = ["split"]
-
 
 class _Stop(NamedTuple):
     """A sentence's end."""

@@ -14,19 +14,6 @@ from ..predicates import MOST_RESULTS, Query
 if TYPE_CHECKING:
     from ..llm import Budget
 
-__all__ = [
-    "Progress",
-    "check_aware",
-    "check_budget",
-    "check_ids",
-    "check_kind",
-    "check_limit",
-    "check_query",
-    "check_run_kind",
-    "check_text",
-    "edge_type_names",
-    "end_of",
-]
 
 _T = TypeVar("_T")
 MAX_COUNT = 2**63 - 1  # of rows, in either store

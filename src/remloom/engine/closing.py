@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ..llm import LLM
     from ..store.contract import Store
 
-__all__ = ["OpenResources", "hand_over", "register", "unregister"]
 
 CHECK_INTERVAL = 1.0  # seconds between checks whether an open tenant was deleted
 JOIN_TIMEOUT = 5.0  # seconds that the last `close` waits for the thread to end

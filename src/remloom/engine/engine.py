@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from ..store.contract import Store
     from .arguments import Progress
 
-__all__ = ["Engine"]
 
 _T = TypeVar("_T")
 

@@ -18,17 +18,6 @@ from ..store.schemas import SCHEMAS
 from ..store.specs import EdgeOrder, EdgeSpec
 from .arguments import check_aware, check_limit, check_query, check_text, edge_type_names
 
-__all__ = [
-    "create_index",
-    "fetch",
-    "get_edges",
-    "get_entity_at",
-    "label_of",
-    "may_be_id",
-    "moments_between",
-    "query",
-]
-
 _R = TypeVar("_R", Resource, Entity, Moment)
 
 

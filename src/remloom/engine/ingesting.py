@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ..ingest.pipeline import Items
     from ..sources import Document, Skipped, Source
 
-__all__ = ["Ingesting"]
-
 
 class Ingesting:
     """Reads sources into one tenant's store."""

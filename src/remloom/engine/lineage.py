@@ -19,16 +19,6 @@ from ..store.rules.merge import keys_of
 from ..store.specs import MOST_NAMESAKES, EdgeSpec
 from .arguments import check_aware, check_text
 
-__all__ = [
-    "DescribedRecord",
-    "EntityChange",
-    "Lineage",
-    "LineageEntry",
-    "RecordView",
-    "describe",
-    "trace",
-]
-
 NEWEST_EDGES = 100  # of each direction
 
 

@@ -10,8 +10,6 @@ from typing import IO
 from ..errors import ConflictError
 from ..store.tenants.folders import file_error
 
-__all__ = ["create_private"]
-
 
 @contextmanager
 def create_private(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:

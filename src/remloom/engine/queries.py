@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ..query.executor import Executor
     from ..query.statements import Plan, Search, Start, Statement
 
-__all__ = ["Queries", "parse_condition"]
-
 
 class Queries:
     """Runs statements on one tenant's store."""

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ..retrieve.question.question import Paraphrase
     from .hooks import Preferences
 
-__all__ = ["Recalling"]
 
 CONTEXT_TOKENS = 1500  # budget of a context
 CONTEXT_HITS = 20  # hits of a context, at most

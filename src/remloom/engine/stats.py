@@ -7,8 +7,6 @@ from typing import Any
 
 from ..store.stats import MoveStats, Stats, TokenVectorStats
 
-__all__ = ["MemoryStats", "moves_to"]
-
 
 class MemoryStats(Stats, frozen=True, kw_only=True):
     """What a tenant's store holds, whose it is, and whether embedding goes on."""

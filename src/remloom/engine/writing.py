@@ -24,7 +24,6 @@ from .fetching import fetch, label_of, may_be_id
 if TYPE_CHECKING:
     from ..store.forgetting.forget import Remake
 
-__all__ = ["Writing"]
 
 _SWEPT = 500  # expired records that one transaction forgets
 

@@ -10,8 +10,6 @@ from msgspec import Struct
 from ..model import Hit, RecallHit
 from ..tenancy.grants import Use
 
-__all__ = ["FederatedAnswer", "FederatedHit", "ReceivedGrant"]
-
 
 class ReceivedGrant(Struct, frozen=True, kw_only=True):
     """A grant as the tenant that received it sees it: without its condition, which may tell of

@@ -35,8 +35,6 @@ from .granted import GrantedStore
 from .grantors import Opening
 from .query_vectors import NotYet
 
-__all__ = ["Asked", "Asker", "Found", "Work"]
-
 _THREADS = 8  # tenants that are asked at the same time
 _MOST_RECORDS = 50  # ids of one entry of an audit log
 

@@ -10,8 +10,6 @@ from ..errors import ForbiddenError, InvalidInputError
 from ..predicates import All, And, Not, Or, Predicate, VectorSimilar
 from ..sql.columns import RENAMED
 
-__all__ = ["UNSHOWN", "permitted"]
-
 # Fields that point from a record to others, or quote them. A condition on one of them would tell,
 # answer by answer, what it holds.
 UNSHOWN = frozenset({

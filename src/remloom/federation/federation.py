@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from ..embed.contract import Embedder, TokenEncoder
     from ..retrieve.options import RecallChanges
 
-__all__ = ["OWN_OPTIONS", "Federation"]
 
 # options of recall that are of one's own memory alone
 OWN_OPTIONS = ("profile", "purpose", "expand", "rerank", "explain")

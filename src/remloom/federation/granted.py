@@ -26,8 +26,6 @@ from ..store.specs import EdgeSpec, NameSpec, SearchSpec
 from .conditions import permitted
 from .scores import names_of, score_names, score_texts
 
-__all__ = ["GrantedStore"]
-
 _AT_ONCE = 500  # ids of one query
 _POOL = 300  # records with words of a question that are ranked anew, at least
 _DEEP = 4  # times the limit, if that is more

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ..settings import Settings
     from ..store.contract import Store
 
-__all__ = ["Grantors", "Opening"]
-
 
 class Opening(Protocol):
     """Gives the store of a tenant, open as long as it is used. Any thread may call it."""

@@ -8,8 +8,6 @@ from ..model import Hit
 from ..retrieve.fusion import rrf
 from .answer import FederatedHit
 
-__all__ = ["merge_by_rank"]
-
 
 def merge_by_rank(
     lists: Mapping[str, Sequence[Hit]], limit: int | None = None

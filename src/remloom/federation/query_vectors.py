@@ -19,7 +19,6 @@ from ..store.contract import Store
 if TYPE_CHECKING:
     from ..embed.contract import Floats
 
-__all__ = ["NotYet", "QueryTokens", "QueryVectors"]
 
 _SOON = 0.5  # seconds that a model has while a snapshot lasts
 

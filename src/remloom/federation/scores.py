@@ -19,8 +19,6 @@ from ..store.results import Match
 from ..store.rules.indexed_text import embedded_text
 from ..text.analysis import term_set, terms
 
-__all__ = ["names_of", "score_names", "score_texts"]
-
 
 def names_of(record: Record) -> tuple[str, ...]:
     """List the names that a record goes by. An alias of an entity may come from anywhere: it is

@@ -19,7 +19,6 @@ from .features import BUCKETS, frequent, tokens
 if TYPE_CHECKING:
     from .features import Features
 
-__all__ = ["Comparison", "Part", "compare", "content_words", "differences"]
 
 _MOST = 8_000  # characters of a claim, or of lines, that are compared
 _LONGEST = 6  # words of the lines that may stand in the place of words of the claim

@@ -20,17 +20,6 @@ if TYPE_CHECKING:
 
     Features: TypeAlias = NDArray[np.int64]
 
-__all__ = [
-    "BUCKETS",
-    "FREQUENT",
-    "LONGEST",
-    "Features",
-    "features",
-    "frequent",
-    "spelling",
-    "tokens",
-    "wording",
-]
 
 BUCKETS = 1 << 15
 FREQUENT = "frequent.txt"  # the words that make the shape: those most frequent in each language

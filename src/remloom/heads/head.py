@@ -22,16 +22,6 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float32]
 
-__all__ = [
-    "LANGUAGE",
-    "LASTING_BY_WORDS",
-    "NAMES",
-    "ORDER",
-    "Decision",
-    "Head",
-    "file_name",
-    "head",
-]
 
 LANGUAGE = "language"  # the head that sees how words are spelled, and not which they are
 ORDER = "order"  # the head that sees words and pairs of them: it is asked of many texts

@@ -5,8 +5,6 @@ from __future__ import annotations
 from .features import spelling
 from .head import LANGUAGE, head
 
-__all__ = ["ANOTHER", "HEARD", "unheard_language"]
-
 HEARD = "heard "  # begins the label of a language that training found the heads good enough in
 ANOTHER = "another language"  # not heard either, but which one is not sure
 _ENOUGH = 40  # different runs of letters; some four words have that many, or a dozen ideographs

@@ -8,8 +8,6 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-__all__ = ["Block", "blocks"]
-
 Kind: TypeAlias = Literal["heading", "prose", "item", "solid"]
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")

@@ -15,7 +15,6 @@ from ..store.contract import Reads
 if TYPE_CHECKING:
     from ..llm import LLM
 
-__all__ = ["Captions"]
 
 _TASK = "caption"
 

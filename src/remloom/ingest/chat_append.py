@@ -23,8 +23,6 @@ from .links import chain, follows
 from .names.name import Extractor, Name
 from .prepared import Prepared
 
-__all__ = ["join_stored", "prepare_new_turns"]
-
 _NAMES_BEFORE = 4  # turns before the new ones in which their names are looked for too
 _TAIL = chats.MOST  # stored turns that are read
 

@@ -27,29 +27,6 @@ from .links import chain, mentions, part_of, spoken_by
 from .names.name import Extractor, Name
 from .prepared import Prepared
 
-__all__ = [
-    "AFTER",
-    "BEFORE",
-    "MOST",
-    "StoredChat",
-    "chat_id",
-    "check_appendable",
-    "describe",
-    "edges_of_moment",
-    "edges_of_turn",
-    "find_names",
-    "is_turn",
-    "message_of",
-    "moment",
-    "part_sessions",
-    "people",
-    "prepare",
-    "speakers",
-    "stored_chat",
-    "turn_context",
-    "turn_resource",
-]
-
 _WORDS_PER_MINUTE = 150  # of speech, from which speaking time is estimated
 MOST = 64  # turns that one moment refers to; a longer session has several moments
 BEFORE, AFTER = 2, 1  # turns of the session beside a turn that are part of its context

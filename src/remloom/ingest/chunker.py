@@ -16,8 +16,6 @@ from msgspec import Struct
 from ..text.sentences import count_words, sentence_ends
 from .blocks import Block, blocks
 
-__all__ = ["CUT", "TARGET", "Chunk", "chunk_table", "chunk_text"]
-
 # to be raised when chunks of a text become others, or what is noted of them: a document that was
 # read before is then cut again, rather than taken for the same because its text is
 CUT = 1

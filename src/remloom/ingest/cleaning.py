@@ -13,8 +13,6 @@ from .. import labels
 from ..sources import Document, Turn
 from ..store.rules.json_values import DEEPEST, LARGEST
 
-__all__ = ["cleaned"]
-
 _SHOWN = 5  # pieces that are named one by one
 _NOT_STORABLE = re.compile("[\0\ud800-\udfff]")
 _INSTEAD = "\ufffd"  # of a character that cannot be kept

@@ -25,20 +25,6 @@ from .links import authored_by, chain, mentions, references
 from .names.name import Extractor, Name
 from .prepared import Prepared
 
-__all__ = [
-    "Outline",
-    "digest",
-    "document_id",
-    "identity",
-    "is_cut_into",
-    "label",
-    "names_by_part",
-    "outline",
-    "prepare",
-    "to_entity",
-    "unnamed",
-]
-
 _LINK = re.compile(
     r"\[[^\]\n]{1,200}\]\((?P<to>[^()\s#?:]+\."
     r"(?:md|markdown|txt|rst|html?|pdf|docx))(?:#[^()\s]*)?\)"

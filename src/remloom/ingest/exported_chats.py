@@ -18,8 +18,6 @@ from ..sources import Document
 from ..store.contract import Reads
 from ..store.specs import ChunkRange
 
-__all__ = ["ExportedChats", "is_known"]
-
 
 class ExportedChats:
     """The conversations of exports that a store has, or gets in this reading."""

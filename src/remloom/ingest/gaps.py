@@ -6,8 +6,6 @@ import re
 
 from ..text.scripts import UNSPACED
 
-__all__ = ["PARAGRAPH", "guess_gap", "normal_gap"]
-
 PARAGRAPH = "\n\n"  # between two chunks of which nothing is known
 
 # a line without blanks is cut where no blank is in this many characters

@@ -35,8 +35,6 @@ from .names.known import KnownNames, is_nameable, may_name, says
 from .names.name import Name
 from .names.rules import CapitalizedNames
 
-__all__ = ["Linker"]
-
 _MARK = (TEXT_NUMBERS, "linked")  # of the number up to which entities were looked for
 _AT_ONCE = 64  # entities, or texts, between two commits
 _BEHIND = 16  # times as many entities between two commits of the mark

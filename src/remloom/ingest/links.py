@@ -21,18 +21,6 @@ from ..model.edge_types import (
 )
 from .names.name import Name
 
-__all__ = [
-    "KNOWN",
-    "authored_by",
-    "chain",
-    "edge_to",
-    "follows",
-    "mentions",
-    "part_of",
-    "references",
-    "spoken_by",
-]
-
 # property of an edge to what a text names only because the memory knows it: no rule found a name
 # there, and another that is known may be named there instead
 KNOWN = "known"

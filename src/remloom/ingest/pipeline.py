@@ -41,8 +41,6 @@ from .names.name import Extractor
 from .names.rules import CapitalizedNames
 from .prepared import Prepared
 
-__all__ = ["BATCH", "ingest"]
-
 BATCH = 500  # records and edges from which what was prepared is written
 _TRIES = 4  # to write what follows in a chat while others do, before nobody else may
 _PAUSE = 0.002  # seconds between them at most, at first

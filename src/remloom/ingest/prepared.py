@@ -8,8 +8,6 @@ from msgspec import Struct
 
 from ..model import Edge, Entity, Moment, Record, Resource
 
-__all__ = ["Prepared"]
-
 
 class Prepared(Struct, frozen=True):
     """Everything that a document becomes."""

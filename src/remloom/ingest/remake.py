@@ -23,8 +23,6 @@ from . import chats
 from .links import follows
 from .unname import Unnaming
 
-__all__ = ["outdated_edges", "remake"]
-
 # turns on each side of a gap: some have another context now, the others are in it
 _NEAR = chats.BEFORE + chats.AFTER
 _AHEAD = 64  # chunks looked at together behind a heading that goes

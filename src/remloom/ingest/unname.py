@@ -16,8 +16,6 @@ from ..store.forgetting.namings import said_names
 from ..store.rules.merge import keys_of
 from ..store.specs import EdgeSpec
 
-__all__ = ["Unnaming", "move_edges"]
-
 # of what leads to a name, looked at before all of it: the name of a hub is said nearly everywhere
 _FIRST_LOOK = 64
 

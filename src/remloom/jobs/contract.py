@@ -15,8 +15,6 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-__all__ = ["LEASE", "MAX_ATTEMPTS", "Job", "JobQueue", "JobSpec", "Queue", "State"]
-
 LEASE = 60.0  # seconds that a claim lasts unless it is extended
 MAX_ATTEMPTS = 5  # then a job is parked
 

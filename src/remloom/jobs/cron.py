@@ -15,8 +15,6 @@ from ..errors import InvalidInputError, MissingExtraError
 if TYPE_CHECKING:
     from cronsim import CronSim
 
-__all__ = ["in_words", "next_time"]
-
 
 def next_time(expression: str, zone: str, after: datetime) -> datetime:
     """Find the first time of a cron expression after another, in UTC.

@@ -24,8 +24,6 @@ from ..store.contract import Store
 from .contract import LEASE, MAX_ATTEMPTS, Job, JobSpec, State
 from .cron import next_time
 
-__all__ = ["StoredQueue"]
-
 LIVE = "job"  # namespace of the entries that are waiting, running or parked
 DONE = "job.done"
 FIRST_PAUSE = 30.0  # seconds after the first failed attempt, then twice as long each time

@@ -10,8 +10,6 @@ import msgspec
 from ..errors import EmbedderError, ModelError, RemloomError
 from .contract import Job
 
-__all__ = ["reason_of"]
-
 # within a word it is an apostrophe
 _QUOTED = re.compile(r"""(?<!\w)'(?:[^'\\]|\\.)+'(?!\w)|"(?:[^"\\]|\\.)+"|“[^”]+”""", re.DOTALL)
 _LEFT_OUT = "'…'"

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from . import Job, StoredQueue
     from .contract import State
 
-__all__ = ["Jobs"]
 
 # gives the method that does a kind of job
 FindMethod = Callable[[str], Callable[..., Any]]

@@ -13,8 +13,6 @@ from msgspec import Meta
 
 from ..errors import InvalidInputError, UnknownNameError
 
-__all__ = ["KINDS", "bind", "check_kind", "summarize"]
-
 # Methods that a job may call: those that take long, and can be begun again.
 KINDS = (
     "read",

@@ -21,8 +21,6 @@ from ..errors import (
 from .contract import LEASE, Job, Queue
 from .reasons import reason_of
 
-__all__ = ["Worker"]
-
 POLL = 5.0  # seconds
 # errors that come again however often a job is tried
 PERMANENT_ERRORS = (InvalidInputError, MissingExtraError, ModelNotConfiguredError)

@@ -11,8 +11,6 @@ from msgspec import Struct
 from ..errors import BudgetError, InvalidInputError
 from .contract import Request
 
-__all__ = ["Budget", "Reservation", "Spending", "tokens_in"]
-
 # US dollars for so many tokens in and out; None when the price is not known
 Price = Callable[[int, int], float | None]
 

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from ..kv import Entry, KeyValue
     from .budget import Budget, Spending
 
-__all__ = ["LLM", "Call"]
 
 _T = TypeVar("_T")
 _AGAIN = (

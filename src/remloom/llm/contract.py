@@ -11,8 +11,6 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-__all__ = ["Bounded", "Closing", "Image", "Model", "Priced", "Reply", "Request", "Turn", "Watch"]
-
 
 class Turn(Struct, frozen=True):
     """A reply that the model gave before, and the remark about it."""

@@ -15,8 +15,6 @@ from weakref import WeakSet
 
 from ..errors import InvalidInputError
 
-__all__ = ["GRACE", "at_end", "run", "start"]
-
 GRACE = 2.0  # seconds that anything may take once the process ends; then it is left to itself
 
 _T = TypeVar("_T")

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ..kv import Entry
     from .budget import Spending
 
-__all__ = ["Finished", "InFlight", "Pending"]
 
 # seconds that a finished request waits for others, as every write costs the disk as much again
 _TOGETHER = 0.003

@@ -11,19 +11,6 @@ from msgspec import Struct
 
 from ..kv import Entry, KeyRange, KeyValue
 
-__all__ = [
-    "DAY",
-    "KIND",
-    "Day",
-    "Spent",
-    "Usage",
-    "UsageLine",
-    "UsageReport",
-    "report",
-    "rows",
-    "sum_lines",
-]
-
 # Namespaces of the entries. The key of a call is a UUIDv7, so that they sort by time.
 KIND = "usage"
 DAY = "usage.day"

@@ -11,8 +11,6 @@ from ..errors import ConflictError
 from ..kv import Entry, KeyRange, KeyValue
 from .ledger import DAY, KIND, Day, Spent, Usage, sum_lines
 
-__all__ = ["roll_up"]
-
 _AT_ONCE = 1_000  # calls read at a time
 
 

@@ -6,8 +6,6 @@ from ..errors import MissingExtraError
 from ..settings import Settings
 from .contract import Model
 
-__all__ = ["open_llm", "open_model"]
-
 
 def open_llm(settings: Settings) -> Model | None:
     """Open the model that the settings name; None when they name none.

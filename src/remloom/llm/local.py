@@ -17,7 +17,6 @@ from .contract import Reply, Request
 if TYPE_CHECKING:
     from xllamacpp import Server
 
-__all__ = ["LocalModel", "carried"]
 
 CONTEXT = 8_192  # tokens of prompt and reply together, as far as the model has so many
 # a small model says the same sentence for ever otherwise

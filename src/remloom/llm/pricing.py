@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 
-__all__ = ["cost"]
-
 
 def cost(model: str, base_url: str, input_tokens: int, output_tokens: int) -> float | None:
     """Price the tokens of a `<provider>:<model>` in US dollars; None when the price is not known.

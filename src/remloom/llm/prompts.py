@@ -25,8 +25,6 @@ from msgspec import Struct
 from ..errors import InvalidInputError, UnknownNameError
 from ..text.quoting import cleaned, one_line
 
-__all__ = ["Prompt", "Quote", "Slot", "Slots", "prompt", "tasks"]
-
 _SLOT = re.compile(r"\{([a-z_]+)(?::(line|text))?\}")
 _LINE = 300  # characters of data that a line shows
 _RULE = (

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pydantic_ai.providers import Provider
     from pydantic_ai.settings import ModelSettings
 
-__all__ = ["RemoteModel", "provider_of"]
 
 _USER = re.compile(r"(?<=//)[^/@]*@")  # within a URL
 _SHOWN = 500  # characters of an endpoint's own words

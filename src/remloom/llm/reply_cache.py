@@ -10,8 +10,6 @@ import msgspec
 from ..kv import Entry, KeyRange, KeyValue, quoting_refs
 from .contract import Reply, Request
 
-__all__ = ["KIND", "as_entry", "delete", "find", "identify"]
-
 KIND = "reply"  # namespace of the entries; the key is the run's id, a slash, and the identity
 _AT_ONCE = 1_000  # deleted in one transaction
 

@@ -9,8 +9,6 @@ from msgspec import Struct
 from ..errors import MissingExtraError, ModelFailedError, ModelUnavailableError, RemloomError
 from .contract import Model, Reply, Request
 
-__all__ = ["WAIT", "Retries"]
-
 # seconds before a failed request is made again; doubled each time, and a little at random
 WAIT = 0.5
 _LONGEST = 60.0  # seconds of such a wait

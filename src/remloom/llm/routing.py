@@ -10,8 +10,6 @@ from ..settings import Settings, TaskSettings
 from .contract import Closing, Model
 from .prompts import tasks
 
-__all__ = ["ModelRouter"]
-
 
 class ModelRouter:
     """Knows which model does a task.

@@ -14,8 +14,6 @@ from typing import Any, TypeVar, cast
 import msgspec
 from msgspec import ValidationError
 
-__all__ = ["bounded", "instruction", "is_full", "read", "schema"]
-
 _T = TypeVar("_T")
 _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from ..settings import Settings
     from ..store.contract import Store
 
-__all__ = ["Admin"]
-
 
 class Admin:
     """Chores, and what the memory was opened with. Reached as `memory.admin`."""

@@ -17,8 +17,6 @@ from ..store.tenants.encryption import new_key
 from ..tenancy.api_keys import ApiKeys
 from ..tenancy.grants import USES, Grant, Grants, Use
 
-__all__ = ["Home"]
-
 
 class Home:
     """Where tenants are kept: a folder, or a PostgreSQL database. None of them needs to be open.

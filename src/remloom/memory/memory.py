@@ -59,8 +59,6 @@ if TYPE_CHECKING:
     from ..reader.reader import Reader
     from ..retrieve.options import RecallChanges, RecallOptions
 
-__all__ = ["Memory"]
-
 
 class Memory:
     """A tenant's memory, opened. Use it as a context manager; any thread may call any method.

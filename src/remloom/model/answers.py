@@ -11,8 +11,6 @@ from .edges import Edge
 from .records import Record, Resource, cited, record_dict
 from .traversal import Meaning, Node, ResolvedLabel, Stage, TraverseReport, meanings_dict
 
-__all__ = ["Answer", "Hit", "LookupReport", "SearchReport", "SelectReport"]
-
 
 class Hit(Struct, frozen=True, gc=False, kw_only=True):
     """A record that answers a query, and how well. It reads like the record itself."""

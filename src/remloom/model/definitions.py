@@ -14,8 +14,6 @@ from msgspec.structs import asdict, force_setattr, replace
 
 from ..errors import InvalidInputError
 
-__all__ = ["KINDS", "EdgeDefinition", "Field", "Kind", "SchemaDefinition"]
-
 Kind: TypeAlias = Literal[
     "string", "integer", "float", "decimal", "boolean", "date", "datetime", "enum", "json"
 ]

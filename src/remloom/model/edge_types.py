@@ -8,22 +8,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-__all__ = [
-    "ABOUT",
-    "ATTENDED_BY",
-    "AUTHORED_BY",
-    "INCLUDES",
-    "MADE",
-    "MENTIONS",
-    "NEXT",
-    "PART_OF",
-    "READ",
-    "REFERENCES",
-    "SPOKEN_BY",
-    "STRUCTURAL",
-    "EdgeType",
-]
-
 
 class EdgeType(Struct, frozen=True):
     """A type of edges and what one of them weighs."""

@@ -10,8 +10,6 @@ from msgspec import UNSET, Struct, UnsetType
 from .. import labels
 from ..errors import LabelError
 
-__all__ = ["SHARES", "SOURCE_FK", "Direction", "Edge", "EdgeKey", "Order"]
-
 # prefix of the properties of an "entity" edge: "entity/<key of a shared entity>" -> its name
 SHARES = "entity/"
 

@@ -10,8 +10,6 @@ from msgspec import Struct
 from .answers import Hit
 from .records import Resource
 
-__all__ = ["Reason", "Recall", "RecallHit"]
-
 
 class Reason(Struct, frozen=True, kw_only=True):
     """One signal that brought a record up, and what it was worth."""

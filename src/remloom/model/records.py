@@ -14,24 +14,6 @@ from .. import labels
 from .edges import Edge
 from .roles import role_of
 
-__all__ = [
-    "EXTRACTED",
-    "SESSION_GAP",
-    "Entity",
-    "Message",
-    "Moment",
-    "Person",
-    "Record",
-    "Resource",
-    "Row",
-    "Speaker",
-    "cited",
-    "is_written_after",
-    "label_of_record",
-    "record_dict",
-    "trust_of",
-]
-
 # property of an entity that is known only from reading; it goes when somebody writes of the entity
 EXTRACTED = "extracted"
 SESSION_GAP = timedelta(hours=6)  # of silence in a chat, after which a new session begins

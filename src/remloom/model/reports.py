@@ -11,19 +11,6 @@ from msgspec.structs import asdict
 
 from .edges import EdgeKey
 
-__all__ = [
-    "Copied",
-    "Exported",
-    "Imported",
-    "Migrated",
-    "ReadItem",
-    "ReadReport",
-    "Receipt",
-    "Registered",
-    "RowsMigrated",
-    "TenantInfo",
-]
-
 MOST_NAMINGS = 1_000  # told of what was forgotten
 _SHOWN_EDGES = 5  # in words
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-__all__ = ["ASSISTANT", "NOBODY", "USER", "role_of"]
-
 USER = "user"
 ASSISTANT = "assistant"
 NOBODY = "nobody"  # pages, files and programs that speak in a chat, and those who made them

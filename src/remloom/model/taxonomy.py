@@ -10,8 +10,6 @@ from msgspec import Struct
 
 from .. import labels
 
-__all__ = ["Taxonomy"]
-
 
 class Taxonomy(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A tree of types of entities, and synonyms of types of edges. Spellings of one key are one.

@@ -16,19 +16,6 @@ from msgspec import Struct
 from .edges import Direction, Edge
 from .records import Record, Resource, record_dict
 
-__all__ = [
-    "MAX_NODE_EDGES",
-    "Meaning",
-    "Node",
-    "ResolvedLabel",
-    "Stage",
-    "StageCounts",
-    "TargetKind",
-    "TraverseReport",
-    "TypeCount",
-    "meanings_dict",
-]
-
 _SHOWN = 80  # characters of a name in a message
 MAX_NODE_EDGES = 9  # of a node's own edges in its `graph_paths`
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .operation import Hints, Operation, Progress, Route, Scope
+from ..tenancy.api_keys import Scope
+from .operation import Hints, Operation, Progress, Route
 from .tools import TOOLS, Toolset, choose_tools
 
 if TYPE_CHECKING:

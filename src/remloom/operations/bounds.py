@@ -9,16 +9,6 @@ from msgspec import Meta
 
 from ..text.questions import LONGEST_QUESTION
 
-__all__ = [
-    "LONGEST_LABEL",
-    "LONGEST_QUESTION",
-    "LONGEST_STATEMENT",
-    "LONGEST_TEXT",
-    "NO_NUL",
-    "bounded",
-    "without_pattern",
-]
-
 MOST_ITEMS = 1_000  # of a list
 LONGEST_LABEL = 1_000  # characters
 LONGEST_STATEMENT = 100_000

@@ -11,11 +11,9 @@ from ..profile.slots.own_slots import OWN_SLOT
 from ..store.forgetting.forgotten_rows import FORGOTTEN_ROWS
 from ..store.rules.admission import EXPIRY, JOB, SCHEMA
 from ..store.taxonomy import TAXONOMY
+from ..tenancy.api_keys import Scope
 from .documents import scopes_of_job
 from .methods import METHODS
-from .operation import Scope
-
-__all__ = ["DIRECTLY", "admit_by_scope"]
 
 # the operation that does the same, by what is carried; of a profile there is more, by `profile_set`
 DIRECTLY = {

@@ -11,8 +11,6 @@ from ..schema.sync.report import SyncReport
 from .operation import Operation
 from .signatures import OfMemory, derive
 
-__all__ = ["DATABASES", "SourceInfo"]
-
 
 class SourceInfo(Struct, frozen=True, kw_only=True):
     """A database that was registered."""

@@ -18,11 +18,10 @@ from ..jobs import Job
 from ..model import ReadReport
 from ..settings import split_list
 from ..store.rules.admission import JOB, admit
+from ..tenancy.api_keys import Scope
 from .bounds import NO_NUL
-from .operation import Operation, Scope
+from .operation import Operation
 from .signatures import OfMemory, derive
-
-__all__ = ["DOCUMENTS", "Upload"]
 
 _PARTS = re.compile(r"[^/\\\x00-\x1f\x7f]{1,200}")
 # arguments of jobs that name something of the server

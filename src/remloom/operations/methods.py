@@ -18,8 +18,6 @@ from .operation import Operation
 from .short_calls import always, finds_few, names_few
 from .signatures import derive
 
-__all__ = ["METHODS"]
-
 _profile = partial(derive, of=Profiles, noun="profile")
 _jobs = partial(derive, of=Jobs, noun="jobs")
 _runs = partial(derive, of=Runs, noun="runs")

@@ -9,8 +9,6 @@ from msgspec import Struct
 
 from ..tenancy.api_keys import Scope
 
-__all__ = ["Hints", "Needs", "Operation", "Progress", "Route", "Scope"]
-
 # what `does` is given first: an opened `Memory`, the `Home` of all tenants, the `ApiKeys` or
 # `Grants` that whoever calls may see, or the `Federation` of those that let them ask
 Needs: TypeAlias = Literal["memory", "home", "keys", "grants", "federation"]

@@ -10,11 +10,10 @@ from msgspec.structs import replace
 
 from ..memory.memory import Memory
 from ..reader.reader import Reader
+from ..tenancy.api_keys import Scope
 from .bounds import bounded
-from .operation import Operation, Progress, Scope
+from .operation import Operation, Progress
 from .signatures import derive, make_struct
-
-__all__ = ["READER"]
 
 MOST_DOCUMENTS = 100
 

@@ -16,8 +16,6 @@ from .operation import Operation
 from .short_calls import always
 from .signatures import OfMemory, derive
 
-__all__ = ["RECORDS", "RecordPage", "Schema"]
-
 # a built-in one, or one that is registered
 Schema: TypeAlias = Annotated[str, Meta(min_length=1, max_length=63)]
 Sorting: TypeAlias = Annotated[

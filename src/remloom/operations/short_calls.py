@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["always", "finds_few", "names_few"]
-
 FEW_LABELS = 64
 FEW_HITS = 20
 # of all labels, or of a text: each word costs, and each label that is unknown

@@ -34,17 +34,16 @@ from ..profile.evidence.claim import Value
 from ..profile.evidence.evidence import Evidence
 from ..profile.extract.normalise import NormaliseResult
 from ..profile.extract.scan import ScanResult
-from ..profile.slots.registry import Slot
+from ..profile.slots.slot import Slot
 from ..query.statements import SearchMode, Strategy
 from ..reader.result import Reading
 from ..retrieve.options import RecallChanges
 from ..runs.failures import FailedItem
 from ..runs.run import Run
 from ..schema.definitions.definition_input import DefinitionParts
+from ..tenancy.api_keys import Scope
 from .bounds import MOST_ITEMS, bounded, without_pattern
-from .operation import Hints, Needs, Operation, Progress, Route, Scope
-
-__all__ = ["OfMemory", "derive", "head_of", "make_struct"]
+from .operation import Hints, Needs, Operation, Progress, Route
 
 # what modules import for type checkers alone
 _VALUES = (

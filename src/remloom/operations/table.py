@@ -10,8 +10,6 @@ from .reader import READER
 from .records import RECORDS
 from .transfer import TRANSFER
 
-__all__ = ["METHODS", "OPERATIONS"]
-
 OPERATIONS: tuple[Operation, ...] = (
     *METHODS,
     *RECORDS,

@@ -14,8 +14,6 @@ from ..profile.beliefs.exchange import Imported as ImportedProfile
 from .operation import Operation
 from .signatures import OfMemory, derive
 
-__all__ = ["TRANSFER"]
-
 
 class Transfer(OfMemory):
     """Moves what is remembered, as a stream."""

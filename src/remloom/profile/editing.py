@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from .beliefs.belief_store import BeliefStore
     from .evidence.claim import Value
     from .evidence.evidence import Evidence
-    from .slots.registry import Registry, Slot
+    from .slots.registry import Registry
+    from .slots.slot import Slot
 
-__all__ = ["Editing"]
 
 _KIND = "profile"  # of the runs
 _WAIT = 5.0  # seconds that an edit waits for another one

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from .context.build import ContextSpec, ProfileContext
     from .slots.registry import Registry
 
-__all__ = ["Injection"]
 
 _SHARE = 1 / 2  # of a budget of recall, for what is known of the user, at most
 _MOST_SENTENCES = 500  # of who somebody is that a request is compared with, the latest

@@ -36,9 +36,8 @@ if TYPE_CHECKING:
     from .extract.normalise import NormaliseResult
     from .extract.pipeline import Pipeline
     from .extract.scan import ScanResult
-    from .slots.registry import Slot
+    from .slots.slot import Slot
 
-__all__ = ["Profiles"]
 
 _MEMORIES = 5  # of the context of seed 4
 

@@ -37,8 +37,6 @@ from ..predicates import (
     StartsWith,
 )
 
-__all__ = ["COMPARISONS", "MAX_NESTING", "TEXT_TESTS", "like_predicate"]
-
 MAX_NESTING = 50  # brackets and NOTs inside each other
 
 _Comparison: TypeAlias = Eq | Ne | Lt | Lte | Gt | Gte

@@ -12,8 +12,6 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from ..model import Hit, Record, Resource, cited
 from ..store.results import Match
 
-__all__ = ["merge_copies", "search_distinct", "source_of", "text_of"]
-
 _MAX_FETCHED = 8  # times the limit, up to which more is fetched in place of copies
 
 

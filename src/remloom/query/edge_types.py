@@ -11,8 +11,6 @@ from ..errors import UnknownNameError, nearest_names
 from ..store.contract import Store
 from ..store.taxonomy import read_taxonomy
 
-__all__ = ["StoredTypes", "stored_edge_types"]
-
 
 class StoredTypes(Struct, frozen=True):
     """The edge types that a statement means."""

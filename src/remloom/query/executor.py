@@ -45,8 +45,6 @@ from .statements import (
     known_schema,
 )
 
-__all__ = ["Executor"]
-
 SUGGESTION_THRESHOLD = 0.5  # likeness at least
 SUGGESTIONS = 5  # for each missing label
 MAX_SUGGESTIONS = 10  # for all of them

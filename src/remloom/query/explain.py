@@ -24,8 +24,6 @@ from .statements import (
     known_schema,
 )
 
-__all__ = ["explain"]
-
 _Steps: TypeAlias = list[tuple[str, str]]  # (step, detail)
 
 _MAX_KEYS = 9  # of a LOOKUP that are listed

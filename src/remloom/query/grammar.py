@@ -14,7 +14,6 @@ from .transformer import Transformer
 if TYPE_CHECKING:
     from lark import Lark
 
-__all__ = ["load_grammar", "parse_table_path"]
 
 _WRITABLE_BY_OTHERS = 0o022
 

@@ -25,8 +25,6 @@ from .statements import (
     Traverse,
 )
 
-__all__ = ["from_parameters", "to_parameters"]
-
 # parameter -> field of the value, for each kind of query
 _PARAMETERS: dict[str, dict[str, str]] = {
     "lookup": {"key": "labels", "label": "labels", "labels": "labels"},

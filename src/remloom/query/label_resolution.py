@@ -16,8 +16,6 @@ from ..store.contract import Store
 from ..store.specs import NameSpec
 from ..text.analysis import STOP_WORDS
 
-__all__ = ["Resolution", "resolve_labels"]
-
 PERSON = "person"
 MAX_RESOLVED = 20  # labels of one LOOKUP; further ones are missing
 _MAX_CANDIDATES = 8  # names like the label

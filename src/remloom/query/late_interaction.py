@@ -27,13 +27,6 @@ from ..text.language import is_english
 if TYPE_CHECKING:
     from ..embed.contract import Floats
 
-__all__ = [
-    "LateInteraction",
-    "TokenQuestion",
-    "max_similarities",
-    "proposed_by_each",
-    "with_missing",
-]
 
 _log = logging.getLogger(__name__)
 

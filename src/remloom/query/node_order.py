@@ -8,8 +8,6 @@ from typing import Any, Protocol, TypeVar
 
 from ..model import Entity, Node, Resource
 
-__all__ = ["order_by_field", "order_depth_first"]
-
 
 class _Placed(Protocol):
     @property

@@ -20,8 +20,6 @@ from .statements import Plan, Sql, Statement
 from .syntax_errors import fault_error, unexpected_error
 from .transformer import Clause, Fault, Parsed, PendingSelect, Tail
 
-__all__ = ["parse", "parse_where"]
-
 MAX_STATEMENT_LENGTH = 100_000  # characters
 
 _SELECT = re.compile(r"\s*(?=SELECT[\s*('\"`])", re.IGNORECASE)

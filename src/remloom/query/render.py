@@ -24,8 +24,6 @@ from .statements import (
     Traverse,
 )
 
-__all__ = ["quote", "render", "render_condition", "render_label", "render_or_empty"]
-
 _PLAIN_LABEL = re.compile(r"""[^\s,;'"`\\-][^\s,;'"\\]*(?: [^\s,;'"`\\-][^\s,;'"\\]*)*""")
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 _PLAIN_STEP = re.compile(r"\w+")

@@ -14,8 +14,6 @@ from ..sql.values import Select
 from ..store.contract import Store
 from ..store.definitions import Schemas
 
-__all__ = ["MAX_ROWS", "SQL_TIMEOUT", "Selection", "compile_cached", "run_select"]
-
 MAX_ROWS = 1_000  # of one SELECT
 SQL_TIMEOUT = 5.0  # seconds
 _KEPT = 256  # compiled SELECTs

@@ -8,8 +8,6 @@ from ..errors import QuerySyntaxError
 from ..sql.bounds import tokenize
 from .transformer import EXAMPLES
 
-__all__ = ["cut_sql"]
-
 
 def cut_sql(text: str, start: int, *, starts_walk: bool) -> tuple[str, int]:
     """The SQL that begins at `start`, and the position where the statement goes on.

@@ -20,21 +20,6 @@ from ..predicates import MOST_RESULTS, Predicate
 from ..sql.columns import SCHEMAS
 from ..text.questions import check_length
 
-__all__ = [
-    "Fuzzy",
-    "Lookup",
-    "Plan",
-    "Search",
-    "SearchMode",
-    "Sql",
-    "Start",
-    "Statement",
-    "Strategy",
-    "TextSearch",
-    "Traverse",
-    "known_schema",
-]
-
 MAX_LIMIT = 1_000_000  # records
 MAX_DEPTH = 1_000  # hops
 # edges followed at each node when BREADTH is not given: the LIMIT, and at least these

@@ -9,8 +9,6 @@ from typing import Any
 from ..errors import QuerySyntaxError, SqlGuardError
 from .transformer import EXAMPLES, Fault
 
-__all__ = ["fault_error", "unexpected_error"]
-
 _MAX_QUOTED = 60  # characters of a text that an example has in quotes
 _MODES = ("late", "vector")
 _FIRST_WORDS = ("LOOKUP", "FUZZY", "SEARCH", "TRAVERSE", "SELECT", "EXPLAIN")

@@ -35,16 +35,6 @@ from .statements import (
 if TYPE_CHECKING:
     from lark import Token
 
-__all__ = [
-    "EXAMPLES",
-    "Clause",
-    "Condition",
-    "Fault",
-    "Parsed",
-    "PendingSelect",
-    "Tail",
-    "Transformer",
-]
 
 EXAMPLES = {
     "LOOKUP": 'LOOKUP "Sarah Chen"',

@@ -36,7 +36,6 @@ from .traverse_start import Starts, find_starts
 if TYPE_CHECKING:
     from .executor import Executor
 
-__all__ = ["run_traverse"]
 
 # Of a node's edges one more is loaded than is shown, to know whether there are more.
 _LOADED_EDGES = MAX_NODE_EDGES + 1

@@ -20,7 +20,6 @@ from .statements import Fuzzy, Lookup, Search, Start
 if TYPE_CHECKING:
     from .executor import Executor
 
-__all__ = ["Starts", "find_starts"]
 
 # of a SELECT, in the order in which they are looked for
 _NAMING_COLUMNS = ("id", "key", "handle", "name")

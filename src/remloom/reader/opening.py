@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from .loop.kept_answer import AnswerKeeper
     from .loop.strategy import Strategy
 
-__all__ = ["Opening", "open_reader"]
 
 _LIKE = 0.4  # least likeness of a name that is named as the nearest
 _NEAREST = 3

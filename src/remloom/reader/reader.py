@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from .loop.transcript import Range
     from .result import Reading
 
-__all__ = ["Reader"]
 
 # sums over the readings, under the names of seed 3 -> what is added up of each
 _TOTALS = {

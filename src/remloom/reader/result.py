@@ -10,8 +10,6 @@ from msgspec import Struct
 from .lines.passage import cite_lines
 from .step import ReadStep
 
-__all__ = ["Cited", "Found", "Reading", "Sentence"]
-
 # where a quote was found: in the lines that are cited, word for word or nearly; in other lines
 # that were read, which are cited now; nowhere
 Found: TypeAlias = Literal["verbatim", "close", "moved", "unfounded"]

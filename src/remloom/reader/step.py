@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-__all__ = ["ReadStep"]
-
 
 class ReadStep(Struct, frozen=True, kw_only=True):
     """A turn of a reading. Source: seed 3."""

@@ -26,8 +26,6 @@ from .fusion import blend
 from .question.names import speaker_key
 from .question.question import Question
 
-__all__ = ["attribution", "drop_far", "heeded", "misattributed", "nothing_found", "unrelated"]
-
 # share of the question's words in the best records, below which they are hardly about it
 COVERED = 0.4
 _BEST = 3  # records, or sentences, that are judged by

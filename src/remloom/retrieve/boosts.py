@@ -23,8 +23,6 @@ from .options import HALF_LIFE
 from .question.question import Question
 from .question.question_kinds import TOLD
 
-__all__ = ["BOOSTS", "Boost"]
-
 _QUESTION_ENDS = ("?", "？", "?)", '?"')
 _OF_REPLIES = 0.5  # of the weight, how far they are raised where it is asked what was told
 _AFTERMATH = timedelta(days=7)  # in which what happened is still spoken of

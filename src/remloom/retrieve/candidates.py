@@ -11,8 +11,6 @@ from ..model import Reason, RecallHit, Record, Resource
 from ..query.duplicates import source_of, text_of
 from .fusion import blend, rrf
 
-__all__ = ["Candidate", "Candidates", "Path", "RankedRecord", "Ranking", "Turn"]
-
 Path = tuple[tuple[str, str, str], ...]  # edges: keys and type
 # the fields of a Reason, in order: made one only for what is returned
 Share = tuple[str, float, int, float, str]

@@ -14,8 +14,6 @@ from ..text.analysis import term_set
 from ..text.questions import LONGEST_QUESTION
 from .question.names import Named, names_in
 
-__all__ = ["Conversation", "Utterance"]
-
 Utterance: TypeAlias = Message | Mapping[str, Any] | str
 
 _FADES = 0.7  # what a turn's names count, of what the next turn's do

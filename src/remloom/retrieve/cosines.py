@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from ..errors import VectorError
 from ..store.batch import Vector
 
-__all__ = ["cosines"]
-
 
 def cosines(windows: Sequence[Vector], vector: Sequence[float]) -> list[float]:
     """The cosine of each window to the vector of a question.

@@ -21,8 +21,6 @@ from .links import mentions, rarity, relations
 from .question.names import speaker_key
 from .question.question import Question
 
-__all__ = ["follow", "with_expansion"]
-
 _FOLLOWED = 5  # things that are followed at each hop
 _HUB = 0.3  # rarity below which a thing, such as a speaker, leads everywhere
 _RECORDS = 20  # records that each of them brings

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import TypeVar
 
-__all__ = ["FUSIONS", "blend", "rrf"]
-
 FUSIONS = ("blend", "rrf")
 RRF_K = 60  # seed 2
 

@@ -25,15 +25,6 @@ from .question.names import speaker_key
 from .question.question import Question
 from .question.question_kinds import OVERVIEWS, TOLD
 
-__all__ = [
-    "is_instruction",
-    "is_order",
-    "is_preference",
-    "raise_guidance",
-    "replies",
-    "said_by_users",
-]
-
 _PROPOSED = 100  # turns that are near to what is to be heeded
 _NEAREST = 10  # sentences that gain by being near the question, the first most
 _UNASKED = (0.4, 0.3)  # of the weight where nothing is requested: for an order, for a preference

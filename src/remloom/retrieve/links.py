@@ -13,8 +13,6 @@ from ..store.specs import EdgeOrder, EdgeSpec
 from .candidates import Path
 from .question.names import lookup
 
-__all__ = ["mentions", "rarity", "relations"]
-
 _MENTIONS = 20  # records looked at that name something, newest first
 _RELATED = 20  # things looked at that are related to it
 _HUB = 1_000  # edges of a thing from which its newest are looked at, not the heaviest

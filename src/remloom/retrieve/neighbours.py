@@ -11,8 +11,6 @@ from ..model import RecallHit, Record, Resource, edge_types
 from ..store.contract import Store
 from ..store.specs import EdgeSpec
 
-__all__ = ["with_neighbours"]
-
 
 def with_neighbours(store: Store, hits: Sequence[RecallHit], reach: int) -> list[RecallHit]:
     """Give each hit up to `reach` resources before and after it, along their `next` edges.

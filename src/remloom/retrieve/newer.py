@@ -13,8 +13,6 @@ from .cosines import cosines
 from .guidance import is_instruction, said_by_users
 from .question.question import Question
 
-__all__ = ["raise_newer"]
-
 _LOOKED_AT = 5  # of the best
 # cosine of what is most like the question in two turns, from which they speak of the same thing
 _ALIKE = 0.4

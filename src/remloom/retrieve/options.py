@@ -16,7 +16,6 @@ from .fusion import FUSIONS
 if TYPE_CHECKING:
     from .rerankers.base import Reranker
 
-__all__ = ["HALF_LIFE", "MODES", "RecallChanges", "RecallOptions"]
 
 MODES = ("auto", "hybrid", "temporal", "contextual", "iterated")
 HALF_LIFE = 30.0  # days after which a record's recency counts half

@@ -26,8 +26,6 @@ from .guidance import said_by_users
 from .question.question import Question
 from .question.question_kinds import ORDER
 
-__all__ = ["raise_overview"]
-
 _SESSIONS = 40  # that are looked through, of those in which most was found
 _AT_ONCE = 500  # turns that are got by one query
 _BESIDE = 2  # turns before and after one, whose finding speaks for it

@@ -10,8 +10,6 @@ from msgspec import Struct
 from ..llm import LLM
 from ..llm.prompts import Quote
 
-__all__ = ["Paraphrased", "paraphrase"]
-
 _MOST = 3  # paraphrases that are searched for
 _LONGEST = 300  # characters of one
 

@@ -12,8 +12,6 @@ from ..text.quoting import one_line, quoted, quoted_lines
 from ..text.tokens import approximate_token_ends
 from .question.question_kinds import OVERVIEWS, kind_of
 
-__all__ = ["CountTokens", "count_tokens", "text_of", "within_budget"]
-
 CountTokens: TypeAlias = Callable[[str], int]
 
 _COPIES = 3  # other sources of a passage that are named

@@ -41,7 +41,6 @@ from .timeline import timeline
 if TYPE_CHECKING:
     from ..query.late_interaction import LateInteraction, TokenQuestion
 
-__all__ = ["PARTS", "Recaller"]
 
 # of the best record of a signal, or of what fits a boost best, in the score
 WEIGHTS = {part.part: part.weight for part in (*SIGNALS, *BOOSTS)} | {

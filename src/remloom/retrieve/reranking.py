@@ -13,8 +13,6 @@ from .candidates import Candidate, Candidates
 from .fusion import blend
 from .rerankers.base import Passage, Reranker
 
-__all__ = ["LOOKED_AT", "rerank"]
-
 LOOKED_AT = 30  # candidates, at least, that get a second look
 
 

@@ -24,8 +24,6 @@ from .links import mentions, rarity, relations
 from .question.names import lookup
 from .question.question import Question
 
-__all__ = ["SIGNALS", "Signal", "rank_summaries"]
-
 _SCORE = attrgetter("score")
 
 

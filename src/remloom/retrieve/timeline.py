@@ -14,8 +14,6 @@ from ..store.contract import Store
 from ..store.results import Match
 from .time_expressions import Window
 
-__all__ = ["timeline"]
-
 _REFERENCES = 200  # of one moment that are looked at
 
 

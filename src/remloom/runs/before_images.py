@@ -21,23 +21,6 @@ from ..store.contract import Store
 from ..store.rules.record_ids import new_id
 from ..store.rules.references import referred_ids
 
-__all__ = [
-    "BEFORE_EDGE",
-    "BEFORE_ENTRY",
-    "BEFORE_RECORD",
-    "CREATED",
-    "BeforeEdge",
-    "BeforeEntry",
-    "BeforeImages",
-    "BeforeRecord",
-    "Created",
-    "digest",
-    "edge_digest",
-    "edge_state",
-    "entry_digest",
-    "last_writer",
-]
-
 # Namespaces of entries. Their keys begin with the id of the run and a slash.
 CREATED = "run.made"
 BEFORE_RECORD, BEFORE_EDGE, BEFORE_ENTRY = "run.record", "run.edge", "run.note"

@@ -10,8 +10,6 @@ from ..llm.reply_cache import KIND as REPLY
 from ..store.contract import Store
 from ..store.forgetting.watch import watch_keys
 
-__all__ = ["CHECKPOINT", "encode_part", "leftovers"]
-
 CHECKPOINT = "checkpoint"  # namespace of the entries that hold a state machine's state
 
 

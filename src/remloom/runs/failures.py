@@ -12,15 +12,6 @@ from msgspec import Struct
 from ..kv import Entry, KeyRange
 from ..store.contract import Store
 
-__all__ = [
-    "FAILED_ITEM",
-    "FailedItem",
-    "describe_failure",
-    "failed_item_entry",
-    "failed_item_key",
-    "failed_items",
-]
-
 FAILED_ITEM = "parked"  # namespace of the entries
 _REPLY_SHOWN = 300  # characters of a model's reply that a reason quotes
 

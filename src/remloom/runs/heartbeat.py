@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from ..errors import RemloomError
 from .writer import Writer
 
-__all__ = ["heartbeat"]
-
 INTERVAL = 60.0  # seconds; `run` takes a run for dead that was silent ten times as long
 
 

@@ -10,8 +10,6 @@ from .heartbeat import heartbeat
 from .reasons import reason_of
 from .writer import Writer
 
-__all__ = ["run_to_end"]
-
 
 @contextmanager
 def run_to_end(writer: Writer) -> Iterator[None]:

@@ -12,8 +12,6 @@ from ..kv import Entry, label_ref
 from ..model import Edge, Entity, Moment, Record, Resource
 from ..store.rules.references import referred_ids
 
-__all__ = ["Part"]
-
 
 class Part(Struct, frozen=True):
     """What is written together, or left out together if something that it rests on is gone.

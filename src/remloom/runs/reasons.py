@@ -30,8 +30,6 @@ from ..errors import (
     StoreFullError,
 )
 
-__all__ = ["reason_of"]
-
 _REASONS: dict[type[BaseException], str] = {
     KeyboardInterrupt: "interrupted",
     LeaseLostError: "another process took over",

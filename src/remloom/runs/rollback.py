@@ -53,8 +53,6 @@ from .run import (
 )
 from .supersede import SUPERSEDED
 
-__all__ = ["created_ids", "rollback"]
-
 _ATTEMPTS = 20  # while others write
 
 

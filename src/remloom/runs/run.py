@@ -27,25 +27,6 @@ from ..store.forgetting.watch import watch_entry
 from ..store.rules.record_ids import new_id
 from .cleanup import leftovers
 
-__all__ = [
-    "LAST_CHANGE",
-    "RUN",
-    "Diff",
-    "Run",
-    "Status",
-    "begin_run",
-    "can_resume",
-    "find_run",
-    "is_alive",
-    "last_change_entry",
-    "last_change_version",
-    "last_rollback_entry",
-    "last_rollback_version",
-    "list_runs",
-    "new_owner",
-    "run_entry",
-]
-
 RUN = "run"  # namespace of the entries
 # the key of the entry that is written whenever a run begins, resumes or is rolled back
 LAST_CHANGE = ("run.last", "change")

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from .failures import FailedItem
     from .run import Run
 
-__all__ = ["Runs"]
-
 
 class Runs:
     """Every time this memory learned, dreamt or was put in order. Reached as `memory.runs`."""

@@ -19,8 +19,6 @@ from ..text.analysis import terms
 from .before_images import BeforeImages
 from .write_plan import made_by_run
 
-__all__ = ["SUPERSEDED", "SupersedePlan", "plan_supersede"]
-
 # in the metadata of a record that another one took the place of: by, run, content
 SUPERSEDED = "superseded"
 # the best matches of a search, among which the new record must be

@@ -24,16 +24,6 @@ from .before_images import (
 )
 from .failures import FAILED_ITEM
 
-__all__ = [
-    "EdgeChange",
-    "EntryKey",
-    "WritePlan",
-    "find_changed",
-    "find_existing",
-    "made_by_run",
-    "plan_write",
-]
-
 EntryKey: TypeAlias = tuple[str, str]  # namespace and key of an entry
 
 

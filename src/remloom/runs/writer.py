@@ -25,8 +25,6 @@ from .run import Diff, Run, Status, run_entry
 from .supersede import plan_supersede
 from .write_plan import EntryKey, WritePlan, find_changed, find_existing, plan_write
 
-__all__ = ["Embed", "Writer"]
-
 _ATTEMPTS = 20  # of a write, while others change what it is about to change
 
 Embed = Callable[[Sequence[str]], list[tuple[Vector, ...]]]

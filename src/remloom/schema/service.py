@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from .plan.source import Source
     from .sync.report import SyncReport
 
-__all__ = ["Schemas"]
 
 _AT_ONCE = 5_000  # rows that one transaction forgets
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from .plan.source import Source
     from .sync.report import SyncReport
 
-__all__ = ["Sources"]
 
 RegisterAll = Callable[
     [Sequence[SchemaDefinition], Callable[[EntryReads], Sequence[Entry]]], tuple[Registered, ...]

@@ -17,8 +17,6 @@ from ..operations import Operation
 from ..tenancy.audit import AuditEntry
 from .caller import Caller
 
-__all__ = ["AuditedCall", "is_grave"]
-
 MOST_RECORDS = 50  # ids of one call
 _ID_LENGTH = 36
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -6,9 +6,7 @@ from msgspec import Struct
 
 from ..errors import ForbiddenError, InvalidInputError
 from ..operations import Operation
-from ..tenancy.api_keys import SCOPES, Scope
-
-__all__ = ["SCOPES", "Caller"]
+from ..tenancy.api_keys import Scope
 
 
 class Caller(Struct, frozen=True, kw_only=True):

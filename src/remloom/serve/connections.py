@@ -10,8 +10,6 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from .gathering_transport import GatheringTransport
 
-__all__ = ["PromptConnection", "connections_at_once"]
-
 HEAD_TIME = 15.0  # seconds from connecting, or the first byte, to the end of a request's head
 AT_ONCE = 2_000  # connections with a request in them; more are told to come again
 FILES = 2 * AT_ONCE  # open at the same time: as many again for memories

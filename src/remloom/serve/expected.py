@@ -28,8 +28,6 @@ from msgspec.inspect import (
     type_info,
 )
 
-__all__ = ["example_of", "remedy_for"]
-
 _TIME = "2025-05-01T09:30:00Z"
 _BASE64 = "Tm90ZXM="
 _CHOICES = 12  # that are listed

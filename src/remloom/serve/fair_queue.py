@@ -10,8 +10,6 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-__all__ = ["Call", "FairQueue", "Who"]
-
 Who: TypeAlias = tuple[str, str]  # a tenant and a key
 
 MOST_TURNS = 10_000  # tenants and keys whose last turn is known

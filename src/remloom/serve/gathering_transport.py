@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["GatheringTransport"]
-
 MOST_GATHERED = 64 * 1024  # bytes that wait for more
 
 

@@ -30,8 +30,6 @@ from ..operations import Operation
 from ..store.forgetting.forget import ANY_FORGETTING
 from .caller import Caller
 
-__all__ = ["Kept", "Replies", "may_be_kept"]
-
 NAMESPACE = "replies"
 BODIES = "reply_bodies"
 KEPT = 24 * 3600.0  # seconds

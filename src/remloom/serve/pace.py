@@ -9,8 +9,6 @@ from msgspec import Struct
 
 from ..operations import Operation
 
-__all__ = ["Pace"]
-
 SHORT = 0.003  # seconds of CPU; to hand a call to a thread takes up to a third of one
 WEIGHT = 0.25  # of the last call in the mean
 MOST_TENANTS = 10_000  # whose means are kept

@@ -15,8 +15,6 @@ from typing import Any, TypeVar
 from ..errors import BusyError, LimitError, TimeLimitError
 from .fair_queue import Call, FairQueue, Who
 
-__all__ = ["Pool"]
-
 PATIENCE = 5.0  # seconds to wait for threads that end
 
 _T = TypeVar("_T")

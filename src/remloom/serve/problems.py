@@ -14,17 +14,6 @@ from starlette.responses import Response
 from .. import errors
 from ..errors import RemloomError
 
-__all__ = [
-    "MEDIA_TYPE",
-    "STATUSES",
-    "hide_paths",
-    "problem",
-    "refusal",
-    "status_of",
-    "unexpected",
-    "without_paths",
-]
-
 MEDIA_TYPE = "application/problem+json"
 # where each error is explained; nothing is fetched from there
 TYPES = "https://remloom.readthedocs.io/serving/#"

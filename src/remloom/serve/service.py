@@ -33,7 +33,6 @@ from .tenants import Tenants
 if TYPE_CHECKING:
     from ..store.contract import Store
 
-__all__ = ["Service"]
 
 AT_ONCE = 8  # calls that run at the same time, of all tenants together
 WAITING = 1_000  # calls that wait for their turn at most

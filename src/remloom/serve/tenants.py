@@ -20,7 +20,6 @@ from ..tenancy.audit import AuditEntry, AuditLog
 if TYPE_CHECKING:
     from ..llm import Model
 
-__all__ = ["Tenants"]
 
 TENDING = 1.0  # seconds between two looks at what is to be written or closed
 PRUNING = 86_400.0  # seconds between two prunings of an audit log

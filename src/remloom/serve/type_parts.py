@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from msgspec.inspect import Metadata, Type, UnionType
 
-__all__ = ["parts_of"]
-
 
 def parts_of(kind: Type) -> Iterator[Type]:
     """Give the types of a union, or the one type; bounds are left out."""

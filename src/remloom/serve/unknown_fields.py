@@ -18,8 +18,6 @@ from msgspec.inspect import (
 from ..errors import UnknownNameError
 from .type_parts import parts_of
 
-__all__ = ["has_objects", "refuse_unknown_fields"]
-
 
 def has_objects(takes: type[Struct]) -> bool:
     """Whether any argument is an object with known fields, or a list of them."""

@@ -13,8 +13,6 @@ from ..memory.home import Home
 from ..memory.memory import Memory
 from .service import Service
 
-__all__ = ["Workers"]
-
 _log = logging.getLogger("remloom.serve")
 
 SPREAD = 0.1  # seconds between two tenants that are looked at when the server starts

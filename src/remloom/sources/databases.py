@@ -27,7 +27,6 @@ from .web import browsers
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["KINDS", "Kind", "read"]
 
 _LOGS = ("-wal", "-journal")  # what belongs to a database, beside it
 _TRIES = 5  # to copy a database that is being written

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import codecs
 
-__all__ = ["SQLITE", "ZIP", "NotTextError", "sniff", "to_text"]
-
 # as `sniff` names them
 SQLITE = "a SQLite database"
 ZIP = "a ZIP archive"

@@ -9,8 +9,6 @@ from msgspec import Struct
 
 from ..model import Message
 
-__all__ = ["Document", "Skipped", "Turn", "chat_document"]
-
 
 class Turn(Struct, frozen=True, kw_only=True):
     """One message of a chat, with where it stood."""

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from . import vaults
 
-__all__ = ["Exclusions"]
-
 
 class Exclusions:
     """What is not read of a folder: what somebody excludes, and the templates of vaults."""

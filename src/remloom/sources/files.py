@@ -26,8 +26,6 @@ from .documents.convert import Limits
 from .exclusions import Exclusions
 from .web import feeds, saved
 
-__all__ = ["MAX_BYTES", "Source", "markdown", "open_source", "read_bytes", "title_of"]
-
 MAX_BYTES = 100 * 1024 * 1024  # of one file; what is larger is passed over unread
 _MARKDOWN = (".md", ".markdown", ".mdown", ".mdx", ".qmd")
 _TEXT = (".txt", ".text", ".rst", ".adoc", ".asciidoc", ".org", ".tex", ".srt", ".vtt", ".log")

@@ -13,8 +13,6 @@ from ..model import Message
 from .document import Document, Turn, chat_document
 from .files import markdown, title_of
 
-__all__ = ["check_uri", "from_messages", "from_text"]
-
 
 def from_text(
     text: str,

@@ -16,8 +16,6 @@ from ..model.roles import NOBODY, role_of
 from ..text import dates
 from .document import Document, Skipped, Turn, chat_document
 
-__all__ = ["Entries", "Note", "conversation", "decode", "is_said", "time", "words"]
-
 # takes what is odd about an entry: "a part that is no text"
 Note: TypeAlias = Callable[[str], None]
 

@@ -12,8 +12,6 @@ from .chats import coding_transcripts, exports
 from .document import Document, Skipped
 from .documents import formats
 
-__all__ = ["belongs_to_export", "find_reader"]
-
 _TEXTS = (".json", ".jsonl", ".ndjson")
 Reader = Callable[[Path, str], Iterator[Document | Skipped]]
 

@@ -10,8 +10,6 @@ from ..errors import InvalidInputError
 from .document import Document
 from .inline import check_uri
 
-__all__ = ["from_rows"]
-
 _TEXT = "text"
 _MAX_WHOLE = 2**63  # what is kept as a whole number is below
 

@@ -9,8 +9,6 @@ from typing import BinaryIO
 
 from ..errors import SourceError
 
-__all__ = ["head", "open_regular"]
-
 _HEAD = 64 * 1024  # bytes by which a file is recognised
 
 

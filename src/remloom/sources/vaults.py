@@ -9,8 +9,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["MARK", "day_of", "is_inside", "templates_folder"]
-
 MARK = ".obsidian"  # the folder that makes a vault of the one that it is in
 # where a vault says which of its folders has the templates: file, and key in it
 _SETTINGS = (

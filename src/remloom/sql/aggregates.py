@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from .expressions import ExpressionReader
 
-__all__ = ["READERS", "read_aggregate"]
 
 _OF_NUMBERS = ("sum", "total", "avg")
 _EXTREMES = ("min", "max")

@@ -13,20 +13,6 @@ from ..errors import InvalidInputError
 from . import times
 from .values import Type
 
-__all__ = [
-    "MAX_FETCHED",
-    "MAX_HELD",
-    "MAX_ROW",
-    "FetchBudget",
-    "ResultSet",
-    "decode_scalar",
-    "display_value",
-    "number_out_of_range",
-    "row_too_large",
-    "rows_too_large",
-    "too_much_held",
-]
-
 MAX_FETCHED = 32_000_000  # bytes of the rows of one SELECT
 MAX_ROW = 8_000_000  # bytes of one of them: to put it together takes several times as many
 MAX_HELD = 32_000_000  # bytes of text by which the rows of one SELECT are ordered, grouped, joined

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from .expressions import ExpressionReader
 
-__all__ = ["READERS"]
 
 _MAX_DAYS = 4_000_000  # between the years 1 and 9999
 _OPERATORS = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Mod": "%"}

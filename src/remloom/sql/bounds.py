@@ -16,7 +16,6 @@ from ..errors import QuerySyntaxError, SqlGuardError
 if TYPE_CHECKING:
     from sqlglot import Dialect
 
-__all__ = ["EXAMPLE", "check_tokens", "read_dialect", "refuse", "syntax_error", "tokenize"]
 
 MAX_LENGTH = 100_000  # characters
 MAX_TOKENS = 10_000

@@ -9,8 +9,6 @@ from .coercion import cast, describe
 from .patterns import MAX_LIKE
 from .values import Expression, Now, Value
 
-__all__ = ["as_time", "check_count", "literal_text"]
-
 
 def check_count(name: str, arguments: Sequence[Expression], *counts: int) -> None:
     """Refuse another number of arguments than these."""

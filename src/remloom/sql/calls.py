@@ -18,7 +18,6 @@ from .values import Call, Expression, Type, Value
 if TYPE_CHECKING:
     from .expressions import ExpressionReader
 
-__all__ = ["read_call"]
 
 _MAX_ARGUMENTS = 100
 _MAX_TRIMMED = 20  # characters to trim: each is looked for at each position

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from .expressions import ExpressionReader
 
-__all__ = ["READERS"]
-
 
 def _read_case(read: ExpressionReader, node: exp.Case) -> Expression:
     read.allow_only(node, "this", "ifs", "default")

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from .expressions import ExpressionReader
 
-__all__ = ["READERS"]
 
 _SPELLINGS: dict[Type, tuple[str, ...]] = {
     "text": ("TEXT", "VARCHAR", "CHAR", "NCHAR", "NVARCHAR", "BPCHAR", "NAME"),

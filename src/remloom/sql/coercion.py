@@ -21,17 +21,6 @@ from .values import (
     Value,
 )
 
-__all__ = [
-    "arithmetic_type",
-    "as_condition",
-    "cast",
-    "compare",
-    "describe",
-    "literal",
-    "not_distinct",
-    "unify",
-]
-
 NUMBERS = ("integer", "number", "real")
 TIMES = ("time", "date")
 _DESCRIBED = 60  # characters of a value in an error

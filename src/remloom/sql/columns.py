@@ -12,19 +12,6 @@ from msgspec import UNSET, Struct
 from ..model import Entity, Field, Kind, Moment, Resource, Row, SchemaDefinition
 from .values import Column, FieldColumn, Json, Type
 
-__all__ = [
-    "DEFAULTS",
-    "LISTS",
-    "LONG",
-    "OBJECTS",
-    "RENAMED",
-    "TIMES",
-    "Table",
-    "column",
-    "is_json",
-    "table_of",
-]
-
 SCHEMAS = {kind.schema: kind for kind in (Resource, Entity, Moment)}
 LISTS = frozenset({
     "aliases", "related_entities", "emotion_tags", "topic_tags", "classifications",

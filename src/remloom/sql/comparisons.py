@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from .expressions import ExpressionReader
 
-__all__ = ["MAX_LISTED", "READERS"]
 
 MAX_LISTED = 1_000  # values of an IN
 _OPERATORS: dict[str, Operator] = {

@@ -25,7 +25,6 @@ from .values import (
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["compile_select"]
 
 NONE_REGISTERED: Mapping[str, SchemaDefinition] = MappingProxyType({})
 MAX_OUTPUTS = 200  # columns of an answer

@@ -30,8 +30,6 @@ from .patterns import check_regex
 from .times import parse_time
 from .values import Column, Expression, Json, Operator, Type, Value
 
-__all__ = ["Conditions"]
-
 _Comparison: TypeAlias = (
     predicates.Eq | predicates.Ne | predicates.Gt | predicates.Gte | predicates.Lt | predicates.Lte
 )

@@ -23,8 +23,6 @@ from .values import (
     Value,
 )
 
-__all__ = ["contains", "has_key", "overlaps"]
-
 _MAX_PARTS = 100  # of an object or list that is looked for
 
 

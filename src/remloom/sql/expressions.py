@@ -24,7 +24,6 @@ from .values import Column, Expression, Json, Value
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["ExpressionReader"]
 
 MAX_DEPTH = 80  # expressions inside each other
 _MAX_WHOLE = 2**63 - 1

@@ -16,16 +16,6 @@ from msgspec import Struct
 
 from .values import Type
 
-__all__ = [
-    "Function",
-    "Growth",
-    "aggregates",
-    "find_function",
-    "function_names",
-    "functions",
-    "markdown_table",
-]
-
 Growth: TypeAlias = Literal["fixed", "input", "sum", "replaced"]
 _GROWTH_TEXT: dict[Growth, str] = {
     "fixed": "a few characters or a number",

@@ -20,8 +20,6 @@ from .values import (
     Value,
 )
 
-__all__ = ["READERS"]
-
 
 def _read_extract(name: str, arguments: list[Expression]) -> Expression:
     if len(arguments) < 2:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from .expressions import ExpressionReader
 
-__all__ = ["READERS"]
 
 # What the parser notes of an arrow that changes nothing here.
 _HARMLESS = ("only_json_types", "json_subtype", "scalar_only", "requires_json", "json_type")

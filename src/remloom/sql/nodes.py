@@ -10,7 +10,6 @@ from .values import Expression
 if TYPE_CHECKING:
     from .expressions import ExpressionReader
 
-__all__ = ["NodeReader", "sql_name", "strip_brackets"]
 
 NodeReader: TypeAlias = Callable[["ExpressionReader", Any], Expression]
 

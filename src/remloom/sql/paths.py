@@ -11,8 +11,6 @@ from ..errors import InvalidInputError, SqlGuardError
 from .coercion import describe
 from .values import Column, Expression, Json
 
-__all__ = ["Steps", "extend_path", "parse_path"]
-
 Steps: TypeAlias = tuple[str | int, ...]  # keys of objects, positions in lists
 
 _MAX_LENGTH = 500  # characters

@@ -10,15 +10,6 @@ from ..errors import InvalidInputError, LabelError
 from .coercion import cast
 from .values import Expression, InPath, Matches
 
-__all__ = [
-    "MAX_LIKE",
-    "MAX_REGEX",
-    "check_regex",
-    "match_regex",
-    "parse_graph_path",
-    "parse_like",
-]
-
 MAX_LIKE = 200  # characters of a pattern of LIKE, and of a text that is looked for in others
 MAX_REGEX = 500  # characters of a regular expression
 _MAX_REPEATS = 1_000  # a repetition of a repetition counts as their product

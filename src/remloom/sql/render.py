@@ -40,8 +40,6 @@ from .values import (
     Value,
 )
 
-__all__ = ["default_name", "render", "render_select"]
-
 _NAME_LENGTH = 63  # characters of the name of a column that was given none
 _TYPE_NAMES = {"number": "REAL", "time": "TIMESTAMP"}
 

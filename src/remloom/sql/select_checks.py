@@ -17,8 +17,6 @@ from .values import (
     walk,
 )
 
-__all__ = ["check_groups", "check_lengths"]
-
 MAX_COPIES = 8  # times that a long text may be repeated in a row
 MAX_WRITTEN = 100_000  # characters of a row that come out of the statement, not of the record
 MAX_SCANS = 200  # times that long texts may be looked through for a row

@@ -10,8 +10,6 @@ from .coercion import as_condition, cast, describe, unify
 from .functions import find_function
 from .values import Call, Case, Expression, Value
 
-__all__ = ["READERS"]
-
 _MAX_DIGITS = 15  # behind the point
 _MAX_LENGTH = 2**31  # characters, and one more
 

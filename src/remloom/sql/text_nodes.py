@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from .expressions import ExpressionReader
 
-__all__ = ["READERS"]
 
 _TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim"}
 _BINARY_COLLATIONS = ("C", "BINARY", "POSIX")

@@ -8,8 +8,6 @@ from .call_arguments import as_time, check_count, literal_text
 from .coercion import cast
 from .values import Call, Expression, Now, Shift, Value
 
-__all__ = ["READERS"]
-
 _MAX_CLOCK = 10  # arguments of date(), datetime() and time()
 _START_OF = "start of "
 

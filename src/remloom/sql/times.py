@@ -8,17 +8,6 @@ from typing import TypeAlias
 
 from ..errors import InvalidInputError
 
-__all__ = [
-    "PARTS",
-    "TRUNCATED",
-    "FormatPieces",
-    "normalize_unit",
-    "parse_interval",
-    "parse_time",
-    "render_time",
-    "split_format",
-]
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _YEAR_OR_MONTH = re.compile(r"(\d{4})(?:-(\d\d))?")

@@ -13,14 +13,6 @@ from msgspec.structs import replace
 
 from ..model import Kind
 
-__all__ = [
-    "Aggregate", "And", "AnyOf", "Arithmetic", "Call", "Case", "Cast", "Column", "Compare",
-    "Computed", "Contains", "EndsWith", "Expression", "FieldColumn", "InPath", "IsNull", "IsSet",
-    "IsTrue", "Json", "Like", "Matches", "Not", "NotDistinct", "Now", "Operator", "Or", "OrderTerm",
-    "Output", "Select", "Shift", "StartsWith", "Type", "Value", "children", "has_aggregate",
-    "substitute", "walk",
-]  # fmt: skip
-
 # A time is microseconds since 1970 UTC wherever it is computed with; a date is the time of its
 # midnight. `number` came out of JSON: it is computed with as a real, and shown as a whole number
 # if it is one. `json` is a value whose type only the row knows; `any` an SQL value of such a type.

@@ -46,8 +46,6 @@ from .values import (
     Value,
 )
 
-__all__ = ["Writer", "is_plain_step", "requires_value"]
-
 _MAX_STEP = 64  # characters of a step within JSON that is written into SQL
 
 

@@ -11,8 +11,6 @@ from msgspec.structs import force_setattr, replace
 from ..kv import Entry
 from ..model import Edge, EdgeKey, Record, Resource
 
-__all__ = ["Batch", "BatchRecord", "Preconditions", "TokenVectorBatch", "Vector", "VectorBatch"]
-
 
 class Vector(Struct, frozen=True, gc=False):
     """One embedded window of a record: a range of characters of its text, and its unit vector."""

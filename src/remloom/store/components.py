@@ -19,19 +19,6 @@ from .results import Match, Pending, Walk
 from .specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange, EdgeSpec, NameSpec, SearchSpec, WalkSpec
 from .stats import Stats
 
-__all__ = [
-    "Admin",
-    "Graph",
-    "GraphReads",
-    "RecordReads",
-    "Records",
-    "Search",
-    "Sql",
-    "TokenVectors",
-    "VectorReads",
-    "Vectors",
-]
-
 
 class RecordReads(Protocol):
     """Records by id, key, document, provenance, field and time."""

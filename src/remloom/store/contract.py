@@ -48,8 +48,6 @@ from .components import (
 from .definitions import Schemas
 from .results import Capabilities, Deletion, Written
 
-__all__ = ["ERASURES", "INDEXES", "TEXT_NUMBERS", "Reads", "Store"]
-
 # Namespaces of entries that a store writes itself.
 ERASURES = "erasing"  # what is still to be erased: the store's own matter, which is not copied
 INDEXES = "index"  # what `sql.create_index` made; the key is `<schema>.<path>`

@@ -19,19 +19,6 @@ from ..model import Record, Row, SchemaDefinition
 from .rules.row_reading import read_row, stored_row
 from .schemas import SCHEMAS
 
-__all__ = [
-    "CHANGES",
-    "DEFINITIONS",
-    "EARLIER",
-    "Definitions",
-    "Schemas",
-    "as_stored",
-    "decode_definition",
-    "definition_entries",
-    "earlier_definitions",
-    "read_definitions",
-]
-
 DEFINITIONS = "schemas"  # namespace of the current definitions, by name
 EARLIER = "schema_versions"  # namespace of the others; the key is `<name>/<version:06d>`
 CHANGES = "@"  # key, in `DEFINITIONS`, of the number of changes

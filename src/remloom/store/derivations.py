@@ -11,8 +11,6 @@ from msgspec.structs import force_setattr
 
 from ..model import Record, Resource
 
-__all__ = ["attach_parents", "derived", "unique_ids"]
-
 
 def derived(records: Iterable[Record]) -> list[Resource]:
     """List the derived ones of some records."""

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from ..errors import EmbedderMismatchError, VectorError
 
-__all__ = ["choose_model"]
-
 
 def choose_model(
     stored: Sequence[tuple[int, str, int, bool]], name: str, dims: int, *, current: bool = True

@@ -6,8 +6,6 @@ from datetime import UTC, datetime, timedelta
 
 from ..model import Entity, Record, Resource
 
-__all__ = ["TOP", "micros", "moment_of", "times_of", "type_of"]
-
 TOP = "\U0010ffff"  # sorts behind every character that a key or an id continues with
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

@@ -27,23 +27,6 @@ from .encoding import micros, moment_of
 from .rules.merge import keys_of, same_json
 from .specs import MOST_WORDS
 
-__all__ = [
-    "CHANGE",
-    "KEPT",
-    "NAME",
-    "RENAMED",
-    "Change",
-    "change_entries",
-    "change_prefix",
-    "changes",
-    "entity_at",
-    "list_changes",
-    "lookup_at",
-    "number",
-    "record_at",
-    "uncovered_entries",
-]
-
 # namespace; the key is the id of the entity and the time, in microseconds since 1970
 CHANGE = "entity.change"
 NAME = (

@@ -18,8 +18,6 @@ from ..errors import AmbiguousLabelError
 from ..model import Entity, Meaning, Record, Resource, Row
 from .rules.merge import are_related
 
-__all__ = ["check_one_meaning", "meanings_of", "several_meanings"]
-
 _SHOWN = 5  # meanings in a message
 _LISTED = 20  # in the fields of an error, in a report
 

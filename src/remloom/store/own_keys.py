@@ -10,8 +10,6 @@ from ..model import Entity, Meaning, Record, Row, label_of_record
 from .contract import Reads
 from .rules.merge import keys_of
 
-__all__ = ["no_own_label", "own_keys"]
-
 _NONE: Mapping[str, Sequence[Record]] = {}
 
 

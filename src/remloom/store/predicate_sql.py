@@ -14,16 +14,6 @@ from ..sql.writer import Writer
 from .results import Match
 from .specs import SearchSpec
 
-__all__ = [
-    "Compiler",
-    "Condition",
-    "VectorSearch",
-    "asks_regex",
-    "order_direction",
-    "refuse_search",
-    "search_similar",
-]
-
 Condition: TypeAlias = tuple[str, list[Any]]  # a boolean SQL expression and its parameters
 VectorSearch: TypeAlias = Callable[[Sequence[float], SearchSpec], list[Match]]
 

@@ -7,8 +7,6 @@ from hashlib import sha256
 
 from ..model import Record, Resource, Row
 
-__all__ = ["digest_of", "origin_of", "uri_of"]
-
 _NO_SOURCE = "remembered"
 _DIGEST = 16  # hexadecimal digits
 

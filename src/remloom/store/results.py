@@ -6,16 +6,6 @@ from msgspec import Struct
 
 from ..model import Record
 
-__all__ = [
-    "Capabilities",
-    "Deletion",
-    "Match",
-    "Pending",
-    "Step",
-    "Walk",
-    "Written",
-]
-
 
 class Written(Struct, frozen=True):
     """What a `write` did. `ids` are in the order of the batch's records, as stored."""

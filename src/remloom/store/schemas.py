@@ -9,8 +9,6 @@ import msgspec
 
 from ..model import Entity, Moment, Resource, Row
 
-__all__ = ["DECODERS", "SCHEMAS"]
-
 SCHEMAS: dict[str, type[Resource | Entity | Moment]] = {
     "resources": Resource,
     "entities": Entity,

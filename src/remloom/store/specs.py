@@ -13,20 +13,6 @@ from msgspec import Struct
 from ..model import Direction, Order
 from ..predicates import Predicate
 
-__all__ = [
-    "ALL_CHUNKS",
-    "LOOKUP_EDGES",
-    "MOST_NAMESAKES",
-    "MOST_WORDS",
-    "NEWEST",
-    "ChunkRange",
-    "EdgeOrder",
-    "EdgeSpec",
-    "NameSpec",
-    "SearchSpec",
-    "WalkSpec",
-]
-
 LOOKUP_EDGES = 100  # shown on a record that is looked up by key
 MOST_WORDS = 4  # of a name that is looked for in texts
 MOST_NAMESAKES = 1_000  # records that one name tells of: what more of them share is a word

@@ -20,8 +20,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["SqlFiles", "Statement"]
-
 _HEADER = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 _SLOT = re.compile(r"\{([a-z_]+)\}")
 

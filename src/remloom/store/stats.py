@@ -10,8 +10,6 @@ from msgspec import Struct
 
 from .schemas import SCHEMAS
 
-__all__ = ["MoveStats", "Stats", "TokenVectorStats", "VectorStats", "by_schema"]
-
 
 class VectorStats(Struct, frozen=True):
     """The vectors that serve."""

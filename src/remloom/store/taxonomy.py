@@ -8,8 +8,6 @@ from ..errors import CorruptStoreError
 from ..kv import Entry, EntryReads
 from ..model import Taxonomy
 
-__all__ = ["TAXONOMY", "read_taxonomy", "taxonomy_entry"]
-
 TAXONOMY = "taxonomy"  # namespace of the one entry
 _KEY = "@"
 _NONE = Taxonomy()

@@ -14,8 +14,6 @@ from ..profile.service import Profiles
 from .names import SPANS
 from .span import memory_span
 
-__all__ = ["instrument", "uninstrument"]
-
 _OWNERS: dict[str, type] = {"": Memory, "admin": Admin, "dreams": Dreams, "profile": Profiles}
 _originals: dict[tuple[type, str], Callable[..., Any]] = {}
 _calling = local()

@@ -6,16 +6,6 @@ constants yet.
 
 from __future__ import annotations
 
-__all__ = [
-    "ERROR_TYPE",
-    "OPERATION_NAME",
-    "RECORD_COUNT",
-    "RECORD_ID",
-    "SPANS",
-    "STORE_ID",
-    "WORKFLOW",
-]
-
 OPERATION_NAME = "gen_ai.operation.name"
 STORE_ID = "gen_ai.memory.store.id"
 RECORD_ID = "gen_ai.memory.record.id"

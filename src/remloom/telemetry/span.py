@@ -13,8 +13,6 @@ from .._version import __version__
 from ..model import Answer, ReadReport, Recall, Receipt
 from .names import ERROR_TYPE, OPERATION_NAME, RECORD_COUNT, RECORD_ID, SPANS, STORE_ID, WORKFLOW
 
-__all__ = ["MemorySpan", "is_traced", "memory_span"]
-
 
 class MemorySpan:
     """A span that is under way; `returned` says what came of it."""

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from ..settings import Settings
     from ..store.contract import Store
 
-__all__ = ["SCOPES", "ApiKey", "ApiKeys", "NewApiKey", "Scope"]
 
 Scope: TypeAlias = Literal["read", "write", "forget", "dream", "admin", "metrics"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)

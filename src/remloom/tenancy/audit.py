@@ -16,8 +16,6 @@ from uuid_utils import uuid7
 
 from ..kv import Entry, KeyRange, KeyValue
 
-__all__ = ["AuditEntry", "AuditLog"]
-
 _NAMESPACE = "audit"
 _AT_ONCE = 20  # entries of the store that are read or deleted together
 

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from ..settings import Settings
     from ..store.contract import Store
 
-__all__ = ["USES", "Grant", "Grants", "Use", "stored_grants"]
 
 Use: TypeAlias = Literal["lookup", "search", "recall"]
 USES: tuple[Use, ...] = get_args(Use)

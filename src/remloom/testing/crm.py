@@ -16,8 +16,6 @@ from decimal import Decimal
 from importlib.resources import files
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["DECLARED", "NAMES", "UNDECLARED", "Dialect", "crm_statements", "crm_tables"]
-
 Dialect: TypeAlias = Literal["sqlite", "postgresql", "mysql"]
 
 # table, column -> table, column; of `order_items` and others that lead to two tables, too

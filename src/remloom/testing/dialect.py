@@ -43,7 +43,6 @@ from ..store.schemas import SCHEMAS
 if TYPE_CHECKING:
     from ..memory import Memory
 
-__all__ = ["Case", "CaseFile", "ExpectedError", "Given", "check", "load", "prepare"]
 
 CASES = Path(__file__).with_name("cases")
 

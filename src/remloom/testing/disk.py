@@ -14,8 +14,6 @@ import apsw
 
 from ..store.sqlite.file.sealing import unlock
 
-__all__ = ["on_disk"]
-
 _LOG_HEADER, _FRAME_HEADER = 32, 24  # bytes
 
 

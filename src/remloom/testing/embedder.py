@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ..embed.contract import Bytes, Floats
 
-__all__ = ["WordEmbedder", "WordTokenEncoder"]
 
 _WORD = re.compile(r"\w+")
 

@@ -24,8 +24,6 @@ import pytest
 from ..errors import ConflictError, InvalidInputError, LeaseLostError
 from ..jobs.contract import MAX_ATTEMPTS, Job, JobSpec, Queue
 
-__all__ = ["QueueConformance"]
-
 SHORT = 0.1  # seconds of a lease that is to run out
 
 

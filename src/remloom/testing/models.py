@@ -11,8 +11,6 @@ import msgspec
 from ..errors import ModelError
 from ..llm.contract import Reply, Request
 
-__all__ = ["Cut", "Said", "ScriptedModel"]
-
 
 class Cut(str):
     """A scripted reply that was cut off at the limit of tokens."""

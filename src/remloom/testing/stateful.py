@@ -28,8 +28,6 @@ from ..store.contract import Store
 from ..store.rules import validation
 from ..store.specs import EdgeOrder, NameSpec, SearchSpec, WalkSpec
 
-__all__ = ["StoreMachine"]
-
 DIMS = 4
 NAMES = ["Ada", "Ben", "Cleo", "Dan", "Eva Lin", "Föhn", "G-7", "東京"]
 WORDS = ["apple", "bridge", "candle", "desert", "engine", "forest"]

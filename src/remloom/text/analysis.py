@@ -11,8 +11,6 @@ from unicodedata import normalize
 
 from .scripts import CJK
 
-__all__ = ["IS_CJK", "STOP_WORDS", "WORD", "term_set", "terms", "terms_of_word", "words"]
-
 _STOP_WORDS = """
     a about above after again against all am an and any are as at be because been before being
     below between both but by can cannot could did do does doing down during each few for from

@@ -7,8 +7,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ["parse"]
-
 _FORMATS = (
     "%Y/%m/%d %H:%M:%S", "%Y/%m/%d %H:%M", "%Y/%m/%d", "%Y-%m", "%d.%m.%Y %H:%M:%S",
     "%d.%m.%Y %H:%M", "%d.%m.%Y", "%B %d %Y %I:%M %p", "%B %d %Y %H:%M", "%B %d %Y", "%b %d %Y",

@@ -6,8 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["are_of_two_languages", "is_english"]
-
 _WORD = re.compile(r"[^\W\d_]+")
 _NOT_LATIN = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")  # a letter of another script
 _ENGLISH_WORDS = """

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ..errors import InvalidInputError
 
-__all__ = ["LONGEST_QUESTION", "check_length"]
-
 LONGEST_QUESTION = 8_000  # characters
 
 

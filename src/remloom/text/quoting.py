@@ -10,17 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-__all__ = [
-    "cleaned",
-    "cleaned_origins",
-    "escaped",
-    "one_line",
-    "quoted",
-    "quoted_lines",
-    "unquoted",
-    "visible",
-]
-
 LONGEST = 160  # characters of a name or source; of a longer one both ends are shown
 _END = 60  # of them, what is shown of the end: lines and pages stand there
 

@@ -5,8 +5,6 @@
 ['東', '京', '서', '울']
 """
 
-__all__ = ["CJK", "UNSPACED"]
-
 _KANA = "\u3040-\u30ff"
 _IDEOGRAPHS = "\u3400-\u4dbf\u4e00-\u9fff"
 _HANGUL = "\uac00-\ud7af"

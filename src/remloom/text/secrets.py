@@ -13,8 +13,6 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-__all__ = ["Masked", "Secret", "find_secrets", "mask", "mask_with_origins"]
-
 _MAX_PASSES = 8
 # Python's possessive quantifiers ("++") keep each of these from going back over what it has read.
 # Behind a group they match too little before Python 3.11.5: they stand behind characters only.

@@ -8,8 +8,6 @@ from typing import Any
 
 from .scripts import UNSPACED
 
-__all__ = ["count_words", "marked_ends", "sentence_ends"]
-
 _WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
 _IS_UNSPACED = re.compile(rf"[{UNSPACED}]")
 _UNSPACED_END = re.compile(r"[。！？｡…]+[」』”’）】》]*\s*|(?<=[.!?])\s+|\n+")

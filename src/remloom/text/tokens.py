@@ -7,8 +7,6 @@ from functools import cache
 
 from .scripts import CJK
 
-__all__ = ["approximate_token_ends"]
-
 
 def approximate_token_ends(text: str) -> list[int]:
     """End offsets of roughly the tokens that a subword tokenizer makes of a text.

@@ -10,15 +10,6 @@ from langchain_core.documents import Document
 from ...model import Hit, Resource
 from ..ids import record_id
 
-__all__ = [
-    "GIVEN",
-    "collection_uri",
-    "document_id",
-    "document_of",
-    "document_of_hit",
-    "resource_of",
-]
-
 # in the metadata of a resource, that of its document
 GIVEN = "metadata.document"
 _KIND = "langchain"

@@ -24,8 +24,6 @@ from ...predicates import (
     Predicate,
 )
 
-__all__ = ["predicate_of"]
-
 _COMPARISONS: dict[str, Callable[[str, Any], Predicate]] = {
     "$eq": Eq,
     "$ne": Ne,

@@ -12,8 +12,6 @@ from pydantic import ConfigDict, Field, InstanceOf
 from ...memory import Memory
 from .documents import document_of_hit
 
-__all__ = ["RemloomRetriever"]
-
 
 class RemloomRetriever(BaseRetriever):
     """Retrieves what `Memory.recall` finds: by words, meaning, names, relations and time.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-__all__ = ["RemloomVectorStore"]
-
 
 class RemloomVectorStore(VectorStore):
     """Documents of LangChain in a memory, found by meaning.

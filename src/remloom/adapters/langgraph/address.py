@@ -15,17 +15,6 @@ from ...labels import join_path, storable
 from ...predicates import And, Gte, Lt, Predicate
 from ..ids import record_id
 
-__all__ = [
-    "MARK",
-    "AddressRange",
-    "Namespace",
-    "address_of",
-    "id_of",
-    "items_range",
-    "namespace_of",
-    "namespace_range",
-]
-
 Namespace = tuple[str, ...]
 
 MARK = "//"  # ends the namespace in an address: no label is empty

@@ -12,8 +12,6 @@ from langgraph.store.base import TTLConfig
 from ...errors import InvalidInputError, NotFoundError, RemloomError, StoreClosedError
 from ...memory import Memory
 
-__all__ = ["Sweeper", "refresh", "time_after"]
-
 INTERVAL = 5.0  # minutes between two sweeps, where nothing else is said
 
 _logger = logging.getLogger(__name__)

@@ -16,8 +16,6 @@ from ...errors import InvalidInputError, UnknownNameError
 from ...labels import storable
 from ...predicates import Eq, Gt, Gte, Lt, Lte, Predicate
 
-__all__ = ["Filter"]
-
 _COMPARISONS: dict[str, tuple[Callable[[Any, Any], bool], type[Gt | Gte | Lt | Lte]]] = {
     "$gt": (operator.gt, Gt),
     "$gte": (operator.ge, Gte),

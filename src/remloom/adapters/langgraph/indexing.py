@@ -18,8 +18,6 @@ from ...embed import FunctionEmbedder
 from ...errors import EmbedderError, InvalidInputError
 from .items import as_text
 
-__all__ = ["Indexing", "Vectors", "embedder_of"]
-
 Vectors = dict[str, Sequence[float]]  # of texts
 
 _WHOLE = "$"

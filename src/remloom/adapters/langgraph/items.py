@@ -13,8 +13,6 @@ from ...model import Record, Resource
 from .address import Namespace, address_of, id_of
 from .expiry import time_after
 
-__all__ = ["CATEGORY", "as_text", "item_of", "resource_of", "scored"]
-
 CATEGORY = "item"
 
 

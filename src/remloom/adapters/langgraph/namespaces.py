@@ -12,8 +12,6 @@ from ...predicates import Query
 from .address import MARK, Namespace, id_of, items_range, namespace_of, namespace_range
 from .items import CATEGORY, item_of
 
-__all__ = ["list_namespaces"]
-
 _PAGE = 128  # namespaces that are asked for at once
 _ANY = "*"
 

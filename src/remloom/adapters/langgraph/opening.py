@@ -10,8 +10,6 @@ from ...embed import Embedder
 from ...memory import Memory
 from .indexing import embedder_of
 
-__all__ = ["open_memory"]
-
 
 def open_memory(
     home_or_url: str | os.PathLike[str] | None = None,

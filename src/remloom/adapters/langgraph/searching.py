@@ -15,8 +15,6 @@ from .address import id_of, namespace_range
 from .filters import Filter
 from .items import item_of, scored
 
-__all__ = ["Searcher"]
-
 _GLANCE = 2  # times as many items as wanted are looked at before the store is asked to filter
 _GROWTH = 4  # times as many are fetched next, where too few of those fetched fit
 

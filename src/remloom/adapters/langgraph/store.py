@@ -34,8 +34,6 @@ from .namespaces import list_namespaces
 from .opening import open_memory
 from .searching import Searcher
 
-__all__ = ["RemloomStore"]
-
 
 class RemloomStore(BaseStore):
     """LangGraph's long-term memory, kept in a tenant's memory. See docs/langgraph.md.

@@ -12,8 +12,6 @@ from ...memory import Memory
 from ..conversation import Conversation
 from .messages import item_of, message_of, said
 
-__all__ = ["RemloomChatStore"]
-
 _KIND = "llamaindex-chat"
 
 

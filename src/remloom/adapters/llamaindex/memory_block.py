@@ -14,8 +14,6 @@ from ...memory import Memory
 from ..conversation import Conversation
 from .messages import item_of, said
 
-__all__ = ["RemloomMemoryBlock"]
-
 _KIND = "llamaindex"
 _LONGEST = 4000  # characters of a message by which is recalled: the last ones
 

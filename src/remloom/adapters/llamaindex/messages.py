@@ -8,8 +8,6 @@ from llama_index.core.llms import ChatMessage
 
 from ...sources.parts import words
 
-__all__ = ["item_of", "message_of", "said"]
-
 _ROLES = ("user", "assistant")
 
 

@@ -12,8 +12,6 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from ...memory import Memory
 from ...model import RecallHit, Resource
 
-__all__ = ["RemloomRetriever"]
-
 # for the reader of an answer, not for the model that writes it
 _UNSHOWN = ["schema", "name"]
 

@@ -2,7 +2,5 @@
 
 from __future__ import annotations
 
-__all__ = ["ENTITY", "RELATED"]
-
 RELATED = "related"  # by their vectors
 ENTITY = "entity"  # by the names that both share

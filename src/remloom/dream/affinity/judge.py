@@ -20,8 +20,6 @@ from ...store.contract import Store
 from ..context import ask_each, quote_resource
 from .edge_types import ENTITY, RELATED
 
-__all__ = ["judge_edges"]
-
 _JUDGED = "judged"  # namespace of the entries that keep a model's verdict on a pair
 RUN_KIND = "affinity"
 

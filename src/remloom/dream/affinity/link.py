@@ -27,7 +27,6 @@ from .pool import BLOCK, AffinityPool
 if TYPE_CHECKING:
     from ...llm import LLM
 
-__all__ = ["NEIGHBOURS", "AffinityBlock", "AffinityOptions", "find_affinities", "link_resources"]
 
 NEIGHBOURS = 5  # edges of each type from one resource, at most
 _GAIN = 0.01  # of weight, below which an edge that is there is left as it is

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from ..vectors import Floats
 
-__all__ = ["BLOCK", "AffinityPool"]
 
 BLOCK = 512  # resources compared with all others at once: 20 MB for 10,000
 # standard deviations above the mean cosine of two resources, from which they are related

@@ -10,8 +10,6 @@ from ...store.forgetting.forget import Remade, RemovedRecords
 from ...store.rules.merge import keys_of
 from .edge_types import ENTITY, RELATED
 
-__all__ = ["remake"]
-
 
 def remake(reads: Reads, removed: RemovedRecords) -> Remade:
     """What becomes of the edges of affinity between those who name a label that goes."""

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from ...kv import KeyValue
 
-__all__ = ["CheckpointSaver"]
-
 
 class _StoredCheckpoint(msgspec.Struct, frozen=True):
     """A checkpoint as it is stored: typed by LangGraph's serializer."""

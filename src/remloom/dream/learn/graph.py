@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
 
-__all__ = ["REMState", "learning_graph", "run_graph"]
 
 _STEPS_LIMIT = 1_000_000_000  # LangGraph asks for one
 

@@ -23,8 +23,6 @@ from .pending import pending_by_passage
 from .steps import implant_learnings, implant_passages
 from .units import LEARNED, Lesson, Section, cut_passages
 
-__all__ = ["Learner"]
-
 _SECTION = 16  # passages learned together, at most
 
 

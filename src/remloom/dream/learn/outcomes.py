@@ -19,15 +19,6 @@ from ..synthesis import Insight, derived_id
 from .pending import EntityLearning, Step, pending_steps
 from .units import Passage, learned_entries
 
-__all__ = [
-    "ABOUT",
-    "RUN_KIND",
-    "StepOutcome",
-    "entity_insight_id",
-    "synthesis_id",
-    "write_outcomes",
-]
-
 RUN_KIND = "learn"
 ABOUT = "about"  # the edge from an insight to its entity
 _ABOUT_WEIGHT = 0.8

@@ -11,15 +11,6 @@ from msgspec.structs import replace
 
 from ...runs.failures import FailedItem
 
-__all__ = [
-    "EntityLearning",
-    "PendingSteps",
-    "Step",
-    "join_learnings",
-    "pending_by_passage",
-    "pending_steps",
-]
-
 # The steps of a passage: implanting it, listing what it teaches of which entities, and implanting
 # one such learning. "": any of them.
 Step: TypeAlias = Literal["", "implant", "entities", "entity"]

@@ -23,8 +23,6 @@ from .loop import Learner
 from .outcomes import RUN_KIND
 from .units import unlearned_lessons
 
-__all__ = ["LearnOptions", "LearnResult", "learn"]
-
 
 class LearnOptions(Struct, frozen=True, kw_only=True):
     """How something is to be learned; see `Memory.learn`.

@@ -29,8 +29,6 @@ from .outcomes import ABOUT, StepOutcome, entity_insight_id, synthesis_id
 from .pending import EntityLearning, Step, join_learnings
 from .units import Passage
 
-__all__ = ["Learning", "Learnings", "implant_learnings", "implant_passages"]
-
 _RECENT = 12  # insights of an entity among which the nearest are looked for
 
 

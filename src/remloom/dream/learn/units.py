@@ -18,16 +18,6 @@ from ...predicates import Eq, Query
 from ...store.contract import Store
 from .pending import PendingSteps
 
-__all__ = [
-    "LEARNED",
-    "Lesson",
-    "Passage",
-    "Section",
-    "cut_passages",
-    "learned_entries",
-    "unlearned_lessons",
-]
-
 # namespace of the entries that say that a resource, by its id, was learned
 LEARNED = "learned"
 _PASSAGE_WORDS = 300  # of a chat's turns that are one passage

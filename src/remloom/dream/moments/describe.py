@@ -19,7 +19,6 @@ from .sessions import happened_at
 if TYPE_CHECKING:
     from ..vectors import Floats
 
-__all__ = ["describe", "people", "speakers", "time_of"]
 
 _QUOTED = 2  # of the most central texts make the summary
 _QUOTED_CHARACTERS = 200  # of each of them

@@ -33,7 +33,6 @@ from .sessions import Session, find_sessions, happened_at
 if TYPE_CHECKING:
     from ...llm import LLM
 
-__all__ = ["extract_moments", "session_name"]
 
 # a moment this long before or after is still looked for as the one beside it
 _LOOK_BESIDE = timedelta(days=31)

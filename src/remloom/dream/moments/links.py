@@ -15,8 +15,6 @@ from ...runs.supersede import SUPERSEDED
 from ...store.contract import Store
 from ...store.specs import EdgeSpec
 
-__all__ = ["MADE_BY", "RULES", "connections", "outgrown_moments", "part_id", "part_of"]
-
 MADE_BY = "made_by"  # in the metadata of a moment that dreaming made: `RULES`, or the model's name
 RULES = "rules"
 

@@ -26,8 +26,6 @@ from .describe import time_of
 from .links import MADE_BY, connections, outgrown_moments, part_id, part_of
 from .sessions import Session
 
-__all__ = ["DESCRIBED", "describe_sessions"]
-
 # namespace of the entries that say that a model described what happened in some resources
 DESCRIBED = "told"
 RUN_KIND = "moments"

@@ -23,7 +23,6 @@ from .links import MADE_BY
 if TYPE_CHECKING:
     from ..vectors import Floats
 
-__all__ = ["Session", "find_sessions", "happened_at"]
 
 _BEFORE = timedelta(days=1)  # looked at before the window, for a session that reaches into it
 _BESIDE = 4  # turns on either side that are compared

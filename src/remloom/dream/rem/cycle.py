@@ -24,8 +24,6 @@ from ..periods import Period, period_bounds
 from ..synthesis import Idea, Insight, derived_id, parse_insight, synthesis_call
 from .sampling import SamplePool, build_pool, draw, number_of_dreams
 
-__all__ = ["RUN_KIND", "Cycle", "run_cycle"]
-
 RUN_KIND = "dream"
 _RESOURCE_KIND = "rem_dream"
 _WAVE = 10  # dreams

@@ -21,8 +21,6 @@ from ..progress import Progress
 from .cycle import RUN_KIND, Cycle, run_cycle
 from .sampling import SamplePool, number_of_dreams
 
-__all__ = ["DreamResult", "dream"]
-
 
 class DreamResult(Struct, frozen=True, kw_only=True):
     """What a call of `dream` did."""

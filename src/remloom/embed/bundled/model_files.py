@@ -15,8 +15,6 @@ from msgspec import Struct
 from ...errors import EmbedderError
 from ...verify import verified
 
-__all__ = ["ModelFiles"]
-
 
 class ModelFiles(Struct, frozen=True, kw_only=True):
     """Where the files of a model are, and what they must be."""

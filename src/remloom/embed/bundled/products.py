@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ..contract import Bytes, Floats
 
-__all__ = ["products"]
 
 _LARGEST = 200_000  # multiplications that one thread does alone
 

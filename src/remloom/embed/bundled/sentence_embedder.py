@@ -14,8 +14,6 @@ from .transformer import Transformer
 if TYPE_CHECKING:
     from ..contract import Floats
 
-__all__ = ["SentenceEmbedder"]
-
 
 class SentenceEmbedder:
     """An embedder whose model runs on this machine (see `contract.Embedder`).

@@ -18,7 +18,6 @@ from .model_files import ModelFiles
 if TYPE_CHECKING:
     from ..contract import Floats
 
-__all__ = ["Transformer"]
 
 _GRAPHS = Path(__file__).parent / "graphs"
 _BATCH_TOKENS = 512  # of one run of the model; on a CPU larger batches are slower

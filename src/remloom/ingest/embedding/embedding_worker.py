@@ -31,8 +31,6 @@ from .model_calls import ModelCalls
 from .parking import store_each
 from .token_worker import TokenQueue
 
-__all__ = ["EmbeddingQueue"]
-
 _BATCH = 32  # texts between two commits
 _DIGEST = 16  # bytes
 _FLOAT = 4  # bytes

@@ -10,8 +10,6 @@ from ...deadline import Deadline
 from ...embed.contract import Embedder, TokenEncoder
 from ...embed.failures import answered_by
 
-__all__ = ["ModelCalls"]
-
 _T = TypeVar("_T")
 _LONG = 30.0  # seconds from which it is said that a call takes long
 

@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from ...errors import EmbedderError, EmbedderTimeoutError, RemloomError, VectorError
 from ...store.results import Pending
 
-__all__ = ["store_each"]
-
 
 def store_each(
     batch: Sequence[Pending],

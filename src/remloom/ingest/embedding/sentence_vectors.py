@@ -17,7 +17,6 @@ from .embedding_worker import EmbeddingQueue
 if TYPE_CHECKING:
     from ...embed.contract import Floats
 
-__all__ = ["SentenceVectors"]
 
 _MOST = 4096  # kept; 1.5 kB each at 384 dimensions
 

@@ -20,8 +20,6 @@ from ...store.results import Pending
 from .model_calls import ModelCalls
 from .parking import store_each
 
-__all__ = ["TokenQueue"]
-
 _BATCH = 32  # texts between two commits
 _PROBE = "A short text."  # one that any encoder can take
 

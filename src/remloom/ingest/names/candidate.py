@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from .kinds import ACRONYM, MIXED_CASE, ROMAN, has_common_word, has_connector, is_head
 from .word_lists import english, split_words
 
-__all__ = ["Candidate", "is_name"]
-
 _PREFIXES = split_words("Anglo Sino Franco Russo Afro Euro Indo Anti Pro Non Pre Post")
 _INFLECTED = re.compile(r"(?:ing|ly|ed)$")
 

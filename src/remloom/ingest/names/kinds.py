@@ -7,17 +7,6 @@ from collections.abc import Sequence
 
 from .word_lists import english, split_words
 
-__all__ = [
-    "ACRONYM",
-    "MIXED_CASE",
-    "ROMAN",
-    "has_common_word",
-    "has_connector",
-    "head_kind",
-    "is_head",
-    "kind_of",
-]
-
 ROMAN = re.compile(r"[IVXLC]+")
 ACRONYM = re.compile(r"[A-Z][A-Z0-9&-]{1,7}s?|(?:[A-Z]\.){2,}")
 MIXED_CASE = re.compile(

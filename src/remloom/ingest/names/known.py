@@ -26,8 +26,6 @@ from .name import Extractor, Name, with_labels
 from .phrases import mask
 from .word_lists import english
 
-__all__ = ["KnownNames", "is_nameable", "may_name", "says"]
-
 _LONGEST_WORD = 1_000  # characters of a word that a name may have
 _AT_ONCE = 10_000  # keys looked up in one call
 # entities that stand for a source, whose titles are not names in others

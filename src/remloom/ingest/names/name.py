@@ -10,8 +10,6 @@ from msgspec.structs import replace
 
 from ... import labels
 
-__all__ = ["Extractor", "Name", "with_labels"]
-
 
 class Name(Struct, frozen=True, kw_only=True):
     """Somebody or something that a text names, with where."""

@@ -10,8 +10,6 @@ from msgspec import Struct
 
 from .word_lists import english, split_words
 
-__all__ = ["Phrase", "mask", "phrases"]
-
 _HIDDEN = re.compile(
     # fenced code
     r"^ {0,3}(?P<fence>`{3,}|~{3,}).*?(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"

@@ -20,8 +20,6 @@ from .name import Name
 from .phrases import Phrase, mask, phrases
 from .word_lists import english
 
-__all__ = ["CapitalizedNames"]
-
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}\b")
 _HANDLE = re.compile(r"(?<![\w@./])@[A-Za-z_][\w-]{2,}(?![\w@]|\.\w)")
 _SMALL_WORD = re.compile(r"\b[a-zß-öø-ÿ]\w+")

@@ -17,8 +17,6 @@ from ...errors import MissingExtraError
 from .name import Name
 from .rules import CapitalizedNames
 
-__all__ = ["SpacyNames"]
-
 _TYPES = {
     "PERSON": "person",
     "ORG": "organization",

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-__all__ = ["WordLists", "english", "split_words"]
-
 
 class WordLists(Struct, frozen=True, dict=True):
     """The word lists of a language, and what is made of them."""

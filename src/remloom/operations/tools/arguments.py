@@ -10,8 +10,6 @@ from msgspec import Meta
 from ...errors import InvalidInputError
 from ..bounds import LONGEST_LABEL, LONGEST_TEXT, NO_NUL
 
-__all__ = ["Label", "Labels", "Limit", "Text", "Time", "parse_time"]
-
 _MOST_LABELS = 50
 
 Label: TypeAlias = Annotated[str, Meta(min_length=1, max_length=LONGEST_LABEL, pattern=NO_NUL)]

@@ -7,11 +7,10 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from ...memory.memory import Memory
+from ...text.questions import LONGEST_QUESTION
 from ...text.quoting import cleaned, one_line, quoted
-from ..bounds import LONGEST_QUESTION, NO_NUL
+from ..bounds import NO_NUL
 from ..operation import Hints, Operation, Progress, Route
-
-__all__ = ["ASK"]
 
 
 class AskTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -8,12 +8,11 @@ from msgspec import Meta, Struct
 
 from ...memory.memory import Memory
 from ...model import Record
-from ..bounds import LONGEST_QUESTION, NO_NUL
+from ...text.questions import LONGEST_QUESTION
+from ..bounds import NO_NUL
 from ..operation import Hints, Operation, Progress, Route
 from .arguments import Label
 from .passage import Passage
-
-__all__ = ["FETCH", "SEARCH"]
 
 
 class SearchTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

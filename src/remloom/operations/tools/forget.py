@@ -12,8 +12,6 @@ from ...text.quoting import one_line, quoted
 from ..operation import Hints, Operation, Progress, Route
 from .arguments import Labels
 
-__all__ = ["FORGET"]
-
 _MOST_NAMES = 20  # of what goes, that are told
 _MOST_IDS = 10  # of what says a name and stays
 

@@ -11,8 +11,6 @@ from ..short_calls import names_few
 from .arguments import Labels
 from .passage import Passage, meanings_text, quote_all
 
-__all__ = ["LOOKUP"]
-
 
 class LookupTakes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The arguments of `lookup`."""

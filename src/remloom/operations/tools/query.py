@@ -14,8 +14,6 @@ from ..bounds import LONGEST_STATEMENT, NO_NUL
 from ..operation import Hints, Operation, Progress, Route
 from .passage import QUOTED, Passage, meanings_text, quote_all
 
-__all__ = ["QUERY"]
-
 _MOST_EDGES = 100  # that are told
 
 

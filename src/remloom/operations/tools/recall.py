@@ -8,13 +8,12 @@ from msgspec import Meta, Struct
 
 from ...memory.memory import Memory
 from ...model import Reason, Recall, Resource
+from ...text.questions import LONGEST_QUESTION
 from ...text.quoting import one_line
-from ..bounds import LONGEST_QUESTION, LONGEST_STATEMENT, LONGEST_TEXT, NO_NUL
+from ..bounds import LONGEST_STATEMENT, LONGEST_TEXT, NO_NUL
 from ..operation import Hints, Operation, Progress, Route
 from .arguments import Limit, Text, Time, parse_time
 from .passage import Passage, quote_all
-
-__all__ = ["RECALL"]
 
 _REASONS = 3  # of a hit that are told
 

@@ -15,8 +15,6 @@ from ..operation import Hints, Operation, Progress, Route
 from .arguments import Label, Time, parse_time
 from .relation import Relation
 
-__all__ = ["RELATE"]
-
 _WEIGHT = 0.8  # of a relation that is new, when none is given
 
 

@@ -9,8 +9,6 @@ from msgspec import Struct
 from ...model import Edge
 from ...text.quoting import one_line
 
-__all__ = ["Relation"]
-
 
 class Relation(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An edge as an agent is told of it."""

@@ -20,8 +20,6 @@ from ..bounds import LONGEST_LABEL, NO_NUL
 from ..operation import Hints, Operation, Progress, Route
 from .arguments import Label, Text, Time, parse_time
 
-__all__ = ["REMEMBER"]
-
 _SHORT = 60  # characters of a text that are its name, when it has none
 
 

@@ -13,8 +13,6 @@ from .arguments import Label
 from .passage import Passage, quote_all
 from .relation import Relation
 
-__all__ = ["SHOW"]
-
 _MOST_EDGES = 30  # of each direction, the newest
 
 

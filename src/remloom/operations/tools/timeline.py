@@ -15,8 +15,6 @@ from ..operation import Hints, Operation, Progress, Route
 from .arguments import Limit, Time, parse_time
 from .passage import Passage, quote_all
 
-__all__ = ["TIMELINE"]
-
 _PAGE = 200  # moments read at once
 
 

@@ -16,8 +16,6 @@ from .remember import REMEMBER
 from .show import SHOW
 from .timeline import TIMELINE
 
-__all__ = ["TOOLS", "Toolset", "choose_tools"]
-
 # what another tool does as well, and what takes a value that no agent makes
 _SPARED = frozenset({
     "create_edge", "create_entity", "create_moment", "create_resource", "create_row",

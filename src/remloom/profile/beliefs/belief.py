@@ -13,11 +13,9 @@ from msgspec.structs import replace
 
 from ..evidence.claim import Polarity, Signal, Value
 from ..evidence.evidence import BY_HAND, Authority, Evidence, value_key
-from ..slots.registry import Hub, Slot
+from ..slots.slot import Hub, Slot
 from .filter import Level, Posterior, level, strength
 from .reliability import Constants
-
-__all__ = ["FOLDING", "Belief", "Fold", "Held", "Piece", "State", "fold", "piece_of", "view"]
 
 FOLDING = 2  # of how a fold is made: what was kept of another is made anew
 # current: holds now; disputed: something of less weight speaks against it; stale: it was sure, and

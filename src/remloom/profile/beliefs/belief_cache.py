@@ -13,8 +13,6 @@ from ...store.contract import Store
 from ..slots.registry import Registry
 from .belief import Belief
 
-__all__ = ["BeliefState", "cached", "remember"]
-
 # nothing fades enough in this time to be seen
 _FRESH = timedelta(seconds=30)
 

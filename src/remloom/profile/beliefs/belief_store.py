@@ -39,12 +39,11 @@ from ..evidence.evidence import (
     placed,
     value_key,
 )
-from ..slots.registry import EXTRAS, Registry, Slot
+from ..slots.registry import Registry
+from ..slots.slot import EXTRAS, Slot
 from .belief import FOLDING, Belief, Fold, Piece, fold, piece_of, view
 from .belief_cache import BeliefState, cached, remember
 from .reliability import Constants
-
-__all__ = ["BELIEF", "MARK", "BeliefStore", "Mark"]
 
 # namespaces of the entries
 BELIEF = "profile.belief"  # a fold that is kept

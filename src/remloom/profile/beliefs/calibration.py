@@ -10,8 +10,6 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from msgspec import Struct
 
-__all__ = ["ENOUGH", "Answer", "Calibration", "calibrate_by"]
-
 ENOUGH = 300  # answers, below which a calibration does more harm than good
 _FOLDS = 5  # a fifth of the answers is held out, each in its turn
 

@@ -9,14 +9,13 @@ from msgspec import Struct
 
 from ...kv import Entry
 from ...store.contract import Reads, Store
-from ..slots.registry import Registry, Slot
+from ..slots.registry import Registry
+from ..slots.slot import Slot
 from .belief import Belief
 from .belief_store import BeliefStore
 from .edits import OUTCOME
 from .filter import hazard_of
 from .reliability import Constants, Exposure, Outcome, learn_constants
-
-__all__ = ["CONSTANTS", "constants_of", "exposure", "exposures", "relearn"]
 
 CONSTANTS = "profile.constants"  # namespace of the entry
 _KEY = "current"

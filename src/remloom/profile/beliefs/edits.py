@@ -15,12 +15,10 @@ from ...text.secrets import mask
 from ..evidence.claim import Polarity, Signal, Value
 from ..evidence.evidence import BY_HAND, Authority, Evidence
 from ..evidence.masking import is_only_secret
-from ..slots.registry import Slot
+from ..slots.slot import Slot
 from .belief import Belief, Piece
 from .belief_store import MARK, Mark
 from .reliability import Outcome
-
-__all__ = ["OUTCOME", "edit", "mark_entry", "outcome_entries"]
 
 OUTCOME = "profile.outcome"  # namespace of the entries: was what was believed right?
 

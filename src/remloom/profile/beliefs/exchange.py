@@ -35,25 +35,15 @@ from ..evidence.evidence import (
 from ..evidence.passages import SEEN, UNHEARD
 from ..evidence.subjects import check_name
 from ..slots.own_slots import OWN_SLOT, own_slots, slot_entry
-from ..slots.registry import EXTRAS, Hub, Registry, Slot
+from ..slots.registry import Registry
 from ..slots.scopes import check_scope
+from ..slots.slot import EXTRAS, Hub, Slot
 from .belief import Belief
 from .belief_store import MARK, BeliefStore, Mark
 from .constants import CONSTANTS
 from .edits import OUTCOME
 from .profile import Explanation, Profile
 from .reliability import Outcome
-
-__all__ = [
-    "NAMESPACES",
-    "Bundle",
-    "Import",
-    "Imported",
-    "bundle_of",
-    "parse",
-    "to_json",
-    "to_markdown",
-]
 
 FORMAT = 1
 # of the entries that go along with the records when a whole memory is exported; the folds that are

@@ -15,8 +15,6 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-__all__ = ["Level", "Posterior", "hazard_of", "level", "strength"]
-
 Level: TypeAlias = Literal["tentative", "established", "confident"]
 
 # strength, as the seed has it

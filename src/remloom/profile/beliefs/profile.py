@@ -12,12 +12,10 @@ from msgspec import Struct
 from ...errors import NotFoundError
 from ..evidence.claim import Value
 from ..evidence.evidence import Evidence, value_key
-from ..slots.registry import Slot
 from ..slots.scopes import check_scope
+from ..slots.slot import Slot
 from ..slots.values import canonical
 from .belief import Belief, Held
-
-__all__ = ["Change", "Explanation", "Profile", "changes", "find", "named", "scope_rank", "within"]
 
 _SPECIFIC = ("session:", "project:", "domain:")  # kinds of scopes, the narrowest first
 

@@ -24,11 +24,10 @@ from ...store.contract import Store
 from ..evidence.claim import Value
 from ..evidence.evidence import EVIDENCE, Evidence, derived, value_key
 from ..slots.own_slots import own_slots, slot_entry
-from ..slots.registry import EXTRAS, Registry, Slot
+from ..slots.registry import Registry
+from ..slots.slot import EXTRAS, Slot
 from .belief import Piece
 from .belief_store import BELIEF, MARK, BeliefStore, Mark
-
-__all__ = ["Candidate", "Promotion", "candidates", "check_change", "slot_for"]
 
 ENOUGH = 3  # independent pieces of evidence, as many as make a belief established
 _MANY = 3  # values, from which on an extra looks like a list

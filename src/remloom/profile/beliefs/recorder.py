@@ -16,8 +16,6 @@ from ..evidence.evidence import STAGED, Evidence, to_record
 from ..evidence.masking import is_only_secret, mask_evidence
 from .belief_store import MARK, BeliefStore, Mark
 
-__all__ = ["Recorder"]
-
 _ATTEMPTS = 20  # of a write, while the user deletes beliefs that it is about
 
 

@@ -24,17 +24,6 @@ from ..slots.slot import Slot, Stability
 from .calibration import Answer, Calibration, calibrate_by
 from .filter import hazard_of
 
-__all__ = [
-    "Constants",
-    "Exposure",
-    "Hazard",
-    "Learned",
-    "Outcome",
-    "Reliability",
-    "learn_constants",
-    "taxonomy",
-]
-
 _UNNAMED = "other"  # stands for what the taxonomy does not name
 _PRIOR_ANSWERS = 20  # the taxonomy counts as much as so many answers
 _PRIOR_CHANGES = 4  # the half-life of a slot counts as much as so many changes

@@ -19,8 +19,8 @@ from ...text.tokens import approximate_token_ends
 from ..beliefs.belief import Belief
 from ..beliefs.profile import Profile, changes, within
 from ..evidence.evidence import ME
-from ..slots.registry import Registry, Slot
-from ..slots.slot import OWN_WORDS
+from ..slots.registry import Registry
+from ..slots.slot import OWN_WORDS, Slot
 from .context_line import (
     ContextLine,
     Part,
@@ -37,16 +37,6 @@ from .purpose import Purpose
 from .relevance import NAMED, Relevance, rare_words, sentence_of
 from .request import Extent, Personal
 from .usage import UsageRules
-
-__all__ = [
-    "CONTEXT_TOKENS",
-    "ContextSpec",
-    "ProfileContext",
-    "beliefs_for",
-    "build_context",
-    "likes_of",
-    "rules_for",
-]
 
 CONTEXT_TOKENS = 600  # budget of a context
 LATELY = timedelta(days=30)  # in which a change is recent

@@ -18,24 +18,7 @@ from ...text.secrets import mask
 from ..beliefs.belief import Belief
 from ..beliefs.profile import Change
 from ..evidence.claim import Value
-from ..slots.registry import Slot
-from ..slots.slot import OWN_WORDS
-
-__all__ = [
-    "ContextLine",
-    "Part",
-    "certainty",
-    "clean",
-    "doubt_of_safety",
-    "line_of_belief",
-    "line_of_change",
-    "line_of_end",
-    "line_of_question",
-    "on_shared_lines",
-    "said_on",
-    "short_line_of_safety",
-    "shown_value",
-]
+from ..slots.slot import OWN_WORDS, Slot
 
 # standing: given whatever is asked; relevant: what the query is about; changed: lately; unsure: to
 # be asked

@@ -7,8 +7,6 @@ from typing import Literal, TypeAlias, get_args
 
 from ...errors import UnknownNameError
 
-__all__ = ["PURPOSES", "Purpose", "check_purpose", "purpose_for"]
-
 Purpose: TypeAlias = Literal[
     # where soft identity may be used, unless the user says otherwise
     "chat",

@@ -15,22 +15,11 @@ from ...heads.differences import content_words
 from ...heads.features import frequent
 from ...text.analysis import terms
 from ..evidence.claim import Value
-from ..slots.registry import Slot
+from ..slots.slot import Slot
 
 if TYPE_CHECKING:
     from ...embed.contract import Embedder, Floats
 
-__all__ = [
-    "NAMED",
-    "Relevance",
-    "has_nearness",
-    "nearness",
-    "query_vector",
-    "rare_words",
-    "sentence_of",
-    "shares",
-    "similarities",
-]
 
 # worth of what a query names: the slot, a value of it, a topic that it helps with
 _NAME = 3.0

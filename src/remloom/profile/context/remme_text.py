@@ -11,8 +11,6 @@ from .build import ContextSpec, beliefs_for, rules_for
 from .context_line import clean, doubt_of_safety, shown_value
 from .relevance import Relevance
 
-__all__ = ["remme_text"]
-
 _MOST_VALUES = 8  # of one line
 _LONGEST_MEMORY = 300  # characters
 _UNKNOWN = "not known"

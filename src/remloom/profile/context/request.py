@@ -18,7 +18,6 @@ from .purpose import Purpose
 if TYPE_CHECKING:
     from ...embed.contract import Floats
 
-__all__ = ["Extent", "Personal", "Request"]
 
 # some: what it names or bears on; most: all but what is sensitive, "What do you know about me?"
 Extent: TypeAlias = Literal["some", "most"]

@@ -12,11 +12,9 @@ from collections.abc import Iterable, Mapping
 
 from ..beliefs.belief import Belief
 from ..evidence.claim import Value
-from ..slots.registry import Slot
+from ..slots.slot import Slot
 from .purpose import PURPOSES, Purpose
 from .request import Personal
-
-__all__ = ["UsageRules"]
 
 _ALLOWED_IN = "usage_rules.allowed_in"
 _NEVER_AFFECTS = "usage_rules.never_affects"

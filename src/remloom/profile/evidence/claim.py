@@ -6,8 +6,6 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-__all__ = ["Claim", "Polarity", "Signal", "Value"]
-
 Value: TypeAlias = str | int | float | bool
 # for: it is so; against: it is not so; retire: it was so, and is no longer
 Polarity: TypeAlias = Literal["for", "against", "retire"]

@@ -21,27 +21,6 @@ from ...model import Resource
 from ...model.records import cited
 from .claim import Claim, Polarity, Signal, Value
 
-__all__ = [
-    "BY_HAND",
-    "CATEGORY",
-    "EVIDENCE",
-    "KIND",
-    "ME",
-    "STAGED",
-    "Authority",
-    "Evidence",
-    "belief_key",
-    "derived",
-    "evidence_id",
-    "from_claim",
-    "from_record",
-    "key_of_subject",
-    "key_prefix",
-    "placed",
-    "to_record",
-    "value_key",
-]
-
 ME = "me"  # the subject that is the user; anybody else goes by their name
 
 KIND = "evidence"  # of the records

@@ -6,8 +6,6 @@ from msgspec import Struct
 
 from .claim import Value
 
-__all__ = ["FieldMapping"]
-
 
 class FieldMapping(Struct, frozen=True, kw_only=True):
     """What a claim was taken for.

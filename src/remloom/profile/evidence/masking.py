@@ -13,8 +13,6 @@ from .claim import Claim, Value
 from .evidence import Evidence
 from .passages import Passage
 
-__all__ = ["MaskedPassages", "is_only_secret", "mask_evidence", "mask_passages"]
-
 _MASK = re.compile(r"\[secret: [^\]]*\]")
 _WORD = re.compile(r"\w")
 

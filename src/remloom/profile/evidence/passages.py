@@ -18,19 +18,6 @@ from .evidence import CATEGORY, ME, key_of_subject
 from .subjects import subject_of_speaker
 from .watermark import Watermark, texts_since
 
-__all__ = [
-    "SEEN",
-    "UNHEARD",
-    "Passage",
-    "Unseen",
-    "looked_by",
-    "passage_of",
-    "seen_entry",
-    "unheard_entry",
-    "unheard_in",
-    "unseen",
-]
-
 # namespaces of the entries: passages that were looked at, and those in a language that is not heard
 SEEN, UNHEARD = "profile.seen", "profile.unheard"
 _EARLIEST = datetime.min.replace(tzinfo=UTC)

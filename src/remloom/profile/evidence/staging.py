@@ -17,15 +17,6 @@ from ...runs.failures import failed_items
 from ...store.contract import Reads, Store
 from .evidence import STAGED, Evidence, from_record
 
-__all__ = [
-    "ENOUGH",
-    "KIND",
-    "LONGEST_WAIT",
-    "is_due",
-    "normalised_entry",
-    "staged",
-]
-
 KIND = "normalise"  # of runs
 ENOUGH = 10  # claims that are normalised at once
 LONGEST_WAIT = timedelta(hours=6)  # of fewer claims

@@ -9,8 +9,6 @@ from ...model.roles import ASSISTANT, NOBODY, role_of
 from ...settings import Settings
 from .evidence import ME, value_key
 
-__all__ = ["check_name", "resolve", "subject_of_speaker"]
-
 _LONGEST = 200  # characters of a name
 # what nobody sees, or what changes how the text around it is seen; scripts need their joiners
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))

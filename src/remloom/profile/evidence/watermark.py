@@ -22,8 +22,6 @@ from ...model import Record
 from ...runs.run import last_rollback_version
 from ...store.contract import TEXT_NUMBERS, Store
 
-__all__ = ["Watermark", "read_watermark", "texts_since", "write_watermark"]
-
 _PAGE = 500  # records read at once
 # passages that wait: beyond so many the watermark stays below them
 _MOST_OPEN = 1_000

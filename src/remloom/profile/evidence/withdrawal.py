@@ -18,8 +18,6 @@ from .claim import Value
 from .evidence import KIND, Evidence
 from .passages import SEEN, UNHEARD, looked_by
 
-__all__ = ["evidence_of", "marks_of", "said_in"]
-
 
 def evidence_of(reads: Reads, passages: Iterable[str]) -> Iterator[str]:
     """Yield the ids of the evidence that was made of passages."""

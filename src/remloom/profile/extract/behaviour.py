@@ -22,8 +22,6 @@ from ..evidence.claim import Claim
 from ..evidence.evidence import value_key
 from ..evidence.passages import Passage
 
-__all__ = ["claims_of"]
-
 _ENOUGH = 3  # items kept under a word
 _LONGEST = 300  # characters of a quote
 

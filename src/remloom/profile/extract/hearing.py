@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from ...embed.contract import Floats
     from ...heads.features import Features
 
-__all__ = ["HEADS", "Hearing"]
 
 HEADS = "heads"  # the name of this extractor
 

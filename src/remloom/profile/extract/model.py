@@ -33,7 +33,6 @@ from .scan import Extracted, Found
 if TYPE_CHECKING:
     from ...llm import LLM
 
-__all__ = ["ClaimDraft", "ModelExtractor"]
 
 _WORDS = 1_000  # of the turns of one call
 _CONTEXT = 600  # characters of a turn that is only context

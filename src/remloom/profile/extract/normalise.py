@@ -32,13 +32,13 @@ from ..evidence.claim import Value
 from ..evidence.evidence import STAGED, Evidence, derived, value_key
 from ..evidence.mapping import FieldMapping
 from ..evidence.staging import KIND, normalised_entry, staged
-from ..slots.registry import EXTRAS, Registry, Slot
+from ..slots.registry import Registry
+from ..slots.slot import EXTRAS, Slot
 from .scan import may_say
 
 if TYPE_CHECKING:
     from ...llm import LLM
 
-__all__ = ["MappingDraft", "NormaliseResult", "Normaliser"]
 
 _TOGETHER = 320  # claims that are normalised, and written, at once
 _OF_ONE_CALL = 16

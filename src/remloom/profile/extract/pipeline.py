@@ -35,7 +35,6 @@ from .scan import Extract, Scanner, ScanResult, skipped_counts, unheard_of
 if TYPE_CHECKING:
     from ...llm import LLM, Budget
 
-__all__ = ["Pipeline"]
 
 Progress: TypeAlias = Callable[[int, int], None]
 

@@ -10,8 +10,6 @@ from .behaviour import claims_of
 from .rules import extract
 from .scan import Extracted, Found
 
-__all__ = ["RULES", "extract_by_rules"]
-
 RULES = "rules"  # the name of this extractor
 
 

@@ -39,21 +39,9 @@ from ..evidence.passages import (
     unseen,
 )
 from ..evidence.watermark import read_watermark, write_watermark
-from ..slots.registry import Registry, Slot
+from ..slots.registry import Registry
 from ..slots.scopes import check_scope
-
-__all__ = [
-    "KIND",
-    "Extract",
-    "Extracted",
-    "Found",
-    "Progress",
-    "ScanResult",
-    "Scanner",
-    "may_say",
-    "skipped_counts",
-    "unheard_of",
-]
+from ..slots.slot import Slot
 
 KIND = "observe"  # of the runs
 _ATTEMPTS = 20  # of a write, while passages are forgotten that it is about

@@ -10,9 +10,8 @@ import msgspec
 
 from ...kv import Entry
 from ...store.contract import Reads
-from .registry import Registry, Slot, registry
-
-__all__ = ["OWN_SLOT", "own_slots", "registry_of", "slot_entry", "with_slot"]
+from .registry import Registry, registry
+from .slot import Slot
 
 OWN_SLOT = "profile.slot"  # namespace of the entries
 

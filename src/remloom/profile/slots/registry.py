@@ -12,11 +12,9 @@ import msgspec
 
 from ...errors import ConflictError, InvalidInputError, UnknownNameError
 from ..evidence.claim import Value
-from .slot import EXTRAS, Hub, Slot
+from .slot import EXTRAS, Slot
 from .slot_names import SlotNames, identifier
 from .values import canonical, split_items
-
-__all__ = ["EXTRAS", "Hub", "Registry", "Slot", "registry"]
 
 
 class Registry:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from ... import labels
 from ...errors import InvalidInputError, LabelError
 
-__all__ = ["check_scope"]
-
 _KINDS = ("domain", "project", "session")
 _LONGEST = 200  # characters
 

@@ -7,8 +7,6 @@ from typing import Literal, TypeAlias
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import force_setattr
 
-__all__ = ["EXTRAS", "OWN_WORDS", "Hub", "Kind", "Slot", "Stability", "Usage"]
-
 # preferences: how to behave; operating_context: what is feasible; soft_identity: who they are
 Hub: TypeAlias = Literal["preferences", "operating_context", "soft_identity"]
 Kind: TypeAlias = Literal["text", "choice", "list", "flag", "number"]

@@ -11,8 +11,6 @@ from ...errors import ConflictError, InvalidInputError
 from ...labels import key, try_key
 from .slot import Slot
 
-__all__ = ["SlotNames", "identifier", "singular"]
-
 _MAX_LENGTH = 80  # characters of an identifier
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NO_WORD = re.compile(r"[\W_]+")

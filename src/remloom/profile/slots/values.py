@@ -15,8 +15,6 @@ from ..evidence.claim import Value
 from .slot import Slot
 from .slot_names import singular
 
-__all__ = ["MAX_VALUE_LENGTH", "canonical", "split_items"]
-
 MAX_VALUE_LENGTH = 200  # characters
 
 _FLAGS = {

@@ -13,8 +13,6 @@ from ...text.analysis import STOP_WORDS, WORD, term_set, terms_of_word, words
 from .citations import describe_lines
 from .evidence import Evidence
 
-__all__ = ["describe_absence", "matching_lines"]
-
 _MOST_NAMED = 8  # words, and documents
 _MOST_LINES = 3  # that are named as those that fit best
 _LEAST_SHARE = 0.5  # of the best line's weight, of a line that is named beside it

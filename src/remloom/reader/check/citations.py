@@ -22,8 +22,6 @@ from .evidence import Evidence
 from .quotes import WORD, Match, QuoteFinder, folded, plain_words, quote_words
 from .support import Basis, doubts
 
-__all__ = ["DOUBTFUL", "CitationChecker", "Draft", "cite", "describe_lines", "without_citations"]
-
 DOUBTFUL = "[doubtful]"  # behind a sentence of an answer that has a doubt
 _MOST_LINES = 12  # of a citation; of a longer one the lines of the quote are cited
 _FEWEST_WORDS = 3  # of a quote that is not a whole line

@@ -12,8 +12,6 @@ from ...text.tokens import approximate_token_ends
 from ..find.coverage import Coverage
 from ..lines.lines import Lines
 
-__all__ = ["Evidence", "PackedEvidence", "fit_lines", "number_lines"]
-
 _MOST_PASSAGES = 4_000  # that are remembered; beyond, those of the least value are not
 _LONGEST_LINE = 6_000  # characters of a line that are shown
 _HEADING_TOKENS = 12  # of the line above a block

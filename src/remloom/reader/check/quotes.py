@@ -18,8 +18,6 @@ from ..result import Found
 from .evidence import Evidence
 from .shown_words import ShownWords, WordRun, WordSpan
 
-__all__ = ["IGNORABLE", "Match", "QuoteFinder", "folded", "plain_words", "quote_words"]
-
 CLOSE = 90  # of 100: how like the lines a quote is that counts as close
 _SPELLED = 80  # of 100: how like a word is that may be the same, written wrongly
 _FARTHEST = 120  # words that an ellipsis stands for at most

@@ -11,8 +11,6 @@ from math import log
 
 from msgspec import Struct
 
-__all__ = ["ShownWords", "WordRun", "WordSpan"]
-
 _RARE = 8  # words of a quote by which lines that are like it are found
 _MOST_LINES = 1_000  # with one of these words that are looked at
 _CANDIDATES = 4  # lines that are like a quote

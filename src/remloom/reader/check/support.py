@@ -16,8 +16,6 @@ from ...heads.head import Decision, head
 from ...text.language import are_of_two_languages
 from ...text.sentences import marked_ends
 
-__all__ = ["Basis", "doubts"]
-
 _DOUBTED = 0.4  # probability of a lie: one that passes costs a reader more than a false doubt
 _NAME = 3  # words at most
 _LONGEST = 4_000  # characters of a sentence that are looked at

@@ -5,8 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 
-__all__ = ["Coverage"]
-
 
 class Coverage:
     """The lines of one document that were read, as ranges that neither touch nor overlap.

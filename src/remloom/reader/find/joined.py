@@ -14,8 +14,6 @@ from ..lines.line_index import LineIndex
 from ..lines.lines import Lines
 from .term_scorer import TermScorer
 
-__all__ = ["JoinedLines", "Spans"]
-
 _Flags = NDArray[np.bool_]
 
 _LONG = 30  # words at which a paragraph of several lines is cut

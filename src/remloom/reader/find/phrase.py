@@ -8,8 +8,6 @@ from unicodedata import normalize
 
 from ...text.analysis import IS_CJK, terms
 
-__all__ = ["EXACT", "Phrase"]
-
 EXACT = 2  # the exactness of a line that has the words in a row
 _LINES = 3  # over which a phrase may go
 _BATCH = 5_000  # lines read at a time

@@ -12,8 +12,6 @@ from msgspec import Struct
 from ...text.analysis import terms
 from ...text.sentences import marked_ends
 
-__all__ = ["Pair", "QuestionTerms", "quoted", "read_question"]
-
 Pair = tuple[str, str]
 
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」|『([^』]+)』')

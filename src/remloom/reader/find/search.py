@@ -26,8 +26,6 @@ from .question_terms import QuestionTerms, quoted, read_question
 from .selection import best_first, select
 from .term_scorer import Scores
 
-__all__ = ["LineSearch"]
-
 _CHUNKS = 200  # nearest in meaning that are asked for
 _CANDIDATES = 500  # best lines by BM25 that are looked at one by one
 

@@ -13,8 +13,6 @@ from ...store.indexes.arrays import Ids
 from .joined import JoinedLines
 from .term_scorer import Scores
 
-__all__ = ["LineRange", "best_first", "select"]
-
 _LEAST_PART = 250  # words of the first part
 _SPARE = 2_000  # paragraphs that may be too long for what is left
 

@@ -12,8 +12,6 @@ from ...store.indexes.postings import K1, B
 from ..lines.line_index import LineIndex, Places
 from .question_terms import QuestionTerms
 
-__all__ = ["Scores", "TermScorer"]
-
 Scores = NDArray[np.float64]
 
 _VARIANT = 0.4  # what a variant of a term counts, of what the term itself does

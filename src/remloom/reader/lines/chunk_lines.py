@@ -12,8 +12,6 @@ from msgspec.structs import replace
 from ...ingest.gaps import PARAGRAPH, guess_gap
 from ...model import Resource
 
-__all__ = ["ChunkSpan", "Rebuilt", "rebuild"]
-
 # lines without text that are believed, for each line with text, and in any case
 _MOST_BLANK, _BLANK_AT_LEAST = 1_000, 100_000
 

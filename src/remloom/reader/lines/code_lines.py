@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-__all__ = ["code_ranges", "is_statement"]
-
 _FENCE = re.compile(r"(`{3,}|~{3,})([^`]*)$")
 _LONGEST = 400  # characters of a line that is looked at
 _STATEMENT = re.compile(

@@ -12,8 +12,6 @@ from ...sql.values import Aggregate, Column, Compare, Output, Select, Value
 from ...store.contract import Store
 from .lines import Lines, read_lines
 
-__all__ = ["DocumentStats", "Documents", "Notice"]
-
 _TIMEOUT = 30.0  # seconds for counting the chunks of a document
 _COUNTS = (
     Output(Aggregate("count", None, False, None, "", "integer"), "count"),

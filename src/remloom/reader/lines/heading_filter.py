@@ -15,8 +15,6 @@ from msgspec.structs import replace
 
 from .headings import Heading, is_title
 
-__all__ = ["HeadingFilter"]
-
 _MOST_REPEATED = 2  # times that a heading stands in a document; what does more often is furniture
 _CONTENTS = 4  # headings in a row, with no text between them, that may be a table of contents
 _CAPITAL_LINES = 3  # lines in capitals one after another that may be headings

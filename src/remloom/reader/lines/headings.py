@@ -14,8 +14,6 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-__all__ = ["Heading", "is_title", "read_atx", "read_heading"]
-
 Kind: TypeAlias = Literal[
     "atx", "underlined", "named", "numbered", "capitals", "bold", "alone", "subtitle"
 ]

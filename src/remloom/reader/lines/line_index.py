@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from ...store.indexes.arrays import GrowingArray, Ids
 from ...text.analysis import IS_CJK, terms_of_word, words
 
-__all__ = ["LineIndex", "Places"]
-
 Places = NDArray[np.int32]
 
 _BATCH = 10_000  # lines read at a time

@@ -25,7 +25,6 @@ from .passage import Passage
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["ChunkSpan", "Lines", "chunk_ids", "read_lines"]
 
 _AT_ONCE = 1_000  # chunks that are in memory beside the lines
 

@@ -18,7 +18,6 @@ from .headings import Heading, read_atx, read_heading
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Mark", "Marked", "mark_lines", "mark_table"]
 
 _LONGEST = 1_000  # characters of a line that may be a heading
 _COLON_WORDS = 8  # fewer of them before a colon begin a section, see seed 3

@@ -10,8 +10,6 @@ from msgspec.structs import replace
 from ...text.tokens import approximate_token_ends
 from .headings import Heading
 
-__all__ = ["Outline", "Section", "find_sections"]
-
 _BUDGET = 1_000  # tokens of an outline that is shown, unless another number is given
 _LONGEST_TITLE = 100  # characters that are shown
 _SIGNS = ("atx", "underlined")  # kinds of headings that Markdown marks

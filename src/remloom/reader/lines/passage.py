@@ -6,8 +6,6 @@ from msgspec import Struct
 
 from ...model import cited
 
-__all__ = ["Passage", "cite_lines"]
-
 
 class Passage(Struct, frozen=True, gc=False, kw_only=True):
     """Lines of a document, as they were found.

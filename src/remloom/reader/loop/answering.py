@@ -28,8 +28,6 @@ from ..check.evidence import Evidence, PackedEvidence
 from ..find.coverage import Coverage
 from ..result import Sentence
 
-__all__ = ["Asking", "DraftAnswer", "WrittenAnswer", "render", "write_answer"]
-
 EVIDENCE_TOKENS = 6_000
 _AROUND = 3  # lines around what a sentence cites that it is mended with
 _MOST_PLACES = 10  # that are named where there is no answer

@@ -28,8 +28,6 @@ from .strategy import ReadTools, Strategy
 from .telling import Telling, error_event, event
 from .transcript import Range
 
-__all__ = ["DocumentAsker"]
-
 # tokens of the lines that an answer is tried with where the budget is small, and of the fewest
 _FEW_LINES, _FEWEST_LINES = 1_000, 200
 _NO_TEXT = "There is no text in what is open."

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ..find.search import LineSearch
     from .transcript import Range
 
-__all__ = ["OUTLINE_TOKENS", "DocumentBrowser", "DocumentLoader"]
 
 _LONGEST_NAME = 200  # characters of the name that a document is given
 OUTLINE_TOKENS = 1_000  # of an outline that is shown, unless another number is given

@@ -16,8 +16,6 @@ from .answering import Asking
 from .events import EventType
 from .telling import Telling, event
 
-__all__ = ["Calls", "count_tokens"]
-
 _T = TypeVar("_T")
 
 _SCHEMA_TOKENS = 450  # that a call takes besides its prompt

@@ -11,8 +11,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-__all__ = ["EventType", "ReadEvent", "Told"]
-
 
 class EventType(StrEnum):
     """The kinds of events, under the names of seed 3."""

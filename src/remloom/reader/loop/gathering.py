@@ -11,8 +11,6 @@ from .calls import count_tokens
 from .strategy import ReadTools, Strategy
 from .transcript import Range, Shown, show_lines
 
-__all__ = ["FOUND", "Look", "fill_evidence", "look_first", "read_whole"]
-
 # what lines are worth when evidence is packed, down from FOUND: what fits the question best comes
 # before all that a model chooses, what else fits behind
 FOUND = 3.0

@@ -10,8 +10,6 @@ from ..lines.lines import Lines
 from ..step import ReadStep
 from .calls import count_tokens
 
-__all__ = ["describe_coverage", "describe_documents", "describe_steps", "searched_words"]
-
 _TOKENS = 1_200  # of all turns
 _MOST_RANGES = 12
 _SEARCHED = re.compile(r"(?i)\bsearch\(\s*'((?:[^']|'')+)'|\bi?like\s+'((?:[^']|'')+)'")

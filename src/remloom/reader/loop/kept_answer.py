@@ -22,8 +22,6 @@ from ..lines.lines import Lines, chunk_ids, read_lines
 from ..result import Reading, Sentence
 from .answering import render
 
-__all__ = ["ANSWER", "RUN_KIND", "AnswerKeeper"]
-
 ANSWER = "answer"  # the kind of the records
 RUN_KIND = "reader"
 _NAME = 200  # characters of a question that name its answer

@@ -6,8 +6,6 @@ from msgspec import Struct
 
 from ...errors import InvalidInputError
 
-__all__ = ["ReadLimits"]
-
 _ANSWER_TOKENS = 3_000  # that an answer takes besides its evidence, at most
 _MOST_EVIDENCE = 6_000  # tokens
 # of a text a budget counts up to so many tokens for one of `count_tokens`

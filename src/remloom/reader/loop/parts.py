@@ -29,8 +29,6 @@ from ..lines.lines import Lines, chunk_ids
 from ..result import Sentence
 from .answering import Asking, WrittenAnswer, render
 
-__all__ = ["Item", "Part", "list_parts", "rank_parts"]
-
 PART_TOKENS = 2_000  # of the lines of a part
 _MOST_PARTS = 200
 _MOST_NAMED = 3  # of those that could not be read

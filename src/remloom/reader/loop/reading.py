@@ -36,8 +36,6 @@ from .strategy import AskedStep, ReadTools, Step, Strategy
 from .telling import Telling, error_event, event
 from .transcript import Range, Shown, show_rows
 
-__all__ = ["ReadingLoop"]
-
 MAX_REPEATS = 2  # queries made again, or replies that are none, after which the model is to answer
 _SHOWN_TOKENS = 1_500  # of the lines that a turn shows
 _PREVIEW = 5  # rows in an event

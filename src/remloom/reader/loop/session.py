@@ -23,8 +23,6 @@ from ...store.rules.record_ids import new_id
 from ..lines.lines import Lines
 from ..result import Reading
 
-__all__ = ["Asked", "OpenQuestion", "Session", "SessionStore"]
-
 _NAMESPACE = "reader.session"
 _LONGEST_NAME = 200  # characters
 _LISTED = 20  # sessions in an error

@@ -22,15 +22,6 @@ from .transcript import Range
 if TYPE_CHECKING:
     from ..sql.queries import LineQueries
 
-__all__ = [
-    "AskedStep",
-    "FirstLook",
-    "ReadTools",
-    "ReadingStrategy",
-    "Step",
-    "Strategy",
-    "checked_strategy",
-]
 
 _FIRST_LINES = 30  # of each document, in the first look
 _FOUND_WORDS = 1_000  # that the search of the first look brings

@@ -10,8 +10,6 @@ from typing import Any, TypeAlias, TypeVar
 from ...errors import InvalidInputError, RemloomError
 from .events import EventType, ReadEvent, Told
 
-__all__ = ["Listener", "Telling", "error_event", "event", "tell"]
-
 _T = TypeVar("_T")
 
 # yields events as they happen, and returns what comes of it

@@ -18,8 +18,6 @@ from ..lines.lines import Lines
 from ..sql.rows import Rows
 from .calls import count_tokens
 
-__all__ = ["Range", "Shown", "line_ranges", "show_lines", "show_rows"]
-
 # document, first and last line, from 1, both included
 Range: TypeAlias = tuple[str, int, int]
 

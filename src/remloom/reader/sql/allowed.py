@@ -12,8 +12,6 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-__all__ = ["Allowed", "read_allowed"]
-
 # the least and the most arguments of a function, by its name
 _Arities = dict[str, tuple[int, int]]
 

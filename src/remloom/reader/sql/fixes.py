@@ -14,8 +14,6 @@ from .allowed import read_allowed
 from .guard import function_name, own_nodes
 from .readable import Readable
 
-__all__ = ["SEARCH_LIMIT", "fix_query"]
-
 SEARCH_LIMIT = 50  # rows of a filter by words that has no limit of its own
 _RANKED = 20  # lines of a search that has none
 _NAMED = "named"  # the headings of a query for headings

@@ -16,8 +16,6 @@ from sqlglot import exp
 from .allowed import read_allowed
 from .parse import EXAMPLE, refuse
 
-__all__ = ["check_tree", "function_name", "is_query", "own_nodes", "position"]
-
 MAX_LIMIT = 1_000_000  # of LIMIT and OFFSET
 MAX_PATTERN = 500  # characters of a pattern
 MAX_PADDED = 1_000  # characters that a text is padded to

@@ -17,20 +17,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = np.ndarray[Any, Any]
 
-__all__ = [
-    "LINE_COLUMNS",
-    "MARKS",
-    "MAX_FURTHER",
-    "MAX_WIDTH",
-    "SECTION_COLUMNS",
-    "Column",
-    "Source",
-    "Span",
-    "further_columns",
-    "line_blocks",
-    "section_block",
-    "text_array",
-]
 
 # characters of a row; a longer line takes several rows, as the engine makes some two thousand
 # copies of a text at a time

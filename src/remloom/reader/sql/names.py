@@ -13,8 +13,6 @@ from .guard import position
 from .parse import refuse
 from .readable import Readable
 
-__all__ = ["check_names"]
-
 RANKED = ("rank", "score")  # the columns that `search` has besides those of the lines
 _MAX_NAME = 200  # characters
 _Names = tuple[str, ...]

@@ -16,7 +16,6 @@ from ...errors import QuerySyntaxError, SqlGuardError
 if TYPE_CHECKING:
     from sqlglot import Dialect, exp
 
-__all__ = ["parse_query", "read_dialect", "refuse", "strip_fence"]
 
 MAX_LENGTH = 20_000  # characters
 MAX_TOKENS = 4_000

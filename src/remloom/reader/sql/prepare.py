@@ -15,8 +15,6 @@ from .parse import parse_query, read_dialect, refuse, strip_fence
 from .readable import Readable
 from .sizes import check_sizes
 
-__all__ = ["Prepared", "Search", "prepare_query", "write_query"]
-
 _RANKED = 200  # lines that a search ranks where it does not say
 
 

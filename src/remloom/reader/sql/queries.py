@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from .prepare import Prepared
     from .tables import LineTables, Ranked
 
-__all__ = ["TABLE", "LineQueries", "TableSchema", "checked_table", "describe_tables"]
 
 TABLE = "documents"  # what the table of lines is called, unless another name is given
 

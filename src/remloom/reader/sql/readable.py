@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-__all__ = ["Readable"]
-
 
 class Readable(Struct, frozen=True):
     """The tables that a query may read, and how much is in them."""

@@ -9,8 +9,6 @@ from msgspec import Struct
 
 from ...errors import InvalidInputError
 
-__all__ = ["Rows"]
-
 
 class Rows(Struct, frozen=True, kw_only=True):
     """The rows of a query over the lines of documents."""

@@ -20,8 +20,6 @@ from .guard import function_name, is_query, own_nodes, position
 from .parse import refuse
 from .readable import Readable
 
-__all__ = ["check_sizes"]
-
 MAX_MADE = 400_000  # characters that a query may make of a row
 _SHORT = 40  # characters of a number, or of a name
 _CUTTING = frozenset({"left", "right", "substr", "substring"})

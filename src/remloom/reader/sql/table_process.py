@@ -22,8 +22,6 @@ from ...errors import InvalidInputError, RemloomError
 from .line_columns import Source
 from .rows import Rows
 
-__all__ = ["TableProcess", "Task", "main"]
-
 _STARTING = 60.0  # seconds to load the lines
 _GRACE = 0.5  # seconds that the engine is given to end by itself
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from .prepare import Prepared, Search
 
-__all__ = ["LineTables", "Rank", "Ranked"]
 
 SECONDS = 10.0  # that a query may take
 MAX_ROWS = 10_000  # of an answer

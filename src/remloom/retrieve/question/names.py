@@ -15,16 +15,6 @@ from ...store.contract import Store
 from ...store.specs import MOST_NAMESAKES, EdgeSpec, NameSpec
 from ...text.analysis import STOP_WORDS, term_set
 
-__all__ = [
-    "Named",
-    "lookup",
-    "names_in",
-    "relocated",
-    "speaker_key",
-    "subjects",
-    "without_speakers",
-]
-
 _MOST_WORDS = 4  # of a name looked up
 _MOST_LOOKED_AT = 60  # words of a question in which names are looked for
 _SIMILAR = 0.8  # from which a misspelt name is taken for one that is known

@@ -28,8 +28,6 @@ from .question_kinds import (
     without_telling,
 )
 
-__all__ = ["Embed", "Paraphrase", "Question", "checked"]
-
 
 class Embed(Protocol):
     """Gives the unit vector of a text, or None when there is no embedder. By default it has a

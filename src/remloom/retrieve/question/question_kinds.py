@@ -12,20 +12,6 @@ from ...heads.features import LONGEST
 from ...heads.head import Decision, head
 from ...text.language import is_english
 
-__all__ = [
-    "ORDER",
-    "OTHER",
-    "OVERVIEWS",
-    "REQUEST",
-    "SUMMARY",
-    "TOLD",
-    "asks_present",
-    "decided",
-    "kind_by",
-    "kind_of",
-    "without_telling",
-]
-
 ORDER = "order"  # in which order things were spoken of
 SUMMARY = "summary"  # how something went
 TOLD = "told"  # what the assistant said

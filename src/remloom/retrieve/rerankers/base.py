@@ -7,8 +7,6 @@ from typing import Protocol
 
 from msgspec import Struct
 
-__all__ = ["Passage", "Reranker"]
-
 
 class Passage(Struct, frozen=True):
     """The part of a candidate that is judged."""

@@ -13,8 +13,6 @@ from ...errors import EmbedderError, RerankerError
 from ...onnx import load_onnxruntime
 from .base import Passage
 
-__all__ = ["CrossEncoder"]
-
 MAX_TOKENS = 512  # of question and passage together; the longer of the two is cut
 _BATCH = 8  # pairs of one run
 _FILES = ModelFiles(

@@ -12,8 +12,6 @@ from ...errors import MissingExtraError, RerankerError
 from ...onnx import load_onnxruntime
 from .base import Passage
 
-__all__ = ["FastReranker"]
-
 _BATCH = 8  # pairs of one run
 
 

@@ -11,8 +11,6 @@ from ...llm import LLM
 from ...llm.prompts import Quote
 from .base import Passage
 
-__all__ = ["ModelReranker"]
-
 
 class Helpful(Struct, frozen=True):
     """The numbers of the passages that help, from 1, the most helpful first."""

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from ...llm import LLM
     from ...settings import Settings
 
-__all__ = ["load_reranker"]
 
 _KNOWN = ("local", "onnx:<folder>", "fastembed:<model>", "llm")
 

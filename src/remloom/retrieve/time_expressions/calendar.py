@@ -14,23 +14,6 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-__all__ = [
-    "EARLIEST",
-    "LATEST",
-    "Floating",
-    "Grain",
-    "Node",
-    "Span",
-    "easter",
-    "floor",
-    "inside",
-    "mapped",
-    "step",
-    "stretch",
-    "unit",
-    "weekend",
-]
-
 EARLIEST = datetime(1, 1, 2)
 LATEST = datetime(9999, 12, 30)
 _TRIED = 12  # rounds: 29 February comes every eighth year at the latest

@@ -13,8 +13,6 @@ from .phrases import Phrases
 from .slices import around
 from .tokens import Point, Token, tokens
 
-__all__ = ["Finder", "Phrase"]
-
 # words that tie a point in time to the question
 _TIES = {"in", "on", "at", "during", "within", "throughout", "over", "for", "of", "from"}
 _TIES |= {"around", "about", "circa", "since"}

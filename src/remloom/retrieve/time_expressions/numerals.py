@@ -9,8 +9,6 @@ from . import words
 from .calendar import Floating, Grain, Span, floor, step, stretch, unit
 from .tokens import Point, Token, TokenReader, dates, full_year
 
-__all__ = ["Numerals"]
-
 _CURRENCIES = ("%", "€", "$", "£", "+")
 
 

@@ -46,8 +46,6 @@ from .pieces import Pieces
 from .slices import edge_of, part_of, shifted, slice_of
 from .tokens import Point
 
-__all__ = ["Phrases"]
-
 # before a weekday that is not a time
 _NO_TIME = frozenset(
     ("the", "a", "an", "called", "named", "every", "each", "any", "like", "love", "hate", "black")

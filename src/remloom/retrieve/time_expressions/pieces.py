@@ -11,8 +11,6 @@ from .calendar import Floating, Grain, Span, step, stretch
 from .numerals import Numerals
 from .tokens import Point
 
-__all__ = ["Pieces"]
-
 _CLOCK_WORDS = ("noon", "midday", "midnight", "lunchtime", "dawn", "dusk")
 
 

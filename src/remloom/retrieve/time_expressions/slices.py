@@ -6,8 +6,6 @@ from datetime import timedelta
 
 from .calendar import Grain, Span, step, stretch, unit, weekend
 
-__all__ = ["around", "edge_of", "part_of", "shifted", "slice_of"]
-
 # the unit that a stretch is cut by, where its middle and its last part begin, and how much of it is
 # its beginning, or its end
 _CUTS = {

@@ -13,8 +13,6 @@ from msgspec import Struct
 from . import words
 from .calendar import Node, Span
 
-__all__ = ["Point", "Token", "TokenReader", "dates", "full_year", "tokens"]
-
 _TOKEN = re.compile(
     r"""(?P<iso>\d{4}-\d\d?
             (?:-\d\d?(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?)?

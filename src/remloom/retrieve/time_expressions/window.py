@@ -15,8 +15,6 @@ from . import words
 from .calendar import EARLIEST, LATEST, Span
 from .finder import Finder
 
-__all__ = ["Window", "find_window"]
-
 _HINT = re.compile(r"[a-z]+|\d")
 # words that ask for nothing in particular
 _ASKS_NOTHING = """

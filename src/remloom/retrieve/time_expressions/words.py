@@ -6,31 +6,6 @@ from datetime import datetime, timedelta
 
 from .calendar import Floating, Grain, Span, easter, stretch
 
-__all__ = [
-    "BEGINNINGS",
-    "COUNTED",
-    "DAYPARTS",
-    "DECADES",
-    "EDGES",
-    "HINTS",
-    "HOLIDAYS",
-    "MONTHS",
-    "NAMESAKES",
-    "NUMBERS",
-    "OPEN",
-    "ORDINALS",
-    "RELATIVE",
-    "SEASONS",
-    "SHORT_WEEKDAYS",
-    "STOP",
-    "TIES",
-    "UNITS",
-    "VAGUE",
-    "VERBS",
-    "WEEKDAYS",
-    "floating_day",
-]
-
 
 def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())

@@ -15,8 +15,6 @@ from msgspec import Struct
 
 from ...errors import InvalidInputError, SourceError
 
-__all__ = ["Address", "is_address", "parse_address"]
-
 # the scheme of a URL -> the kind of its database
 _KINDS = {
     "postgresql": "postgresql",

@@ -10,7 +10,6 @@ from .contract import Unreadable
 if TYPE_CHECKING:
     from bson.codec_options import CodecOptions
 
-__all__ = ["decode_document"]
 
 # bytes of the values of a type, by its number
 _FIXED = {

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["allowed_values"]
-
 
 def allowed_values(sql: str, dialect: str) -> dict[str, tuple[str, ...]]:
     """Find the columns that a CHECK holds to a list of texts, by name in small letters.

@@ -13,17 +13,6 @@ from msgspec import Struct
 
 from ...model import Kind
 
-__all__ = [
-    "Column",
-    "ColumnProfile",
-    "Database",
-    "ForeignKey",
-    "Key",
-    "Table",
-    "TableProfile",
-    "Unreadable",
-]
-
 # values of the columns of a key, in their order
 Key: TypeAlias = tuple[Any, ...]
 

@@ -16,8 +16,6 @@ from ...model import Kind
 from .contract import Column, Unreadable
 from .plain_values import Converter, converters, plain
 
-__all__ = ["Document", "bound", "columns_of", "plain_rows"]
-
 Document: TypeAlias = Mapping[str, Any]
 
 _SCALARS: Mapping[str, Kind] = {

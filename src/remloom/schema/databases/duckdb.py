@@ -20,7 +20,6 @@ from .tables import table_names
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["DuckdbDatabase", "FilesDatabase"]
 
 # nothing is fetched from elsewhere
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {

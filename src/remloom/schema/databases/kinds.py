@@ -13,8 +13,6 @@ from msgspec import Struct
 
 from ...model import Kind
 
-__all__ = ["DeclaredType", "read_type"]
-
 _NAME = re.compile(r"[a-z_][a-z0-9_ ]*")
 _QUOTED = re.compile(r"'((?:[^']|'')*)'")
 _SCALE = re.compile(r"\(\s*\d+\s*,\s*(\d+)\s*\)")

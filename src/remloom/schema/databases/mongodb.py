@@ -16,7 +16,6 @@ from .profiles import profile_rows, rows_to_read
 if TYPE_CHECKING:
     from pymongo.collection import Collection
 
-__all__ = ["MongoDatabase"]
 
 _MILLISECONDS = 60_000  # that one command may take
 _CONNECTING = 10_000  # milliseconds

@@ -17,7 +17,6 @@ from .sql_database import SECONDS, Sample
 if TYPE_CHECKING:
     from sqlalchemy import Inspector
 
-__all__ = ["MysqlDatabase"]
 
 _CONNECTING = 10  # seconds
 _SETTINGS = (

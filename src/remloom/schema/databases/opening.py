@@ -10,8 +10,6 @@ from ...store.tenants.encryption import read_reference
 from .addresses import Address, parse_address
 from .contract import Database
 
-__all__ = ["open_database"]
-
 
 def open_database(url: str, password: str | None = None) -> Database:
     """Open a database, read-only.

@@ -20,8 +20,6 @@ from ...model import Kind
 from .contract import Column, Unreadable
 from .kinds import read_type
 
-__all__ = ["Converter", "bind", "converter", "converters", "plain"]
-
 Converter: TypeAlias = Callable[[Any], Any]
 
 _TRUE = frozenset((1, "1", "t", "true", "y", "yes"))

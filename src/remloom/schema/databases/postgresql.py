@@ -15,7 +15,6 @@ from .tables import without_columns
 if TYPE_CHECKING:
     from sqlalchemy import Inspector
 
-__all__ = ["PostgresqlDatabase"]
 
 _Place = tuple[str | None, str]  # schema, None for the default one, and table
 

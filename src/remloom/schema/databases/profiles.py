@@ -11,8 +11,6 @@ import msgspec
 
 from .contract import Column, ColumnProfile, Table, TableProfile
 
-__all__ = ["LONGEST", "items_of", "profile_rows", "rows_to_read"]
-
 _LEAST = 800  # rows of a table that is too large to be read whole
 _SHARE = 125  # of such a table, one row in so many is read
 _CELLS = 4_000_000  # values of one sample

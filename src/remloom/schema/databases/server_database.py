@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector
     from sqlalchemy.types import TypeEngine
 
-__all__ = ["ServerDatabase"]
 
 _COUNTED = 20_000  # rows of the largest table that is counted rather than estimated
 _Place = tuple[str | None, str]  # schema and table, as the inspection has them

@@ -12,8 +12,6 @@ from .contract import Column, ForeignKey, Table
 from .kinds import read_type
 from .sql_database import SECONDS, Sample, SqlDatabase
 
-__all__ = ["SnowflakeDatabase"]
-
 _CONNECTING = 30  # seconds
 _SETTINGS = (
     "ALTER SESSION SET TIMEZONE = 'UTC'",

@@ -20,8 +20,6 @@ from .plain_values import bind, converters
 from .profiles import LONGEST, profile_rows, rows_to_read
 from .tables import without_unordered_key
 
-__all__ = ["Sample", "SqlDatabase"]
-
 SECONDS = 60  # that one statement may take
 _SCANNED = 100_000  # rows of a table that is read whole to look for values, where no index helps
 # types of texts, by how they begin

@@ -16,8 +16,6 @@ from .contract import Column, ForeignKey, Table
 from .kinds import DeclaredType, read_type
 from .sql_database import SECONDS, Deadline, Sample, SqlDatabase
 
-__all__ = ["SqliteDatabase"]
-
 _STEPS = 10_000  # instructions of SQLite between two looks at the clock
 _PROBES = 16  # places at which it is looked how dense rows are
 _RUN = 8  # rows at each of them

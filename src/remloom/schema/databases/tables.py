@@ -9,8 +9,6 @@ from msgspec.structs import replace
 
 from .contract import Column, Table
 
-__all__ = ["table_names", "without_columns", "without_unordered_key"]
-
 
 def table_names(places: Iterable[tuple[str | None, str]]) -> dict[tuple[str | None, str], str]:
     """What tables are called, by their schema and name: without the schema, if it is the default

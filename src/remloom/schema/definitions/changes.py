@@ -10,8 +10,6 @@ from msgspec import UNSET, Struct
 from ...errors import InvalidInputError
 from ...model import Field, SchemaDefinition
 
-__all__ = ["Break", "Changes", "FieldMapping", "compare"]
-
 # name of a field before -> its name now, None (it goes), or its kind now; of a part -> None
 FieldMapping: TypeAlias = Mapping[str, str | None]
 

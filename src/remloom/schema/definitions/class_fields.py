@@ -17,8 +17,6 @@ from msgspec import UNSET, Meta, Struct
 from ...errors import InvalidInputError
 from ...model import Field
 
-__all__ = ["parts_of_class"]
-
 _KINDS: tuple[tuple[type, str], ...] = (
     (bool, "boolean"), (int, "integer"), (float, "float"), (Decimal, "decimal"), (str, "string"),
     (UUID, "string"), (datetime, "datetime"), (date, "date"), (Mapping, "json"), (Struct, "json"),

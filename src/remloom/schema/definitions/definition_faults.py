@@ -17,16 +17,6 @@ from ...sql.columns import RENAMED
 from ...store.rules.field_values import to_stored
 from ...store.rules.json_schema import compile_schema
 
-__all__ = [
-    "MOST_FIELDS",
-    "RESERVED_FIELDS",
-    "RESERVED_NAMES",
-    "Fault",
-    "can_be_values",
-    "check_definition",
-    "find_faults",
-]
-
 MOST_FIELDS = 300
 # what a statement calls something else, and what the tables of a store are called
 RESERVED_NAMES = frozenset({

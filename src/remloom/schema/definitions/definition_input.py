@@ -20,8 +20,6 @@ from ...store.rules.json_values import holds_nul
 from .class_fields import parts_of_class
 from .definition_faults import Fault, check_definition
 
-__all__ = ["DefinitionInput", "DefinitionParts", "read_definition"]
-
 # a class: a msgspec Struct or a pydantic model
 DefinitionInput: TypeAlias = (
     "SchemaDefinition | Mapping[str, Any] | type[Any] | str | os.PathLike[str]"

@@ -18,8 +18,6 @@ from ...store.definitions import earlier_definitions
 from ...store.rules.row_names import field_texts
 from .registry import Registry, indexes_of, rows_of
 
-__all__ = ["migrate"]
-
 _AT_ONCE = 500  # rows in one transaction
 
 # writes rows, if they are as they were read

@@ -34,8 +34,6 @@ from ...store.rules.json_schema import compile_schema
 from ...store.schemas import SCHEMAS
 from .changes import Break, Changes, FieldMapping, compare
 
-__all__ = ["Beside", "Registry", "indexes_of", "rows_of"]
-
 _AT_ONCE = 500  # rows
 _SHOWN = 3  # rows that a conversion is refused for
 

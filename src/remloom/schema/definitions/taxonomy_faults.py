@@ -12,8 +12,6 @@ from ...errors import DefinitionError, InvalidInputError, LabelError
 from ...model import Taxonomy
 from .definition_faults import Fault
 
-__all__ = ["check_taxonomy"]
-
 
 def check_taxonomy(taxonomy: Taxonomy) -> Taxonomy:
     """Return a taxonomy in which nothing is below itself, and nothing means itself.

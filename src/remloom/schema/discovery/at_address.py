@@ -9,8 +9,6 @@ from ..plan.plan import Plan
 from ..plan.source import check_source_name, name_of_address
 from .discovering import discover
 
-__all__ = ["discover_at"]
-
 
 def discover_at(
     url: str,

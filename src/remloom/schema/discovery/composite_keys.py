@@ -10,8 +10,6 @@ from .facts import TableFacts
 from .foreign_keys import Contains, ForeignKeys
 from .keys import KeyProposal
 
-__all__ = ["find_composite_keys"]
-
 _INCLUDED = 0.98
 _FEW = 3  # different values, which may be there by chance
 _CONFIDENCE = 0.85

@@ -28,8 +28,6 @@ from .schema_names import entity_types, name_schemas
 from .watermarks import find_watermark
 from .words import snake, split_name
 
-__all__ = ["discover", "propose"]
-
 Progress: TypeAlias = Callable[[int, int], None]
 # reads rows of some columns of a table, whose rows have no key yet
 ReadRows: TypeAlias = Callable[[TableFacts, Sequence[str]], Sequence[tuple[Any, ...]]]

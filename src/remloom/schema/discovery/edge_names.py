@@ -12,8 +12,6 @@ from .facts import ColumnFacts, TableFacts
 from .name_matches import align
 from .words import snake, word_lists
 
-__all__ = ["BELONGS_TO", "CONTAINS", "free_name", "name_edges"]
-
 BELONGS_TO = "belongs_to"
 CONTAINS = "contains"  # of a list, or of the rows of a link table
 

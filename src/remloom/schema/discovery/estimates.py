@@ -8,8 +8,6 @@ from statistics import mean
 from ..plan.planned import Estimate, PlannedEdge, PlannedLink, PlannedTable
 from .facts import ColumnFacts, TableFacts
 
-__all__ = ["estimate"]
-
 _BYTES_OF_A_ROW = 600  # its handle, its keys and what indexes them
 _BYTES_OF_AN_EDGE = 250
 _BYTES_OF_A_VALUE = 16  # that is no text, with the name of its field

@@ -11,8 +11,6 @@ from ..databases.contract import Column, ColumnProfile, Table, TableProfile
 from ..databases.profiles import items_of
 from .words import Vocabulary, content_words, is_identifier
 
-__all__ = ["ColumnFacts", "TableFacts", "ValueClass", "gather_facts"]
-
 # what values can be equal to each other; None: those of no key
 ValueClass: TypeAlias = Literal["number", "text"]
 

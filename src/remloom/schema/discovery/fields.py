@@ -20,8 +20,6 @@ from .personal_data import Sensitivity, find_sensitivity
 from .schema_names import name_fields
 from .words import word_lists
 
-__all__ = ["FieldChoice", "choose_fields"]
-
 _FEW_VALUES = 20  # of a column whose values are kinds
 _ENOUGH_ROWS = 100
 _SHARE_OF_ROWS = 0.05

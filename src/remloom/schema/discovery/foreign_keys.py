@@ -16,8 +16,6 @@ from .name_index import NameIndex
 from .name_matches import NameMatch, align, best_of_kinds, match_names
 from .words import word_lists
 
-__all__ = ["Contains", "ForeignKeys", "find_foreign_keys"]
-
 # (table, columns, different values) -> how many of them are there; None: not to be had cheaply
 Contains = Callable[[str, Sequence[str], Sequence[tuple[Any, ...]]], "int | None"]
 

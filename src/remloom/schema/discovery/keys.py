@@ -11,8 +11,6 @@ from .name_index import NameIndex
 from .name_matches import align
 from .words import word_lists
 
-__all__ = ["KeyProposal", "propose_key", "propose_pair"]
-
 _CERTAIN_ENOUGH = 0.5
 _CERTAIN_BY_NAME = 0.6  # where no rows were read
 _LONGEST = 64  # characters of a value of a key

@@ -12,8 +12,6 @@ from .facts import TableFacts
 from .keys import KeyProposal
 from .words import likeness, snake, word_lists
 
-__all__ = ["find_links"]
-
 _MOST_FURTHER = 4  # columns beside the two foreign keys
 # what a table of the parts of something is called by its last word
 _PARTS = ("detail", "item", "line", "entry", "position", "row", "member", "content")

@@ -9,8 +9,6 @@ from .facts import TableFacts
 from .name_matches import stands_for
 from .words import likeness
 
-__all__ = ["NameIndex"]
-
 
 class NameIndex:
     """Finds the tables whose names are anything like that of a column."""

@@ -10,8 +10,6 @@ from msgspec import Struct
 from .facts import ColumnFacts, TableFacts
 from .words import Part, likeness, word_lists
 
-__all__ = ["NameMatch", "align", "best_of_kinds", "match_names", "stands_for"]
-
 _ROLE = 0.95  # "billing address" for a table of addresses
 _LAST_WORDS = 0.75  # "address" for one of customer addresses
 _SHARED_END = 0.6  # "billing address" for one of customer addresses

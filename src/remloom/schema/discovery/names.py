@@ -16,8 +16,6 @@ from .facts import ColumnFacts, TableFacts
 from .name_matches import align
 from .words import likeness, word_lists
 
-__all__ = ["NameProposal", "is_of_people", "propose_name"]
-
 _ENOUGH = 0.45
 _LONGEST = 80  # characters of a name, at the median
 _FEW_ROWS = 12  # in so few, names that repeat say nothing

@@ -17,8 +17,6 @@ from .facts import ColumnFacts, TableFacts
 from .names import is_of_people
 from .words import word_lists
 
-__all__ = ["Sensitivity", "find_sensitivity"]
-
 _MOST = 0.8  # of the values looked at
 _HALF = 0.5
 _LOOKED_AT = 100

@@ -9,8 +9,6 @@ from .facts import TableFacts
 from .keys import KeyProposal
 from .names import NameProposal
 
-__all__ = ["ask_of_edges", "ask_of_entities", "ask_of_table"]
-
 # what is often a thing of its own, though no table has it
 _THINGS = frozenset((
     "city", "country", "region", "department", "category", "brand", "company", "genre", "artist",

@@ -9,8 +9,6 @@ from .edge_names import free_name
 from .facts import TableFacts
 from .words import snake
 
-__all__ = ["MOST_LETTERS", "entity_types", "name_fields", "name_schemas"]
-
 MOST_LETTERS = 63
 
 

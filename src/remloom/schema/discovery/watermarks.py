@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from .facts import ColumnFacts, TableFacts
 
-__all__ = ["find_watermark"]
-
 _WRITTEN = frozenset((
     "update", "updated", "modified", "modify", "changed", "change", "modification", "mtime",
     "touched", "revised", "edited", "synced", "amended",

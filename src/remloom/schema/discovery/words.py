@@ -16,11 +16,6 @@ from importlib.resources import files
 import msgspec
 from msgspec import Struct
 
-__all__ = [
-    "Part", "Vocabulary", "WordLists", "content_words", "is_identifier", "likeness", "singular",
-    "snake", "split_name", "word_lists",
-]  # fmt: skip
-
 _CAMEL = re.compile(
     r"[A-ZÄÖÜ]{2,}s(?=[A-Z_]|$)|[A-ZÄÖÜ]+(?=[A-ZÄÖÜ][a-zà-ÿ])|[A-ZÄÖÜ]?[a-zà-ÿ]+|[A-ZÄÖÜ]+|\d+|[^\W\d_]+"
 )

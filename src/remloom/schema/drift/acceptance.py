@@ -8,11 +8,10 @@ from msgspec.structs import replace
 
 from ..databases.contract import Column, Table
 from ..plan.figures import TableFigures
-from ..plan.plan import Plan, PlannedField, PlannedTable
+from ..plan.plan import Plan
+from ..plan.planned import PlannedField, PlannedTable
 from ..plan.source import Source
 from .drift import Change
-
-__all__ = ["accept_changes", "extend_plan"]
 
 
 def extend_plan(plan: Plan, found: Plan, changes: Sequence[Change]) -> Plan:

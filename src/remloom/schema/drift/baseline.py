@@ -9,9 +9,8 @@ from ...errors import SourceError
 from ..databases.contract import Database, Table, TableProfile
 from ..databases.profiles import items_of
 from ..plan.figures import TableFigures, figures_of
-from ..plan.plan import Plan, PlannedEdge
-
-__all__ = ["take_baseline"]
+from ..plan.plan import Plan
+from ..plan.planned import PlannedEdge
 
 _SAMPLE = 2_000  # rows of a table that are looked at
 _TRIED = 500  # values of a foreign key that are looked for

@@ -12,8 +12,6 @@ from ..plan.figures import TableFigures
 from ..plan.plan import Plan
 from .renames import renamed_columns, renamed_tables
 
-__all__ = ["Change", "ChangeKind", "Drift", "compare"]
-
 ChangeKind: TypeAlias = Literal[
     "table added",
     "table gone",

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from ..databases.contract import Column, Table
 from ..plan.figures import TableFigures, likeness
 
-__all__ = ["renamed_columns", "renamed_tables"]
-
 _ALIKE = 0.8  # part of the columns that two tables must have in common
 _SAME_VALUES = 0.5  # likeness of the values of two columns
 _NEAR = 0.1  # by which the numbers of two samples may differ

@@ -11,8 +11,6 @@ from msgspec import Struct
 
 from ..databases.contract import ColumnProfile, TableProfile
 
-__all__ = ["ColumnFigures", "TableFigures", "figures_of", "likeness"]
-
 _SKETCHED = 32  # digests kept of a column
 
 

@@ -11,26 +11,12 @@ from ...errors import InvalidInputError, PlanError, UnknownNameError
 from ...model import EdgeDefinition, SchemaDefinition
 from ..definitions.definition_faults import find_faults
 from .planned import (
-    Estimate,
-    LeftOut,
     PlanContents,
     PlannedEdge,
     PlannedField,
     PlannedLink,
     PlannedTable,
-    Question,
 )
-
-__all__ = [
-    "Estimate",
-    "LeftOut",
-    "Plan",
-    "PlannedEdge",
-    "PlannedField",
-    "PlannedLink",
-    "PlannedTable",
-    "Question",
-]
 
 
 class Plan(PlanContents, frozen=True, kw_only=True, omit_defaults=True):

@@ -11,8 +11,6 @@ from msgspec import Struct
 from ...errors import UnknownNameError
 from .planned import PlanContents, PlannedEdge, PlannedField, PlannedLink, PlannedTable
 
-__all__ = ["Fault", "edge_path", "find_faults"]
-
 
 class Fault(Struct, frozen=True):
     """Something in a plan that cannot be."""

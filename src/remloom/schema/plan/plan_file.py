@@ -21,8 +21,6 @@ from .planned import (
     PlannedTable,
 )
 
-__all__ = ["read_plan", "render_plan", "write_plan"]
-
 _HEAD = (
     "What Remloom proposes to make of a database. Nothing has been written yet: read it, change "
     "what is not right, and register it. A table, field or edge that is deleted here is not taken."

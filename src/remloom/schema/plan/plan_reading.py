@@ -23,8 +23,6 @@ from .planned import (
     Question,
 )
 
-__all__ = ["parse_plan"]
-
 _T = TypeVar("_T")
 
 

@@ -6,19 +6,6 @@ from msgspec import Struct
 
 from ...model import Field
 
-__all__ = [
-    "UNREADABLE",
-    "Estimate",
-    "LeftOut",
-    "PlanContents",
-    "PlannedEdge",
-    "PlannedField",
-    "PlannedLink",
-    "PlannedTable",
-    "Question",
-]
-
-
 UNREADABLE = "cannot be read"  # how the reason begins of what a database could not give
 
 

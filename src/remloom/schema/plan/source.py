@@ -21,16 +21,6 @@ from .figures import TableFigures
 from .plan import Plan
 from .planned import UNREADABLE
 
-__all__ = [
-    "SOURCES",
-    "Source",
-    "check_source_name",
-    "find_source",
-    "list_sources",
-    "name_of_address",
-    "source_entry",
-]
-
 SOURCES = "sources"  # namespace of the entries
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 

@@ -15,8 +15,6 @@ from .keys import SeenHandles, pieces
 from .rows import RowReader
 from .writer import SyncWriter
 
-__all__ = ["delete_gone_rows", "delete_rows", "seen_rows"]
-
 _DELETED = 500  # rows that one transaction deletes
 
 

@@ -14,18 +14,8 @@ from ... import labels
 from ...errors import LabelError, SourceError
 from ...store.rules.handles import handle_of
 from ..databases.contract import Database, Key, Table
-from ..plan.plan import PlannedTable
+from ..plan.planned import PlannedTable
 from .rows import RowReader
-
-__all__ = [
-    "KEYS",
-    "PAGE",
-    "SeenHandles",
-    "find_repeated_keys",
-    "find_shared_labels",
-    "pages",
-    "pieces",
-]
 
 PAGE = 2_000  # rows that are read, and written, at once
 KEYS = 10_000  # keys that are read at once

@@ -20,8 +20,6 @@ from ...runs.run import Run, is_alive, new_owner
 from ...store.contract import Store
 from ...store.rules.record_ids import new_id
 
-__all__ = ["SYNCS", "Lease", "begin"]
-
 SYNCS = "syncs"  # namespace of the entries; the key is the name of the source
 _SILENCE = 20.0  # seconds without a write after which a sign of life is written
 

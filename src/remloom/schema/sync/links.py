@@ -18,8 +18,6 @@ from .plan_links import LinkReader, LinkRow
 from .report import TableReport
 from .writer import PageItem, SyncWriter
 
-__all__ = ["LinkSync", "delete_gone_links"]
-
 
 class LinkSync:
     """Brings the edges of one link table up to date."""

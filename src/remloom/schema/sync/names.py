@@ -8,8 +8,6 @@ from ... import labels
 from ...model import Row
 from ...store.contract import Store
 
-__all__ = ["Names"]
-
 _KEPT = 100_000  # names
 
 

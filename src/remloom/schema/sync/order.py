@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ..plan.plan import Plan, PlannedTable
-
-__all__ = ["tables_in_order"]
+from ..plan.plan import Plan
+from ..plan.planned import PlannedTable
 
 
 def tables_in_order(plan: Plan) -> list[PlannedTable]:

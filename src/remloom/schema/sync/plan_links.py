@@ -11,10 +11,8 @@ from msgspec import Struct
 
 from ...model import SOURCE_FK, Edge
 from ..databases.contract import Table, Unreadable
-from ..plan.plan import PlannedLink
+from ..plan.planned import PlannedLink
 from .rows import Handles
-
-__all__ = ["LinkReader", "LinkRow"]
 
 
 class LinkRow(Struct, frozen=True, gc=False):

@@ -10,8 +10,6 @@ from msgspec import Struct
 from ...model import Row
 from .rows import LEFT_OUT
 
-__all__ = ["SHOWN", "Refusal", "SameAs", "SyncReport", "TableReport"]
-
 _TOTALS = (
     "read", "added", "changed", "unchanged", "deleted", "forgotten", "refused", "left_out",
     "edges_added", "edges_ended", "orphans",

@@ -15,9 +15,8 @@ from ...model import SOURCE_FK, Edge, Row
 from ...store.rules.handles import handle_of, with_digest
 from ..databases.contract import Key, Table, Unreadable
 from ..databases.plain_values import Converter, converter
-from ..plan.plan import Plan, PlannedEdge, PlannedTable
-
-__all__ = ["LEFT_OUT", "SOURCE_HASH", "Handles", "RowEdge", "RowReader", "SourceRow", "Targets"]
+from ..plan.plan import Plan
+from ..plan.planned import PlannedEdge, PlannedTable
 
 _DIGEST = 12  # bytes of the digest of a row
 

@@ -14,8 +14,8 @@ from ...errors import RemloomError, SourceError
 from ...runs.reasons import reason_of
 from ...store.contract import Store
 from ..databases.contract import Database, Key, Table
-from ..plan.plan import Plan, PlannedEdge, PlannedLink, PlannedTable
-from ..plan.planned import UNREADABLE
+from ..plan.plan import Plan
+from ..plan.planned import UNREADABLE, PlannedEdge, PlannedLink, PlannedTable
 from ..plan.source import Source
 from .deletion import delete_gone_rows
 from .keys import SeenHandles, find_shared_labels, pages
@@ -30,8 +30,6 @@ from .sampled_columns import as_registered
 from .tables import TableSync
 from .watermark import Watermark
 from .writer import SyncWriter
-
-__all__ = ["Target", "sync"]
 
 Progress = Callable[[int, int], None]
 

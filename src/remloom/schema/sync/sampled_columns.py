@@ -8,8 +8,6 @@ from msgspec.structs import replace
 
 from ..databases.contract import Column, Table
 
-__all__ = ["as_registered"]
-
 
 def as_registered(tables: Iterable[Table], before: Sequence[Table]) -> Iterator[Table]:
     """Give tables with the sampled columns that they had when they were registered.

@@ -24,8 +24,6 @@ from .rows import SOURCE_HASH, RowReader, SourceRow, Targets
 from .watermark import Watermark
 from .writer import PageItem, SyncWriter
 
-__all__ = ["TableSync"]
-
 
 class _Read(Struct, frozen=True):
     """A row that is added or changed, as it was read and as it is stored."""

@@ -18,9 +18,7 @@ from msgspec.structs import replace
 
 from ...kv import Entry, EntryReads
 from ..databases.contract import Key, Table
-from ..plan.plan import PlannedTable
-
-__all__ = ["WATERMARKS", "Watermark"]
+from ..plan.planned import PlannedTable
 
 WATERMARKS = "watermarks"  # namespace of the entries; the key is "<source>/<table>"
 _QUICK = 9  # syncs by the watermark between two that read all rows

@@ -21,8 +21,6 @@ from .lease import Lease
 from .report import TableReport
 from .rows import LEFT_OUT
 
-__all__ = ["PageChangedError", "PageItem", "SyncWriter"]
-
 _ATTEMPTS = 20  # at a page, while rows are forgotten or schemas changed
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from ...federation import FederatedAnswer, Federation
 
-__all__ = ["across_option", "open_across", "show_across"]
 
 across_option = option(
     "--across",

@@ -26,7 +26,8 @@ import click
 
 from ..._version import __version__
 from ...errors import InvalidInputError, RemloomError, StoreFullError
-from .terminal import console, echo, to_json, visible, warn
+from ...text.quoting import visible
+from .terminal import console, echo, to_json, warn
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -34,17 +35,6 @@ if TYPE_CHECKING:
     from ...memory import Memory
     from ...settings import Settings
 
-__all__ = [
-    "Call",
-    "Program",
-    "budget_options",
-    "command",
-    "model_option",
-    "program",
-    "report",
-    "run",
-    "take_budget",
-]
 
 # exit codes beside those of `RemloomError.exit_code`
 INTERRUPTED, BROKEN_PIPE, UNEXPECTED = 130, 141, 70

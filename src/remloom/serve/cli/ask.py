@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from click import argument, option
 
+from ...text.quoting import visible
 from .app import Call, command, model_option
-from .terminal import console, echo, visible
+from .terminal import console, echo
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

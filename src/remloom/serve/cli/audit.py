@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from ...tenancy.audit import AuditEntry
 
-__all__: list[str] = []
 
 SHOWN = 3  # ids of a call; --json has more
 

@@ -11,13 +11,12 @@ from prompt_toolkit.document import Document
 
 from ...query.render import quote, render_label
 from ...query.statements import DIRECTIONS, KEYWORDS, ORDER_FIELDS, SEARCH_MODES
+from ...text.quoting import visible
 from .statements import split
-from .terminal import visible
 
 if TYPE_CHECKING:
     from ...memory import Memory, MemoryStats
 
-__all__ = ["StatementCompleter"]
 
 LABELS = 12  # labels offered at most
 SCHEMAS = ("resources", "entities", "moments")

@@ -9,8 +9,6 @@ from ...errors import InvalidInputError
 from .app import Call, command
 from .reading import progress_bar
 
-__all__: list[str] = []
-
 
 @command("copy")
 @argument("source")

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ...schema.plan.planned import Question
     from ...schema.sync.report import SyncReport
 
-__all__: list[str] = []
 
 INCOMPLETE = 1  # exit code when rows or tables were not taken
 DRIFTED = 3  # exit code when a database is otherwise than it was
@@ -120,8 +119,8 @@ def _plan_view(plan: Plan, output: str | None) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
+    from ...text.quoting import visible
     from .tables import draw_table
-    from .terminal import visible
 
     tables = [
         (
@@ -167,8 +166,8 @@ def _sync_view(report: SyncReport) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
+    from ...text.quoting import visible
     from .tables import draw_table
-    from .terminal import visible
 
     columns = (
         "table", "read", "added", "changed", "unchanged", "deleted", "forgotten", "refused",

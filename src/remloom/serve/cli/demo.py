@@ -23,8 +23,6 @@ from ...errors import SourceError
 from .app import Call, command, program
 from .terminal import console, echo, to_json
 
-__all__ = ["STEPS", "Step", "documents"]
-
 TENANT = "demo"
 QUOTED_LINES = 5  # of a cited passage, shown at most
 CITED = "per-berth price"  # the query that finds the cited passage

@@ -10,15 +10,14 @@ from click.exceptions import Exit
 
 from ..._version import __version__
 from ...errors import RemloomError, StoreError
+from ...text.quoting import visible
 from .app import Call, command
-from .terminal import visible
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from ...memory import MemoryStats
 
-__all__: list[str] = []
 
 LIBRARIES = ("apsw-sqlite3mc", "msgspec", "numpy", "usearch", "onnxruntime", "tokenizers")
 

@@ -14,6 +14,7 @@ from click.exceptions import Exit
 
 from ...errors import ModelError
 from ...model import Resource
+from ...text.quoting import visible
 from .app import (
     COMMON,
     Call,
@@ -25,7 +26,7 @@ from .app import (
     take_budget,
 )
 from .run_counts import counted
-from .terminal import console, visible
+from .terminal import console
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

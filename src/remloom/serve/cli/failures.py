@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from rich.console import RenderableType
 from rich.text import Text
 
-from .terminal import visible
+from ...text.quoting import visible
 from .text_formats import one_line, plural
 
 if TYPE_CHECKING:
     from ...runs.failures import FailedItem
 
-__all__ = ["parked_view"]
 
 SHOWN = 10  # items; --json has them all, with what the model replied
 NAME = 60  # characters

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from ...tenancy.grants import Grant
 
-__all__: list[str] = []
-
 
 @command("grant")
 @click.argument("to", metavar="TENANT")

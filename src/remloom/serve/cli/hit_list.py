@@ -17,7 +17,6 @@ from .text_formats import one_line, plural, short_source
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
-__all__ = ["STYLES", "draw_hits", "kind_of", "snippet", "written_later_note"]
 
 NAME_WIDTH = 44  # columns; longer names push their line's other columns to the right
 SNIPPET = 400  # characters of a record's text looked at

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from ...jobs import Job
 
-__all__ = ["format_call", "format_time", "job_line", "outcome", "parse_payload"]
 
 STATES = ("waiting", "running", "parked", "done")
 SHOWN = 6  # numbers of a result; --json has them all

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from ...tenancy.api_keys import ApiKey
 
-__all__: list[str] = []
 
 # what a key may do unless it is said: all that is done with one's own memory
 SCOPES = "read,write,forget,dream"

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ...dream.maintenance import MaintenanceResult
     from ...llm import Budget
 
-__all__: list[str] = []
 
 FAILED = 1  # exit code when something was parked, or the run stopped before its end
 SHOWN = 12  # records, edges, themes of a list; --json has them all

@@ -13,8 +13,6 @@ from ...operations import Toolset
 from .app import Call, command
 from .terminal import echo
 
-__all__: list[str] = []
-
 
 @command("mcp")
 @option(

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from ...dream.metrics import Metrics
 
-__all__: list[str] = []
-
 
 @command("metrics")
 @option(

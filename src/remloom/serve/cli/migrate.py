@@ -6,8 +6,6 @@ from click import option
 
 from .app import Call, command
 
-__all__: list[str] = []
-
 
 @command("migrate")
 @option("--citus", is_flag=True, help="Spread every table over the Citus cluster, by tenant.")

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from ...profile.beliefs.profile import Explanation
     from ...profile.evidence.claim import Value
 
-__all__: list[str] = []
 
 _scopes = option(
     "--scope",

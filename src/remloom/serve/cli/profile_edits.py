@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from ...memory import Memory
     from ...profile.beliefs.belief import Belief
 
-__all__: list[str] = []
-
 
 @command("set", to=profile)
 @slot_argument

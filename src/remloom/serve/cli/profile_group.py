@@ -18,19 +18,6 @@ if TYPE_CHECKING:
     from ...profile.beliefs.belief import Belief
     from ...profile.evidence.claim import Value
 
-__all__ = [
-    "AS_OF",
-    "Named",
-    "as_of_option",
-    "check_known",
-    "note_option",
-    "of_id",
-    "optional_value",
-    "profile",
-    "scope_option",
-    "slot_argument",
-    "subject_option",
-]
 
 AS_OF = Time(needs_zone=True)
 _MOST_NAMES = 9  # in a remedy

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ...runs.failures import FailedItem
     from ...runs.run import Run
 
-__all__: list[str] = []
 
 FAILED = 1  # exit code when something was parked, or the run stopped before its end
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from ...memory import Memory
 
-__all__: list[str] = []
-
 
 @command("slots", to=profile)
 @argument("name", required=False)

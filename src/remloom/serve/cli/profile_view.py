@@ -31,23 +31,9 @@ if TYPE_CHECKING:
     from ...profile.evidence.evidence import Evidence
     from ...profile.extract.normalise import NormaliseResult
     from ...profile.extract.scan import ScanResult
-    from ...profile.slots.registry import Slot
+    from ...profile.slots.slot import Slot
     from ...runs.run import Run
 
-__all__ = [
-    "belief_line",
-    "draw_candidates",
-    "draw_changes",
-    "draw_context",
-    "draw_explanations",
-    "draw_learned",
-    "draw_normalised",
-    "draw_profile",
-    "draw_scan",
-    "draw_slot",
-    "draw_slots",
-    "draw_staged",
-]
 
 HUBS = {
     "preferences": "Preferences: how agents are to behave",

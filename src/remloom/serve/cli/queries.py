@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ...model import Answer, Direction
     from ...query.statements import Strategy
 
-__all__ = ["STRATEGIES", "show_answer"]
 
 AS_OF = Time(needs_zone=True)
 STRATEGIES = ("breadth-first", "depth-first")

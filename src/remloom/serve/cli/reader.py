@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ...reader import ReadEvent, Reading
     from ...reader.reader import Reader
 
-__all__ = ["Desk"]
 
 COMMANDS = {
     "outline": "the sections, and where they are",

@@ -12,8 +12,9 @@ from rich.live import Live
 from rich.text import Text
 
 from ...reader import EventType
+from ...text.quoting import visible
 from .tables import draw_nested, draw_pairs, draw_table
-from .terminal import console, visible
+from .terminal import console
 from .text_formats import one_line, plural, short_source
 
 if TYPE_CHECKING:
@@ -23,19 +24,6 @@ if TYPE_CHECKING:
     from ...reader.loop.session import Session
     from ...reader.reader import Reader
 
-__all__ = [
-    "ReadingPicture",
-    "draw_coverage",
-    "draw_documents",
-    "draw_found",
-    "draw_outline",
-    "draw_passages",
-    "draw_reading",
-    "draw_rows",
-    "draw_schema",
-    "draw_sessions",
-    "draw_stats",
-]
 
 _BAR = 60  # cells of a bar of coverage
 _SHADES = " ░▒▓█"  # of a cell: how much of its lines was read

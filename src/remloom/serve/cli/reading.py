@@ -13,13 +13,13 @@ from click.exceptions import Exit
 
 from ...errors import EmbedderError, SourceError
 from ...model import ReadItem, ReadReport
+from ...text.quoting import visible
 from .app import Call, command
-from .terminal import console, visible
+from .terminal import console
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["merged", "progress_bar", "report_view"]
 
 SHOWN_ITEMS = 20  # documents that were not read, listed at most
 

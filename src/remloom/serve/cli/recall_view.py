@@ -12,8 +12,6 @@ from ...model import Reason, Recall, RecallHit
 from .hit_list import draw_hits, snippet
 from .text_formats import one_line, plural, short_source
 
-__all__ = ["draw_recall"]
-
 CUT = 100  # characters of a hit's text in a tree
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ...memory import Memory
     from ...model import TargetKind
 
-__all__ = ["show_stats"]
 
 T = TypeVar("T")
 AS_OF = Time(needs_zone=True)

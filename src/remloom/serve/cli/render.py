@@ -23,7 +23,6 @@ from .traversal_view import draw_edges, draw_traversal, styled_kind
 if TYPE_CHECKING:
     from ...memory import MemoryStats, RecordView
 
-__all__ = ["count_receipt", "draw_answer", "draw_receipt", "draw_record_view", "draw_stats"]
 
 SHOWN_COUNTS = 12  # types in one line of the statistics
 SHOWN_IDS = 10  # in a command that forgets more

@@ -9,14 +9,13 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ...model import Answer
+from ...text.quoting import visible
 from .tables import draw_pairs, draw_table
-from .terminal import visible
 from .text_formats import one_line, plural
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
-__all__ = ["draw_rows"]
 
 NARROW = 9  # cells for a column, and the space beside it
 

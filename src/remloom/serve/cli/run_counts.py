@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["NOUNS", "counted", "words_of"]
-
 _UNHEARD = "unheard_"  # before the language of passages that are in one that is not heard
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from ...jobs import Job
 
-__all__: list[str] = []
-
 
 @program.group("schedule")
 def schedule() -> None:

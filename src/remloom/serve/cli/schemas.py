@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from ...model import Registered, SchemaDefinition
 
-__all__: list[str] = []
-
 
 @command("schemas")
 @click.argument("name", required=False)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from ...settings import Settings
 
-__all__: list[str] = []
 
 DRAINING = 20  # seconds that calls have to end in, after SIGTERM
 KEPT_ALIVE = 30  # seconds that a silent connection is kept

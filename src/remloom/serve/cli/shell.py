@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from ...memory import Memory
 
-__all__ = ["Shell"]
 
 COMMANDS = {
     "\\help": "this list",

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-__all__ = ["from_lines", "is_open", "split"]
-
 
 def split(text: str) -> list[str]:
     """Split a text into statements, without their `;`. The last may be open; empty ones go.

@@ -10,10 +10,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from .terminal import visible
+from ...text.quoting import visible
 from .text_formats import byte_size, one_line
-
-__all__ = ["draw_nested", "draw_pairs", "draw_table"]
 
 _DATA = ("fields", "properties", "metadata")  # of records: what others wrote
 

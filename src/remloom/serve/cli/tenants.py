@@ -12,8 +12,6 @@ from .app import Call, command, program
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__: list[str] = []
-
 
 @program.group("tenant")
 def tenant() -> None:

@@ -20,7 +20,6 @@ from ...text.quoting import escaped, visible
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["PIPE_WIDTH", "console", "echo", "to_json", "visible", "warn"]
 
 PIPE_WIDTH = 120  # columns of output that goes to no terminal
 

@@ -5,18 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from .terminal import visible
-
-__all__ = [
-    "SHORTEST_ID",
-    "byte_size",
-    "middle_cut",
-    "one_line",
-    "plural",
-    "short_id",
-    "short_ids",
-    "short_source",
-]
+from ...text.quoting import visible
 
 SHORTEST_ID = 4  # characters
 

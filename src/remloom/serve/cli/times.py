@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-__all__ = ["Time"]
-
 if TYPE_CHECKING:
     _ParamType = click.ParamType[datetime]
 else:

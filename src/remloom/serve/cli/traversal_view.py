@@ -15,8 +15,6 @@ from .hit_list import STYLES, kind_of
 from .tables import draw_table
 from .text_formats import one_line, plural, short_source
 
-__all__ = ["draw_edges", "draw_traversal", "styled_kind"]
-
 SHOWN_EDGES = 12  # of an edge summary; --json has them all
 
 

@@ -17,8 +17,6 @@ from ..caller import Caller
 from .oauth import AccessTokens
 from .sessions import COOKIE, Sessions
 
-__all__ = ["PAGE_HEADER", "TENANT_HEADER", "Authentication", "check_page", "session_cookie"]
-
 TENANT_HEADER = "X-Remloom-Tenant"
 # no page of another origin can send it without being asked first
 PAGE_HEADER = "X-Remloom"

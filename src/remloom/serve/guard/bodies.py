@@ -13,8 +13,6 @@ from ...operations import OPERATIONS, TOOLS
 from ...settings import Settings
 from ..problems import problem
 
-__all__ = ["LimitedBody", "limit_of"]
-
 KIB, MIB = 1024, 1024 * 1024
 LARGEST = 4 * MIB
 LARGEST_READ = 64 * KIB  # of a question

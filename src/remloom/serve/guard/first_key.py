@@ -10,8 +10,6 @@ from ...settings import Settings
 from ...tenancy.api_keys import ApiKeys, NewApiKey, Scope
 from .origins import is_loopback
 
-__all__ = ["first_key"]
-
 # a key of one tenant has no use for the numbers of the whole server
 _FIRST: tuple[Scope, ...] = ("read", "write", "forget", "dream", "admin")
 

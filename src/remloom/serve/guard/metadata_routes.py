@@ -10,8 +10,6 @@ from starlette.routing import Route
 from .authentication import Authentication
 from .oauth import METADATA
 
-__all__ = ["routes"]
-
 
 def routes(authentication: Authentication) -> list[Route]:
     """Make the routes of the metadata; there is none where no issuer is set up."""

@@ -21,8 +21,6 @@ from .origins import Origins
 from .rate import RateLimit
 from .sent_headers import SentHeaders
 
-__all__ = ["Guard", "is_open"]
-
 # open to everybody: nothing of any memory is in them
 OPEN_PATHS = frozenset(("/", "/ui", "/health/live", "/openapi.json"))
 OPEN_FOLDERS = ("/ui/", "/.well-known/oauth-protected-resource")

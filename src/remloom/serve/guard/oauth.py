@@ -16,8 +16,6 @@ from ...tenancy.api_keys import SCOPES, Scope
 from ..caller import Caller
 from .origins import is_loopback
 
-__all__ = ["METADATA", "AccessTokens", "open_tokens"]
-
 METADATA = "/.well-known/oauth-protected-resource"
 # of public keys alone: with a shared secret whoever checks tokens could make them
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "ES512", "EdDSA")

@@ -13,8 +13,6 @@ from urllib.parse import urlsplit
 from ...errors import ForbiddenError, MisdirectedError, SettingsError
 from ...settings import Settings, split_list
 
-__all__ = ["Origins", "is_loopback"]
-
 _WEB = ("http", "https")
 
 

@@ -9,8 +9,6 @@ from collections.abc import Callable
 
 from ...errors import LimitError
 
-__all__ = ["RateLimit"]
-
 BURST = 10.0  # seconds' worth of calls that may come at once
 MOST_KEYS = 10_000  # whose buckets are kept
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-__all__ = ["SentHeaders"]
-
 
 class SentHeaders(Headers):
     """Finds a header in a table of all of them, where `Headers` searches and decodes anew."""

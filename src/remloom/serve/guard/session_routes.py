@@ -14,8 +14,6 @@ from ..problems import problem
 from .authentication import Authentication, check_page, session_cookie
 from .sessions import COOKIE
 
-__all__ = ["routes"]
-
 
 class _LogIn(Struct, forbid_unknown_fields=True):
     key: str

@@ -13,8 +13,6 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from threading import Lock
 
-__all__ = ["COOKIE", "Sessions"]
-
 COOKIE = "remloom_session"
 LIFETIME = 12 * 3600.0  # seconds
 MOST = 100  # sessions of a key; its oldest ends for a new one

@@ -31,8 +31,6 @@ from . import health, job_events, metrics, openapi, tool_list
 from .endpoint import Endpoint
 from .request_log import RequestLog
 
-__all__ = ["MakeGuard", "create_app"]
-
 LEAST_ZIPPED = 1_000  # bytes of an answer that is compressed
 ZIP_LEVEL = 4  # beyond it, time grows faster than answers shrink
 

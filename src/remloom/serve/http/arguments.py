@@ -23,8 +23,6 @@ from ..unknown_fields import has_objects, refuse_unknown_fields
 from .choices import choices_at
 from .files import read_files
 
-__all__ = ["Arguments", "explained"]
-
 _UNKNOWN = re.compile(r"unknown field `([^`]*)`")
 _MISSING = re.compile(r"missing required field `([^`]*)`")
 _NO_CHOICE = re.compile(r"Invalid (?:enum )?value '?(.*?)'?$", re.DOTALL)

@@ -8,8 +8,6 @@ from collections import deque
 from threading import Semaphore
 from typing import Any
 
-__all__ = ["Channel", "Outlet"]
-
 CHUNK = 64 * 1024  # bytes that are sent together
 AHEAD = 4  # chunks that are written before they are sent
 PATIENCE = 60.0  # seconds that a writer waits for a slow client

@@ -18,8 +18,6 @@ from msgspec.inspect import (
 
 from ..type_parts import parts_of
 
-__all__ = ["choices_at"]
-
 _STEP = re.compile(r"\w+|\[[^\]]*\]")
 
 

@@ -28,8 +28,6 @@ from .events import stream_events, wants_events
 from .jobs import job_kind, prefers_job, queued
 from .streams import receive_stream, send_stream
 
-__all__ = ["Endpoint", "answer", "caller_of", "check_again"]
-
 _log = logging.getLogger("remloom.serve")
 
 # after these a worker has something to do

@@ -15,8 +15,6 @@ from ...jobs import Job
 from ..problems import problem, unexpected
 from .channel import Channel
 
-__all__ = ["follow_job", "stream_events", "wants_events"]
-
 MEDIA_TYPE = "text/event-stream"
 HEARTBEAT = 15.0  # seconds of silence after which a comment is sent
 JOB_POLL = 0.5  # seconds between two looks at a job

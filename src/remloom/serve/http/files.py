@@ -9,8 +9,6 @@ from starlette.requests import Request
 
 from ...errors import InvalidInputError
 
-__all__ = ["read_files"]
-
 MOST_FILES = 1_000
 
 

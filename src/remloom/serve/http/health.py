@@ -15,8 +15,6 @@ from ...model import TenantInfo
 from ..problems import problem
 from ..service import Service
 
-__all__ = ["routes"]
-
 
 def routes(service: Service) -> list[Route]:
     """Make the routes of health: `/health/live` does no work at all, `/health/ready` opens the

@@ -16,8 +16,6 @@ from ..service import Service
 from .endpoint import caller_of, check_again
 from .events import follow_job
 
-__all__ = ["routes"]
-
 
 def routes(service: Service) -> list[Route]:
     """Make the route that follows a job."""

@@ -13,8 +13,6 @@ from ...jobs import Job
 from ...memory.memory import Memory
 from ...operations import Operation
 
-__all__ = ["job_kind", "prefers_job", "queued"]
-
 # what does the job, by the method of `Memory` that the operation is
 _KINDS = {
     "learn": "learn",

@@ -10,8 +10,6 @@ from starlette.routing import BaseRoute, Route
 from ..metrics import CONTENT_TYPE
 from ..service import Service
 
-__all__ = ["routes"]
-
 
 def routes(service: Service) -> list[BaseRoute]:
     """Make the route of a service's metrics."""

@@ -18,8 +18,6 @@ from ...operations.signatures import head_of
 from ..idempotency import LONGEST_KEY, may_be_kept
 from .jobs import job_kind
 
-__all__ = ["Problem", "describe", "write"]
-
 _TEMPLATE = "#/components/schemas/{name}"
 _JSON = "application/json"
 _PARAMETER = re.compile(r"(?<=\{)\w+(?=\})")

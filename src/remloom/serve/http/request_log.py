@@ -13,8 +13,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..metrics import Metrics
 
-__all__ = ["LOGGER", "RequestLog", "log_as_json"]
-
 LOGGER = logging.getLogger("remloom.requests")
 _UNMATCHED = "(none)"
 _HEADER = b"x-request-id"

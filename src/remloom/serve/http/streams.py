@@ -18,8 +18,6 @@ from ..caller import Caller
 from ..service import Service
 from .channel import Outlet
 
-__all__ = ["receive_stream", "send_stream"]
-
 IN_MEMORY = 8 * 1024 * 1024  # bytes of a body that is taken in without a file
 _FILE_NAMES = {"export": "export.jsonl", "backup": "backup.tar"}
 

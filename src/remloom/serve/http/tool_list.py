@@ -11,8 +11,6 @@ from ...operations import TOOLS
 from ..problems import problem
 from .endpoint import answer, caller_of
 
-__all__ = ["list_tools"]
-
 
 async def list_tools(request: Request) -> Response:
     """Answer with the tools that the caller may call: name, description, JSON schema."""

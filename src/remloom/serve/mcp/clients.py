@@ -14,8 +14,6 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-__all__ = ["Client", "clients", "write_config"]
-
 _NAME = "remloom"
 
 

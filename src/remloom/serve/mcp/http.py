@@ -21,8 +21,6 @@ from ..service import Service
 from .plain_calls import PlainCalls, TakenCall
 from .server import make_server
 
-__all__ = ["mount"]
-
 MOST_BYTES = 4 * 1024 * 1024  # of a request
 _PROGRESS = b'"progressToken"'
 # the guard, which stands before all routes, has looked at host and origin

@@ -18,8 +18,6 @@ from ...operations import Operation
 from ..expected import remedy_for
 from ..unknown_fields import refuse_unknown_fields
 
-__all__ = ["take"]
-
 # what agents are made to add to every call by whoever runs them
 _CHATTER = frozenset(
     ("explanation", "justification", "rationale", "reason", "reasoning", "thinking", "thought",

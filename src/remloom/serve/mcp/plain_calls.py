@@ -23,8 +23,6 @@ from ..caller import Caller
 from ..service import Service
 from .tools import ToolOutcome, call_tool
 
-__all__ = ["PlainCall", "PlainCalls", "TakenCall"]
-
 MOST_KNOWN = 1_000  # ways to call that are known
 LONGEST = 4_096  # bytes of what stands around a call
 _VERSION = b"mcp-protocol-version"

@@ -14,8 +14,6 @@ from ...dream.progress import Progress
 from ...reader.loop.events import ReadEvent
 from ..http.channel import Channel
 
-__all__ = ["asks_for_progress", "tell_progress"]
-
 T = TypeVar("T")
 # a call that is given what to report to
 Work = Callable[[Callable[..., None]], Awaitable[T]]

@@ -21,8 +21,6 @@ from ..service import Service
 from .lenient import take
 from .tools import error_text
 
-__all__ = ["PROMPTS", "get_prompt"]
-
 _DESCRIPTION = "What is remembered of a question, quoted with sources, and the question."
 
 PROMPTS = [

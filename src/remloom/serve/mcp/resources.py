@@ -24,8 +24,6 @@ from ..caller import Caller
 from ..service import Service
 from .tools import error_text
 
-__all__ = ["RESOURCES", "TEMPLATES", "read_resource"]
-
 _DIALECT = "memory://dialect"
 _STATS = "memory://stats"
 _SCHEMAS = "memory://schemas"

@@ -9,8 +9,6 @@ import msgspec
 
 from ...operations import Operation
 
-__all__ = ["WRAPPED", "input_schema", "is_wrapped", "output_schema"]
-
 # the field that a value stands in which is no object: what tools give always is one
 WRAPPED = "result"
 _REFERENCE = "#/$defs/{name}"

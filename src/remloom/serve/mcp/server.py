@@ -34,8 +34,6 @@ from .prompts import PROMPTS, get_prompt
 from .resources import RESOURCES, TEMPLATES, read_resource
 from .tools import as_result, call_tool, tools_of
 
-__all__ = ["INSTRUCTIONS", "CallerOf", "make_server"]
-
 # a constant: nothing that was remembered ever stands here
 INSTRUCTIONS = (
     "Long-term memory. Before you answer about the user, their people, projects or past, recall. "

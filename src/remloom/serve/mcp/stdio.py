@@ -13,13 +13,12 @@ from mcp.server.stdio import stdio_server
 from ...memory.memory import Memory
 from ...operations import Scope, Toolset
 from ...settings import Settings
-from ..caller import SCOPES, Caller
+from ...tenancy.api_keys import SCOPES
+from ..caller import Caller
 from ..service import Service
 from ..tenants import Tenants
 from .server import make_server
 from .unread import answering_unread
-
-__all__ = ["serve_stdio"]
 
 _WARM_AFTER = 1.0  # seconds: the first answers go before the embedder
 

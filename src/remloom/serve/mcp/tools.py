@@ -20,8 +20,6 @@ from ..service import Service
 from .lenient import take
 from .schemas import WRAPPED, input_schema, is_wrapped, output_schema
 
-__all__ = ["META", "ToolOutcome", "as_result", "call_tool", "error_text", "tools_of"]
-
 META = "dev.remloom/"  # before the names of what we put into `_meta`
 _LONGEST = 160  # characters of the description of an operation, where a tool has more
 _log = logging.getLogger(__name__)

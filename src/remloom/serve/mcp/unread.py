@@ -16,8 +16,6 @@ from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 from pydantic import ValidationError
 
-__all__ = ["answering_unread"]
-
 _Item: TypeAlias = SessionMessage | Exception
 
 

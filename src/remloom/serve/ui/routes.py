@@ -12,8 +12,6 @@ from starlette.staticfiles import StaticFiles
 
 from ..service import Service
 
-__all__ = ["CONTENT_SECURITY_POLICY", "STATIC", "mount"]
-
 STATIC = Path(__file__).with_name("static")
 # nothing is loaded from, sent to or framed by another origin, and nothing inline is run
 CONTENT_SECURITY_POLICY = (

@@ -15,8 +15,6 @@ from ...model import Message
 from ..document import Turn
 from ..parts import Entries, Note, is_said, time, words
 
-__all__ = ["entries", "session_id"]
-
 _SPEAKERS = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant"}
 
 

@@ -26,8 +26,6 @@ from ..document import Turn
 from ..parts import Entries, Note, time
 from . import arcturus, conversations
 
-__all__ = ["Chat", "from_json", "from_json_lines"]
-
 _LISTS = (
     "messages",
     "chat_messages",

@@ -21,8 +21,6 @@ from ..document import Document, Skipped, Turn
 from ..parts import Entries, Note, conversation, decode, time, words
 from ..streams import open_regular
 
-__all__ = ["is_transcript", "read"]
-
 _LOOKED_AT = 20  # lines by which a transcript is recognised
 _LONGEST = 32 * 1024 * 1024  # bytes of a line; tools may return much
 _SPEAKERS = ("user", "assistant")

@@ -15,8 +15,6 @@ from ...text import dates
 from ..document import Turn
 from ..parts import Entries, Note, is_said, time, words
 
-__all__ = ["entries", "program"]
-
 _TREE = "mapping"  # what a conversation of ChatGPT has
 _LIST = "chat_messages"  # what one of Claude has
 _ROLES = ("user", "assistant")

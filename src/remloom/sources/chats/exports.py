@@ -22,8 +22,6 @@ from ..parts import Entries, conversation, decode
 from ..streams import open_regular
 from . import conversations
 
-__all__ = ["is_export", "read_json", "read_zip"]
-
 LARGEST = 64 * 1024 * 1024  # bytes of one conversation
 LARGEST_UNPACKED = 10_000_000_000  # bytes of all conversations of a zip
 _DEEPEST = 100  # arrays and objects in each other

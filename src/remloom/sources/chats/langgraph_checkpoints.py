@@ -25,7 +25,6 @@ from ..parts import Entries, Note, conversation, is_said, words
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["read"]
 
 _SPEAKERS = {"human": "user", "user": "user", "ai": "assistant", "assistant": "assistant"}
 _NDARRAY, _DELTA = 6, 7  # codes of extension types

@@ -17,7 +17,6 @@ from ..parts import Entries, Note, conversation, decode, is_said, time, words
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["read"]
 
 _ROLES = ("user", "assistant")
 _MESSAGES = """

@@ -13,8 +13,6 @@ from ...model import Message
 from ...text import dates
 from ..document import Turn
 
-__all__ = ["turns"]
-
 _TIMED = re.compile(
     r"""\[?(?P<at>\d{4}-\d\d-\d\d[T ]\d\d?:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?
         |\d\d?\.\d\d?\.\d{4},?[ ]\d\d?:\d\d(?::\d\d)?)\]?

@@ -25,8 +25,6 @@ from ..document import Document
 from ..web import feeds
 from . import formats, images
 
-__all__ = ["Limits", "Reply", "Request", "convert", "receive", "send", "size_of"]
-
 _PER_MB = 10.0  # further seconds for each megabyte of a file: a book takes longer than a leaflet
 _MOST = 100_000_000  # bytes of text that a document may have
 _LENGTH = 8  # bytes that say how long a message is

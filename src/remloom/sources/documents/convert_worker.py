@@ -15,8 +15,6 @@ from ...errors import RemloomError
 from . import formats, images
 from .convert import Reply, Request, receive, send, size_of
 
-__all__ = ["main"]
-
 _TEXT = 100_000_000  # characters of a document
 # of the memory that a document may take: a process that has kept more is not used again
 _KEPT = 0.25

@@ -21,8 +21,6 @@ from ..document import Document
 from ..web import feeds
 from . import images
 
-__all__ = ["LIBRARIES", "MEDIA_TYPES", "check", "convert", "count_elements", "load"]
-
 MEDIA_TYPES = {
     ".html": "text/html",
     ".htm": "text/html",

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["split"]
-
 _BLOCK = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S | re.M)
 _PAIR = re.compile(r"([A-Za-z][\w .-]*?)[ \t]*:(?:[ \t]+(.*)|[ \t]*)")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.*)")

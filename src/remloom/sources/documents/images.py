@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from PIL.Image import Exif
     from PIL.ImageFile import ImageFile
 
-__all__ = ["LIBRARIES", "MEDIA_TYPES", "convert", "is_installed", "load", "preview"]
 
 MEDIA_TYPES = {
     ".png": "image/png",

@@ -12,7 +12,6 @@ from ...onnx import load_onnxruntime
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["is_installed", "load", "recognise"]
 
 _LARGEST = 2_000  # pixels of a side; larger images are made smaller first
 _SURE = 0.6  # least score of a line, 0..1

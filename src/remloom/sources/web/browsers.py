@@ -25,7 +25,6 @@ from .sites import Page, page, telling_title
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["CHROME_TABLES", "FIREFOX_TABLES", "read_chrome", "read_firefox"]
 
 # the tables of a history, each with the columns that every version of it has
 CHROME_TABLES = {"urls": ("id", "url", "title"), "visits": ("url", "visit_time")}

@@ -20,8 +20,6 @@ from ..document import Document
 from .plain_text import from_html, one_line
 from .sites import site_of, telling_title
 
-__all__ = ["LIBRARIES", "MEDIA_TYPES", "convert", "sniff_suffix"]
-
 MEDIA_TYPES = {
     ".opml": "text/x-opml",
     ".rss": "application/rss+xml",

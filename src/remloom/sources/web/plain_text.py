@@ -7,8 +7,6 @@ import re
 import unicodedata
 from html.parser import HTMLParser
 
-__all__ = ["from_html", "one_line"]
-
 # most titles have no need to be looked at character by character
 _USUAL = re.compile(r"[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff]*")
 # control characters, invisible ones (which turn the direction of a line), and halves of pairs

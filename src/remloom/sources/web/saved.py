@@ -24,8 +24,6 @@ from ..document import Document, Skipped
 from .plain_text import one_line
 from .sites import site_of
 
-__all__ = ["is_saved_list", "read"]
-
 _LONGEST = 2_000  # characters of what was marked, or noted
 _LONGEST_TITLE = 200  # characters
 _LISTED = 10  # rows in a message

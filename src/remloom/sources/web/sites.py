@@ -13,8 +13,6 @@ from msgspec import Struct
 
 from ...text.secrets import find_secrets
 
-__all__ = ["Page", "page", "site", "site_of", "telling_title"]
-
 _LONGEST = 253  # characters of a host's name
 _COUNT = re.compile(r"\(\d[\d,.]*\+?\)\s*")  # of unread messages, before a title
 # addresses, e-mail addresses, parameters, and long runs of letters and digits as keys are

@@ -44,20 +44,6 @@ from .namings import names_of, namings
 from .remaining_words import ForgottenWords, find_remaining_words
 from .watch import watch_entries
 
-__all__ = [
-    "ANY_FORGETTING",
-    "Build",
-    "Remade",
-    "Remake",
-    "RemovedRecords",
-    "add_derived",
-    "forget",
-    "forget_expired",
-    "forget_found",
-    "orphans",
-    "targets",
-]
-
 # edge types from a moment to what the texts that it refers to name
 _TOLD = ("about", "attended_by")
 # edges of a name beyond those that go, from which it is not asked whose they are: it is known

@@ -18,8 +18,6 @@ from ...kv import Entry, EntryReads, KeyRange
 from ...model import Record, Row
 from ..rules.handles import plain_handle
 
-__all__ = ["FORGOTTEN_ROWS", "ForgottenRows", "forgotten_entries"]
-
 FORGOTTEN_ROWS = "forgotten_rows"  # namespace of the entries: "<schema>/<digest of the handle>"
 # the key of the entry with the salt; it gets another version with every forgetting
 _SALT = "@"

@@ -11,8 +11,6 @@ from ..contract import Reads, Store
 from ..specs import SearchSpec
 from .remaining_words import comparable_words, derived_texts, own_texts
 
-__all__ = ["names_of", "namings", "said_names"]
-
 _NAMES = 48  # looked for, of all that is forgotten at once
 
 

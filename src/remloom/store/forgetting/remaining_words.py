@@ -22,14 +22,6 @@ from ..contract import Store
 from ..rules.merge import keys_of
 from ..specs import ChunkRange, EdgeSpec, SearchSpec
 
-__all__ = [
-    "ForgottenWords",
-    "comparable_words",
-    "derived_texts",
-    "find_remaining_words",
-    "own_texts",
-]
-
 _LEAST = 3  # characters of a word that tells anything
 _PHRASE = 4  # words in a row that tell, wherever else each of them is said
 _PROBES = 48  # texts of what was forgotten that the index is asked for

@@ -21,16 +21,6 @@ from msgspec import Struct
 from ...errors import ChangedError
 from ...kv import Entries, Entry, EntryReads, KeyRange, KeyValue
 
-__all__ = [
-    "FORGOTTEN",
-    "LAST_FORGETTING",
-    "WATCH",
-    "ForgettingWatch",
-    "watch_entries",
-    "watch_entry",
-    "watch_keys",
-]
-
 WATCH = "run.watch"  # namespace of the entries; the key is the id of the run
 # that of their digests: <id of the run>/<number, with leading zeros>
 FORGOTTEN = "run.forgotten"

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from .arrays import Ids, positions
 
-__all__ = ["AllowedIds"]
-
 
 class Rows(Protocol):
     """Rows in the order of their ids, which never change."""

@@ -10,18 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Array",
-    "GrowingArray",
-    "Ids",
-    "contains",
-    "floor_of_best",
-    "pack",
-    "positions",
-    "run_starts",
-    "unpack",
-]
-
 Array = NDArray[Any]
 Ids = NDArray[np.int64]
 

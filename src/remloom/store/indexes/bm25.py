@@ -16,9 +16,7 @@ import numpy as np
 from .allowed_ids import AllowedIds
 from .arrays import Array, GrowingArray, Ids, floor_of_best
 from .postings import (
-    K1,
     ROW_BITS,
-    B,
     Floats,
     Hashes,
     PostingsSegment,
@@ -28,8 +26,6 @@ from .postings import (
 )
 from .segments import Mask, SegmentedIndex, State
 from .term_hashes import TermHasher
-
-__all__ = ["K1", "B", "TermIndex"]
 
 
 class _FlatTail(NamedTuple):

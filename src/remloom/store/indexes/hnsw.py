@@ -21,8 +21,6 @@ from .allowed_ids import AllowedIds
 from .arrays import Array, GrowingArray, Ids, contains, floor_of_best, pack, positions, unpack
 from .beside import begin
 
-__all__ = ["GRAPH_MINIMUM", "VectorIndex"]
-
 GRAPH_MINIMUM = 2_000  # vectors; below it, exact search is the faster one
 _EXACT_SHARE = 0.1  # a filter that keeps at most this share is answered exactly
 _DEAD_SHARE = 0.25  # a graph with more dead nodes than this is built anew

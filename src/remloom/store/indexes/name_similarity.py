@@ -18,16 +18,6 @@ from rapidfuzz.process import cdist
 from ...text.analysis import IS_CJK, WORD
 from .arrays import floor_of_best
 
-__all__ = [
-    "CANDIDATES",
-    "GOOD_SCORE",
-    "WORD_SIMILARITY",
-    "Accept",
-    "NameMatches",
-    "similarities",
-    "split_name",
-]
-
 Accept = Callable[[int], bool]
 Floats = NDArray[np.float32]
 

@@ -14,19 +14,6 @@ from .arrays import Array, Ids, floor_of_best, run_starts
 from .segments import Mask, Segment
 from .term_hashes import HASH_BITS
 
-__all__ = [
-    "K1",
-    "ROW_BITS",
-    "B",
-    "Floats",
-    "Hashes",
-    "PostingRange",
-    "PostingsSegment",
-    "length_saturation",
-    "term_scores",
-    "term_weight",
-]
-
 K1 = 1.2
 B = 0.75
 

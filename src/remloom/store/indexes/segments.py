@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from .arrays import Array, Ids, pack, positions, unpack
 
-__all__ = ["Segment", "SegmentedIndex", "State"]
-
 _GROWTH = 4  # a segment is merged with the newer ones once they are a quarter of it
 _DEAD_SHARE = 0.25  # a segment with more dead rows than this is rewritten
 

@@ -10,8 +10,6 @@ from hashlib import blake2b
 
 from ...text.analysis import terms_of_word, words
 
-__all__ = ["HASH_BITS", "TermHasher", "hash_terms"]
-
 HASH_BITS = 40
 
 _CACHED_WORDS = 100_000

@@ -27,16 +27,6 @@ from .name_similarity import (
 )
 from .segments import Mask, Segment, SegmentedIndex, State
 
-__all__ = [
-    "COMPARE_ALL",
-    "FILTERED_CANDIDATES",
-    "INDEXED_LENGTH",
-    "MAX_EDITS",
-    "TRIGRAMS_READ",
-    "NameIndex",
-    "trigram_keys",
-]
-
 Rows = NDArray[np.int32]
 
 COMPARE_ALL = 1_000  # up to so many names are all compared, which misses nothing

@@ -9,8 +9,6 @@ from .integrity import check
 from .server.database import Database
 from .stats import collect
 
-__all__ = ["PostgresAdmin"]
-
 
 class PostgresAdmin:
     """Counts, checks and optimizes one tenant."""

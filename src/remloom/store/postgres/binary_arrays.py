@@ -18,7 +18,6 @@ from psycopg.pq import Format
 if TYPE_CHECKING:
     from psycopg import Connection
 
-__all__ = ["Column", "columns", "parts", "register_columns"]
 
 _T = TypeVar("_T")
 

@@ -17,8 +17,6 @@ from .tables import TABLES
 if TYPE_CHECKING:
     from psycopg import Connection
 
-__all__ = ["distribute"]
-
 
 def distribute(server: Database) -> list[str]:
     """Distribute every table that is not distributed yet; returns their names. The schema must be

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from psycopg import Connection
     from psycopg.types import TypeInfo
 
-__all__ = ["Half", "floats", "register_half"]
-
 
 class Half:
     """A vector of float32 bytes that is to be stored as a `halfvec`."""

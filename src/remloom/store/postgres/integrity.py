@@ -13,7 +13,6 @@ from .statements import SQL
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-__all__ = ["check"]
 
 _SHOWN = 20  # disagreements of one kind listed
 

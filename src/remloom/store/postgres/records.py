@@ -29,8 +29,6 @@ from .short_keys import short
 from .statements import SQL
 from .write.derived import show_parents
 
-__all__ = ["PostgresRecords"]
-
 _LAST_ORDINAL = 2**63 - 1
 # Several keys in a row may be of one record.
 _KEYS_PER_NAME = 4

@@ -12,8 +12,6 @@ from ..encoding import micros, moment_of, times_of, type_of
 from ..rules.json_values import encode_free
 from ..schemas import DECODERS
 
-__all__ = ["RECORD_COLUMNS", "decode", "edge_of", "paths_of", "row_of"]
-
 # What `row_of` gives, and of which kind each is (see `binary_arrays.Column`).
 RECORD_COLUMNS = {
     "id": "t",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-__all__ = ["is_short", "short"]
-
 _LONGEST = 1_000  # bytes
 _MARK = "\x1f"  # a separator, so no key has it
 _SHOWN = 100  # characters of a long key that its short form begins with

@@ -6,6 +6,4 @@ from pathlib import Path
 
 from ..sql_files import SqlFiles
 
-__all__ = ["SQL"]
-
 SQL = SqlFiles(Path(__file__).with_name("sql"))

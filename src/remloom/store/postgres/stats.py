@@ -16,7 +16,6 @@ from .statements import SQL
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-__all__ = ["collect", "queue_lengths", "token_queue_lengths"]
 
 _SAMPLE = 1_000  # records whose size tells that of all
 

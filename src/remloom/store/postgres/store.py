@@ -34,7 +34,6 @@ from .write.preconditions import check
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-__all__ = ["PostgresStore"]
 
 # Where an id of a deleted record could still be, by the column that would have it.
 _ID_COLUMNS = {

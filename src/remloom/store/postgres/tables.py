@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["TABLES"]
-
 # each before what it refers to
 TABLES = (
     "journal_subjects",

@@ -20,8 +20,6 @@ from .tables import TABLES
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-__all__ = ["Tenants", "migrate", "tenants"]
-
 
 def migrate(url: str, timeout: float, *, citus: bool = False) -> Migrated:
     """Bring the database at this URL up to date; spread it over a Citus cluster too, if `citus`."""

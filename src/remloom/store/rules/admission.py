@@ -11,8 +11,6 @@ from ...kv import Entry, EntryReads
 from ...model import Record
 from .expiry import has_expired
 
-__all__ = ["EXPIRY", "JOB", "SCHEMA", "admit", "admit_entry", "admit_new", "admitting"]
-
 SCHEMA = "schema"  # one is registered
 # the end of a stored record is put, moved or taken away; or a record has expired when it is written
 EXPIRY = "expires_at"

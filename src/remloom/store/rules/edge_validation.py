@@ -15,8 +15,6 @@ from ...model import Edge
 from .json_values import NOT_STORABLE_REMEDY, check_json, encode_strict
 from .time_validation import times_in_utc
 
-__all__ = ["EdgeBuilder", "check_edge", "inline_edge"]
-
 _TICK = timedelta(microseconds=1)  # between edges of one batch, each of which takes longer to build
 
 

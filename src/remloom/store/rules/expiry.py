@@ -7,8 +7,6 @@ from time import time_ns
 from ...model import Record
 from ..encoding import micros
 
-__all__ = ["BEFORE_ALL", "has_expired", "now"]
-
 BEFORE_ALL = -(2**63)  # a time at which nothing has expired
 
 

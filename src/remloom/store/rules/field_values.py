@@ -20,15 +20,6 @@ from ...errors import InvalidInputError
 from ...model import Field
 from .json_values import check_json
 
-__all__ = [
-    "convert_value",
-    "from_stored",
-    "is_stored_as_given",
-    "storing",
-    "to_stored",
-    "value_type",
-]
-
 _LARGEST = 1.7976931348623157e308  # float
 _DIGITS = 400  # before and after the point of a decimal
 

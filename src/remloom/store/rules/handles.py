@@ -13,8 +13,6 @@ from decimal import Decimal
 from hashlib import blake2b
 from typing import Any
 
-__all__ = ["handle_of", "plain_handle", "with_digest"]
-
 _DIGITS = 6  # of a digest behind a handle
 
 

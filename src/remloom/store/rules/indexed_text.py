@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ...model import Entity, Moment, Record, Resource
 
-__all__ = ["embedded_text", "origin", "said", "searchable_text"]
-
 
 def searchable_text(record: Record) -> str:
     """Return what text search indexes: `embedded_text`, and behind it, if there is any, the context

@@ -7,8 +7,6 @@ from urllib.parse import unquote
 
 from ...errors import InvalidInputError, MissingExtraError
 
-__all__ = ["compile_schema"]
-
 _MOST_PLACES = 10_000  # of a schema, with every reference followed
 _DEEPEST = 100
 _IS_COUNTED = -1  # stands for a reference that is being followed

@@ -14,8 +14,6 @@ import msgspec
 
 from ...errors import InvalidInputError
 
-__all__ = ["NOT_STORABLE_REMEDY", "check_json", "encode_free", "encode_strict", "holds_nul"]
-
 NOT_STORABLE_REMEDY = "use text, finite numbers, booleans, lists and objects as the model says"
 
 DEEPEST = 64  # lists and objects inside each other

@@ -23,22 +23,6 @@ from .admission import EXPIRY, admit
 from .indexed_text import searchable_text
 from .record_ids import new_id
 
-__all__ = [
-    "Namesake",
-    "are_related",
-    "find_namesake",
-    "free_values",
-    "is_unchanged",
-    "keys_of",
-    "merge_edge",
-    "merge_entity",
-    "merge_namesakes",
-    "merge_record",
-    "same_handle",
-    "same_json",
-    "thin_entity",
-]
-
 _TICK = timedelta(microseconds=1)  # as times are stored
 _encode = msgspec.json.Encoder(order="deterministic").encode
 

@@ -9,8 +9,6 @@ from ...kv import Entry
 from ..batch import Preconditions
 from ..encoding import micros
 
-__all__ = ["changed", "check_records", "only_entry", "record_ids", "version_conflict"]
-
 
 def record_ids(expected: Preconditions) -> list[str]:
     """List the records that the preconditions are about."""

@@ -9,8 +9,6 @@ from uuid_utils import NAMESPACE_URL, uuid5, uuid7
 from ...errors import InvalidInputError
 from ...model import Resource
 
-__all__ = ["content_hash", "new_id", "resource_id", "row_id"]
-
 _NAMESPACE = uuid5(NAMESPACE_URL, "https://remloom.dev/resource")
 _ROWS = uuid5(NAMESPACE_URL, "https://remloom.dev/row")
 

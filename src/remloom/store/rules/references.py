@@ -8,8 +8,6 @@ from msgspec.structs import replace
 
 from ...model import Moment, Record
 
-__all__ = ["referred_ids", "without_refs"]
-
 
 def referred_ids(record: Record) -> tuple[str, ...]:
     """List the ids that a moment refers to: what it is about, and the moment that it lies in."""

@@ -13,8 +13,6 @@ from ...errors import LabelError
 from ...model import SOURCE_FK, Edge, Row, SchemaDefinition
 from .row_validation import checker_of
 
-__all__ = ["complete_row", "field_texts", "foreign_key"]
-
 
 def complete_row(row: Row, definition: SchemaDefinition) -> Row:
     """Return a row as it is stored: checked, its fields in their stored form, and named.

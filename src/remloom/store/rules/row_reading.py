@@ -13,8 +13,6 @@ from ...errors import InvalidInputError
 from ...model import Row, SchemaDefinition
 from .field_values import convert_value, from_stored, is_stored_as_given, to_stored
 
-__all__ = ["current_fields", "read_row", "stored_row"]
-
 
 def read_row(row: Row, definition: SchemaDefinition) -> Row:
     """Return a stored row with its fields as they were given.

@@ -19,8 +19,6 @@ from .field_values import is_stored_as_given, storing, to_stored, value_type
 from .json_schema import compile_schema
 from .json_values import holds_nul
 
-__all__ = ["RowChecker", "checker_of", "row_faults", "value_fault"]
-
 _MOST_FAULTS = 20  # of one row that are told
 _LONGEST = 300  # characters of one
 _KEPT = 256  # checkers: each is of one version of a schema

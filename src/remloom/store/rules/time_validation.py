@@ -9,8 +9,6 @@ from msgspec import Struct
 from ...errors import InvalidInputError
 from ...model import Edge, Entity, Moment, Record, Resource, Row
 
-__all__ = ["WRITABLE", "times_in_utc"]
-
 WRITABLE: tuple[type[Struct], ...] = (Resource, Entity, Moment, Row, Edge)
 _TIMES: dict[type, tuple[str, ...]] = {
     kind: tuple(

@@ -29,8 +29,6 @@ from .row_names import complete_row, foreign_key
 from .time_validation import WRITABLE, times_in_utc
 from .vector_validation import to_vectors
 
-__all__ = ["build", "check_record"]
-
 _DECODERS: dict[type, msgspec.json.Decoder[Record]] = {
     kind: msgspec.json.Decoder(kind) for kind in (Resource, Entity, Moment, Row)
 }

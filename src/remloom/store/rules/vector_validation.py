@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from ...errors import VectorError
 from ..batch import TokenVectorBatch
 
-__all__ = ["check_token_vectors", "to_vector", "to_vectors"]
-
 
 def to_vector(values: Sequence[float], *, what: str) -> tuple[bytes, int]:
     """Return the unit-length float32 bytes and the dimension of a vector.

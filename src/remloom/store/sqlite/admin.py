@@ -12,8 +12,6 @@ from .search.index_manager import IndexManager
 from .stats import collect
 from .write.erasure import Erasures
 
-__all__ = ["SqliteAdmin"]
-
 
 class SqliteAdmin:
     """Counts, checks, optimizes and copies one tenant."""

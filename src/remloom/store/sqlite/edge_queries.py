@@ -16,18 +16,6 @@ from ..rules.expiry import now
 from ..specs import EdgeOrder
 from .statements import SQL
 
-__all__ = [
-    "Fetch",
-    "Statements",
-    "ends_of",
-    "far_column",
-    "fetch_for",
-    "has_ties",
-    "in_force",
-    "microseconds_at",
-    "near_column",
-]
-
 _UNLIMITED = 2**62  # edges; one more is still a limit to SQLite
 _FAR_KEY = "(SELECT key FROM labels l WHERE l.lid = e.{far})"
 _TYPE = "(SELECT name FROM rels t WHERE t.rel = e.rel)"

@@ -8,8 +8,6 @@ from .file.database import Database
 from .search.index_manager import IndexManager
 from .statements import SQL
 
-__all__ = ["check"]
-
 _SHOWN = 20  # disagreements of one kind listed
 
 # Statements that must find nothing, and what a row that they do find says.

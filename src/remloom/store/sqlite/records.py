@@ -37,7 +37,6 @@ from .write.expiry import not_expired
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["SqliteRecords"]
 
 _STREAM_CACHE = 8  # MB
 _RANK = itemgetter(1, 2)  # those a label names before those it is an alias of, then as written

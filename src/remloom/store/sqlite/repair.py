@@ -16,8 +16,6 @@ from .file.database import Database
 from .file.write_ahead_log import log_of
 from .select.sql_functions import prepare
 
-__all__ = ["repair"]
-
 
 def repair(path: Path, key: str) -> list[str]:
     """Open a database with what is whole, after its log was put aside.

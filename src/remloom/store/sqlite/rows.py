@@ -16,7 +16,6 @@ from ..schemas import DECODERS
 if TYPE_CHECKING:
     import zstandard
 
-__all__ = ["COLUMNS", "add_content", "decode", "decompress", "encode", "row_of"]
 
 COLUMNS = "r.rid, r.schema, r.body, r.content"  # what `decode` needs, rid first
 # Characters: content above this is compressed. A chunk of 300 words is below it: zstd makes 1,800

@@ -9,8 +9,6 @@ import apsw
 
 from ...errors import SchemaVersionError
 
-__all__ = ["migrate", "migrations"]
-
 
 def migrations() -> list[tuple[int, str]]:
     """List every migration as (version, script), in order: the files `migrations/NNNN_name.sql`."""

@@ -18,7 +18,6 @@ from .statements import SQL
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["collect", "queue_lengths", "token_queue_lengths"]
 
 _RECORDS = "SELECT schema, type, count(*) FROM records GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2"
 _THIN = "SELECT count(*) FROM records WHERE schema = 'entities' AND thin = 1"

@@ -38,8 +38,6 @@ from .write.write_session import Tombstones
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["SqliteStore"]
-
 
 class SqliteStore:
     """One tenant's memory in one SQLite file. See `contract.Store`.

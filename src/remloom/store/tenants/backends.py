@@ -17,7 +17,6 @@ from .home import HIDDEN, OWN, HomeFolder, backup, tenant_name
 if TYPE_CHECKING:
     from ...settings import Settings
 
-__all__ = ["Backend", "backend_for"]
 
 _TRIES = 20  # to open a tenant that others delete
 _OWN_CACHE = 4  # MB: what a home keeps about itself is small

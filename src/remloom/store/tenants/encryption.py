@@ -26,18 +26,6 @@ from ...errors import ConflictError, MissingExtraError, SettingsError, WrongKeyE
 from .folders import file_error, write_new
 from .tenant_file import ScryptCost, TenantFile
 
-__all__ = [
-    "COST",
-    "new_key",
-    "read_reference",
-    "refuse_weak",
-    "rewrap",
-    "unwrap",
-    "weaker",
-    "weakness",
-    "wrap",
-]
-
 _NONCE = 12  # bytes before the wrapped key, as AES-GCM takes them
 COST = ScryptCost(2**17, 8, 1)
 _MIN_LENGTH = 12  # characters of a passphrase for a new tenant

@@ -13,20 +13,6 @@ from pathlib import Path
 
 from ...errors import ReadOnlyStoreError, StoreBusyError, StoreError, StoreFullError
 
-__all__ = [
-    "NO_LINKS",
-    "alone_in",
-    "file_error",
-    "make_private",
-    "open_without_links",
-    "read_whole",
-    "refuse_links",
-    "replace_in",
-    "sync",
-    "translate_errors",
-    "write_new",
-]
-
 # flags of a file that is opened, and may be no link
 NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 

@@ -35,8 +35,6 @@ from ..contract import Store
 from . import encryption, folders, tenant_file
 from .open_folder import OpenFolder
 
-__all__ = ["HIDDEN", "OWN", "HomeFolder", "backup", "tenant_name"]
-
 # Where a home keeps what concerns it and none of its tenants: a folder beside theirs, or in a
 # database a name that no tenant can have.
 OWN = "server"

@@ -15,8 +15,6 @@ from pathlib import Path
 
 from . import folders
 
-__all__ = ["OpenFolder"]
-
 _HAS_DESCRIPTORS = (
     {os.open, os.mkdir, os.rename, os.unlink, os.rmdir, os.stat} <= os.supports_dir_fd
     and os.listdir in os.supports_fd

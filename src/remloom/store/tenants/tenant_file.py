@@ -13,8 +13,6 @@ from msgspec import Struct
 from ...errors import CorruptStoreError, SchemaVersionError
 from .folders import file_error, open_without_links, read_whole, replace_in
 
-__all__ = ["NAME", "ScryptCost", "TenantFile", "change", "encode", "read"]
-
 NAME = "tenant.json"
 FORMAT = 2
 _RESTORE = "restore it from a backup; without it an encrypted tenant is lost"

@@ -36,7 +36,6 @@ from ..tenants.backends import backend_for
 if TYPE_CHECKING:
     from ...settings import Settings
 
-__all__ = ["copy", "copy_tenant", "unfinished"]
 
 # namespace of the mark in a target that is not complete; the key is the source
 _UNDER_WAY = "copy"

@@ -33,8 +33,6 @@ from ..rules.row_validation import checker_of
 from ..rules.validation import build, check_record
 from ..schemas import DECODERS, SCHEMAS
 
-__all__ = ["export", "import_"]
-
 FORMAT = 2
 _WITHOUT_SCHEMAS = 1  # format of what has only records of built-in schemas
 _BATCH = 1_000  # lines written together

@@ -18,8 +18,6 @@ from ...store.contract import Store
 from ...store.specs import EdgeOrder, EdgeSpec, NameSpec, SearchSpec, WalkSpec
 from .opening import DAY, T0, Opened, put
 
-__all__ = ["Closing"]
-
 _STATEMENT = compile_select("SELECT name FROM entities")
 _AT: dict[str, Any] = {"direction": "out"}
 _ALL: dict[str, Any] = {**_AT, "rel_types": None, "limit": None}

@@ -8,8 +8,6 @@ from ...store.specs import EdgeSpec, NameSpec, SearchSpec
 from .opening import Opened, edge_between, put
 from .schemas import RecordSchema
 
-__all__ = ["Deletion"]
-
 
 class Deletion(Opened):
     """Where records come from, and what goes with them."""

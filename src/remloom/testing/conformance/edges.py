@@ -18,8 +18,6 @@ from ...store.specs import EdgeOrder, EdgeSpec, WalkSpec
 from .opening import DAY, T0, Opened, batch_of, edge_between, edge_keys, lookup, names, put
 from .schemas import RecordSchema
 
-__all__ = ["Edges"]
-
 
 class Edges(Opened):
     """Edges and walks along them."""

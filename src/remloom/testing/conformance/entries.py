@@ -16,8 +16,6 @@ from ...store.rules import validation
 from .opening import Opened, Opening, put
 from .schemas import RecordSchema
 
-__all__ = ["Entries"]
-
 
 class Entries(Opened):
     """The entries beside the records."""

@@ -19,8 +19,6 @@ from ...store.specs import ChunkRange, NameSpec, SearchSpec, WalkSpec
 from .opening import DAY, T0, Opened, Opening, edges_at, lookup, names, put, selected
 from .schemas import NOTES, RecordSchema, register
 
-__all__ = ["Expiry"]
-
 HOUR = timedelta(hours=1)
 _NEAR = [1.0, 0.0]
 

@@ -36,8 +36,6 @@ from ...store.contract import Store
 from .opening import DAY, T0, Opened, names, put, selected
 from .schemas import RecordSchema
 
-__all__ = ["Fields"]
-
 
 class Fields(Opened):
     """Finding records by their fields and times."""

@@ -18,8 +18,6 @@ from ...store.stats import MoveStats
 from .opening import T0, Opened, lookup, names, put, window
 from .schemas import EVERY, NOTES, RecordSchema, register
 
-__all__ = ["Finding"]
-
 
 class Finding(Opened):
     """Finding records by label, name, text and vector."""

@@ -16,8 +16,6 @@ from ...store.rules.edge_validation import check_edge
 from ...store.rules.merge import merge_edge, same_json
 from .opening import T0, Opened, put
 
-__all__ = ["Merging"]
-
 _DAYS = st.integers(0, 6).map(lambda days: T0 + timedelta(days=days))
 _VALUES = st.one_of(st.none(), st.booleans(), st.integers(0, 2), st.sampled_from(["a", ["b"]]))
 

@@ -19,22 +19,6 @@ from ...store.rules import validation
 from ...store.specs import EdgeSpec
 from .schemas import EVERY, NAMED, NOTES, RecordSchema, register
 
-__all__ = [
-    "DAY",
-    "T0",
-    "Opened",
-    "Opening",
-    "batch_of",
-    "edge_between",
-    "edge_keys",
-    "edges_at",
-    "lookup",
-    "names",
-    "put",
-    "selected",
-    "window",
-]
-
 Opening = Callable[[], Store]
 T0 = datetime(2025, 1, 15, 10, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -16,8 +16,6 @@ from ...store.results import Walk
 from ...store.specs import NEWEST, EdgeOrder, EdgeSpec, WalkSpec
 from .opening import DAY, T0, Opened, edge_between, edge_keys, put
 
-__all__ = ["Orders"]
-
 _ALIASED = {"b": ("b2", "a-b2"), "w": ("y.z",)}  # name -> aliases
 # In the order of their bytes no locale puts the first, nor UTF-16 the last two.
 _LABELS = [

@@ -14,8 +14,6 @@ from ...store.contract import Store
 from .opening import DAY, T0, Opened, names, put
 from .schemas import RecordSchema
 
-__all__ = ["Past"]
-
 
 class Past(Opened):
     """What entities were."""

@@ -18,8 +18,6 @@ from ...store.specs import ChunkRange, EdgeSpec, NameSpec, SearchSpec
 from .opening import DAY, T0, Opened, Opening, edge_between, edge_keys, lookup, names, put
 from .schemas import RecordSchema
 
-__all__ = ["Records"]
-
 
 class Records(Opened):
     """Writing records and reading them back."""

@@ -7,8 +7,6 @@ from ...store.contract import Store
 from .opening import Opened, edge_between, edges_at, lookup, names, put
 from .schemas import RecordSchema
 
-__all__ = ["Renaming"]
-
 
 class Renaming(Opened):
     """Records that get another name."""

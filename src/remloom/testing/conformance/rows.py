@@ -20,8 +20,6 @@ from ...store.specs import EdgeSpec, NameSpec, SearchSpec
 from .opening import T0, Opened, Opening, edge_between, edge_keys, lookup, names, put, selected
 from .schemas import register
 
-__all__ = ["CUSTOMERS", "ORDERS", "Rows"]
-
 ORDERS = SchemaDefinition(
     schema_name="orders",
     version=1,

@@ -14,8 +14,6 @@ from ...model import Entity, Field, Moment, Record, Resource, Row, SchemaDefinit
 from ...store.contract import Store
 from ...store.definitions import definition_entries
 
-__all__ = ["EVERY", "NAMED", "NOTES", "RecordSchema", "register"]
-
 # its rows have a name and a text, as entities do; one that is given no handle has its name for it
 NOTES = SchemaDefinition(
     schema_name="notes",

@@ -9,8 +9,6 @@ from ...model import Resource
 from ...store.contract import Store
 from .opening import Opened, put, selected
 
-__all__ = ["Selects"]
-
 _LONG = "word " * 700_000  # three and a half million characters
 
 

@@ -8,8 +8,6 @@ from ...store.contract import Store
 from ...store.specs import NameSpec
 from .opening import Opened, edges_at, lookup, names, put
 
-__all__ = ["ThinEntities"]
-
 
 class ThinEntities(Opened):
     """What only edges name."""

@@ -17,8 +17,6 @@ from .opening import Opened, Opening, put
 from .rows import ORDERS
 from .schemas import register
 
-__all__ = ["TokenVectors"]
-
 _MODEL = "tokens"
 _ONE, _TWO = b"\x01\xff", b"\x80\x7f\x00\x02"  # one token and two, of two dimensions
 

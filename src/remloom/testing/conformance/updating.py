@@ -22,8 +22,6 @@ from ...store.specs import EdgeSpec
 from .opening import DAY, T0, Opened, Opening, batch_of, edge_keys, lookup, put
 from .schemas import NOTES, RecordSchema, register
 
-__all__ = ["Updating"]
-
 
 class Updating(Opened):
     """What is read, changed and written by many at once."""

@@ -14,8 +14,6 @@ from ...store.rules.merge import same_json
 from ...store.specs import EdgeSpec
 from .opening import Opened, lookup, put
 
-__all__ = ["Values"]
-
 # Where the spellings of numbers differ: beyond the whole numbers that a float holds, at the limits
 # of 64 bits and of a float, and where the exponent of its text begins.
 _NUMBERS = (

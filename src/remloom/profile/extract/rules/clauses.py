@@ -14,8 +14,6 @@ from .frame import Frame, find_bounds, find_frame, is_in_jest
 from .normal_form import NormalForm, normalise, skip_lead
 from .phrases import words
 
-__all__ = ["Clause", "clauses"]
-
 _LONGEST = 500  # characters of a sentence; a longer one is a table or a list of something
 _LONG = 5_000  # characters of a line whose sentences are told by their marks alone
 

@@ -17,8 +17,6 @@ from .patterns import Rule, patterns
 from .readings import READINGS, is_known_place
 from .scopes import find_scope, is_of_unnamed_project
 
-__all__ = ["extract"]
-
 _INSTEAD = re.compile(
     r"(?<!’m)(?<! am)(?<! are)(?<!’re)(?<! do)(?<! did)(?<! is)(?<! can)(?<! have)(?<! will)"
     r",?\s+(?:and\s+)?not\s+(?:in\s+|on\s+|at\s+|for\s+|an?\s+)?(?P<value>[^,]+?)[.!]*$",

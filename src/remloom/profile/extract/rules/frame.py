@@ -11,8 +11,6 @@ from .normal_form import skip_lead
 from .passage import HIDDEN
 from .phrases import alternatives, words
 
-__all__ = ["Frame", "find_bounds", "find_frame", "is_in_jest"]
-
 _JEST = re.compile(r"/s\s*$|[.,]\s+(?:not!|NOT\b)|[🙄😒🤡🙃😏]")
 # "As a nurse, I …": who is a nurse is told by what follows
 _AS = re.compile(r"as an?\b(?![\w -]{2,40} (?:I|we)\b)", re.IGNORECASE)

@@ -12,17 +12,6 @@ from msgspec import Struct
 
 from .phrases import alternatives
 
-__all__ = [
-    "Meaning",
-    "WordClass",
-    "is_known",
-    "lists",
-    "lookup_words",
-    "read_items",
-    "split_version",
-    "word_classes",
-]
-
 _SEPARATOR = re.compile(
     r",?\s+and,\s+(?:\w+,\s+)?|,\s*(?:and\s+|or\s+)?"
     r"|\s+(?:and|or|with|plus|as well as|along with|und|n)\s+|\s*[&/+]\s+"

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from .phrases import alternatives
 
-__all__ = ["NormalForm", "normalise", "skip_lead"]
-
 _SPELLINGS = {
     "i am": "I’m",
     "im": "I’m",

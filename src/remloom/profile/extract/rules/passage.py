@@ -12,8 +12,6 @@ from functools import cache
 from ....ingest.names.word_lists import english
 from .phrases import alternatives
 
-__all__ = ["HIDDEN", "given_names", "own_words"]
-
 # A character that no pattern takes for a word or a mark; from the private use area.
 HIDDEN = "\ue000"
 _FAR = 2_000  # characters in which what is given begins

@@ -14,8 +14,6 @@ from msgspec import Struct
 from ...evidence.claim import Signal
 from .phrases import alternatives
 
-__all__ = ["Rule", "patterns"]
-
 _TOPICS = ("identity", "home", "tools", "food")
 _MACRO = re.compile(r"\{([a-z]\w*)\}")
 

@@ -8,8 +8,6 @@ from importlib.resources import files
 
 import msgspec
 
-__all__ = ["alternatives", "words"]
-
 
 def alternatives(name: str) -> str:
     """The phrases of this name as one group, for a larger expression."""

@@ -11,8 +11,6 @@ from .lexicon import is_known, lists, read_items
 from .passage import given_names
 from .phrases import alternatives
 
-__all__ = ["READINGS", "is_known_place"]
-
 # the last: who eats none
 _DIETS = {"veggie": "vegetarian", "pescetarian": "pescatarian", "meat": "vegetarian"}
 # "St.", and no "Berlin.js"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["find_scope", "is_of_unnamed_project"]
-
 _BEHAVIOUR = ("developer_posture.", "runtime_environments.", "tooling_defaults.")
 _PROJECT = re.compile(
     r"\b(?:[Ii]n|[Ff]or|[Oo]n) (?:(?:the )?project (?P<behind>[A-Z][\w-]+)"

@@ -22,8 +22,6 @@ from ...rules.expiry import now
 from ...specs import EdgeOrder
 from ..statements import SQL
 
-__all__ = ["SIDES", "at_time", "edge_keys", "edges", "lookup", "walk"]
-
 SIDES: dict[Direction, tuple[int, ...]] = {"out": (0,), "in": (1,), "both": (0, 1)}
 
 _OF_TYPES = " AND e.rel = ANY (%(rels)s::text[])"

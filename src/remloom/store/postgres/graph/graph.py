@@ -21,8 +21,6 @@ from . import edge_queries
 from .edge_queries import SIDES, at_time
 from .traversal import WalkRow
 
-__all__ = ["PostgresGraph"]
-
 
 class PostgresGraph:
     """The edges of one tenant."""

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from ...results import Step, Walk
 
-__all__ = ["WalkRow"]
-
 _SEPARATOR = "\x1e"  # between the keys of a path: `chr(30)` in the statement; no key has it
 
 

@@ -27,18 +27,6 @@ from ..statements import SQL
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-__all__ = [
-    "Run",
-    "Text",
-    "add",
-    "having_all",
-    "read_index",
-    "remove",
-    "runs",
-    "score",
-    "terms_in",
-    "terms_of_text",
-]
 
 # The statement `postings_of_terms` has this number too.
 _TERM_BITS = 40

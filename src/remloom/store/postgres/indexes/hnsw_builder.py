@@ -13,7 +13,6 @@ from ..statements import SQL
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-__all__ = ["TAIL", "Indexing"]
 
 TAIL = 4_000  # vectors compared one by one before they go into the HNSW index
 _AT_ONCE = 1_000  # vectors put into it in one transaction

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from ..write.transaction import Transaction
 
-__all__ = ["TAIL", "Names", "count_missing", "seal", "take"]
 
 TAIL = COMPARE_ALL  # names compared one by one
 _AT_ONCE = 50_000  # names sealed at a time

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from alembic import context
 
-__all__ = ["run"]
-
 
 def run(revision: str) -> None:
     """Run the SQL beside a revision's file; its percent signs and colons are its own."""

@@ -18,8 +18,6 @@ from ..stats import queue_lengths
 from ..write.batch_writer import BatchWriter, write
 from ..write.embedding_model import register_model
 
-__all__ = ["PostgresVectors"]
-
 _T = TypeVar("_T")
 _ATTEMPTS = 3  # failed embeddings of a text before it is parked
 _SHOWN = 2_000  # characters of an error that are kept

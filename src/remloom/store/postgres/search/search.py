@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from ....model import Resource
 
-__all__ = ["PostgresSearch"]
 
 # times the limit is asked of an index first when hits may be filtered out or be windows of one
 # record

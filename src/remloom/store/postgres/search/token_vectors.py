@@ -22,8 +22,6 @@ from ..statements import SQL
 from ..stats import token_queue_lengths
 from ..write.batch_writer import BatchWriter, write
 
-__all__ = ["PostgresTokenVectors"]
-
 _T = TypeVar("_T")
 _ATTEMPTS = 3  # failures of a text before it is parked
 _SHOWN = 2_000  # characters of an error that are kept

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from ..server.database import Database
 
-__all__ = ["NearestWindows", "Serving", "VectorQuery", "Window", "read_serving"]
 
 # Records that a filter keeps: up to this many are compared one by one, which is quicker than a
 # graph, and exact.

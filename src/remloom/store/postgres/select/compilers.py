@@ -12,8 +12,6 @@ from ..server.database import Database
 from ..statements import SQL
 from .sql_writer import PostgresWriter, json_value
 
-__all__ = ["Compilers"]
-
 
 class Compilers:
     """Makes the compiler of each schema once, and that of a registered one again when its

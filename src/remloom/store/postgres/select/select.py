@@ -40,7 +40,6 @@ from .sql_writer import PostgresWriter, indexed_value
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-__all__ = ["PostgresSql"]
 
 _TOO_LONG = "RL001"  # SQLSTATE that `remloom.fetch` raises
 _TOO_MUCH_HELD = "RL002"  # that `remloom.held` raises

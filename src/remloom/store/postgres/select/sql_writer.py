@@ -42,8 +42,6 @@ from ....sql.values import (
 from ....sql.writer import Writer, is_plain_step, requires_value
 from ..short_keys import short
 
-__all__ = ["PostgresWriter", "indexed_value", "json_value", "order_terms", "sortable_value"]
-
 _TIMES = {
     "created_at": "r.created",
     "updated_at": "r.updated",

@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
-__all__ = ["mergeable"]
-
 _WIDTH = 3  # runs of about one size that may stand beside each other
 _WHOLE = 1 << 20  # postings in a run that is merged no more: others wait for the write
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from ....predicates import Predicate
 
-__all__ = ["Database", "RawLoader", "parse_url"]
 
 _T = TypeVar("_T")
 Row: TypeAlias = tuple[Any, ...]

@@ -20,8 +20,6 @@ from ....errors import (
     unencodable,
 )
 
-__all__ = ["error_of", "lost_commit", "translate_errors"]
-
 # how a server without connections refuses; one that refuses a connection gives no error code
 _FULL = ("too many connections", "too many clients", "connection slots are reserved")
 # how a NUL character is refused: by the client, for a text, within JSON

@@ -42,7 +42,6 @@ from .record_plan import Plan, RecordChange, plan_records
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-__all__ = ["BatchWriter", "write"]
 
 _T = TypeVar("_T")
 

@@ -19,8 +19,6 @@ from . import kv
 if TYPE_CHECKING:
     from .batch_writer import BatchWriter
 
-__all__ = ["delete"]
-
 
 def delete(writer: BatchWriter, ids: Iterable[str], *, derived: bool) -> Deletion:
     """Remove records and everything that hangs on them. See `contract.Store.delete`."""

@@ -9,8 +9,6 @@ from ...derivations import attach_parents, derived, unique_ids
 from ..server.database import Database
 from ..statements import SQL
 
-__all__ = ["show_parents"]
-
 
 def show_parents(server: Database, tenant: str, records: Iterable[Record]) -> None:
     """Set `parents` of the derived ones of these records."""

@@ -22,8 +22,6 @@ from ..short_keys import short
 from ..statements import SQL
 from .transaction import Transaction
 
-__all__ = ["EdgeWriter", "NameRow", "name_rows"]
-
 _EDGE_COLUMNS = {
     "src": "t",
     "rel": "t",

@@ -10,8 +10,6 @@ from ..statements import SQL
 if TYPE_CHECKING:
     from .transaction import Transaction
 
-__all__ = ["register_model"]
-
 
 def register_model(transaction: Transaction, name: str, dims: int, *, current: bool = True) -> int:
     """Return the number of an embedder, registered with its dimensions. See

@@ -18,8 +18,6 @@ from .transaction import Transaction
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-__all__ = ["PostgresKeyValue", "delete_about", "delete_first", "last", "put", "put_many"]
-
 
 class PostgresKeyValue:
     """The entries of one tenant."""

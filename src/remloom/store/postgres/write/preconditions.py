@@ -18,8 +18,6 @@ from ..statements import SQL
 if TYPE_CHECKING:
     from .transaction import Transaction
 
-__all__ = ["check"]
-
 
 def check(transaction: Transaction, expected: Preconditions) -> None:
     """Check that everything is as expected.

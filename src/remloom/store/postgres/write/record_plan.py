@@ -21,8 +21,6 @@ from ..short_keys import short
 from ..statements import SQL
 from .transaction import Transaction
 
-__all__ = ["Plan", "RecordChange", "plan_records"]
-
 
 class RecordChange(Struct, gc=False):
     """A record as it will be, and what is stored of it."""

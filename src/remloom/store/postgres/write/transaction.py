@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from ..server.database import Database
 
-__all__ = ["Transaction"]
-
 
 class Transaction:
     """Holds the tenant's lock from the start, so that nothing read in it changes before it is

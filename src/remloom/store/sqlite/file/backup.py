@@ -11,8 +11,6 @@ from ...tenants.open_folder import OpenFolder
 from .error_translation import translate
 from .sealing import make_private, unlock
 
-__all__ = ["copy_pages"]
-
 _PAGES = 2_000  # in one step, between which others may write
 # of a copy, which goes its own way from here on
 _NEW_LINE = "UPDATE sequence SET line = random() & 0x7fffffffffffffff"

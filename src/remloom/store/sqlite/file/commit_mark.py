@@ -17,8 +17,6 @@ from typing import NamedTuple
 from ...tenants.folders import read_whole
 from ...tenants.open_folder import OpenFolder
 
-__all__ = ["Commit", "Mark"]
-
 _FORM = struct.Struct(">8sQQQQ")
 _MAGIC = b"RemMark1"
 _CHECK = struct.Struct(">I")

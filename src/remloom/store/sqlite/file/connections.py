@@ -16,8 +16,6 @@ from .lost_writes import admit
 from .opened_file import OpenedFile
 from .sealing import seal
 
-__all__ = ["Connections"]
-
 
 class Connections:
     """Every open connection to one file.

@@ -14,8 +14,6 @@ from ...tenants.open_folder import OpenFolder
 from .error_translation import closed_error
 from .sealing import unlock
 
-__all__ = ["Connector", "file_size"]
-
 _CHECKPOINT = 20_000  # WAL pages between checkpoints: fewer, larger ones write a third faster
 
 

@@ -25,8 +25,6 @@ from .sealing import make_private
 from .upkeep import Upkeep
 from .writer import Writer
 
-__all__ = ["Database", "TransactionDatabase"]
-
 _T = TypeVar("_T")
 # MB for each thread's reader after the first; the first and the writer share the rest
 _READER_CACHE = 16

@@ -39,8 +39,6 @@ _WRITING = frozenset(
 
 _PAGE = 65_536 + 24  # bytes that are written at once, at most: a page, with its head in the log
 
-__all__ = ["closed_error", "damaged", "nested_write_error", "translate", "translated"]
-
 
 class translate:
     """Turns SQLite's errors into ours. A plain class: it sits on hot paths."""

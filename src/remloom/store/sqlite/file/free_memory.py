@@ -12,8 +12,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-__all__ = ["MemoryWatch"]
-
 _EVERY = 0.02  # seconds between looks
 _GROWN = 32_000_000  # bytes more than at the last look that gave back
 

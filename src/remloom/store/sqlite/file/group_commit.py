@@ -10,8 +10,6 @@ import apsw
 
 from .error_translation import translate
 
-__all__ = ["PendingWrite", "run_group"]
-
 _T = TypeVar("_T")
 
 

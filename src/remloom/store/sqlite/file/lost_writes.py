@@ -12,8 +12,6 @@ from ....errors import CorruptStoreError
 from .commit_mark import Commit, Mark
 from .write_ahead_log import behind
 
-__all__ = ["admit"]
-
 _LAST = "SELECT line, commits, committed, rid FROM sequence"
 
 

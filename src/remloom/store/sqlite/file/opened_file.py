@@ -10,8 +10,6 @@ from pathlib import Path
 from ....errors import StoreClosedError
 from .error_translation import closed_error
 
-__all__ = ["OpenedFile"]
-
 
 class OpenedFile:
     """One database file, by what it is and not by where it is.

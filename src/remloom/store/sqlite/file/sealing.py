@@ -16,8 +16,6 @@ import apsw
 
 from ...tenants.open_folder import OpenFolder
 
-__all__ = ["make_private", "seal", "unlock"]
-
 # the first bytes of a file without a key of its own, where SQLite's own name would be
 _MAGIC = b"Remloom sealed 1"
 _PUBLIC = b"Remloom, for all".hex() + _MAGIC.hex()  # key and salt

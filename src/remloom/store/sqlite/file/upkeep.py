@@ -13,8 +13,6 @@ from .error_translation import translate
 from .opened_file import OpenedFile
 from .write_ahead_log import log_of
 
-__all__ = ["Upkeep"]
-
 # seconds without a write after which space and memory are given back, and the log is emptied
 _IDLE = 2.0
 _SPARE = 64  # free pages that a file keeps for what is written next

@@ -10,8 +10,6 @@ import threading
 from typing import Protocol
 from weakref import WeakSet
 
-__all__ = ["watch"]
-
 _EVERY = 0.5  # seconds between looks
 _PATIENCE = 20  # looks at nothing before the thread ends
 

@@ -17,8 +17,6 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
-__all__ = ["Frame", "behind", "log_of"]
-
 _HEADER = 32  # bytes
 _FRAME = 24
 _MAGIC = 0x377F0682  # its last bit: the checksum goes over big-endian words

@@ -19,8 +19,6 @@ from .group_commit import PendingWrite, run_group
 from .opened_file import OpenedFile
 from .upkeep import Upkeep
 
-__all__ = ["Writer"]
-
 _T = TypeVar("_T")
 _GROUP = 64  # writes committed together at most
 _COUNT = "UPDATE sequence SET commits = commits + 1, committed = ?"

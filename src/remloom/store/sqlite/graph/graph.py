@@ -33,7 +33,6 @@ from .traversal import walk
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["SqliteGraph"]
 
 _STREAM_CACHE = 8  # MB
 _AT_ONCE = 64  # labels whose edges are fetched together

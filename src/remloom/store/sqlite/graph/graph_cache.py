@@ -17,7 +17,6 @@ from ..statements import SQL
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["GraphCache", "Neighbours"]
 
 BUDGET = 64_000_000  # bytes that a thread remembers, as reckoned by those who add to them
 

@@ -19,7 +19,6 @@ from .graph_cache import GraphCache
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["LabelNumbers"]
 
 _MOST_KEYS = 200_000  # label numbers whose keys are remembered
 

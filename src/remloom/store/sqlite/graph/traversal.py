@@ -17,7 +17,6 @@ from .label_numbers import LabelNumbers
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["walk"]
 
 _Lists = list[list[Any]]  # labels at the far ends, what the order goes by, what tells ties apart
 _decode_lists = msgspec.json.Decoder(_Lists).decode

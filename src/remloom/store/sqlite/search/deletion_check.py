@@ -15,7 +15,6 @@ from .index_manager import IndexManager
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["find_remaining"]
 
 _NUMBERED = {
     "terms": "SELECT doc FROM records WHERE doc IN (SELECT value FROM json_each(?))",

@@ -22,7 +22,6 @@ from ..write import vector_writer
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["SqliteVectors"]
 
 _ATTEMPTS = 3  # failed embeddings of a text before it is parked
 _LONGEST_ERROR = 2_000  # characters

@@ -16,7 +16,6 @@ from ..write.index_snapshots import last_pruned, read_snapshot
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["LoadedIndex", "NewestNumbers", "catch_up", "is_outdated", "load_index"]
 
 _FETCH = 5_000  # rows read at a time while catching up
 

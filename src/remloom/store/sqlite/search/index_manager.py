@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ...indexes.hnsw import VectorIndex
     from ...indexes.trigrams import NameIndex
 
-__all__ = ["IndexManager"]
 
 _TAIL = 2_000  # a tail longer than this is merged in the background
 # an index up to this size is merged at once: it takes milliseconds, and a tail is slow to search

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from ...indexes.allowed_ids import AllowedIds
 
-__all__ = ["SqliteSearch"]
 
 _SPARE = 2  # times the limit, see `_Filter.asked_first`
 _OVERFETCH = 4  # times as many are asked for when those did not suffice

@@ -24,7 +24,6 @@ from ..stats import token_queue_lengths
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["SqliteTokenVectors"]
 
 _ATTEMPTS = 3  # failures of a text before it is parked
 _LONGEST_ERROR = 2_000  # characters

@@ -13,8 +13,6 @@ from ..file.database import Database
 from ..file.error_translation import translate
 from .select_writer import SqliteWriter, stored_value
 
-__all__ = ["Compilers"]
-
 
 class Compilers:
     """Makes the compiler of each schema once, and that of a registered one again when its

@@ -29,8 +29,6 @@ from .compilers import Compilers
 from .select_writer import SqliteWriter, stored_value
 from .sql_functions import bounded, looked
 
-__all__ = ["SqliteSql"]
-
 _READABLE = {"records", "names", "labels", "edges", "rels", "parents", "json_each"}
 # Those that reach files or code, and those that make long values of short ones.
 _FORBIDDEN_FUNCTIONS = {

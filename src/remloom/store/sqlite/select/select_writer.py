@@ -29,8 +29,6 @@ from .sql_writer import (
     mixed_json,
 )
 
-__all__ = ["SqliteWriter", "schema_condition", "stored_value"]
-
 _TEXTS = ("text", "json", "any")  # types of values that may be long
 _MAX_KEY = 1_000  # characters of a long text by which rows are ordered
 _MAX_BODY = 4_000  # bytes of a record of which a key is not counted, if few are held

@@ -23,8 +23,6 @@ from ...encoding import micros, moment_of
 from ..file.free_memory import MemoryWatch
 from ..rows import decompress
 
-__all__ = ["bounded", "looked", "prepare"]
-
 _PATIENCE = 1.0  # seconds for a regular expression on one text
 _PATIENCE_IN_ALL = 4.0  # seconds for the regular expressions of one statement
 # A bracket that begins no repetition is a bracket to `re`; to `regex` it may say how far a text may

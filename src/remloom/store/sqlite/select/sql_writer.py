@@ -35,14 +35,6 @@ from ....sql.values import (
 )
 from ....sql.writer import Writer, is_plain_step
 
-__all__ = [
-    "JOINED",
-    "SqliteExpressions",
-    "column_and_steps",
-    "json_path",
-    "mixed_json",
-]
-
 _TIMES = {
     "created_at": "r.created",
     "updated_at": "r.updated",

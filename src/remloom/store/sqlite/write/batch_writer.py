@@ -33,7 +33,6 @@ from .write_session import Tombstones, WriteSession
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["apply", "erase"]
 
 _Outcome = Literal["created", "updated", "unchanged"]
 _DERIVED, _REFERRING = 0, 1  # kinds of parents

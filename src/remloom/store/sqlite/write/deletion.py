@@ -19,8 +19,6 @@ from .write_session import Tombstones, WriteSession
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["delete", "delete_snapshots"]
-
 
 def delete(
     cursor: apsw.Cursor, ids: Iterable[str], *, derived: bool, erase: bool

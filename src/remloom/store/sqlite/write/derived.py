@@ -13,8 +13,6 @@ from ..statements import SQL
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["show_parents"]
-
 
 def show_parents(cursor: apsw.Cursor, records: Iterable[Record]) -> None:
     """Set `parents` of the derived ones of these records."""

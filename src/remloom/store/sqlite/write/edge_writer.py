@@ -18,7 +18,6 @@ from .write_session import WriteSession
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["EdgeWriter"]
 
 _NONE: Mapping[int, tuple[int, Record]] = {}
 

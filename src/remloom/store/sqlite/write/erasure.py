@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from ..file.database import Database
 
-__all__ = ["Erasures"]
 
 # Keys of the entries that record what is to be erased.
 LOG = "log"

@@ -18,8 +18,6 @@ from ..statements import SQL
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["expired_among", "not_expired", "set_expiry"]
-
 
 def not_expired(cursor: apsw.Cursor) -> str:
     """Return the condition that a row `r` has not expired; empty where none has.

@@ -16,7 +16,6 @@ from ..statements import SQL
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["IndexSnapshot", "last_pruned", "prune_tombstones", "read_snapshot", "write_snapshot"]
 
 _PART = 16 * 1024 * 1024  # bytes of a snapshot in one row
 # the latest tombstones, which stay for the indexes of other processes

@@ -19,14 +19,6 @@ from .preconditions import check
 if TYPE_CHECKING:
     import apsw
 
-__all__ = [
-    "SqliteKeyValue",
-    "count_entries",
-    "delete_about",
-    "get",
-    "list_entries",
-    "put",
-]
 
 _LAST = TOP + "\0"  # sorts behind all that a key continues with
 

@@ -23,8 +23,6 @@ from .write_session import WriteSession
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["LabelWriter"]
-
 
 class LabelWriter:
     """Finds, makes and releases labels in one write.

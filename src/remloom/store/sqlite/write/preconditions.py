@@ -18,8 +18,6 @@ from ..statements import SQL
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["check", "edges_at"]
-
 
 def edges_at(cursor: apsw.Cursor, keys: Sequence[str], direction: Direction) -> list[Edge]:
     """List every edge at these very keys. See `components.GraphReads.stored_edges`."""

@@ -13,15 +13,6 @@ from .write_session import WriteSession
 if TYPE_CHECKING:
     import apsw
 
-__all__ = [
-    "add_vectors",
-    "adopt",
-    "delete_token_vectors",
-    "delete_vectors",
-    "register_model",
-    "store_vectors",
-]
-
 
 def add_vectors(
     session: WriteSession, record_no: int, model_no: int, windows: Iterable[Vector]

@@ -12,7 +12,6 @@ from .index_snapshots import prune_tombstones
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["Tombstones", "WriteSession"]
 
 # Numbers that were deleted, by index: names, terms, vectors; of token vectors, those of records.
 Tombstones = dict[str, list[int]]
