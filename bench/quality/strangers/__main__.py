@@ -24,12 +24,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from remloom.embed.minilm import MiniLM
-
 from remloom import Memory, Message
+from remloom.embed.bundled.minilm import MiniLM
 from remloom.heads.head import ORDER, head
 from remloom.model import Resource
-from remloom.profile.evidence import ME
+from remloom.profile.evidence.evidence import ME
 from remloom.profile.evidence.passages import passage_of
 from remloom.profile.extract.hearing import Hearing
 from remloom.profile.extract.scan import Extracted, Found
