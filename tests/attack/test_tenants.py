@@ -269,7 +269,8 @@ import os, signal, sys
 from pathlib import Path
 home, work, key, last = sys.argv[1:5]
 from remloom import Home, Memory
-from remloom.store import encryption, sqlite
+from remloom.store import sqlite
+from remloom.store.tenants import encryption
 from remloom.store.tenants.tenant_file import ScryptCost
 if work == "raise":
     encryption.COST = ScryptCost(2**5, 8, 1)

@@ -217,7 +217,7 @@ def test_what_is_declared_of_statements_is_about_statements_there_are() -> None:
 
 def test_every_statement_is_used_and_every_use_has_its_statement() -> None:
     folder = Path(package.__file__).parent
-    code = "\n".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
+    code = "\n".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.py"))
     used = set(re.findall(r"SQL\.([a-z]\w+)", code)) - {"fill"}
     names = {statement.name for statement in SQL}
     assert used <= names

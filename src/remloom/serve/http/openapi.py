@@ -108,11 +108,13 @@ def _explain(component: dict[str, Any]) -> None:
 
 
 def _with_short_names(description: dict[str, Any]) -> dict[str, Any]:
-    """Call types of one name by that of their package besides, not by all of their module."""
+    """Call types of one name by that of their wing besides, not by all of their module."""
     names = {}
     for known in description["components"]["schemas"]:
         *packages, name = known.split(".")
-        names[known] = packages[-2].title() + name if packages else known
+        # the tools for models are a wing of their own
+        wing = "".join(packages[1:2]) if "tools" not in packages else "tools"
+        names[known] = wing.title() + name
     links = {_TEMPLATE.format(name=known): _TEMPLATE.format(name=names[known]) for known in names}
 
     def renamed(value: Any) -> Any:
