@@ -1,4 +1,4 @@
-"""Writes the graphs that the bundled models are run by: `src/remloom/embed/graphs/*.onnx`.
+"""Writes the graphs that the bundled models are run by: `src/remloom/embed/bundled/graphs/*.onnx`.
 
     python -m bench.graphs
 
@@ -25,7 +25,7 @@ from remloom.embed.bundled.colbert import ColbertSmall
 from remloom.embed.bundled.minilm import MiniLM
 from remloom.embed.bundled.model_files import ModelFiles
 
-FOLDER = Path(__file__).resolve().parents[1] / "src" / "remloom" / "embed" / "graphs"
+FOLDER = Path(__file__).resolve().parents[1] / "src" / "remloom" / "embed" / "bundled" / "graphs"
 HEADS = 12
 WIDTH = 384
 EPSILON = 1e-12  # of BERT's layer norm

@@ -29,8 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from remloom import Memory
-from remloom.reader import relevance
-from remloom.reader.find import question_terms, term_scorer
+from remloom.reader.find import question_terms, search, term_scorer
 from remloom.reader.reader import Reader
 from remloom.store.indexes.bm25 import TermIndex
 from remloom.text.sentences import count_words
@@ -51,10 +50,10 @@ CHANGES = (
     ("quoted and labelled words weigh as others", question_terms, "_EMPHASIS", 1.0),
     ("no variants of words", term_scorer, "_VARIANT", 0.0),
     ("no pairs of words", term_scorer, "_PAIR", 0.0),
-    ("no paragraphs beside", relevance, "_BESIDE", 0.0),
-    ("no wider passages", relevance, "_WIDE", 0.0),
-    ("no headings", relevance, "_TITLES", 0.0),
-    ("no meaning", relevance, "_MEANING", 0.0),
+    ("no paragraphs beside", search, "_BESIDE", 0.0),
+    ("no wider passages", search, "_WIDE", 0.0),
+    ("no headings", search, "_TITLES", 0.0),
+    ("no meaning", search, "_MEANING", 0.0),
 )
 
 # gives lines, from 1, in reading order, for a question and a number of words

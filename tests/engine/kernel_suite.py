@@ -11,6 +11,7 @@ import pytest
 
 from remloom import Edge, Entity, Message, Resource, Settings
 from remloom.engine.engine import Engine
+from remloom.engine.hooks import Hooks
 from remloom.engine.ingesting import Ingesting
 from remloom.engine.queries import Queries
 from remloom.engine.recall import Recalling
@@ -41,6 +42,7 @@ class Kernel:
             settings,
             WordEmbedder(),
             token_encoder=WordTokenEncoder(),
+            hooks=Hooks(),
         )
         self.writing = Writing(self.engine)
         self.queries = Queries(self.engine)

@@ -2,7 +2,7 @@
 
 Moments by rules are described again by what stays; a model's go. Insights and dreams are children
 of what they rest on, and go with it; those that they superseded can be searched again. See
-`store.forget`.
+`store.forgetting.forget`.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from ..errors import (
     VectorError,
 )
 from .closing import OpenResources, hand_over, register, unregister
-from .hooks import NO_HOOKS, Hooks
+from .hooks import Hooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +78,7 @@ class Engine:
         *,
         token_encoder: TokenEncoder | str | None = None,
         label: str = "a memory",
-        hooks: Hooks = NO_HOOKS,
+        hooks: Hooks,
     ) -> None:
         self.hooks = hooks
         self.store = store

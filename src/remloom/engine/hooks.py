@@ -49,7 +49,8 @@ OnRewritten: TypeAlias = Callable[[Reads, Sequence[str]], Outdated]
 
 
 class Hooks(Struct, frozen=True):
-    """What features add. Without any, the kernel works by itself.
+    """What features add. Without any, the kernel works by itself; what features made of texts that
+    go is not made again then, so a store is opened with those that wrote it.
 
     Args:
         on_rewritten: says what no longer holds of a text that has other words now.
@@ -62,6 +63,3 @@ class Hooks(Struct, frozen=True):
     on_changed: tuple[Remake, ...] = ()
     on_forgotten: tuple[Remake, ...] = ()
     preferences: Callable[[Engine], Preferences] | None = None
-
-
-NO_HOOKS = Hooks()

@@ -239,7 +239,7 @@ class Writing:
         keep_away: bool,
         beside: Callable[[Reads], Batch] | None = None,
     ) -> Receipt:
-        """Forget what is found in the transaction that forgets; see `store.forget.forget_found`."""
+        """Forget what is found in the transaction that forgets; see `forget_found`."""
         from ..store.forgetting.forget import forget_found
 
         self._engine.load_embedder()

@@ -29,7 +29,7 @@ _AHEAD = 64  # chunks looked at together behind a heading that goes
 
 
 def remake(reads: Reads, removed: RemovedRecords) -> Remade:
-    """What becomes of contexts, moments, chains, counts, headings and names. See `store.forget`."""
+    """What becomes of contexts, moments, chains, counts, headings and names. See `forget`."""
     parts = [record for record in removed.values() if isinstance(record, Resource) and record.uri]
     if not parts:
         return Remade()

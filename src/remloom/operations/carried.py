@@ -28,7 +28,7 @@ _SCOPES: dict[str, Scope] = {one.name: one.scope for one in METHODS}
 
 
 def admit_by_scope(require: Callable[[Scope], None], kind: str, value: bytes) -> None:
-    """Require the scopes of doing directly what is carried. See `store.admission`.
+    """Require the scopes of doing directly what is carried. See `store.rules.admission`.
 
     Args:
         require: called with each; what it raises ends the call, and nothing is written.

@@ -1,7 +1,7 @@
 """What a store must do, for those who write one and those who use one.
 
-Everything here is below `Memory`: values are already validated (`store.validation`), labels are
-already keys, SQL is already compiled. A provider implements `Store` with its components
+Everything here is below `Memory`: values are already validated (`store.rules.validation`), labels
+are already keys, SQL is already compiled. A provider implements `Store` with its components
 (`store.components`) and nothing else, and passes all of `remloom.testing.conformance`, which is the
 definition where prose is not enough.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
@@ -115,6 +116,8 @@ def _with_short_names(description: dict[str, Any]) -> dict[str, Any]:
         # the tools for models are a wing of their own
         wing = "".join(packages[1:2]) if "tools" not in packages else "tools"
         names[known] = wing.title() + name
+    if twice := [name for name, count in Counter(names.values()).items() if count > 1]:
+        raise ValueError(f"several types would be called {', '.join(twice)}: rename one of each")
     links = {_TEMPLATE.format(name=known): _TEMPLATE.format(name=names[known]) for known in names}
 
     def renamed(value: Any) -> Any:

@@ -362,7 +362,7 @@ class Database:
             yield connection
 
     def _begin(self, connection: Connection[Row], tenant: str, mode: str) -> None:
-        # One message for both; the name of a tenant has no quote (see `store.home.tenant_name`).
+        # One message for both; the name of a tenant has no quote (see `tenant_name`).
         connection.execute(f"BEGIN {mode}; SELECT remloom.enter('{tenant}')")
 
 
