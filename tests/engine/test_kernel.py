@@ -8,6 +8,11 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
+# nothing of the run that this is a part of: its options, its plugins, its workers
+ENVIRONMENT = {
+    **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
+    "PYTHONPATH": str(HERE),
+}
 
 
 def test_the_kernel_works_without_any_feature(tmp_path: Path) -> None:
@@ -16,7 +21,7 @@ def test_the_kernel_works_without_any_feature(tmp_path: Path) -> None:
     run = subprocess.run(
         [*suite, str(HERE / "kernel_suite.py")],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(HERE)},
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         check=False,
@@ -29,7 +34,7 @@ def test_where_no_feature_can_be_imported_a_memory_cannot_be(tmp_path: Path) -> 
     program = "import no_features; no_features.pytest_configure(); from remloom import Memory"
     run = subprocess.run(
         [sys.executable, "-c", program],
-        env={**os.environ, "PYTHONPATH": str(HERE)},
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         check=False,
