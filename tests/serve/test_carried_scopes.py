@@ -15,7 +15,7 @@ from remloom.kv import Entry
 from remloom.memory.admin import _exported_namespaces
 from remloom.model import Taxonomy
 from remloom.operations import OPERATIONS
-from remloom.operations.carried import DIRECTLY
+from remloom.operations.methods import CARRIED
 from remloom.serve.caller import Caller
 from remloom.serve.mcp.tools import call_tool
 from remloom.store.rules.admission import EXPIRY, SCHEMA
@@ -87,7 +87,7 @@ OF_MEMORY = {
     ),
     **{
         f"an entry of {namespace}": (
-            DIRECTLY.get(namespace, "profile_set"),
+            CARRIED.get(namespace, "profile_set"),
             with_entry(namespace, {}),
         )
         for namespace in _exported_namespaces()
@@ -97,8 +97,8 @@ OF_MEMORY = {
 
 def test_all_that_may_be_carried_is_tried_and_done_directly_by_what_there_is():
     tried = {name for name, _ in OF_MEMORY.values()}
-    assert set(DIRECTLY.values()) <= tried
-    assert set(DIRECTLY) == {EXPIRY, SCHEMA, *DIRECTLY.keys() & set(_exported_namespaces())}
+    assert set(CARRIED.values()) <= tried
+    assert set(CARRIED) == {EXPIRY, SCHEMA, *CARRIED.keys() & set(_exported_namespaces())}
     assert tried <= TABLE.keys()
 
 

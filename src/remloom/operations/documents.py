@@ -199,6 +199,7 @@ DOCUMENTS: tuple[Operation, ...] = (
     derive("read_path", "POST /v1/paths", "admin", of=Documents, idempotent=True, is_long=True),
     replace(
         derive("add_job", "POST /v1/jobs", "dream", of=Documents),
+        method="jobs.add",
         also_needs=lambda values: scopes_of_job(values.kind),
     ),
     replace(

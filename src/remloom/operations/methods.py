@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+
+import msgspec
 
 from ..dream.service import Dreams
 from ..federation.federation import OWN_OPTIONS, Federation
 from ..jobs.service import Jobs
 from ..memory.admin import Admin
 from ..memory.home import Home
+from ..profile.beliefs.belief_store import MARK, Mark
 from ..profile.service import Profiles
+from ..profile.slots.own_slots import OWN_SLOT
 from ..runs.service import Runs
 from ..schema.service import Schemas
-from ..tenancy.api_keys import ApiKeys
+from ..store.forgetting.forgotten_rows import FORGOTTEN_ROWS
+from ..store.rules.admission import EXPIRY, JOB, SCHEMA
+from ..store.taxonomy import TAXONOMY
+from ..tenancy.api_keys import ApiKeys, Scope
 from ..tenancy.grants import Grants
-from .operation import Operation
-from .short_calls import always, finds_few, names_few
+from .documents import scopes_of_job
+from .operation import Operation, always, finds_few, names_few
 from .signatures import derive
 
 _profile = partial(derive, of=Profiles, noun="profile")
@@ -228,3 +236,30 @@ METHODS: tuple[Operation, ...] = (
     *_GRANTS,
     *_ACROSS,
 )
+
+# the operation that does the same, by what is carried; of a profile there is more, by `profile_set`
+CARRIED = {
+    EXPIRY: "set_expiry",
+    FORGOTTEN_ROWS: "forget",
+    OWN_SLOT: "profile_define_slot",
+    SCHEMA: "register_schema",
+    TAXONOMY: "set_taxonomy",
+}
+_OF_PROFILE = "profile_set"
+_SCOPES: dict[str, Scope] = {one.name: one.scope for one in METHODS}
+
+
+def admit_by_scope(require: Callable[[Scope], None], kind: str, value: bytes) -> None:
+    """Require the scopes of doing directly what is carried. See `store.rules.admission`.
+
+    Args:
+        require: called with each; what it raises ends the call, and nothing is written.
+    """
+    if kind == JOB:
+        for scope in scopes_of_job(value.decode()):
+            require(scope)
+        return
+    name = CARRIED.get(kind, _OF_PROFILE)
+    if kind == MARK and msgspec.json.decode(value, type=Mark).deleted_at is not None:
+        name = "profile_forget"
+    require(_SCOPES[name])

@@ -15,6 +15,14 @@ Needs: TypeAlias = Literal["memory", "home", "keys", "grants", "federation"]
 # called with what a long operation reports on its way: counts, or a value of its own
 Progress: TypeAlias = Callable[..., None]
 
+# of a call that may be short: it reads little, and waits for no model
+_FEW_LABELS = 64
+_FEW_HITS = 20
+# of all labels, or of a text: each word costs, and each label that is unknown
+_FEW_CHARACTERS = 2_000
+# a condition, a filter or another time can make any question read much
+_MUCH = ("as_of", "filter", "type", "where")
+
 
 class Route(Struct, frozen=True):
     """The HTTP method and path of an operation."""
@@ -92,3 +100,28 @@ class Operation(Struct, frozen=True, kw_only=True):
     def may_give_nothing(self) -> bool:
         """Whether there may be no value: over HTTP, that is answered with status 204."""
         return self.gives is None or type(None) in get_args(self.gives)
+
+
+def always(values: Any) -> bool:
+    """Any call."""
+    return True
+
+
+def names_few(values: Any) -> bool:
+    """A few labels, as they are now."""
+    if len(values.labels) > _FEW_LABELS or _reads_much(values):
+        return False
+    return sum(map(len, values.labels)) <= _FEW_CHARACTERS
+
+
+def finds_few(values: Any) -> bool:
+    """A few of the nearest to a vector, or to words."""
+    # a text without its vector has to be embedded
+    embeds = "vector" in values.__struct_fields__ and values.vector is None
+    if embeds or len(values.text) > _FEW_CHARACTERS:
+        return False
+    return values.limit <= _FEW_HITS and not _reads_much(values)
+
+
+def _reads_much(values: Any) -> bool:
+    return any(getattr(values, name, None) for name in _MUCH)

@@ -12,8 +12,7 @@ from ..engine.queries import parse_condition
 from ..errors import InvalidInputError, NotFoundError, UnknownNameError
 from ..model import Moment, Record, SchemaDefinition
 from ..predicates import Eq, Gt, Query
-from .operation import Operation
-from .short_calls import always
+from .operation import Operation, always
 from .signatures import OfMemory, derive
 
 # a built-in one, or one that is registered

@@ -14,7 +14,7 @@ from ..federation import Federation
 from ..memory.home import Home
 from ..memory.memory import Memory
 from ..operations import Operation, Progress
-from ..operations.carried import admit_by_scope
+from ..operations.methods import admit_by_scope
 from ..settings import Settings
 from ..store.rules.admission import admitting
 from ..telemetry import memory_span

@@ -6,8 +6,7 @@ from msgspec import Struct
 
 from ...memory.memory import Memory
 from ...text.quoting import one_line, quoted
-from ..operation import Hints, Operation, Progress, Route
-from ..short_calls import names_few
+from ..operation import Hints, Operation, Progress, Route, names_few
 from .arguments import Labels
 from .passage import Passage, meanings_text, quote_all
 
