@@ -17,7 +17,7 @@ from remloom import Memory, Message
 from remloom.errors import ConflictError, NotFoundError
 from remloom.llm import Request
 from remloom.serve.cli.app import program
-from remloom.serve.cli.text_formats import middle_cut
+from remloom.serve.cli.frame.text_formats import middle_cut
 from remloom.testing.models import Said, ScriptedModel
 
 CHAT = [
@@ -365,7 +365,7 @@ def test_the_name_of_a_slot_goes_before_the_id_of_a_belief(known: Path) -> None:
 def test_an_id_that_several_have_is_refused_with_them_named(
     known: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remloom.serve.cli.profile_group.SHORTEST_ID", 1)
+    monkeypatch.setattr("remloom.serve.cli.commands.profile_group.SHORTEST_ID", 1)
     with Memory.open(known / "home", embedder="none") as memory:
         ends: dict[str, str] = {}
         # of 17 ids two end alike

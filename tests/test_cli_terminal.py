@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from remloom import Edge, Entity, Memory, Resource
 from remloom.serve import cli
 from remloom.serve.cli.app import program
-from remloom.serve.cli.terminal import console, to_json, visible
+from remloom.serve.cli.frame.terminal import console, to_json, visible
 
 ALL = [chr(code) for code in range(sys.maxunicode + 1)]
 HIDDEN = [
@@ -178,7 +178,7 @@ def test_no_command_shows_anything_hidden_in_its_results_or_its_errors(
 
 def test_no_other_module_of_the_command_line_prints() -> None:
     folder = Path(cli.__file__).parent
-    for file in folder.glob("*.py"):
+    for file in folder.rglob("*.py"):
         if file.name == "terminal.py":
             continue
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

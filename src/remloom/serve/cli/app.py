@@ -27,7 +27,7 @@ import click
 from ..._version import __version__
 from ...errors import InvalidInputError, RemloomError, StoreFullError
 from ...text.quoting import visible
-from .terminal import console, echo, to_json, warn
+from .frame.terminal import console, echo, to_json, warn
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -45,57 +45,61 @@ Function = TypeVar("Function", bound=Callable[..., None])
 # Where each command is defined: its module is imported when the command is called, or when help
 # lists them all.
 SECTIONS: dict[str, dict[str, str]] = {
-    "Start here": {"demo": "demo", "shell": "shell"},
-    "Remember": {"read": "reading", "import": "records", "forget": "records"},
-    "Ask": {
-        "ask": "ask",
-        "recall": "recall",
-        "reader": "reader",
-        "lookup": "queries",
-        "fuzzy": "queries",
-        "search": "queries",
-        "traverse": "queries",
-        "query": "queries",
-        "show": "records",
+    "Start here": {"demo": "interactive.demo", "shell": "interactive.shell"},
+    "Remember": {
+        "read": "commands.reading",
+        "import": "commands.records",
+        "forget": "commands.records",
     },
-    "Share": {"grant": "grants", "grants": "grants", "revoke": "grants"},
+    "Ask": {
+        "ask": "commands.ask",
+        "recall": "commands.recall",
+        "reader": "interactive.reader",
+        "lookup": "commands.queries",
+        "fuzzy": "commands.queries",
+        "search": "commands.queries",
+        "traverse": "commands.queries",
+        "query": "commands.queries",
+        "show": "commands.records",
+    },
+    "Share": {"grant": "commands.grants", "grants": "commands.grants", "revoke": "commands.grants"},
     "Follow databases": {
-        "discover": "databases",
-        "register": "schemas",
-        "sync": "databases",
-        "drift": "databases",
-        "schemas": "schemas",
-        "schema": "schemas",
+        "discover": "commands.databases",
+        "register": "commands.schemas",
+        "sync": "commands.databases",
+        "drift": "commands.databases",
+        "schemas": "commands.schemas",
+        "schema": "commands.schemas",
     },
     "Dream": {
-        "learn": "dream",
-        "dream": "dream",
-        "moments": "maintenance",
-        "affinity": "maintenance",
-        "consolidate": "maintenance",
-        "metrics": "metrics",
+        "learn": "commands.dream",
+        "dream": "commands.dream",
+        "moments": "commands.maintenance",
+        "affinity": "commands.maintenance",
+        "consolidate": "commands.maintenance",
+        "metrics": "commands.metrics",
     },
-    "Know the user": {"profile": "profile"},
+    "Know the user": {"profile": "commands.profile"},
     "Serve": {
-        "mcp": "mcp",
-        "serve": "serving",
-        "openapi": "serving",
-        "keys": "keys",
-        "audit": "audit",
+        "mcp": "commands.mcp",
+        "serve": "commands.serving",
+        "openapi": "commands.serving",
+        "keys": "commands.keys",
+        "audit": "commands.audit",
     },
     "Care": {
-        "stats": "records",
-        "usage": "usage",
-        "jobs": "jobs",
-        "schedule": "schedule",
-        "doctor": "doctor",
-        "tenant": "tenants",
-        "migrate": "migrate",
-        "copy": "copy",
-        "export": "records",
-        "backup": "records",
-        "reembed": "reading",
-        "sweep": "records",
+        "stats": "commands.records",
+        "usage": "commands.usage",
+        "jobs": "commands.jobs",
+        "schedule": "commands.schedule",
+        "doctor": "interactive.doctor",
+        "tenant": "commands.tenants",
+        "migrate": "commands.migrate",
+        "copy": "commands.copy",
+        "export": "commands.records",
+        "backup": "commands.records",
+        "reembed": "commands.reading",
+        "sweep": "commands.records",
     },
 }
 

@@ -1,0 +1,1 @@
+"""The commands with behaviour of their own."""

@@ -1,0 +1,1 @@
+"""What every command has: the terminal, options, texts as they are shown."""

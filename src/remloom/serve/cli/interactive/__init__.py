@@ -1,0 +1,1 @@
+"""What talks with its user over more than one line, and the demo."""

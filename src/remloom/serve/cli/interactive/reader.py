@@ -1,0 +1,371 @@
+"""`reader`: read long documents with a question in mind; an answer has the lines it rests on."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+from click import argument, option
+from click.exceptions import Exit
+
+from ....errors import InvalidInputError, ModelNotConfiguredError, RemloomError
+from ..app import Call, command, model_option, report
+from ..frame.terminal import console, echo, to_json
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from ....reader import ReadEvent, Reading
+    from ....reader.reader import Reader
+
+
+COMMANDS = {
+    "outline": "the sections, and where they are",
+    "search: WORDS": "lines with these words",
+    "find: QUESTION": "the lines to read for a question; needs no model",
+    "lines 120-160": "these lines; `lines NAME 120-160` of one of several documents",
+    "sql: SELECT …": "SQL over the lines: table documents, and sections",
+    "schema": "the columns of the table",
+    "stats": "what has been asked and read",
+    "coverage": "which lines have been read",
+    "documents": "what is open",
+    "open FILE": "read one more document",
+    "sessions": "the sessions that are kept; `--session NAME` goes on with one",
+    "delete-session: NAME": "delete a session, and what is kept of a question open in it",
+    "help": "this list",
+    "quit": "leave (so do exit, q and Ctrl-D)",
+}
+_LEAVING = ("quit", "exit", "q")
+_NO_MODEL = "no language model is set that would answer from them (REMLOOM_LLM_MODEL, or --llm)"
+_LINES = re.compile(
+    r"lines\s+(?:(?P<document>.+?)\s+)?(?P<first>\d+)(?:\s*[-–]\s*(?P<last>\d+))?", re.IGNORECASE
+)
+# a command that lacks something, and no question
+_UNFINISHED = re.compile(
+    r"(open|search|find|sql|delete-session|lines|lines\s+\S+|lines\s+\d.*)", re.IGNORECASE
+)
+_LIKE = 0.8  # how much like a command a name before a colon must be to be taken for a slip
+
+
+@command("reader")
+@argument("files", metavar="[FILE...]", nargs=-1)
+@option("--question", "-q", "questions", metavar="TEXT", multiple=True, help="Ask, and leave.")
+@option("--turns", "-i", default=6, type=click.IntRange(1), help="Turns of the model at most.")
+@option(
+    "--budget",
+    default=30_000,
+    metavar="TOKENS",
+    type=click.IntRange(1),
+    help="Tokens of all calls for a question at most.",
+)
+@option("--seconds", type=click.FloatRange(min=0, min_open=True), help="For a question at most.")
+@option("--words", default=1000, type=click.IntRange(1), help="That `find:` shows at most.")
+@option("--session", metavar="NAME", help="Go on with what was asked and read under this name.")
+@option("--events", is_flag=True, help="Print each event as a line of JSON.")
+@option("--quiet", is_flag=True, help="Only answers: not how they are found.")
+@model_option
+def reader(
+    call: Call,
+    files: tuple[str, ...],
+    questions: tuple[str, ...],
+    words: int,
+    events: bool,
+    quiet: bool,
+    **asking: Any,
+) -> None:
+    """Read long documents as a person does: outline, search, the lines that matter, an answer.
+
+    FILE is a path, or the name of a document that was read before. Without --question it asks for
+    questions and commands until `quit`; what is piped in is read a line at a time. Without a model
+    a question shows the lines to read.
+
+    Without FILE it lists the sessions; with --session it goes on with the documents of that one.
+
+    The exit code is that of the first line that failed.
+    """
+    session = asking["session"]
+    if questions and not (files or session):
+        raise InvalidInputError(
+            "there is no document to ask", remedy="give a FILE, or `--session NAME`"
+        )
+    with call.open(create=bool(files)) as memory:
+        asking["budget_tokens"] = asking.pop("budget")
+        told = _Telling(call, events=events, quiet=quiet)
+        with memory.reader(*files, told=told.event) as opened:
+            desk = Desk(call, opened, told, words=words, asking=asking)
+            if not files and not session:
+                desk.run("sessions")
+                return
+            if not files:
+                for uri in opened.session(session).documents:
+                    opened.open(uri)
+            desk.greet()
+            desk.serve(questions)
+    if desk.exit_code:
+        raise Exit(desk.exit_code)
+
+
+class _Telling:
+    """Shows the events of a reading: as JSON, as a live picture, or not at all."""
+
+    def __init__(self, call: Call, *, events: bool, quiet: bool) -> None:
+        self._events = events
+        self._is_live = not (events or quiet or call.json) and sys.stderr.isatty()
+        self._picture: Any = None
+
+    def event(self, event: ReadEvent) -> None:
+        if self._events:
+            # one event a line, as programs read them
+            lines = to_json(event.as_dict()).splitlines()
+            echo(" ".join(line.strip() for line in lines))
+        elif self._picture is not None:
+            self._picture.show(event)
+
+    def watch(self, reader: Reader, work: Callable[[], Reading]) -> Reading:
+        """Do the work, and draw how it goes."""
+        if not self._is_live:
+            return work()
+        from ..views.reader import ReadingPicture
+
+        with ReadingPicture(reader) as picture:
+            self._picture = picture
+            try:
+                return work()
+            finally:
+                self._picture = None
+
+
+class Desk:
+    """Documents that are open, and what is asked about them at the prompt."""
+
+    def __init__(
+        self, call: Call, reader: Reader, told: _Telling, *, words: int, asking: dict[str, Any]
+    ) -> None:
+        self.call = call
+        self.reader = reader
+        self.exit_code = 0  # of the first line that failed
+        self.done = False
+        self._told = told
+        self._words = words
+        self._asking = asking
+
+    def greet(self) -> None:
+        """Show what was opened, where somebody looks."""
+        if sys.stdout.isatty() and not self.call.json:
+            from ..views.reader import draw_documents
+
+            console().print(draw_documents(self.reader.documents))
+
+    # -- one line ----------------------------------------------------------------------------------
+
+    def run(self, text: str) -> None:
+        """Run a command, or put a question; an error is printed, and the next line can come."""
+        text = text.strip()
+        if not text:
+            return
+        try:
+            self._run(text)
+        except RemloomError as error:
+            sys.stdout.flush()
+            report(error, json=self.call.json)
+            self.exit_code = self.exit_code or error.exit_code
+
+    def _run(self, text: str) -> None:
+        plain: dict[str, Callable[[], None]] = {
+            "outline": self._outline,
+            "schema": self._schema,
+            "stats": self._stats,
+            "coverage": self._coverage,
+            "documents": self._documents,
+            "sessions": self._sessions,
+            "help": self._help,
+            "?": self._help,
+        }
+        if text.casefold() in _LEAVING:
+            self.done = True
+        elif text.casefold() in plain:
+            plain[text.casefold()]()
+        elif match := _LINES.fullmatch(text):
+            self._lines(match)
+        elif _UNFINISHED.fullmatch(text):
+            raise _unfinished(text.split()[0].casefold())
+        elif text.casefold().startswith("open "):
+            self._open(text[len("open ") :].strip())
+        else:
+            self._run_prefixed(text)
+
+    def _run_prefixed(self, text: str) -> None:
+        """Run `sql: …` and the like; all else is a question."""
+        name, colon, argument = text.partition(":")
+        prefixed: dict[str, Callable[[str], object]] = {
+            "search": self._search,
+            "find": self._find,
+            "sql": self._sql,
+            "delete-session": self._delete_session,
+        }
+        name = name.strip().casefold()
+        act = prefixed.get(name) if colon else None
+        if act is None:
+            meant = get_close_matches(name, prefixed, 1, _LIKE) if colon else []
+            if meant:
+                raise InvalidInputError(
+                    f"there is no command `{name}:`", remedy=f"did you mean `{meant[0]}:`?"
+                )
+            self._ask(text)
+            return
+        if not argument.strip():
+            raise _unfinished(name)
+        act(argument.strip())
+
+    def _ask(self, question: str) -> None:
+        from ..views.reader import draw_reading
+
+        try:
+            reading = self._told.watch(
+                self.reader, lambda: self.reader.ask(question, **self._asking)
+            )
+        except ModelNotConfiguredError:
+            # what it has found so far is what a person can go on with
+            found = self._find(question)
+            echo(f"these are the lines to read: {_NO_MODEL}" if found else _NO_MODEL, err=True)
+            return
+        self.call.show(reading.as_dict(), lambda: draw_reading(reading))
+
+    def _find(self, question: str) -> bool:
+        """Show what to read for a question; whether there is something."""
+        from ..views.reader import draw_found
+
+        passages = self.reader.find(question, words=self._words)
+        self.call.show(msgspec.to_builtins(passages), lambda: draw_found(passages))
+        return bool(passages)
+
+    def _search(self, words: str) -> None:
+        from ..views.reader import draw_passages
+
+        passages = self.reader.search(words)
+        self.call.show(msgspec.to_builtins(passages), lambda: draw_passages(passages))
+
+    def _sql(self, text: str) -> None:
+        from ..views.reader import draw_rows
+
+        rows = self.reader.sql(text)
+        self.call.show(msgspec.to_builtins(rows), lambda: draw_rows(rows))
+
+    def _lines(self, match: re.Match[str]) -> None:
+        from ..views.reader import draw_passages
+
+        first = int(match["first"])
+        last = int(match["last"] or first)
+        names = [stats.doc_name for stats in self.reader.documents]
+        if len(names) > 1 and not match["document"]:
+            raise InvalidInputError(
+                f"{len(names)} documents are open",
+                remedy=f"say which: `lines {names[0]} {match['first']}`",
+            )
+        passage = self.reader.lines(first, last, document=match["document"])
+        self.call.show([msgspec.to_builtins(passage)], lambda: draw_passages([passage]))
+
+    def _open(self, path: str) -> None:
+        from ..views.reader import draw_documents
+
+        before = set(self.reader.documents)
+        stats = self.reader.open(path)
+        # a folder has several
+        opened = [one for one in self.reader.documents if one not in before] or [stats]
+        self.call.show(msgspec.to_builtins(stats), lambda: draw_documents(opened))
+
+    def _outline(self) -> None:
+        from ..views.reader import draw_outline
+
+        outline = self.reader.outline()
+        self.call.show(msgspec.to_builtins(outline.sections), lambda: draw_outline(outline))
+
+    def _schema(self) -> None:
+        from ..views.reader import draw_schema
+
+        schema = self.reader.schema()
+        self.call.show(schema, lambda: draw_schema(schema))
+
+    def _stats(self) -> None:
+        from ..views.reader import draw_stats
+
+        stats = self.reader.stats()
+        self.call.show(stats, lambda: draw_stats(stats))
+
+    def _coverage(self) -> None:
+        from ..views.reader import draw_coverage
+
+        ranges = self.reader.ranges_read()
+        self.call.show(ranges, lambda: draw_coverage(ranges, self.reader.documents))
+
+    def _documents(self) -> None:
+        from ..views.reader import draw_documents
+
+        documents = self.reader.documents
+        self.call.show(msgspec.to_builtins(documents), lambda: draw_documents(documents))
+
+    def _sessions(self) -> None:
+        from ..views.reader import draw_sessions
+
+        sessions = self.reader.sessions()
+        self.call.show(msgspec.to_builtins(sessions), lambda: draw_sessions(sessions))
+
+    def _delete_session(self, name: str) -> None:
+        self.reader.delete_session(name)
+        self.call.show({"deleted": name}, lambda: f"deleted {name!r}")
+
+    def _help(self) -> None:
+        from rich.text import Text
+
+        from ..views.tables import draw_pairs
+
+        view: RenderableType = draw_pairs((name, Text(what)) for name, what in COMMANDS.items())
+        self.call.show(COMMANDS, lambda: view)
+
+    # -- where lines come from ---------------------------------------------------------------------
+
+    def serve(self, questions: Sequence[str] = ()) -> None:
+        """Answer these questions; without any, run lines from the terminal or what is piped in."""
+        if questions:
+            for question in questions:
+                self.run(question)
+        elif sys.stdin.isatty() and sys.stdout.isatty():
+            self.from_terminal()
+        else:
+            self.from_stdin()
+
+    def from_stdin(self) -> None:
+        """Run what is piped in, a line at a time."""
+        for line in sys.stdin:
+            self.run(line)
+            sys.stdout.flush()
+            if self.done:
+                return
+
+    def from_terminal(self) -> None:
+        """Prompt until `quit` or Ctrl-D; Ctrl-C leaves the line, or stops the question."""
+        from prompt_toolkit import PromptSession
+        from prompt_toolkit.completion import WordCompleter
+
+        names = [name.split(" ")[0] for name in COMMANDS]
+        prompt: PromptSession[str] = PromptSession(
+            "ask> ", completer=WordCompleter(names, sentence=True)
+        )
+        while not self.done:
+            try:
+                self.run(prompt.prompt())
+            except KeyboardInterrupt:
+                echo("interrupted", err=True)
+            except EOFError:
+                return
+
+
+def _unfinished(name: str) -> InvalidInputError:
+    """The error for a command that lacks what it is to be done with."""
+    usage = next(usage for usage in COMMANDS if usage.startswith(name))
+    return InvalidInputError(f"{name} needs something after it", remedy=f"write `{usage}`")

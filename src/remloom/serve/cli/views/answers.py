@@ -1,0 +1,167 @@
+"""Answers, descriptions of records, and statistics, as rich renderables.
+
+Nothing here prints. On a terminal lines are cut to its width; elsewhere names and citations are
+always whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ....model import Answer, Meaning, Receipt
+from ..frame.text_formats import byte_size, one_line, plural
+from .hit_list import draw_hits, written_later_note
+from .rows import draw_rows
+from .tables import draw_nested
+from .traversal import draw_edges, draw_traversal, styled_kind
+
+if TYPE_CHECKING:
+    from ....memory import MemoryStats, RecordView
+
+
+SHOWN_COUNTS = 12  # types in one line of the statistics
+SHOWN_IDS = 10  # in a command that forgets more
+
+
+def draw_answer(found: Answer) -> RenderableType:
+    """Draw an answer of any kind of query."""
+    if found.query_type in ("sql", "explain"):
+        return draw_rows(found)
+    if found.query_type == "traverse":
+        shown = draw_traversal(found) if found.nodes else _nothing(found)
+    else:
+        shown = draw_hits(found.records) if found.records else _nothing(found)
+    notes = [_meanings_line(label) for label in found.meanings.items()]
+    if later := found.metadata.get("written_later"):
+        notes.append(Text(written_later_note(later), "yellow"))
+    if notes:
+        return Group(shown, *notes)
+    # a search by meaning cannot see texts without a vector
+    waiting = found.metadata.get("waiting")
+    if waiting:
+        texts = f"{plural(waiting, 'text')} not embedded yet could not be found"
+        note = f"{texts}: `remloom reembed` does it now"
+        return Group(shown, Text(note, "yellow"))
+    return shown
+
+
+def _meanings_line(label: tuple[str, Sequence[Meaning]]) -> Text:
+    key, meanings = label
+    told = "; ".join(map(str, meanings))
+    return Text(one_line(f"{key} means {len(meanings)} things: {told}"), "yellow")
+
+
+def _nothing(found: Answer) -> RenderableType:
+    if not found.suggestions:
+        return Text("nothing found", "yellow")
+    return Group(
+        Text("nothing found; the nearest names are", "yellow"), draw_hits(found.suggestions)
+    )
+
+
+def draw_record_view(view: RecordView) -> RenderableType:
+    """Draw what `Admin.describe` returns: records, field by field, then their edges."""
+    parts: list[RenderableType] = []
+    for described in view.records:
+        record = described.as_dict()
+        title = Text.assemble((one_line(record["name"]), "bold"), "  ", styled_kind(record))
+        # the title has the name and schema; the edges stand below
+        for name in ("name", "schema", "graph_paths"):
+            record.pop(name, None)
+        # a number 0 is a fact, an empty list is none
+        facts = {name: value for name, value in record.items() if value not in ([], {})}
+        parts += [title, draw_nested(facts, indent="  "), Text()]
+    parts += draw_edges([edge.key for edge in view.edges_out], "edges out")
+    parts += draw_edges([edge.key for edge in view.edges_in], "edges in")
+    return Group(*parts)
+
+
+def draw_stats(stats: MemoryStats) -> RenderableType:
+    """Draw what `Admin.stats` counts."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_column(overflow="fold")
+    sealed = "encrypted" if stats.encrypted else "not encrypted"
+    on_disk = f"  {sealed}, {byte_size(stats.bytes)} on disk"
+    title = Text.assemble((stats.tenant, "bold"), on_disk)
+    for schema, count in stats.records.items():
+        # records without a type are counted under ""
+        types = {type or "no type": number for type, number in stats.types[schema].items()}
+        details = _counts(types)
+        if schema == "entities" and stats.thin_entities:
+            details += f"; {stats.thin_entities:,} only mentioned"
+        grid.add_row(schema, f"{count:,}", details)
+    grid.add_row("edges", f"{stats.edges:,}", _counts(stats.edge_types))
+    vectors = stats.vectors
+    details = f"{vectors.model}, {vectors.dims} dimensions" if vectors.count else ""
+    if vectors.count and vectors.exact_share is not None:
+        details += f", {vectors.exact_share:.0%} searched exactly"
+    grid.add_row("vectors", f"{vectors.count:,}", details)
+    for model, made in stats.token_vectors.items():
+        details = f"{model}, {made.dims} dimensions a token"
+        if made.pending or made.parked:
+            details += f"; {made.pending:,} texts wait, {made.parked:,} parked after failing"
+        grid.add_row("token vectors", f"{made.count:,}", details)
+    for move in stats.moves:
+        moved = f"{move.done:,} of {move.total:,} texts moved from {move.source or 'no model'} to"
+        grid.add_row(move.what, "", f"{moved} {move.target}; `remloom reembed` goes on with it")
+    if stats.pending or stats.parked:
+        parked = f"and {stats.parked:,} parked after failing" if stats.parked else ""
+        grid.add_row("to embed", f"{stats.pending:,}", parked)
+    if stats.unlinked:
+        what = "names to look for in earlier texts: servers and workers do, and embed_pending()"
+        grid.add_row("to link", f"{stats.unlinked:,}", what)
+    if stats.expired:
+        grid.add_row("expired", f"{stats.expired:,}", "of the records: `remloom sweep` erases them")
+    return Group(title, grid)
+
+
+def draw_receipt(receipt: Receipt, *, dry_run: bool = False) -> RenderableType:
+    """Draw what was forgotten, or would be, whether anything of it was still found, and how many
+    records still say its name."""
+    line = Text(f"{'would forget' if dry_run else 'forgot'} {count_receipt(receipt)}")
+    checked = [] if dry_run else _draw_check(receipt)
+    return Group(line, *checked, *_draw_namings(receipt))
+
+
+def _draw_check(receipt: Receipt) -> list[Text]:
+    if receipt.remaining:
+        return [Text(f"still found: {', '.join(receipt.remaining)}", "red")]
+    if receipt.pending:
+        return [Text(f"not yet: {what}", "yellow") for what in receipt.pending]
+    return [Text("verified: nothing of it is left", "green")]
+
+
+def _draw_namings(receipt: Receipt) -> list[Text]:
+    shared = [Text(f"{one_line(receipt.sharing)}.", "yellow")] if receipt.sharing else []
+    if not receipt.named_in:
+        return shared
+    shown = " ".join(receipt.named_in[:SHOWN_IDS])
+    more = len(receipt.named_in) - SHOWN_IDS
+    them = "it" if len(receipt.named_in) == 1 else "them"
+    lines = [
+        *shared,
+        Text(f"{receipt.namings}. To forget {them} too:", "yellow"),
+        Text(f"  remloom forget {shown}", no_wrap=True, overflow="ignore"),
+    ]
+    return [*lines, Text(f"  and {more:,} more: `--json` has their ids")] if more > 0 else lines
+
+
+def count_receipt(receipt: Receipt) -> str:
+    """Spell what is in a receipt: `2 records (1 of them derived from the others), 0 vectors, …`."""
+    derived = f" ({receipt.derived:,} of them derived from the others)" if receipt.derived else ""
+    return (
+        f"{plural(receipt.records, 'record')}{derived}, {plural(receipt.vectors, 'vector')}, "
+        f"{plural(receipt.edges, 'edge')}"
+    )
+
+
+def _counts(counts: dict[str, int]) -> str:
+    listed = [f"{one_line(name)} {count:,}" for name, count in list(counts.items())[:SHOWN_COUNTS]]
+    return ", ".join([*listed, "…"] if len(counts) > SHOWN_COUNTS else listed)

@@ -1,0 +1,74 @@
+"""Tables, and names with their values, as rich renderables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal
+
+from rich.box import SIMPLE_HEAD
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ....text.quoting import visible
+from ..frame.text_formats import byte_size, one_line
+
+_DATA = ("fields", "properties", "metadata")  # of records: what others wrote
+
+
+def draw_table(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[str] = ()
+) -> Table:
+    """Draw a plain table; `right` names the columns set flush right."""
+    drawn = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for column in columns:
+        # folded, not cut: a table never hides a value
+        justify: Literal["left", "right"] = "right" if column in right else "left"
+        drawn.add_column(one_line(column), justify=justify, overflow="fold")
+    for row in rows:
+        cells = [Text("null", "dim") if value is None else Text(visible(value)) for value in row]
+        drawn.add_row(*cells)
+    return drawn
+
+
+def draw_pairs(values: Iterable[tuple[str, RenderableType]]) -> RenderableType:
+    """Draw names and values, a line each, values aligned."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in values:
+        grid.add_row(name, value)
+    return grid
+
+
+def draw_nested(values: dict[str, Any], indent: str = "") -> RenderableType:
+    """Draw a dictionary of counts and facts, the dictionaries in it indented."""
+    return draw_pairs(_nested_pairs(values, indent))
+
+
+def _nested_pairs(
+    values: dict[str, Any], indent: str, is_data: bool = False
+) -> Iterator[tuple[str, RenderableType]]:
+    for name, value in values.items():
+        # below the first level names are data, and stay as they are
+        label = one_line(name.replace("_", " "))
+        if indent:
+            label = indent + (one_line(name) or "(none)")
+        if isinstance(value, dict) and value:
+            yield label, Text("")
+            yield from _nested_pairs(value, indent + "  ", is_data or name in _DATA)
+        elif is_data and isinstance(value, int) and not isinstance(value, bool):
+            # a number there may be a key
+            yield label, Text(str(value))
+        else:
+            yield label, Text(_fact(name, value))
+
+
+def _fact(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return byte_size(value) if "bytes" in name else f"{value:,}"
+    if isinstance(value, list | tuple):
+        return one_line(", ".join(map(str, value)))
+    return one_line(str(value)) if value or value == 0 else "none"
