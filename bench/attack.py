@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +31,35 @@ def load() -> dict[str, dict[str, Any]]:
 
 def written(page: str, counts: dict[str, dict[str, Any]]) -> str:
     """The page with these counts in it."""
+    groups: dict[tuple[str, str], _Group] = defaultdict(_Group)
+    for key, row in counts.items():
+        attack, _, variant = key.rpartition(", ") if ", " in key else (key, "", "")
+        verb, middle, work = attack.partition(" in the middle of ")
+        test = row["test"].removeprefix("tests/attack/").split("::")[0]
+        groups[verb + middle, test].add(work, variant, row["count"])
     rows = ["| attack | tried | test |", "|---|---:|---|"]
-    for what, row in counts.items():
-        rows.append(
-            f"| {what} | {row['count']:,} |"
-            f" `{row['test'].removeprefix('tests/attack/').split('::')[0]}` |"
-        )
+    for (attack, test), group in groups.items():
+        rows.append(f"| {attack}{group.works()} | {group.tried()} | `{test}` |")
     table = "\n".join(rows) + "\n" if counts else ""
     return _PLACE.sub(lambda found: found[1] + table + found[2], page)
+
+
+class _Group:
+    """Attacks of one kind: on which work, and how often on each store, format or database."""
+
+    def __init__(self) -> None:
+        self._works: dict[str, None] = {}
+        self._counts: Counter[str] = Counter()
+
+    def add(self, work: str, variant: str, count: int) -> None:
+        self._works[work.replace("_", " ")] = None
+        self._counts[variant] += count
+
+    def works(self) -> str:
+        return ", ".join(self._works)
+
+    def tried(self) -> str:
+        return ", ".join(f"{count:,} {variant}".rstrip() for variant, count in self._counts.items())
 
 
 if __name__ == "__main__":

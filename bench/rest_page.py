@@ -58,27 +58,27 @@ def _noun_of(one: Operation) -> str:
 
 
 def _table(operations: Iterable[Operation]) -> str:
-    rows = ["| operation | route | takes | scope | |", "|---|---|---|---|---|"]
+    rows = ["| operation | route | scope |", "|---|---|---|"]
     for one in operations:
         route = f"`{one.route.method} {one.route.path}`" if one.route else ""
-        taken = ", ".join(
-            f"`{field.name}`" if field.required else field.name for field in fields(one.takes)
-        )
-        rows.append(f"| `{one.name}` | {route} | {taken} | {one.scope} | {_told(one)} |")
+        rows.append(f"| `{one.name}({_arguments(one)})` | {route}{_marks(one)} | {one.scope} |")
     return "\n".join(rows) + "\n"
 
 
-def _told(one: Operation) -> str:
-    sentence = re.split(r"(?<=[.:;]) ", one.description)[0].rstrip(".:;")
-    # a line of a table has no bars but its own
-    text = sentence.replace("|", r"\|").replace("<", "&lt;")
+def _arguments(one: Operation) -> str:
+    """Those that must be given by name, and `…` for any others."""
+    given = [field.name for field in fields(one.takes) if field.required]
+    return ", ".join([*given, "…"] if len(given) < len(fields(one.takes)) else given)
+
+
+def _marks(one: Operation) -> str:
     marks = {
         "streamed": one.is_long,
         "sends a stream": one.carries == "out",
         "takes a stream": one.carries == "in",
     }
-    shown = [mark for mark, is_so in marks.items() if is_so]
-    return f"{text} ({', '.join(shown)})" if shown else text
+    shown = ", ".join(mark for mark, is_so in marks.items() if is_so)
+    return f" ({shown})" if shown else ""
 
 
 if __name__ == "__main__":
