@@ -35,6 +35,7 @@ from .cached import CachedEmbedder
 from .tables import put_into_page
 
 HALVES = ("chosen on", "reported on")
+REPORTED = HALVES[1]
 KINDS = ("bridge", "of", "three", "both", "count")
 EACH = 12  # chains of each kind, in each half
 SESSION = 12  # turns
@@ -46,7 +47,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "iterated, hops 1": {"mode": "iterated", "hops": 1},
     "iterated, hops 2": {"mode": "iterated", "hops": 2},
 }
-HEAD = f"| half | asked | {' | '.join(KINDS)} |\n|---|---{'|---' * len(KINDS)}|"
+HEAD = f"| asked | {' | '.join(KINDS)} |\n|---{'|---' * len(KINDS)}|"
 
 # what is said of a and b, and of b and c; what is asked of a; what is asked of a at more length
 _LINKS: dict[str, tuple[tuple[str, str, str, str], ...]] = {
@@ -264,8 +265,8 @@ def shares(plot: Plot, memory: Memory, options: dict[str, Any]) -> list[float]:
     return [100 * sum(some) / len(some) for some in found.values()]
 
 
-def row(half: str, way: str, cells: Sequence[float]) -> str:
-    return f"| {half} | {way} | {' | '.join(f'{cell:.1f}' for cell in cells)} |"
+def row(way: str, cells: Sequence[float]) -> str:
+    return f"| {way} | {' | '.join(f'{cell:.1f}' for cell in cells)} |"
 
 
 def main() -> int:
@@ -279,8 +280,10 @@ def main() -> int:
     with opened(CachedEmbedder(given.embedder)) as halves:
         for plot, memory in halves:
             for way, options in WAYS.items():
-                lines.append(row(plot.half, way, shares(plot, memory, options)))
-                print(lines[-1], flush=True)
+                cells = shares(plot, memory, options)
+                print(f"{plot.half}: {row(way, cells)}", flush=True)
+                if plot.half == REPORTED:
+                    lines.append(row(way, cells))
     if given.page:
         put_into_page({"chains": "\n".join(lines)})
     return 0

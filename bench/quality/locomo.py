@@ -6,7 +6,7 @@ model.
 Reads `../shared/bench/locomo` by default; any file of that JSON form (see `form`) will do, such as
 `studio.json` here. Shows all@k, frac@k and MRR by category, and tokens, beside BM25 and the bare
 embedder in the same run, and how well it abstains from the questions that have no answer (category
-5). `--ablate` leaves out each part in turn; `--page` writes the tables into docs/retrieval.md.
+5). `--ablate` leaves out each part in turn; `--page` writes the tables into docs/recall-quality.md.
 `bench.quality.heldout` chooses the options on some conversations and reports on the others.
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import isnan
@@ -80,26 +80,34 @@ def mean(values: Iterator[float]) -> float:
     return sum(found) / len(found) if found else float("nan")
 
 
-HEAD = (
-    "| system | all@5 | all@10 | all@20 | frac@5 | frac@10 | frac@20 | MRR "
-    "| multi-hop | temporal | open-domain | single-hop | tokens@10 |"
-)
+HEAD = "| system | frac@10 | all@10 | frac@20 | MRR |"
+HEAD_OF_KINDS = f"{HEAD} multi-hop | temporal | open-domain | single-hop | tokens@10 |"
 
 
 def row(run: Run) -> str:
     some = run.of(*ANSWERABLE)
-    cells = [mean(one.all_at(k) for one in some) for k in KS] + [
-        mean(one.frac_at(k) for one in some) for k in KS
-    ]
-    cells.append(mean(one.reciprocal for one in some))
-    cells += [mean(one.frac_at(10) for one in run.of(category)) for category in ANSWERABLE]
-    tokens = mean(float(one.tokens) for one in some)
-    shown = " | ".join("–" if isnan(cell) else f"{100 * cell:.1f}" for cell in cells)
-    return f"| {run.name} | {shown} | {tokens:.0f} |"
+    cells = _cells(
+        mean(one.frac_at(10) for one in some),
+        mean(one.all_at(10) for one in some),
+        mean(one.frac_at(20) for one in some),
+        mean(one.reciprocal for one in some),
+    )
+    return f"| {run.name} | {cells}"
 
 
-def table(runs: Sequence[Run]) -> str:
-    return "\n".join([HEAD, "|---" * (HEAD.count("|") - 1) + "|", *map(row, runs)])
+def row_of_kinds(run: Run) -> str:
+    """The row of a run, then its frac@10 by kind of question and the tokens of ten hits."""
+    kinds = [mean(one.frac_at(10) for one in run.of(category)) for category in ANSWERABLE]
+    tokens = mean(float(one.tokens) for one in run.of(*ANSWERABLE))
+    return f"{row(run)} {_cells(*kinds)} {tokens:.0f} |"
+
+
+def _cells(*values: float) -> str:
+    return " ".join("– |" if isnan(value) else f"{100 * value:.1f} |" for value in values)
+
+
+def table(head: str, rows: Iterable[str]) -> str:
+    return "\n".join([head, "|---" * (head.count("|") - 1) + "|", *rows])
 
 
 @dataclass
@@ -233,31 +241,14 @@ def abstention(conversations: Sequence[Opened]) -> str:
 
     strict = ask_all("abstaining", conversations, search)
     free = ask_all("answering", conversations, recalled())
-    lines = [
-        "| conversation | precision | recall | F1 | frac@10 lost (1-4) |",
-        "|---|---|---|---|---|",
-    ]
-    for id in [*(one.id for one in conversations), ""]:
-        wrong, right = (
-            strict.of(ADVERSARIAL, conversation=id),
-            strict.of(*ANSWERABLE, conversation=id),
-        )
-        said, missed = sum(one.abstained for one in wrong), sum(one.abstained for one in right)
-        precision, recall = said / max(1, said + missed), said / max(1, len(wrong))
-        f1 = 2 * precision * recall / max(1e-9, precision + recall)
-        lost = mean(one.frac_at(10) for one in free.of(*ANSWERABLE, conversation=id)) - mean(
-            one.frac_at(10) for one in right
-        )
-        lines.append(
-            f"| {id or '**all**'} | {precision:.2f} | {recall:.2f} | {f1:.2f} | {100 * lost:.1f} |"
-        )
-    kept = mean(one.frac_at(10) for one in free.of(ADVERSARIAL) if one.gold)
-    lines.append("")
-    lines.append(
-        f"Not abstaining, {100 * kept:.1f} % of the turns that category 5 was twisted from are"
-        " among the first ten."
-    )
-    return "\n".join(lines)
+    wrong, right = strict.of(ADVERSARIAL), strict.of(*ANSWERABLE)
+    said, missed = sum(one.abstained for one in wrong), sum(one.abstained for one in right)
+    precision, recall = said / max(1, said + missed), said / max(1, len(wrong))
+    f1 = 2 * precision * recall / max(1e-9, precision + recall)
+    kept = mean(one.frac_at(10) for one in free.of(*ANSWERABLE))
+    lost = kept - mean(one.frac_at(10) for one in right)
+    cells = f"{precision:.2f} | {recall:.2f} | {f1:.2f} | {100 * lost:.1f}"
+    return f"| precision | recall | F1 | frac@10 lost |\n|---|---|---|---|\n| {cells} |"
 
 
 # -- options ---------------------------------------------------------------------------------------
@@ -294,7 +285,7 @@ def main() -> int:
             ask_all("BM25, turns with context", conversations, bm25),
             ask_all("**recall**", conversations, recalled()),
         ]
-        sections = {"locomo": table(runs)}
+        sections = {"locomo": table(HEAD_OF_KINDS, map(row_of_kinds, runs))}
         print(sections["locomo"], flush=True)
         sections["abstention"] = abstention(conversations)
         print(f"\n{sections['abstention']}", flush=True)
@@ -302,7 +293,7 @@ def main() -> int:
             cut = [
                 ask_all(name, conversations, recalled(**options)) for name, options in ablations()
             ]
-            sections["ablations"] = table([runs[-1], *cut])
+            sections["ablations"] = table(HEAD, map(row, [runs[-1], *cut]))
             print(f"\n{sections['ablations']}", flush=True)
     if given.page:
         put_into_page(sections)

@@ -1,4 +1,4 @@
-"""Putting measured tables where a page has room for them, such as docs/retrieval.md: between
+"""Putting measured tables where a page has room for them, such as docs/recall-quality.md: between
 `<!-- NAME -->` and `<!-- /NAME -->`."""
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "retrieval.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "recall-quality.md"
 
 
 def put_into_page(sections: Mapping[str, str], page: Path = PAGE) -> None:

@@ -1,7 +1,8 @@
 """Whether what was found answers the question at all.
 
-Two doubts, each measured on questions that had no answer (docs/retrieval.md): nothing found is near
-the question in meaning or has its words; or it is about others than the person the question names.
+Two doubts, each measured on questions that had no answer (docs/recall-quality.md): nothing found is
+near the question in meaning or has its words; or it is about others than the person the question
+names.
 """
 
 from __future__ import annotations

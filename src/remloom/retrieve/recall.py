@@ -1,7 +1,7 @@
 """Recall: the parts of the search put together, in four ways, and the hits cut to a budget.
 
-Sources: seed 2, "Search strategies" and "Retrieval patterns"; DESIGN section 5. docs/retrieval.md
-has what each part is worth, measured.
+Sources: seed 2, "Search strategies" and "Retrieval patterns"; DESIGN section 5.
+docs/recall-quality.md has what each part is worth, measured.
 """
 
 from __future__ import annotations

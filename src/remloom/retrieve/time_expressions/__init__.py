@@ -2,7 +2,7 @@
 
 English. `window` has the result, `finder` whole phrases, `phrases` the grammar of a point in time,
 `pieces` and `numerals` its parts, `words` the vocabulary, `calendar` and `slices` stretches of
-time. docs/retrieval.md lists what is understood, and the tests record it phrase by phrase.
+time. docs/recall.md lists what is understood, and the tests record it phrase by phrase.
 """
 
 from .window import Window, find_window
