@@ -66,7 +66,7 @@ def read_dialect() -> Dialect:
             LAMBDAS: ClassVar[dict[Any, Any]] = {}
 
         def to_json_path(self, path: Any) -> Any:
-            return path  # `sql.json_nodes` reads it
+            return path  # `sql.operators` reads it
 
     return ReadDialect()
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import InvalidInputError
 from . import times
+from .render import render
 from .values import (
     Cast,
     Compare,
@@ -59,8 +60,6 @@ _TYPE_NAMES: dict[Type, str] = {
 
 def describe(value: Expression) -> str:
     """A value in words, for an error."""
-    from .render import render
-
     text = render(value)
     return text if len(text) <= _DESCRIBED else f"{text[:_DESCRIBED]}…"
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import RemloomError, UnknownNameError
 from ..model import SchemaDefinition
 from . import bounds
+from .coercion import as_condition
 from .columns import SCHEMAS, Table, table_of
 from .expressions import ExpressionReader
 from .render import default_name
@@ -136,7 +137,7 @@ class _SelectReader:
             distinct=distinct,
             where=where,
             groups=groups,
-            having=None if having is None else read.condition(having.this, aliases=True),
+            having=None if having is None else as_condition(read(having.this, aliases=True)),
             order=self._read_order(outputs),
             limit=self._read_window("limit"),
             offset=self._read_window("offset") or 0,

@@ -26,7 +26,7 @@ from .columns import (
     column,
     is_json,
 )
-from .patterns import check_regex
+from .matching import check_regex
 from .times import parse_time
 from .values import Column, Expression, Json, Operator, Type, Value
 

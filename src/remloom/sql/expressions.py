@@ -1,59 +1,130 @@
-"""From the nodes of a parsed SELECT to expression values. What has no translation is refused."""
+"""Expressions of a SELECT as values: the columns of its table, literals, CASE and casts, and
+whatever operators and calls make of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, ClassVar
 
-from ..errors import InvalidInputError, SqlGuardError, UnknownNameError
-from . import (
-    aggregates,
-    arithmetic,
-    bounds,
-    cases,
-    casts,
-    coercion,
-    comparisons,
-    json_nodes,
-    text_nodes,
-)
-from .calls import read_call
-from .nodes import NodeReader, sql_name
-from .values import Column, Expression, Json, Value
+from ..errors import UnknownNameError
+from . import bounds, calls, operators
+from .coercion import cast, compare, unify
+from .nodes import Handler, Node, NodeReader, kind_of
+from .overloads import make_case
+from .values import Column, Expression, Json, Type, Value
 
-if TYPE_CHECKING:
-    from sqlglot import exp
-
-
-MAX_DEPTH = 80  # expressions inside each other
 _MAX_WHOLE = 2**63 - 1
 _MAX_DIGITS = 400  # of a number with a fraction or an exponent
-
-# What the parser notes of a function that changes nothing here.
-_HARMLESS = frozenset({
-    "big_int", "safe", "coalesce", "is_left", "ignore_nulls", "is_nvl", "is_null", "ansi",
-    "requires_json", "json_subtype", "only_json_types", "scalar_only", "value_constructor",
-    "bracket_notation",
-})  # fmt: skip
-# Functions that the parser has other names for.
-_FUNCTION_NAMES = {
-    "Ceil": "ceil",
-    "CurrentDate": "current_date",
-    "CurrentTimestamp": "now",
-    "DateTrunc": "date_trunc",
-    "Greatest": "greatest",
-    "GroupConcat": "group_concat",
-    "Least": "least",
-    "Length": "length",
-    "Localtimestamp": "now",
-    "StrPosition": "instr",
-    "Substring": "substr",
-    "TimeToStr": "strftime",
-    "TimestampTrunc": "date_trunc",
+_SPELLINGS: dict[Type, tuple[str, ...]] = {
+    "text": ("TEXT", "VARCHAR", "CHAR", "NCHAR", "NVARCHAR", "BPCHAR", "NAME"),
+    "integer": ("INT", "BIGINT", "SMALLINT", "TINYINT", "MEDIUMINT"),
+    "real": ("FLOAT", "DOUBLE", "DECIMAL", "BIGDECIMAL"),
+    "boolean": ("BOOLEAN",),
+    "date": ("DATE",),
+    "time": ("TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPLTZ", "TIMESTAMPNTZ", "DATETIME"),
+    "json": ("JSON", "JSONB"),
 }
+_TYPES = {spelling: kind for kind, spellings in _SPELLINGS.items() for spelling in spellings}
+_TYPES_REMEDY = "the types are text, integer, real, boolean, date and timestamp"
 
 
-class ExpressionReader:
+def _read_literal(read: NodeReader, node: Node) -> Expression:
+    """The value of a text or number."""
+    if node.is_string:
+        return Value(node.name, "text")
+    text = node.name.replace("_", "")
+    if text.isdigit() and len(text) <= 19:
+        if int(text) <= _MAX_WHOLE:
+            return Value(int(text), "integer")
+        read.refuse(f"{text} is too large a number", node, f"the largest whole one is {_MAX_WHOLE}")
+    try:
+        number = float(text[:_MAX_DIGITS])
+    except ValueError:
+        read.refuse(f"{text[:40]} is not a number", node)
+    if number in (float("inf"), float("-inf")) or len(text) > _MAX_DIGITS:
+        read.refuse("this number is too large", node, "stay below 1e308")
+    return Value(number, "real")
+
+
+def _read_null(_: NodeReader, __: Node) -> Expression:
+    return Value(None, "null")
+
+
+def _read_boolean(_: NodeReader, node: Node) -> Expression:
+    return Value(bool(node.this), "boolean")
+
+
+def _read_brackets(read: NodeReader, node: Node) -> Expression:
+    return read.value(node.this)
+
+
+# -- CASE and IF -----------------------------------------------------------------------------------
+
+
+def _read_case(read: NodeReader, node: Node) -> Expression:
+    arms, subject, default = node.args["ifs"], node.args.get("this"), node.args.get("default")
+    if subject is None:
+        conditions = [read.condition(arm.this) for arm in arms]
+    else:
+        # CASE x WHEN 1 … compares
+        value = read.value(subject)
+        conditions = [compare("=", value, read.value(arm.this)) for arm in arms]
+    results = [arm.args["true"] for arm in arms]
+    if default is not None:
+        results.append(default)
+    return make_case(conditions, unify([read.value(result) for result in results]))
+
+
+def _read_if(read: NodeReader, node: Node) -> Expression:
+    results = [node.args["true"], node.args.get("false")]
+    unified = unify([read.value(result) for result in results if result is not None])
+    return make_case([read.condition(node.this)], unified)
+
+
+# -- casts -----------------------------------------------------------------------------------------
+
+
+def _read_cast(read: NodeReader, node: Node) -> Expression:
+    target: Node = node.args.get("to")
+    kind = _read_type(read, target, node)
+    # TIMESTAMP(3) WITH TIME ZONE, and whatever else a type may say
+    for key, argument in target.args.items():
+        if argument and key not in ("this", "nested", "expressions"):
+            read.refuse(f"a type … {key.upper()} is not allowed", node, _TYPES_REMEDY)
+    value = read.value(node.this)
+    if kind == "json" and value.type != "json":
+        read.refuse("only JSON can be cast to JSON", node, "metadata ->> 'page'")
+    return cast(value, kind)
+
+
+def _read_type(read: NodeReader, target: Node, node: Node) -> Type:
+    """The type that is named; sizes such as VARCHAR(20) change nothing."""
+    is_type = kind_of(target) == "DataType"
+    name = target.this.name if is_type and hasattr(target.this, "name") else ""
+    kind = _TYPES.get(name)
+    if kind is not None and all(map(_is_size, target.expressions)):
+        return kind
+    # A type that the parser does not know is in `kind`, as it was written.
+    written = (target.args.get("kind") if is_type else None) or target
+    if not isinstance(written, str):
+        written = getattr(written, "name", "") or name
+    written = str(written)[:40]
+    positions = (token.start for token in read.tokens if written and token.text == written)
+    position = next(positions, None)
+    if position is None:
+        position = read.position(node)
+    return bounds.refuse(f"the type {written!r} is not allowed", read.sql, position, _TYPES_REMEDY)
+
+
+def _is_size(part: Node) -> bool:
+    is_literal = kind_of(part) == "DataTypeParam" and kind_of(part.this) == "Literal"
+    return is_literal and not part.this.is_string
+
+
+_CAST = Handler(_read_cast, ("this", "to", "safe", "_type"))
+
+
+class ExpressionReader(NodeReader):
     """Reads the expressions of one statement over one table.
 
     Args:
@@ -68,130 +139,46 @@ class ExpressionReader:
         columns: Mapping[str, Column | Json],
         table: str,
     ) -> None:
-        self.sql = sql
-        self.tokens = tokens
+        super().__init__(sql, tokens)
         self.columns = columns
         self.table = table
         self.outputs: dict[str, Expression] = {}  # by the names that the SELECT gives them
         self._allows_outputs = False
         self._prefers_outputs = False
-        self._depth = 0
 
-    def __call__(
-        self,
-        node: exp.Expression,
-        *,
-        aliases: bool = False,
-        first: bool = False,
-    ) -> Expression:
+    def __call__(self, node: Node, *, aliases: bool = False, first: bool = False) -> Expression:
         """The value of an expression.
 
         Args:
             aliases: it may name outputs of the SELECT, too.
             first: a name means an output rather than a column, where it could mean either.
         """
-        before = self._allows_outputs, self._prefers_outputs
-        if aliases:
-            self._allows_outputs, self._prefers_outputs = True, first
-        try:
-            return self.value(node)
-        finally:
-            self._allows_outputs, self._prefers_outputs = before
+        self._allows_outputs, self._prefers_outputs = aliases, first
+        return self.value(node)
 
-    def condition(self, node: exp.Expression, *, aliases: bool = False) -> Expression:
-        """The value of an expression that holds or does not."""
-        return coercion.as_condition(self(node, aliases=aliases))
+    def column(self, node: Node) -> Expression:
+        """The value of a column, or of an output by its name."""
+        self.check_table(node)
+        if kind_of(node.this) != "Identifier":
+            self.refuse("a column has a plain name", node)
+        name = node.name.lower()
+        may_be_output = self._allows_outputs and not node.table and name in self.outputs
+        if may_be_output and (self._prefers_outputs or name not in self.columns):
+            return self.outputs[name]
+        if name in self.columns:
+            return self.columns[name]
+        is_quoted = node.this.args.get("quoted")
+        remedy = f"text stands in single quotes: '{node.name[:60]}'" if is_quoted else ""
+        raise UnknownNameError("column", node.name[:200], list(self.columns), remedy=remedy)
 
-    def value(self, node: Any) -> Expression:
-        """The value of a node within an expression."""
-        from sqlglot import exp
-
-        read = _READERS.get(type(node).__name__)
-        if read is None and not isinstance(node, exp.Func):
-            self.refuse(f"{sql_name(node)} is not allowed", node)
-        # Python's own stack would end in a RecursionError.
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            self.refuse(f"an expression may be nested {MAX_DEPTH} deep", node)
-        try:
-            return self.function(node) if read is None else read(self, node)
-        except InvalidInputError as error:
-            raise self.locate(error, node) from None
-        finally:
-            self._depth -= 1
-
-    def function(self, node: exp.Expression) -> Expression:
-        """The call of a function, by its name and its arguments in their order."""
-        from sqlglot import exp
-
-        if isinstance(node, exp.Anonymous):
-            if not isinstance(node.this, str):
-                self.refuse("a function has a plain name", node)
-            return read_call(self, node.this.lower(), list(node.expressions), node)
-        arguments: list[exp.Expression] = []
-        for key in node.arg_types:
-            given = node.args.get(key)
-            if isinstance(given, exp.Expression):
-                arguments.append(given)
-            elif isinstance(given, list):
-                arguments += given
-            elif given and key not in _HARMLESS:
-                self.refuse(f"{sql_name(node)} … {key.upper()} is not allowed", node)
-        own_name = sql_name(node).removeprefix("the function ")
-        name = _FUNCTION_NAMES.get(type(node).__name__) or own_name
-        return read_call(self, name, arguments, node)
-
-    # -- errors ------------------------------------------------------------------------------------
-
-    def allow_only(self, node: Any, *known: str) -> None:
-        """Refuse a node that says more than these arguments of it."""
-        given = [name for name, value in node.args.items() if value]
-        extras = [name for name in given if name not in known]
-        if extras:
-            self.refuse(f"{sql_name(node)} … {extras[0].upper()} is not allowed", node)
-
-    def refuse(
-        self,
-        message: str,
-        node: Any,
-        remedy: str = "",
-    ) -> NoReturn:
-        """Refuse what a node says, at its position."""
-        bounds.refuse(message, self.sql, self.position(node), remedy)
-
-    def locate(self, error: InvalidInputError, node: Any) -> InvalidInputError:
-        """Give an error a position, if it has none yet."""
-        if isinstance(error, SqlGuardError) and error.fields["position"] is None:
-            error.fields |= {"statement": self.sql, "position": self.position(node)}
-        return error
-
-    def position(self, node: Any) -> int:
-        """Where a node stands in the text, as well as can be told."""
-        from sqlglot import exp
-
-        if not isinstance(node, exp.Expression):
-            return 0
-        for part in node.walk():
-            if "start" in part.meta:
-                return int(part.meta["start"])
-        # The parser notes no position of most words: take the first that may be this one.
-        words = {
-            str(getattr(node, "name", "")).upper(),
-            sql_name(node).rpartition(" ")[2].upper(),
-            node.key.upper(),
-        }
-        for token in self.tokens:
-            if token.text and token.text.upper() in words:
-                return int(token.start)
-        return 0
-
-    def check_table(self, node: exp.Column) -> None:
+    def check_table(self, node: Node) -> None:
         """Refuse a column of another table."""
-        other_table = node.table and node.table.lower() != self.table
+        table = node.table and node.table.lower()
+        is_known = not table or table == self.table
         # a field of a row by its path
-        if other_table and node.table.lower() == "fields" and self._is_field(node.name.lower()):
-            other_table = False
-        if node.args.get("db") or node.args.get("catalog") or other_table:
+        if table == "fields" and self._is_field(node.name.lower()):
+            is_known = True
+        if node.args.get("db") or node.args.get("catalog") or not is_known:
             raise UnknownNameError("table", node.table, [self.table])
 
     def _is_field(self, name: str) -> bool:
@@ -200,72 +187,16 @@ class ExpressionReader:
             column.column == "fields" if isinstance(column, Json) else column.field is not None
         )
 
-    # -- columns and literals ----------------------------------------------------------------------
-
-    def column(self, node: exp.Column) -> Expression:
-        """The value of a column, or of an output by its name."""
-        from sqlglot import exp
-
-        self.allow_only(node, "this", "table")
-        self.check_table(node)
-        if not isinstance(node.this, exp.Identifier):
-            self.refuse("a column has a plain name", node)
-        name = node.name.lower()
-        may_be_output = self._allows_outputs and not node.table and name in self.outputs
-        if may_be_output and self._prefers_outputs:
-            return self.outputs[name]
-        if name in self.columns:
-            return self.columns[name]
-        if may_be_output:
-            return self.outputs[name]
-        is_quoted = node.this.args.get("quoted")
-        remedy = f"text stands in single quotes: '{node.name[:60]}'" if is_quoted else ""
-        raise UnknownNameError("column", node.name[:200], list(self.columns), remedy=remedy)
-
-    def literal(self, node: exp.Literal) -> Expression:
-        """The value of a text or number."""
-        if node.is_string:
-            return Value(node.name, "text")
-        text = node.name.replace("_", "")
-        if text.isdigit() and len(text) <= 19:
-            if int(text) <= _MAX_WHOLE:
-                return Value(int(text), "integer")
-            self.refuse(
-                f"{text} is too large a number", node, f"the largest whole one is {_MAX_WHOLE}"
-            )
-        try:
-            number = float(text[:_MAX_DIGITS])
-        except ValueError:
-            self.refuse(f"{text[:40]} is not a number", node)
-        if number in (float("inf"), float("-inf")) or len(text) > _MAX_DIGITS:
-            self.refuse("this number is too large", node, "stay below 1e308")
-        return Value(number, "real")
-
-
-def _read_null(_: ExpressionReader, __: Any) -> Expression:
-    return Value(None, "null")
-
-
-def _read_boolean(_: ExpressionReader, node: Any) -> Expression:
-    return Value(bool(node.this), "boolean")
-
-
-def _read_brackets(read: ExpressionReader, node: Any) -> Expression:
-    return read.value(node.this)
-
-
-# the name of a node's class -> what reads it
-_READERS: dict[str, NodeReader] = {
-    "Boolean": _read_boolean,
-    "Column": ExpressionReader.column,
-    "Literal": ExpressionReader.literal,
-    "Null": _read_null,
-    "Paren": _read_brackets,
-    **aggregates.READERS,
-    **arithmetic.READERS,
-    **cases.READERS,
-    **casts.READERS,
-    **comparisons.READERS,
-    **json_nodes.READERS,
-    **text_nodes.READERS,
-}
+    handlers: ClassVar[Mapping[str, Handler]] = {
+        **operators.HANDLERS,
+        **calls.HANDLERS,
+        "Boolean": Handler(_read_boolean),
+        "Case": Handler(_read_case, ("this", "ifs", "default")),
+        "Cast": _CAST,
+        "Column": Handler(column, ("this", "table")),
+        "If": Handler(_read_if, ("this", "true", "false")),
+        "Literal": Handler(_read_literal),
+        "Null": Handler(_read_null),
+        "Paren": Handler(_read_brackets),
+        "TryCast": _CAST,
+    }
