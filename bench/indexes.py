@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from remloom.store.indexes.allowed_ids import AllowedIds
+from remloom.store.indexes.arrays import AllowedIds
 from remloom.store.indexes.bm25 import TermIndex
 from remloom.store.indexes.hnsw import VectorIndex
 from remloom.store.indexes.trigrams import NameIndex

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from remloom import Memory, embed
 from remloom.embed.bundled.minilm import MiniLM
-from remloom.embed.prefixes import identity, prefixes
+from remloom.embed.model_card import identity, prefixes
 from remloom.embed.queries import CachedQueries
 from remloom.embed.windows import split
 from remloom.errors import EmbedderError, MissingExtraError, UnknownNameError

@@ -15,8 +15,8 @@ from remloom.kv import Entry
 from remloom.model import Resource
 from remloom.store.postgres import PostgresStore
 from remloom.store.sqlite import SqliteStore
+from remloom.store.sqlite.file.database import migrations
 from remloom.store.sqlite.file.sealing import unlock
-from remloom.store.sqlite.schema import migrations
 from remloom.testing.conformance import put
 from remloom.testing.disk import on_disk
 from waiting import PATIENCE
@@ -27,7 +27,7 @@ def test_a_memory_made_before_there_were_entries_is_brought_up_to_date_when_open
 ) -> None:
     first = migrations()[:1]
     with monkeypatch.context() as past:
-        past.setattr("remloom.store.sqlite.schema.migrations", lambda: first)
+        past.setattr("remloom.store.sqlite.file.database.migrations", lambda: first)
         connection = apsw.Connection(str(tmp_path / "memory.db"))
         connection.execute(first[0][1])
         connection.execute("PRAGMA user_version = 1")

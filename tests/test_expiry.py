@@ -15,7 +15,7 @@ from remloom import Edge, Entity, Home, Memory, Moment, Query, Resource
 from remloom.errors import InvalidInputError, NotFoundError
 from remloom.serve.cli.app import program
 from remloom.store.encoding import micros
-from remloom.store.sqlite.schema import migrations
+from remloom.store.sqlite.file.database import migrations
 from remloom.testing.disk import on_disk
 from remloom.testing.embedder import WordEmbedder
 
@@ -187,7 +187,7 @@ def test_a_memory_from_before_there_was_expiry_is_opened(
 ) -> None:
     with monkeypatch.context() as past:
         older = [step for step in migrations() if step[0] < 8]
-        past.setattr("remloom.store.sqlite.schema.migrations", lambda: older)
+        past.setattr("remloom.store.sqlite.file.database.migrations", lambda: older)
         Memory.open(tmp_path, embedder="none").close()
     with Memory.open(tmp_path, embedder="none") as memory:
         (id,) = memory.write([Entity(name="Ann", expires_at=clock.after(1))])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remloom.store.indexes.allowed_ids import AllowedIds
+from remloom.store.indexes.arrays import AllowedIds
 from remloom.store.indexes.bm25 import TermIndex
 from remloom.store.indexes.postings import K1, B
 from remloom.text import analysis

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remloom.store.indexes.allowed_ids import AllowedIds
+from remloom.store.indexes.arrays import AllowedIds
 from remloom.store.indexes.hnsw import GRAPH_MINIMUM, VectorIndex
 
 DIMS = 32

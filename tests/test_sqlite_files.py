@@ -43,9 +43,8 @@ from remloom.errors import (
 from remloom.predicates import Eq
 from remloom.store.specs import EdgeOrder, EdgeSpec, NameSpec, SearchSpec, WalkSpec
 from remloom.store.sqlite import SqliteStore
-from remloom.store.sqlite.file.database import Database
+from remloom.store.sqlite.file.database import Database, migrations
 from remloom.store.sqlite.file.sealing import unlock
-from remloom.store.sqlite.schema import migrations
 from remloom.testing.conformance import put
 from remloom.testing.disk import on_disk
 from remloom.testing.embedder import WordEmbedder
@@ -289,7 +288,7 @@ def test_a_failed_migration_leaves_the_file_as_it_was(
     fill(tmp_path)
     newest = migrations()[-1][0]
     broken = [*migrations(), (newest + 1, "CREATE TABLE half (x); SELECT no_such_function();")]
-    monkeypatch.setattr("remloom.store.sqlite.schema.migrations", lambda: broken)
+    monkeypatch.setattr("remloom.store.sqlite.file.database.migrations", lambda: broken)
     with pytest.raises(Exception, match="no_such_function"):
         memory(tmp_path)
     monkeypatch.undo()

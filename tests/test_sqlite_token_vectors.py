@@ -15,7 +15,7 @@ import pytest
 from remloom import Memory, Resource
 from remloom.store.batch import TokenVectorBatch
 from remloom.store.sqlite import SqliteStore
-from remloom.store.sqlite.schema import migrations
+from remloom.store.sqlite.file.database import migrations
 from remloom.store.transfer.copy import copy
 from remloom.testing.conformance import put
 from remloom.testing.disk import on_disk
@@ -120,7 +120,7 @@ def test_a_memory_from_before_there_were_token_vectors_has_all_its_texts_wait(
 ) -> None:
     with monkeypatch.context() as past:
         older = [step for step in migrations() if step[0] < 9]
-        past.setattr("remloom.store.sqlite.schema.migrations", lambda: older)
+        past.setattr("remloom.store.sqlite.file.database.migrations", lambda: older)
         Memory.open(tmp_path, embedder="none").close()
         (path,) = tmp_path.rglob("memory.db")
         with closing(SqliteStore(path)) as store:

@@ -19,7 +19,7 @@ from remloom.memory.admin import Admin
 from remloom.operations import TOOLS
 from remloom.profile.service import Profiles
 from remloom.telemetry import instrument, uninstrument
-from remloom.telemetry.names import SPANS
+from remloom.telemetry.span import SPANS
 
 SECRET = "zanzibar"
 

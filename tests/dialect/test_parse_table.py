@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from remloom.query import grammar
+from remloom.query import parser
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
 
@@ -23,7 +23,7 @@ def test_it_is_kept_in_a_folder_of_ones_own(cache: Path) -> None:
     before = os.umask(0)
     try:
         cache.parent.mkdir(mode=0o755)
-        found = grammar.parse_table_path()
+        found = parser.parse_table_path()
     finally:
         os.umask(before)
     assert isinstance(found, str)
@@ -36,11 +36,11 @@ def test_it_is_kept_in_a_folder_of_ones_own(cache: Path) -> None:
 def test_it_is_not_loaded_from_where_others_may_write(
     cache: Path, writable: str, mode: int
 ) -> None:
-    found = Path(str(grammar.parse_table_path()))
+    found = Path(str(parser.parse_table_path()))
     found.write_bytes(b"")
     where = {"": cache.parent, "remloom": cache, "remloom/file": found}[writable]
     where.chmod(mode)
-    assert grammar.parse_table_path() is False
+    assert parser.parse_table_path() is False
 
 
 @pytest.mark.parametrize("linked", ["folder", "file"])
@@ -50,8 +50,8 @@ def test_it_is_not_loaded_through_a_link(cache: Path, tmp_path: Path, linked: st
         cache.parent.mkdir()
         cache.symlink_to(tmp_path / "other")
     else:
-        Path(str(grammar.parse_table_path())).symlink_to(tmp_path / "other")
-    assert grammar.parse_table_path() is False
+        Path(str(parser.parse_table_path())).symlink_to(tmp_path / "other")
+    assert parser.parse_table_path() is False
 
 
 @pytest.mark.skipif(
@@ -60,4 +60,4 @@ def test_it_is_not_loaded_through_a_link(cache: Path, tmp_path: Path, linked: st
 def test_it_is_not_loaded_from_somebody_elses_folder(cache: Path) -> None:
     cache.mkdir(parents=True)
     os.chown(cache, 12_345, 12_345)
-    assert grammar.parse_table_path() is False
+    assert parser.parse_table_path() is False

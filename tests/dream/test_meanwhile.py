@@ -217,7 +217,7 @@ def test_nothing_of_a_run_of_an_encrypted_tenant_is_on_disk_in_words(
 def test_a_run_gives_a_sign_of_life_while_the_model_thinks(
     memory: Memory, flaky: Flaky, essays: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remloom.runs.heartbeat.INTERVAL", 0.01)
+    monkeypatch.setattr("remloom.runs.lifecycle.INTERVAL", 0.01)
     seen = set()
 
     def slow(request: Request) -> Said | None:

@@ -24,8 +24,7 @@ from remloom.errors import (
     VectorError,
 )
 from remloom.federation import FederatedAnswer, Federation, grantors
-from remloom.federation.conditions import UNSHOWN
-from remloom.federation.granted import GrantedStore, _shown
+from remloom.federation.granted import UNSHOWN, GrantedStore, _shown
 from remloom.kv import KeyRange
 from remloom.model import Field, Row, SchemaDefinition
 from remloom.predicates import Eq, VectorSimilar

@@ -230,7 +230,7 @@ def test_a_model_that_cannot_be_opened_says_what_to_set(
 def test_known_models_have_a_price_and_those_of_an_endpoint_of_ones_own_have_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from remloom.llm.pricing import cost
+    from remloom.llm.remote import cost
 
     assert cost("openai:gpt-4o-mini", "", 1_000_000, 1_000_000) == pytest.approx(0.75)
     assert cost("openai:gpt-4o-mini", "http://127.0.0.1:8080/v1", 1_000_000, 0) is None

@@ -33,8 +33,8 @@ from remloom.store.batch import Vector, VectorBatch
 from remloom.store.definitions import Definitions
 from remloom.store.postgres import PostgresStore, migrate
 from remloom.store.postgres.migrations import newest
-from remloom.store.postgres.select.compilers import Compilers
-from remloom.store.postgres.tables import TABLES
+from remloom.store.postgres.select.select import compilers_of
+from remloom.store.postgres.tenants import TABLES
 from remloom.store.postgres.write.batch_writer import write
 from remloom.store.rules.vector_validation import to_vector
 from remloom.store.specs import EdgeOrder, EdgeSpec, NameSpec, SearchSpec, WalkSpec
@@ -57,7 +57,7 @@ def test_an_index_on_a_json_field_is_used_by_predicates(opening: Opening, postgr
         "e7"
     ]
     sql, values = (
-        Compilers(store._server, store._tenant, Definitions(store.kv))
+        compilers_of(store._server, store._tenant, Definitions(store.kv))
         .of("entities")
         .compile(Eq("properties.team", "t7"))
     )

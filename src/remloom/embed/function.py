@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import EmbedderError, InvalidInputError
 from ..text.tokens import approximate_token_ends
-from .vectors import unit_rows
+from .answers import unit_rows
 from .windows import split
 
 if TYPE_CHECKING:

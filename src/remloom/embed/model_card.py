@@ -1,10 +1,25 @@
-"""The model card of an embedder: what cosines of its vectors mean, which languages it knows."""
+"""The model card of an embedder: what cosines of its vectors mean, which languages it knows, and
+which prefixes of documents and queries it was trained with."""
 
 from __future__ import annotations
+
+import re
 
 from msgspec import Struct
 
 from ..text.language import is_english
+
+_RETRIEVE = "Represent this sentence for searching relevant passages: "
+# a part of the model's name: (document, query)
+_KNOWN: tuple[tuple[str, tuple[str, str]], ...] = (
+    (r"nomic-embed-text", ("search_document: ", "search_query: ")),
+    (r"e5-(?!.*instruct)", ("passage: ", "query: ")),
+    (
+        r"bge-(?:small|base|large)-en|mxbai-embed-large|snowflake-arctic-embed(?!.*v2)",
+        ("", _RETRIEVE),
+    ),
+    (r"snowflake-arctic-embed.*v2", ("", "query: ")),
+)
 
 
 class ModelCard(Struct, frozen=True, kw_only=True):
@@ -29,3 +44,23 @@ class ModelCard(Struct, frozen=True, kw_only=True):
         This tells only English from the others, so an embedder of several is taken to know it.
         """
         return set(self.languages) != {"en"} or is_english(text)
+
+
+def prefixes(model: str) -> tuple[str, str]:
+    """The prefixes for documents and for queries; empty for models that were trained without.
+
+    >>> prefixes("nomic-embed-text-v1.5")
+    ('search_document: ', 'search_query: ')
+    """
+    matching = (pair for pattern, pair in _KNOWN if re.search(pattern, model.lower()))
+    return next(matching, ("", ""))
+
+
+def identity(model: str) -> str:
+    """Name the vectors of a model: its own name, and whether it is used with prefixes.
+
+    >>> identity("intfloat/multilingual-e5-small"), identity("text-embedding-3-small")
+    ('multilingual-e5-small+prefixes', 'text-embedding-3-small')
+    """
+    name = model.rpartition("/")[2]
+    return f"{name}+prefixes" if any(prefixes(model)) else name

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import EmbedderError, MissingExtraError
 from ..text.tokens import approximate_token_ends
-from .prefixes import identity, prefixes
-from .vectors import unit_rows
+from .answers import unit_rows
+from .model_card import identity, prefixes
 from .windows import split
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from ..errors import InvalidInputError, NotFoundError, UnknownNameError
 from ..model import Direction, Edge, Entity, Moment, Resource, label_of_record
 from ..predicates import Query
 from ..store.contract import Reads, Store
-from ..store.meanings import several_meanings
-from ..store.own_keys import no_own_label, own_keys
-from ..store.schemas import SCHEMAS
+from ..store.encoding import SCHEMAS
+from ..store.meanings import no_own_label, own_keys, several_meanings
 from ..store.specs import EdgeOrder, EdgeSpec
 from .arguments import check_aware, check_limit, check_query, check_text, edge_type_names
 

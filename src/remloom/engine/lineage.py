@@ -14,7 +14,7 @@ from .. import labels
 from ..errors import NotFoundError
 from ..model import Direction, Edge, Entity, Hit, Record, TypeCount, is_written_after, record_dict
 from ..store.contract import Store
-from ..store.own_keys import own_keys
+from ..store.meanings import own_keys
 from ..store.rules.merge import keys_of
 from ..store.specs import MOST_NAMESAKES, EdgeSpec
 from .arguments import check_aware, check_text

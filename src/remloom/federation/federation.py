@@ -35,11 +35,10 @@ from ..store.rules.vector_validation import to_vector
 from ..store.specs import SearchSpec
 from ..store.tenants.home import tenant_name
 from ..tenancy.grants import Grants
-from .answer import FederatedAnswer, ReceivedGrant
+from .answer import FederatedAnswer, ReceivedGrant, merge_by_rank
 from .asking import Asked, Asker, Found
 from .granted import GrantedStore
 from .grantors import Grantors, Opening
-from .merge import merge_by_rank
 from .query_vectors import QueryTokens, QueryVectors
 
 if TYPE_CHECKING:

@@ -1,36 +1,51 @@
 """A view of a store that has only what was granted: to those who ask, the rest does not exist.
 
 Recall and LOOKUP ask it like any store. Its records show what they say themselves and nothing that
-points to others; it has no edges. What a search would rank by the whole store is ranked by what was
-granted. There is no SQL, no traversal and no writing in it.
+points to others; it has no edges. There is no SQL, no traversal and no writing in it.
+
+A store's index scores a text with the statistics of all texts, a turn of a chat with the turns
+next to it, and a name by the passes in which it was found: all of it would tell of what was not
+granted. So records are scored by what they say themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from math import log1p
 from typing import Any
 
 from msgspec.structs import replace
 
 from .. import labels
-from ..model import Entity, Moment, Record, Resource
-from ..predicates import And, In, Predicate, Query
+from ..errors import ForbiddenError, InvalidInputError
+from ..model import Entity, Moment, Record, Resource, Row
+from ..predicates import All, And, In, Not, Or, Predicate, Query, VectorSimilar
+from ..sql.columns import RENAMED
 from ..store.batch import Vector
 from ..store.contract import Store
 from ..store.definitions import Schemas
+from ..store.encoding import SCHEMAS
+from ..store.indexes.name_similarity import NameMatches, split_name
+from ..store.indexes.postings import K1, B
 from ..store.results import Match
-from ..store.schemas import SCHEMAS
+from ..store.rules.indexed_text import embedded_text
 from ..store.specs import EdgeSpec, NameSpec, SearchSpec
-from .conditions import permitted
-from .scores import names_of, score_names, score_texts
+from ..text.analysis import term_set, terms
 
 _AT_ONCE = 500  # ids of one query
 _POOL = 300  # records with words of a question that are ranked anew, at least
 _DEEP = 4  # times the limit, if that is more
 _MOST_NAMES = 200  # names like one that are looked through
 _OFFERED = 0.3  # likeness of them, at least
+# Fields that point from a record to others, or quote them. A condition on one of them would tell,
+# answer by answer, what it holds.
+UNSHOWN = frozenset({
+    "aliases", "context", "embedding", "entity_refs", "graph_paths", "parent_moment", "parents",
+    "present_persons", "related_entities", "resource_refs",
+})  # fmt: skip
 
 
 class GrantedStore:
@@ -227,3 +242,87 @@ def _shown(record: Record) -> Record:
             graph_paths=(),
         )
     return replace(record, related_entities=(), graph_paths=())
+
+
+def permitted(where: Predicate, columns: Collection[str]) -> Predicate:
+    """Return a condition with the full paths of its fields.
+
+    A bare name that is no column means a key of the record's own JSON: whether any record of the
+    store has such a key is not looked up.
+
+    Args:
+        columns: of the schema that it is for.
+
+    Raises:
+        ForbiddenError: it asks for a field that is not shown.
+        InvalidInputError: it has a `VectorSimilar`.
+    """
+    match where:
+        case All():
+            return where
+        case And() | Or():
+            parts = tuple(permitted(part, columns) for part in where.predicates)
+            return replace(where, predicates=parts)
+        case Not():
+            return Not(permitted(where.predicate, columns))
+        case VectorSimilar():
+            raise InvalidInputError(
+                "VectorSimilar is no condition for other tenants", remedy="search for the text"
+            )
+        case _:
+            return replace(where, field=_path(where.field, columns))
+
+
+def _path(name: str, columns: Collection[str]) -> str:
+    name = RENAMED.get(name, name)
+    root = name.partition(".")[0]
+    if root.casefold() in UNSHOWN:
+        raise ForbiddenError(
+            f"other tenants do not show {root!r}", remedy="ask for what their records say"
+        )
+    if root in columns:
+        return name
+    return f"{'properties' if 'properties' in columns else 'metadata'}.{name}"
+
+
+def names_of(record: Record) -> tuple[str, ...]:
+    """List the names that a record goes by. An alias of an entity may come from anywhere: it is
+    none of them; those of a row are its own fields."""
+    if isinstance(record, Row):
+        return tuple(dict.fromkeys((record.handle, record.name, *record.aliases)))
+    return (record.name,)
+
+
+def score_names(text: str, records: Sequence[Record], threshold: float) -> list[Match]:
+    """Rank the records whose best name is like a text, best first; ties by name, then by id."""
+    key = labels.key(text)
+    words = split_name(key, query=True)
+    matches = []
+    for record in records:
+        keys = [labels.key(name) for name in names_of(record) if name.strip()]
+        found = NameMatches(1, None)
+        found.add(list(enumerate(keys)), key, words, threshold)
+        for number, score in found.best():
+            matches.append(Match(record, score, keys[number]))
+    return sorted(matches, key=lambda match: (-match.score, match.matched, match.record.id))
+
+
+def score_texts(question: str, records: Sequence[Record]) -> list[Match]:
+    """Rank the records whose own text has words of the question, best first; ties by id."""
+    wanted = term_set(question)
+    counts = [Counter(terms(embedded_text(record))) for record in records]
+    lengths = [sum(count.values()) for count in counts]
+    average = sum(lengths) / max(1, len(lengths)) or 1.0
+    weights = {}
+    for term in wanted:
+        having = sum(1 for count in counts if term in count)
+        weights[term] = log1p((len(counts) - having + 0.5) / (having + 0.5))
+    matches = []
+    for record, count, length in zip(records, counts, lengths, strict=True):
+        saturation = K1 * (1 - B + B * length / average)
+        score = 0.0
+        for term in sorted(wanted & count.keys()):
+            score += weights[term] * (K1 + 1) * count[term] / (count[term] + saturation)
+        if score:
+            matches.append(Match(record, score))
+    return sorted(matches, key=lambda match: (-match.score, match.record.id))

@@ -11,8 +11,8 @@ from .budget import Budget
 from .client import LLM, Call
 from .contract import Closing, Image, Model, Priced, Reply, Request, Turn
 from .ledger import Usage, UsageLine, UsageReport
-from .load import open_llm, open_model
 from .prompts import Quote, tasks
+from .routing import open_llm, open_model
 
 __all__ = [
     "LLM",

@@ -26,7 +26,7 @@ from ..settings import Settings, TaskSettings
 from . import event_loop, reply_cache, schemas
 from .contract import Bounded, Image, Model, Reply, Request, Turn, Watch
 from .in_flight import InFlight, Pending
-from .ledger_rollup import roll_up
+from .ledger import roll_up
 from .prompts import Slots, prompt
 from .retry import WAIT, Retries
 from .routing import ModelRouter

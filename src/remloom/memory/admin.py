@@ -318,8 +318,8 @@ class Admin:
 def _exported_namespaces() -> tuple[str, ...]:
     """Give the namespaces of the entries that an export has, and an import takes."""
     from ..profile.beliefs.exchange import NAMESPACES
+    from ..store.definitions import TAXONOMY
     from ..store.forgetting.forgotten_rows import FORGOTTEN_ROWS
-    from ..store.taxonomy import TAXONOMY
 
     return (*NAMESPACES, TAXONOMY, FORGOTTEN_ROWS)
 

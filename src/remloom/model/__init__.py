@@ -6,10 +6,18 @@ there are many are kept from the garbage collector (`gc=False`): they form no cy
 cost a fifth of a bulk write.
 """
 
-from .answers import Answer, Hit, LookupReport, SearchReport, SelectReport
-from .definitions import KINDS, EdgeDefinition, Field, Kind, SchemaDefinition
+from .answers import (
+    Answer,
+    Hit,
+    LookupReport,
+    Reason,
+    Recall,
+    RecallHit,
+    SearchReport,
+    SelectReport,
+)
+from .definitions import KINDS, EdgeDefinition, Field, Kind, SchemaDefinition, Taxonomy
 from .edges import SHARES, SOURCE_FK, Direction, Edge, EdgeKey, Order
-from .recall import Reason, Recall, RecallHit
 from .records import (
     EXTRACTED,
     SESSION_GAP,
@@ -39,7 +47,6 @@ from .reports import (
     RowsMigrated,
     TenantInfo,
 )
-from .taxonomy import Taxonomy
 from .traversal import (
     MAX_NODE_EDGES,
     Meaning,

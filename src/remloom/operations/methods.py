@@ -17,9 +17,9 @@ from ..profile.service import Profiles
 from ..profile.slots.own_slots import OWN_SLOT
 from ..runs.service import Runs
 from ..schema.service import Schemas
+from ..store.definitions import TAXONOMY
 from ..store.forgetting.forgotten_rows import FORGOTTEN_ROWS
 from ..store.rules.admission import EXPIRY, JOB, SCHEMA
-from ..store.taxonomy import TAXONOMY
 from ..tenancy.api_keys import ApiKeys, Scope
 from ..tenancy.grants import Grants
 from .documents import scopes_of_job

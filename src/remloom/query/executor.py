@@ -23,11 +23,11 @@ from ..model import (
     is_written_after,
 )
 from ..store.contract import Store
+from ..store.definitions import read_taxonomy
 from ..store.history import lookup_at
 from ..store.meanings import several_meanings
 from ..store.results import Match
 from ..store.specs import NameSpec, SearchSpec
-from ..store.taxonomy import read_taxonomy
 from .duplicates import search_distinct
 from .label_resolution import Resolution, resolve_labels
 from .late_interaction import LateInteraction, TokenQuestion, proposed_by_each, with_missing

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from .. import labels
 from ..model import Answer
 from ..store.contract import Store
-from .edge_types import stored_edge_types
+from .label_resolution import stored_edge_types
 from .late_interaction import proposed_by_each
 from .render import render_condition, render_or_empty
 from .select import MAX_ROWS, SQL_TIMEOUT, compile_cached

@@ -1,4 +1,5 @@
-"""Labels that no record has, but that can mean only one thing: "Sarah", if there is one Sarah.
+"""Labels that no record has, but that can mean only one thing: "Sarah", if there is one Sarah; and
+edge types by any spelling and synonym: `reports_to` means the stored `reports-to`.
 
 Source: seed design 5, "Who is Sarah?". The meaning is found by the indexes of names, never by a
 scan, and an answer says so.
@@ -11,8 +12,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from .. import labels
+from ..errors import UnknownNameError, nearest_names
 from ..model import Entity, Record, ResolvedLabel
 from ..store.contract import Store
+from ..store.definitions import read_taxonomy
 from ..store.specs import NameSpec
 from ..text.analysis import STOP_WORDS
 
@@ -94,3 +97,42 @@ def _find_by_beginning(store: Store, label: str) -> list[Resolution]:
             how = "the only name that begins so"
             resolutions[record.id] = Resolution(label, record, key, how)
     return list(resolutions.values())
+
+
+class StoredTypes(Struct, frozen=True):
+    """The edge types that a statement means."""
+
+    names: list[str] | None  # as they are stored, with those that mean the same; None: all
+    unknown: dict[str, list[str]] = {}  # types that no edge has, with the nearest that some have
+
+
+def stored_edge_types(store: Store, names: Sequence[str]) -> StoredTypes:
+    """Find the stored spellings of edge types. If none are named, all are meant.
+
+    Raises:
+        UnknownNameError: the memory has none of these edge types.
+    """
+    if not names:
+        return StoredTypes(None)
+    stored = store.graph.edge_types()
+    # a memory without edges has no type that could be meant instead
+    if not stored:
+        return StoredTypes(list(names))
+    spellings: dict[str, list[str]] = {}
+    for name in stored:
+        spellings.setdefault(labels.key(name), []).append(name)
+    taxonomy = read_taxonomy(store.kv)
+    types: list[str] = []
+    unknown: dict[str, list[str]] = {}
+    for name in names:
+        found = [
+            type
+            for one in taxonomy.edge_types_like(name)
+            for type in spellings.get(labels.key(one), ())
+        ]
+        if not found:
+            unknown[name] = nearest_names(name, stored)
+        types += found
+    if not types:
+        raise UnknownNameError("edge type", next(iter(unknown)), stored)
+    return StoredTypes(list(dict.fromkeys(types)), unknown)

@@ -11,8 +11,7 @@ from msgspec import Struct
 from .. import labels
 from ..errors import InvalidInputError
 from ..model import Hit, Meaning, Record, ResolvedLabel, label_of_record
-from ..store.meanings import several_meanings
-from ..store.own_keys import own_keys
+from ..store.meanings import own_keys, several_meanings
 from .label_resolution import resolve_labels
 from .select import Selection, run_select
 from .statements import Fuzzy, Lookup, Search, Start

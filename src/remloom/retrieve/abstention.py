@@ -19,7 +19,7 @@ from ..model import Resource, Row
 from ..predicates import Query
 from ..store.batch import Vector
 from ..store.contract import Store
-from ..store.schemas import SCHEMAS
+from ..store.encoding import SCHEMAS
 from ..text.analysis import IS_CJK, term_set
 from .candidates import Candidate, Candidates
 from .cosines import cosines

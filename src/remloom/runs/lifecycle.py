@@ -1,22 +1,71 @@
-"""From the beginning of a run's work to its end, however it ends."""
+"""From the beginning of a run's work to its end, however it ends.
+
+A message of an error may quote what was read, and what a model said of it; a run outlasts both. So
+what is kept of an error is its kind, a status, and the numbers of a budget; the caller that began
+the run gets the error itself.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..errors import BudgetError, RemloomError
-from .heartbeat import heartbeat
-from .reasons import reason_of
+from ..errors import (
+    BudgetError,
+    ConflictError,
+    EmbedderError,
+    GoneError,
+    InvalidInputError,
+    LeaseLostError,
+    MissingExtraError,
+    ModelCallsForbiddenError,
+    ModelError,
+    ModelNotConfiguredError,
+    ModelRefusedError,
+    ModelUnavailableError,
+    NotFoundError,
+    RemloomError,
+    ReplyError,
+    SourceError,
+    StoreBusyError,
+    StoreClosedError,
+    StoreError,
+    StoreFullError,
+)
 from .writer import Writer
+
+INTERVAL = 60.0  # seconds; `run` takes a run for dead that was silent ten times as long
+_REASONS: dict[type[BaseException], str] = {
+    KeyboardInterrupt: "interrupted",
+    LeaseLostError: "another process took over",
+    GoneError: "what it rested on was forgotten",
+    ConflictError: "something was changed, or going on, at the same moment",
+    SourceError: "the source could not be read",
+    NotFoundError: "something that it needs is not there",
+    InvalidInputError: "something in it is not as it must be",
+    MissingExtraError: "an extra is not installed",
+    EmbedderError: "the embedder failed",
+    StoreBusyError: "the store was busy",
+    StoreFullError: "there was no space left",
+    StoreClosedError: "the memory was closed",
+    StoreError: "the store could not be read or written",
+    ModelNotConfiguredError: "no model is set",
+    ModelCallsForbiddenError: "calls of models are switched off",
+    ModelUnavailableError: "the model did not answer",
+    ModelRefusedError: "the model refused",
+    ReplyError: "the model replied with what is not asked for",
+    ModelError: "the model failed",
+    RemloomError: "it failed",
+}
 
 
 @contextmanager
 def run_to_end(writer: Writer) -> Iterator[None]:
     """Keep a run alive while the work inside is done, then end it.
 
-    It ends as done, or as stopped with the reason (see `reasons`); then the same call resumes it. A
-    budget that is used up stops it without an error. Any other error of ours gets the run as its
+    It ends as done, or as stopped with the reason (see `reason_of`); then the same call resumes it.
+    A budget that is used up stops it without an error. Any other error of ours gets the run as its
     field `run`.
     """
     try:
@@ -31,3 +80,42 @@ def run_to_end(writer: Writer) -> Iterator[None]:
         raise
     else:
         writer.finish()
+
+
+@contextmanager
+def heartbeat(writer: Writer) -> Iterator[None]:
+    """Save the run every minute while the work inside goes on."""
+    ended = threading.Event()
+
+    def beat() -> None:
+        while not ended.wait(INTERVAL):
+            try:
+                writer.save()
+            except RemloomError:
+                # the run's own next write meets the error, too, and reports it
+                return
+
+    thread = threading.Thread(target=beat, name="remloom-heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def reason_of(error: BaseException) -> str:
+    """Say why a run stopped that an error ended; nothing of what was read is in it.
+
+    >>> reason_of(ModelRefusedError("cannot speak of Bob", status=402))
+    'the model refused (402)'
+    >>> reason_of(KeyError("Bob"))
+    'it failed by KeyError'
+    """
+    if isinstance(error, BudgetError):
+        return str(error)
+    for kind in type(error).__mro__:
+        if kind in _REASONS:
+            status = error.fields.get("status") if isinstance(error, ModelError) else None
+            return f"{_REASONS[kind]} ({status})" if isinstance(status, int) else _REASONS[kind]
+    return f"it failed by {type(error).__name__}"

@@ -19,11 +19,11 @@ from ..model import Edge, EdgeKey, Entity, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Preconditions
 from ..store.contract import Store
 from ..store.definitions import as_stored
+from ..store.encoding import DECODERS
 from ..store.forgetting.watch import LAST_FORGETTING
 from ..store.history import uncovered_entries
 from ..store.rules.indexed_text import searchable_text
 from ..store.rules.merge import keys_of
-from ..store.schemas import DECODERS
 from .before_images import (
     BEFORE_EDGE,
     BEFORE_ENTRY,
@@ -38,7 +38,6 @@ from .before_images import (
     entry_digest,
     last_writer,
 )
-from .cleanup import leftovers
 from .failures import FAILED_ITEM
 from .run import (
     LAST_CHANGE,
@@ -48,6 +47,7 @@ from .run import (
     last_change_entry,
     last_change_version,
     last_rollback_entry,
+    leftovers,
     list_runs,
     run_entry,
 )

@@ -6,6 +6,7 @@ forgotten with the records that they quote.
 
 from __future__ import annotations
 
+import base64
 import os
 import secrets
 import socket
@@ -20,12 +21,12 @@ from msgspec.structs import replace
 
 from ..errors import ChangedError, ConflictError, InvalidInputError, NotFoundError
 from ..kv import Entry, KeyRange
+from ..llm.reply_cache import KIND as REPLY
 from ..model import Edge, Record
 from ..store.batch import Batch, Preconditions
 from ..store.contract import Store
-from ..store.forgetting.watch import watch_entry
+from ..store.forgetting.watch import watch_entry, watch_keys
 from ..store.rules.record_ids import new_id
-from .cleanup import leftovers
 
 RUN = "run"  # namespace of the entries
 # the key of the entry that is written whenever a run begins, resumes or is rolled back
@@ -37,6 +38,7 @@ Status: TypeAlias = Literal["running", "done", "stopped", "rolled_back"]
 # without a sign of life from another machine, after which a run counts as dead
 _SILENCE = timedelta(minutes=10)
 _PAGE = 50  # runs read at once
+CHECKPOINT = "checkpoint"  # namespace of the entries that hold a state machine's state
 
 
 class Diff(Struct, frozen=True, kw_only=True):
@@ -225,3 +227,19 @@ def new_owner(now: datetime) -> dict[str, Any]:
 @cache
 def _process() -> str:
     return secrets.token_hex(4)
+
+
+def leftovers(store: Store, run_id: str) -> list[tuple[str, str]]:
+    """The keys of all that is kept for a run to go on, its watch among them."""
+    kept = [(entry.namespace, entry.key) for entry in _entries(store, run_id)]
+    return [*kept, *watch_keys(store.kv, run_id)]
+
+
+def encode_part(id: str) -> str:
+    """A part of a checkpoint's id: it has no slash, and does not begin another part."""
+    return base64.urlsafe_b64encode(id.encode()).decode()
+
+
+def _entries(store: Store, run_id: str) -> Iterator[Entry]:
+    yield from store.kv.list(REPLY, KeyRange(prefix=f"{run_id}/"))
+    yield from store.kv.list(CHECKPOINT, KeyRange(prefix=f"{encode_part(run_id)}/"))

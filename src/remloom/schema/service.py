@@ -205,7 +205,7 @@ class Schemas:
 
         Source: seed 5, "Ontology Management".
         """
-        from ..store.taxonomy import read_taxonomy
+        from ..store.definitions import read_taxonomy
 
         return read_taxonomy(self._store.kv)
 
@@ -218,7 +218,7 @@ class Schemas:
         Raises:
             DefinitionError: something is a kind of itself, or means itself; names every fault.
         """
-        from ..store.taxonomy import taxonomy_entry
+        from ..store.definitions import taxonomy_entry
         from .definitions.taxonomy_faults import check_taxonomy
 
         checked = check_taxonomy(check_kind(taxonomy, Taxonomy))

@@ -15,9 +15,9 @@ import msgspec
 
 from ..errors import CorruptStoreError, UnknownNameError
 from ..kv import Entry, EntryReads, KeyRange
-from ..model import Record, Row, SchemaDefinition
-from .rules.row_reading import read_row, stored_row
-from .schemas import SCHEMAS
+from ..model import Record, Row, SchemaDefinition, Taxonomy
+from .encoding import SCHEMAS
+from .rules.field_values import read_row, stored_row
 
 DEFINITIONS = "schemas"  # namespace of the current definitions, by name
 EARLIER = "schema_versions"  # namespace of the others; the key is `<name>/<version:06d>`
@@ -26,6 +26,9 @@ CHANGES = "@"  # key, in `DEFINITIONS`, of the number of changes
 # by name; the same object as long as nobody changes a definition, and so is each of its values
 Schemas = Mapping[str, SchemaDefinition]
 _R = TypeVar("_R", bound=Record)
+TAXONOMY = "taxonomy"  # namespace of the one entry
+_KEY = "@"
+_NONE = Taxonomy()
 
 
 def read_definitions(entries: EntryReads) -> dict[str, SchemaDefinition]:
@@ -147,3 +150,25 @@ def decode_definition(entry: Entry) -> SchemaDefinition:
             f"the definition of the schema {entry.key!r} is not as it was written: {error}",
             remedy="restore the last `remloom backup`, or register the schema again",
         ) from error
+
+
+def read_taxonomy(entries: EntryReads) -> Taxonomy:
+    """Read the taxonomy; an empty one if there is none. One index probe.
+
+    Raises:
+        CorruptStoreError: it is not as it was written.
+    """
+    entry = entries.get(TAXONOMY, _KEY)
+    if entry is None:
+        return _NONE
+    try:
+        return msgspec.json.decode(entry.value, type=Taxonomy)
+    except msgspec.MsgspecError as error:
+        raise CorruptStoreError(
+            f"the taxonomy is not as it was written: {error}", remedy="set it again"
+        ) from error
+
+
+def taxonomy_entry(taxonomy: Taxonomy) -> Entry:
+    """Return the entry that keeps a taxonomy."""
+    return Entry(TAXONOMY, _KEY, msgspec.json.encode(taxonomy))

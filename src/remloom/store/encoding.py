@@ -1,14 +1,23 @@
-"""What of a record has a column of its own in every store."""
+"""How records are stored: their schemas, and what has a column of its own in every store."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from ..model import Entity, Record, Resource
+import msgspec
+
+from ..model import Entity, Moment, Record, Resource, Row
 
 TOP = "\U0010ffff"  # sorts behind every character that a key or an id continues with
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+SCHEMAS: dict[str, type[Resource | Entity | Moment]] = {
+    "resources": Resource,
+    "entities": Entity,
+    "moments": Moment,
+}
 
 
 def micros(at: datetime | None) -> int | None:
@@ -42,3 +51,13 @@ def times_of(record: Record) -> tuple[int | None, int | None, int, int]:
         starts = micros(record.starts_at)
         ends = micros(record.ends_at) if record.ends_at else starts
     return starts, ends, micros(record.created_at) or 0, micros(record.updated_at) or 0
+
+
+class _Decoders(dict[str, Callable[[bytes | str], Any]]):
+    def __missing__(self, schema: str) -> Callable[[bytes | str], Any]:
+        return _decode_row
+
+
+_decode_row = msgspec.json.Decoder(Row).decode
+# what decodes the stored body of a record; every schema but the built-in ones has rows
+DECODERS = _Decoders({name: msgspec.json.Decoder(kind).decode for name, kind in SCHEMAS.items()})

@@ -4,13 +4,16 @@ always bound."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NoReturn, TypeAlias
 
 from ..errors import InvalidInputError
+from ..model import SchemaDefinition
 from ..predicates import MOST_RESULTS, And, Matches, Not, Or, Predicate, Query, VectorSimilar
-from ..sql.columns import Table
+from ..sql.columns import Table, table_of
 from ..sql.conditions import Conditions
 from ..sql.writer import Writer
+from .definitions import Definitions
 from .results import Match
 from .specs import SearchSpec
 
@@ -86,7 +89,7 @@ class Compiler(Conditions):
 
     Args:
         writer: makes the provider's writer for a schema.
-        mark: of a parameter in the provider's statements.
+        placeholder: of a parameter in the provider's statements.
     """
 
     def __init__(
@@ -94,11 +97,11 @@ class Compiler(Conditions):
         table: Table,
         has_path: Callable[[str], bool],
         writer: Callable[[str], Writer],
-        mark: str,
+        placeholder: str,
     ) -> None:
         super().__init__(table, has_path)
         self._writer = writer
-        self._mark = mark
+        self._placeholder = placeholder
 
     def compile(self, predicate: Predicate) -> Condition:
         """A boolean SQL expression and its parameters.
@@ -109,11 +112,49 @@ class Compiler(Conditions):
         """
         writer = self._writer(self.schema)
         try:
-            return writer.positional(writer.write(self.read(predicate)), self._mark)
+            return writer.positional(writer.write(self.read(predicate)), self._placeholder)
         except RecursionError:
             raise InvalidInputError(
                 "this predicate is too deeply nested", remedy="And and Or take any number"
             ) from None
+
+
+class Compilers:
+    """Makes the compiler of each schema once, and that of a registered one again when its
+    definition is another.
+
+    Args:
+        definitions: of the registered schemas.
+        has_path: whether some record of a schema has a value at a JSON path.
+        writer, placeholder: see `Compiler`.
+    """
+
+    def __init__(
+        self,
+        definitions: Definitions,
+        has_path: Callable[[str, str], bool],
+        writer: Callable[[str], Writer],
+        placeholder: str,
+    ) -> None:
+        self.definitions = definitions
+        self._has_path = has_path
+        self._writer = writer
+        self._placeholder = placeholder
+        self._by_schema: dict[str, tuple[SchemaDefinition | None, Compiler]] = {}
+
+    def of(self, schema: str) -> Compiler:
+        """Return the compiler of a schema.
+
+        Raises:
+            UnknownNameError: there is no such schema.
+        """
+        definition = self.definitions.of(schema)
+        known, compiler = self._by_schema.get(schema, (None, None))
+        if compiler is None or known is not definition:
+            table, has_path = table_of(schema, definition), partial(self._has_path, schema)
+            compiler = Compiler(table, has_path, self._writer, self._placeholder)
+            self._by_schema[schema] = definition, compiler
+        return compiler
 
 
 def order_direction(order: str) -> str:

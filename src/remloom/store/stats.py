@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from .schemas import SCHEMAS
+from .encoding import SCHEMAS
 
 
 class VectorStats(Struct, frozen=True):

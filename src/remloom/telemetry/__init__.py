@@ -5,7 +5,6 @@ Nothing is told of what is remembered or asked. Needs the package `opentelemetry
 `telemetry`); without an SDK that a program sets up, spans go nowhere.
 """
 
-from .instrument import instrument, uninstrument
-from .span import is_traced, memory_span
+from .span import instrument, is_traced, memory_span, uninstrument
 
 __all__ = ["instrument", "is_traced", "memory_span", "uninstrument"]

@@ -1,17 +1,99 @@
-"""One span of one call."""
+"""Spans of calls, for every memory of a process, without a change to what it does.
+
+The names of the GenAI conventions for memory stand in open-telemetry/semantic-conventions-genai,
+status Development; no package has them as constants yet.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import wraps
+from threading import local
 from typing import Any
 
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
 from .._version import __version__
+from ..dream.service import Dreams
+from ..memory.admin import Admin
+from ..memory.memory import Memory
 from ..model import Answer, ReadReport, Recall, Receipt
-from .names import ERROR_TYPE, OPERATION_NAME, RECORD_COUNT, RECORD_ID, SPANS, STORE_ID, WORKFLOW
+from ..profile.service import Profiles
+
+OPERATION_NAME = "gen_ai.operation.name"
+STORE_ID = "gen_ai.memory.store.id"
+RECORD_ID = "gen_ai.memory.record.id"
+RECORD_COUNT = "gen_ai.memory.record.count"
+ERROR_TYPE = "error.type"
+WORKFLOW = "gen_ai.workflow.name"
+
+_SEARCH = "search_memory"
+_UPSERT = "upsert_memory"
+_UPDATE = "update_memory"
+_DELETE = "delete_memory"
+_WORK = "invoke_workflow"
+
+# methods of `Memory`, and of its nouns, by what the conventions call it
+SPANS: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            "ask",
+            "context",
+            "fuzzy",
+            "lookup",
+            "profile.context",
+            "query",
+            "recall",
+            "rem_query",
+            "search",
+            "search_entities",
+            "search_resources",
+            "search_text",
+            "sql",
+            "traverse",
+        ),
+        _SEARCH,
+    ),
+    **dict.fromkeys(
+        (
+            "create_edge",
+            "create_entity",
+            "create_moment",
+            "create_resource",
+            "read",
+            "read_chat",
+            "read_text",
+            "write",
+        ),
+        _UPSERT,
+    ),
+    **dict.fromkeys(
+        ("profile.confirm", "profile.correct", "profile.reject", "profile.set", "update_entity"),
+        _UPDATE,
+    ),
+    **dict.fromkeys(("admin.delete_edge", "delete_resource", "forget", "profile.forget"), _DELETE),
+    **dict.fromkeys(
+        (
+            "dream",
+            "dreams.affinity",
+            "dreams.consolidate",
+            "dreams.moments",
+            "learn",
+            "profile.bootstrap",
+            "profile.normalise",
+            "profile.observe",
+        ),
+        _WORK,
+    ),
+    # tools for agents
+    **dict.fromkeys(("show", "timeline"), _SEARCH),
+    **dict.fromkeys(("relate", "remember"), _UPSERT),
+}
+_OWNERS: dict[str, type] = {"": Memory, "admin": Admin, "dreams": Dreams, "profile": Profiles}
+_originals: dict[tuple[type, str], Callable[..., Any]] = {}
+_calling = local()
 
 
 class MemorySpan:
@@ -86,3 +168,41 @@ def _count_of(value: Any) -> int | None:
     if isinstance(value, Answer):
         return len(value.records) or len(value.nodes) or len(value.rows)
     return len(value) if isinstance(value, list) else None
+
+
+def instrument() -> None:
+    """Make every memory of this process tell OpenTelemetry what it does. Doing it twice is fine."""
+    for method in SPANS:
+        noun, _, name = method.rpartition(".")
+        owner = _OWNERS.get(noun)
+        if owner is None or not hasattr(owner, name) or (owner, name) in _originals:
+            continue
+        original = getattr(owner, name)
+        _originals[owner, name] = original
+        setattr(owner, name, _spanned(method, original))
+
+
+def uninstrument() -> None:
+    """Take the spans away again."""
+    while _originals:
+        (owner, name), original = _originals.popitem()
+        setattr(owner, name, original)
+
+
+def _spanned(method: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(original)
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        # what a method of `Memory` asks of another is part of it
+        if getattr(_calling, "inside", False):
+            return original(self, *args, **kwargs)
+        _calling.inside = True
+        try:
+            with memory_span(method, self._engine.tenant) as span:
+                value = original(self, *args, **kwargs)
+                if span is not None:
+                    span.returned(value)
+                return value
+        finally:
+            _calling.inside = False
+
+    return call

@@ -38,7 +38,7 @@ from msgspec import Struct
 
 from ..errors import RemloomError
 from ..model import Answer, Edge, Row, SchemaDefinition
-from ..store.schemas import SCHEMAS
+from ..store.encoding import SCHEMAS
 
 if TYPE_CHECKING:
     from ..memory import Memory

@@ -24,7 +24,7 @@ from langgraph.checkpoint.base import (
 
 from ...errors import GoneError
 from ...kv import Entry, KeyRange, quoting_refs
-from ...runs.cleanup import CHECKPOINT, encode_part
+from ...runs.run import CHECKPOINT, encode_part
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig

@@ -14,7 +14,7 @@ from ...errors import InvalidInputError
 from ...memory.memory import Memory
 from ...model import Edge, Message, ReadReport, Resource, edge_types
 from ...predicates import Contains, Eq, Query
-from ...store.remembered import digest_of, uri_of
+from ...store.rules.record_ids import digest_of, uri_of
 from ...text.quoting import one_line
 from ..bounds import LONGEST_LABEL, NO_NUL
 from ..operation import Hints, Operation, Progress, Route

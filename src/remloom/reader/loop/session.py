@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from ...errors import ChangedError, GoneError, InvalidInputError, NotFoundError
 from ...kv import Entry
-from ...runs.cleanup import leftovers
+from ...runs.run import leftovers
 from ...store.batch import Batch, Preconditions
 from ...store.contract import Store
 from ...store.rules.record_ids import new_id

@@ -13,7 +13,7 @@ from ...heads.head import Decision
 from ...predicates import Predicate
 from ...store.contract import Store
 from ...store.definitions import Schemas
-from ...store.schemas import SCHEMAS
+from ...store.encoding import SCHEMAS
 from ...text.questions import check_length
 from ..conversation import Conversation
 from ..options import RecallOptions

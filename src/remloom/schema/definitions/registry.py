@@ -29,9 +29,9 @@ from ...store.definitions import (
     earlier_definitions,
     read_definitions,
 )
+from ...store.encoding import SCHEMAS
 from ...store.rules.field_values import convert_value, to_stored
 from ...store.rules.json_schema import compile_schema
-from ...store.schemas import SCHEMAS
 from .changes import Break, Changes, FieldMapping, compare
 
 _AT_ONCE = 500  # rows

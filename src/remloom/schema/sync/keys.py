@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import labels
 from ...errors import LabelError, SourceError
-from ...store.rules.handles import handle_of
+from ...store.rules.row_names import handle_of
 from ..databases.contract import Database, Key, Table
 from ..plan.planned import PlannedTable
 from .rows import RowReader

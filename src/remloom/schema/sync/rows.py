@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ... import labels
 from ...model import SOURCE_FK, Edge, Row
-from ...store.rules.handles import handle_of, with_digest
+from ...store.rules.row_names import handle_of, with_digest
 from ..databases.contract import Key, Table, Unreadable
 from ..databases.plain_values import Converter, converter
 from ..plan.plan import Plan

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from ...errors import RemloomError, SourceError
-from ...runs.reasons import reason_of
+from ...runs.lifecycle import reason_of
 from ...store.contract import Store
 from ..databases.contract import Database, Key, Table
 from ..plan.plan import Plan

@@ -16,7 +16,7 @@ import msgspec
 
 from ...kv import Entry, EntryReads, KeyRange
 from ...model import Record, Row
-from ..rules.handles import plain_handle
+from ..rules.row_names import plain_handle
 
 FORGOTTEN_ROWS = "forgotten_rows"  # namespace of the entries: "<schema>/<digest of the handle>"
 # the key of the entry with the salt; it gets another version with every forgetting

@@ -13,19 +13,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .allowed_ids import AllowedIds
-from .arrays import Array, GrowingArray, Ids, floor_of_best
+from .arrays import AllowedIds, Array, GrowingArray, Ids, floor_of_best
 from .postings import (
     ROW_BITS,
     Floats,
     Hashes,
     PostingsSegment,
+    TermHasher,
     length_saturation,
     term_scores,
     term_weight,
 )
 from .segments import Mask, SegmentedIndex, State
-from .term_hashes import TermHasher
 
 
 class _FlatTail(NamedTuple):

@@ -17,8 +17,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .allowed_ids import AllowedIds
-from .arrays import Array, GrowingArray, Ids, contains, floor_of_best, pack, positions, unpack
+from .arrays import (
+    AllowedIds,
+    Array,
+    GrowingArray,
+    Ids,
+    contains,
+    floor_of_best,
+    pack,
+    positions,
+    unpack,
+)
 from .beside import begin
 
 GRAPH_MINIMUM = 2_000  # vectors; below it, exact search is the faster one

@@ -14,20 +14,17 @@ from ... import labels
 from ...model import Entity, Moment, Record, Resource
 from ...predicates import Query
 from ...sql.writer import requires_value
-from ..encoding import TOP, micros, successor
-from ..predicate_sql import VectorSearch, asks_regex, order_direction, search_similar
-from ..remembered import origin_of
+from ..encoding import SCHEMAS, TOP, micros, successor
+from ..predicate_sql import Compilers, VectorSearch, asks_regex, order_direction, search_similar
 from ..rules.expiry import BEFORE_ALL, has_expired, now
-from ..schemas import SCHEMAS
+from ..rules.record_ids import origin_of
+from ..rules.references import show_parents
 from ..specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange
 from .graph.graph import PostgresGraph
-from .rows import decode, paths_of
-from .select.compilers import Compilers
+from .rows import decode, paths_of, short
 from .select.sql_writer import order_terms
 from .server.database import Database
-from .short_keys import short
 from .statements import SQL
-from .write.derived import show_parents
 
 _LAST_ORDINAL = 2**63 - 1
 # Several keys in a row may be of one record.
@@ -71,7 +68,7 @@ class PostgresRecords:
         if not rows or (schema is not None and rows[0][0] != schema):
             return None
         record = self._reader()(decode(*rows[0]))
-        show_parents(self._server, self._tenant, [record])
+        show_parents([record], self._fetch_parents)
         return record if self._is_there(record) else None
 
     def lookup(
@@ -97,7 +94,7 @@ class PostgresRecords:
             if paths is not None:
                 force_setattr(record, "graph_paths", paths_of(paths))
             records[by_short_key[key]].append(record)
-        show_parents(self._server, self._tenant, chain.from_iterable(records.values()))
+        show_parents(chain.from_iterable(records.values()), self._fetch_parents)
         return records
 
     def complete(self, prefix: str, limit: int) -> list[str]:
@@ -244,9 +241,12 @@ class PostgresRecords:
         """Fetch the rows of a statement, which knows the tenant as `tenant`."""
         return self._server.fetch(self._tenant, sql, {"tenant": self._tenant, **values})
 
+    def _fetch_parents(self, ids: list[str]) -> list[Any]:
+        return self._fetch(SQL.parents_of_all, ids=ids)
+
     def _decode_all(self, rows: Iterable[Any]) -> list[Any]:
         records = list(map(self._reader(), [decode(*row) for row in rows]))
-        show_parents(self._server, self._tenant, records)
+        show_parents(records, self._fetch_parents)
         return [record for record in records if self._is_there(record)]
 
     # -- what has expired --------------------------------------------------------------------------

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 import msgspec
 from msgspec.structs import force_setattr, replace
 
 from ...model import Edge, Entity, Record, Resource
-from ..encoding import micros, moment_of, times_of, type_of
+from ..encoding import DECODERS, micros, moment_of, times_of, type_of
 from ..rules.json_values import encode_free
-from ..schemas import DECODERS
 
 # What `row_of` gives, and of which kind each is (see `binary_arrays.Column`).
 RECORD_COLUMNS = {
@@ -33,6 +33,9 @@ RECORD_COLUMNS = {
 _decode_properties = msgspec.json.Decoder(dict[str, Any]).decode
 _PathRow = tuple[str, str, str, float, int, int | None, int | None, dict[str, Any] | None]
 _decode_paths = msgspec.json.Decoder(list[_PathRow]).decode
+_LONGEST = 1_000  # bytes
+_MARK = "\x1f"  # a separator, so no key has it
+_SHOWN = 100  # characters of a long key that its short form begins with
 
 
 def decode(schema: str, body: bytes, content: str | None) -> Record:
@@ -93,3 +96,16 @@ def edge_of(row: Any) -> Edge:
 def paths_of(data: bytes) -> tuple[Edge, ...]:
     """The edges that `lookup_with_edges` gives with a record."""
     return tuple([edge_of(row) for row in _decode_paths(data)])
+
+
+def short(key: str) -> str:
+    """The key itself, or what stands for a long one: its beginning and its hash. Shortening twice
+    changes nothing."""
+    if len(key) * 4 <= _LONGEST or len(encoded := key.encode("utf-8")) <= _LONGEST:
+        return key
+    return f"{key[:_SHOWN]}{_MARK}{sha256(encoded).hexdigest()}"
+
+
+def is_short(key: str) -> bool:
+    """Whether it stands for a longer key, which `names.label` has."""
+    return _MARK in key

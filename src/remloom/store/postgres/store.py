@@ -21,8 +21,7 @@ from .records import PostgresRecords
 from .search.embedding_queue import PostgresVectors
 from .search.search import PostgresSearch
 from .search.token_vectors import PostgresTokenVectors
-from .select.compilers import Compilers
-from .select.select import PostgresSql
+from .select.select import PostgresSql, compilers_of
 from .server.database import Database
 from .statements import SQL
 from .tenants import Tenants
@@ -91,7 +90,7 @@ class PostgresStore:
         self.kv = PostgresKeyValue(server, tenant)
         definitions = Definitions(self.kv)
         self.schemas = definitions.all
-        compilers = Compilers(server, tenant, definitions)
+        compilers = compilers_of(server, tenant, definitions)
         self.graph = PostgresGraph(server, tenant)
         self.search = PostgresSearch(server, tenant, compilers, hnsw.get("ef", 50))
         self.records = PostgresRecords(server, tenant, self.graph, compilers, self.search.vector)
@@ -201,7 +200,7 @@ class _TransactionReads:
         self.kv = PostgresKeyValue(server, tenant)
         definitions = Definitions(self.kv)
         self.schemas = definitions.all
-        compilers = Compilers(server, tenant, definitions)
+        compilers = compilers_of(server, tenant, definitions)
         self.graph = PostgresGraph(server, tenant)
         self.records = PostgresRecords(
             server, tenant, self.graph, compilers, refuse_search, expired=expired

@@ -1,4 +1,7 @@
-"""The tenants of a database: rows of one table, each with all that has its name."""
+"""The tenants of a database: rows of one table, each with all that has its name.
+
+With Citus every table is spread over many machines by its tenant, all rows of a tenant together.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,43 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ...errors import ConflictError, TenantNotFoundError
+from psycopg.errors import Error
+
+from ...errors import ConflictError, StoreError, TenantNotFoundError
 from ...model import Migrated, TenantInfo
 from ..tenants.home import HIDDEN, tenant_name
 from . import migrations
-from .citus import distribute
+from .migrations import LOCK
 from .server.database import Database
 from .server.server_errors import translate_errors
 from .statements import SQL
-from .tables import TABLES
 
 if TYPE_CHECKING:
-    from psycopg import Cursor
+    from psycopg import Connection, Cursor
+
+
+# each before what it refers to
+TABLES = (
+    "journal_subjects",
+    "journal",
+    "postings",
+    "runs",
+    "vectors",
+    "token_vectors",
+    "token_failures",
+    "token_models",
+    "pending",
+    "parents",
+    "name_pages",
+    "name_runs",
+    "names",
+    "edges",
+    "degrees",
+    "rels",
+    "models",
+    "records",
+    "tenants",
+)
 
 
 def migrate(url: str, timeout: float, *, citus: bool = False) -> Migrated:
@@ -149,3 +177,42 @@ class Tenants:
             remedy=f"{hint}make it with `remloom tenant create {tenant}`",
             tenant=tenant, home=self._server.description, nearest=nearest,
         )  # fmt: skip
+
+
+def distribute(server: Database) -> list[str]:
+    """Distribute every table that is not distributed yet; returns their names. The schema must be
+    up to date.
+
+    Raises:
+        StoreError: the server has no Citus, or refuses.
+    """
+    with server.connect() as connection, translate_errors(server.description):
+        if not connection.execute(SQL.citus_available).fetchone():
+            raise StoreError(
+                f"{server.description} lacks the extension citus",
+                remedy="install Citus, add it to shared_preload_libraries and restart; "
+                "or migrate without --citus",
+            )
+        connection.execute(SQL.lock_definitions, {"lock": LOCK})
+        try:
+            with connection.transaction():
+                return _distribute(connection)
+        except Error as error:
+            said = [error.diag.message_primary or str(error).partition("\n")[0]]
+            said += [error.diag.message_detail] if error.diag.message_detail else []
+            raise StoreError(
+                f"{server.description}: {': '.join(said)}",
+                remedy="run `remloom migrate --citus` at the coordinator, "
+                "as the owner of the tables",
+            ) from error
+
+
+def _distribute(connection: Connection[Any]) -> list[str]:
+    connection.execute("CREATE EXTENSION IF NOT EXISTS citus")
+    distributed = {name for (name,) in connection.execute(SQL.distributed_tables).fetchall()}
+    # What is referred to must be distributed first.
+    missing = [name for name in reversed(TABLES) if name not in distributed]
+    for name in missing:
+        beside = "default" if name == "tenants" else "remloom.tenants"
+        connection.execute(SQL.distribute_table, {"table": f"remloom.{name}", "beside": beside})
+    return missing

@@ -1,4 +1,6 @@
-"""Ids of records that were given none."""
+"""Ids of records that were given none, and uris of texts that were remembered one by one: several
+from one source stand beside each other, each with a uri of its own and the source as its origin.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,12 @@ from hashlib import sha256
 from uuid_utils import NAMESPACE_URL, uuid5, uuid7
 
 from ...errors import InvalidInputError
-from ...model import Resource
+from ...model import Record, Resource, Row
 
 _NAMESPACE = uuid5(NAMESPACE_URL, "https://remloom.dev/resource")
 _ROWS = uuid5(NAMESPACE_URL, "https://remloom.dev/row")
+_NO_SOURCE = "remembered"
+_DIGEST = 16  # hexadecimal digits
 
 
 def new_id() -> str:
@@ -46,3 +50,21 @@ def resource_id(tenant: str, resource: Resource) -> str:
 def row_id(tenant: str, schema: str, handle: str) -> str:
     """Return the id of a row that was given none: UUIDv5 of (tenant, schema, handle)."""
     return str(uuid5(_ROWS, f"{tenant}\n{schema}\n{handle}"))
+
+
+def uri_of(source: str, text: str) -> str:
+    """The uri of a text from a source, which may be empty."""
+    return f"{source or _NO_SOURCE}/{digest_of(text)}"
+
+
+def origin_of(record: Record) -> str:
+    """The source that a text was remembered from, as it was written; of an entity or a moment, the
+    uri of what it stands for."""
+    if isinstance(record, Resource):
+        return record.origin
+    return "" if isinstance(record, Row) else record.uri
+
+
+def digest_of(text: str) -> str:
+    """What tells a text from others of its source."""
+    return sha256(text.strip().encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]

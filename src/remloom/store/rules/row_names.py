@@ -1,9 +1,17 @@
 """What a row is called where it does not say: its handle, its name and further labels, by the
-definition of its schema; and which of its edges lead to the handle that its own fields make."""
+definition of its schema; and which of its edges lead to the handle that its own fields make.
+
+A handle is the type of the entity, a hyphen, and the key: "customer-12345". Labels that differ only
+in case and separators are one, so two keys of a database may be one label ("aB" and "Ab"): each of
+those has six digits more, of the digest of what it would be called without them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -12,6 +20,8 @@ from msgspec.structs import replace
 from ...errors import LabelError
 from ...model import SOURCE_FK, Edge, Row, SchemaDefinition
 from .row_validation import checker_of
+
+_DIGITS = 6  # of a digest behind a handle
 
 
 def complete_row(row: Row, definition: SchemaDefinition) -> Row:
@@ -50,13 +60,7 @@ def _handle(row: Row, definition: SchemaDefinition) -> str:
     parts = list(field_texts(row, definition.handle))
     if not parts or len(parts) < len(definition.handle):
         return ""
-    return _joined(definition, parts)
-
-
-def _joined(definition: SchemaDefinition, parts: Sequence[str]) -> str:
-    if len(parts) > 1:
-        parts = [part.replace("%", "%25").replace("/", "%2F") for part in parts]
-    return f"{_prefix(definition)}-{'/'.join(parts)}"
+    return handle_of(_prefix(definition), parts)
 
 
 def _prefix(definition: SchemaDefinition) -> str:
@@ -82,7 +86,7 @@ def foreign_key(edge: Edge, row: Row, schemas: Mapping[str, SchemaDefinition]) -
         if len(parts) != len(fields):
             continue
         for target in targets:
-            if _joined(target, parts) == edge.dst:
+            if handle_of(_prefix(target), parts) == edge.dst:
                 said = {"dst_entity_type": _prefix(target), SOURCE_FK: ",".join(fields)}
                 return replace(edge, properties=said | edge.properties)
     return edge
@@ -100,3 +104,51 @@ def field_texts(row: Row, names: Sequence[str]) -> list[str]:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def handle_of(entity_type: str, key: Sequence[Any]) -> str:
+    """Give the handle of a row by its key, of which no part is None.
+
+    >>> handle_of("customer", (12345,)), handle_of("line", (7, "a/b"))
+    ('customer-12345', 'line-7/a%2Fb')
+    """
+    parts = [_text_of(part) for part in key]
+    if len(parts) > 1:
+        # else ("a/b", "c") and ("a", "b/c") would be one
+        parts = [part.replace("%", "%25").replace("/", "%2F") for part in parts]
+    return f"{entity_type}-{'/'.join(parts)}"
+
+
+def with_digest(handle: str) -> str:
+    """Give the handle of a row whose label others have as well.
+
+    >>> with_digest("customer-aB") != with_digest("customer-Ab")
+    True
+    """
+    return f"{handle}-{_digits(handle)}"
+
+
+def plain_handle(handle: str) -> str:
+    """Give a handle as it is without a digest, if it has one.
+
+    >>> plain_handle(with_digest("customer-aB")), plain_handle("customer-aB")
+    ('customer-aB', 'customer-aB')
+    """
+    plain, hyphen, digits = handle.rpartition("-")
+    return plain if hyphen and digits == _digits(plain) else handle
+
+
+def _digits(handle: str) -> str:
+    digest = blake2b(handle.encode("utf-8", "surrogatepass"), digest_size=_DIGITS // 2)
+    return digest.hexdigest()
+
+
+def _text_of(part: Any) -> str:
+    # databases give a number now as one type and now as another, by the column
+    if isinstance(part, float) and part.is_integer():
+        return str(int(part))
+    if isinstance(part, Decimal) and part.is_finite() and part == part.to_integral_value():
+        return str(int(part))
+    if isinstance(part, date | datetime):
+        return part.isoformat()
+    return str(part)

@@ -18,7 +18,7 @@ from ... import labels
 from ...errors import InvalidInputError, LabelError, RemloomError, UnknownNameError, VectorError
 from ...model import Edge, Entity, Moment, Record, Resource, Row, SchemaDefinition, label_of_record
 from ..batch import Batch, BatchRecord, Vector
-from ..schemas import SCHEMAS
+from ..encoding import SCHEMAS
 from .admission import admit_new
 from .edge_validation import EdgeBuilder, inline_edge
 from .indexed_text import embedded_text, searchable_text

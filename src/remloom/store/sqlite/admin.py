@@ -1,16 +1,79 @@
-"""The care of an embedded store as a whole. See `components.Admin`."""
+"""The care of an embedded store as a whole: counts, checks, copies. See `components.Admin`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import apsw
+import msgspec
+
 from ...errors import ConflictError
+from ..results import Deletion
 from ..stats import Stats
 from .file.database import Database
-from .integrity import check
 from .search.index_manager import IndexManager
+from .statements import SQL
 from .stats import collect
 from .write.erasure import Erasures
+
+_SHOWN = 20  # disagreements of one kind listed
+
+# Statements that must find nothing, and what a row that they do find says.
+_VIOLATIONS = {
+    "labels_without_record": "label {0!r} has no record",
+    "names_without_label": "record {0} has a name that is not a label",
+    "names_without_record": "label {0} names a record that is gone",
+    "records_without_name": "record {0} has no name",
+    "names_of_wrong_edges": "the edges at label {0!r} are taken for those of record {1!r}, or not",
+    "edges_from_nothing": "an edge leaves label {0}, which is gone",
+    "edges_to_nothing": "an edge enters label {0}, which is gone",
+    "edges_without_type": "an edge has type {0}, which is gone",
+    "labels_not_marked_linked": "label {0} does not know its edges",
+    "miscounted_leaving": "the edges that leave label {0} are miscounted",
+    "miscounted_entering": "the edges that enter label {0} are miscounted",
+    "miscounted_types": "the edges of type {0!r} are miscounted",
+    "vectors_without_record": "vector {0} belongs to no record",
+    "token_vectors_without_text": "the token vectors of record {0} belong to no text",
+    "token_vectors_without_model": "the token vectors of record {0} are of no model",
+    "damaged_token_vectors": "the token vectors of record {0!r} by {1} are damaged ({2} bytes): "
+    "`remloom reembed` makes them anew",
+    "token_failures_without_text": "the failure of record {0} belongs to no text",
+    "texts_passed_over": "record {0!r} would not get its token vectors of {1}",
+    "pending_without_record": "queue entry {0} belongs to no record",
+    "children_without_record": "the derived record {0} is gone",
+    "parents_without_record": "the parent {0} is gone",
+    "expiry_not_indexed": "record {0!r} would not expire when it is to",
+    "derived_without_parents": "the derived record {0!r} does not say what it was derived from:"
+    " forgetting that would leave it",
+    "refs_without_entry": "the entry that refers to {0} is gone",
+    "entries_without_refs": "the entry {0} {1!r} would not be found by its refs",
+    "record_number_not_given": "record {0} was never given out",
+    "label_number_not_given": "label {0} was never given out",
+    "vector_number_not_given": "vector {0} was never given out",
+    "text_number_not_given": "text {0} was never given out",
+}
+
+# Statements that list the numbers each index must have, and no others.
+_INDEXED_NUMBERS = {
+    "names": "label_numbers",
+    "terms": "text_numbers",
+    "vectors": "vector_numbers",
+}
+_NUMBERED = {
+    "terms": "SELECT doc FROM records WHERE doc IN (SELECT value FROM json_each(?))",
+    "names": "SELECT lid FROM labels WHERE lid IN (SELECT value FROM json_each(?))",
+    "vectors": "SELECT vid FROM vectors WHERE vid IN (SELECT value FROM json_each(?))",
+    "token_vectors": (
+        "SELECT rid FROM token_vectors WHERE model IN (SELECT model FROM token_models)"
+        " AND rid IN (SELECT value FROM json_each(?))"
+    ),
+}
+_RECORDS = "SELECT id FROM records WHERE id IN (SELECT value FROM json_each(?))"
+_ENTRIES = (
+    "SELECT DISTINCT subject FROM journal_subjects"
+    " WHERE subject IN (SELECT value FROM json_each(?))"
+)
 
 
 class SqliteAdmin:
@@ -48,3 +111,71 @@ class SqliteAdmin:
 
     def detect_deletion(self) -> None:
         self._database.detect_deletion()
+
+
+def check(database: Database, indexes: IndexManager) -> list[str]:
+    """List every disagreement, a line each; none when all is well."""
+    try:
+        with database.snapshot() as cursor:
+            problems = _check_file(cursor)
+            # Pages that are damaged make every other check fail as well: they say it all.
+            if problems:
+                return problems
+            for name, message in _VIOLATIONS.items():
+                rows = cursor.execute(getattr(SQL, name), {"limit": _SHOWN})
+                problems += [message.format(*row) for row in rows]
+            for kind, name in _INDEXED_NUMBERS.items():
+                stored = {number for (number,) in cursor.execute(getattr(SQL, name))}
+                problems += _compare(kind, stored, indexes)
+    except apsw.Error as error:  # pragma: no cover - translated by snapshot()
+        return [f"file: {error}"]
+    return problems
+
+
+def _check_file(cursor: apsw.Cursor) -> list[str]:
+    """List the damage that SQLite sees in its pages and indexes."""
+    lines = cursor.execute(f"PRAGMA integrity_check({_SHOWN})").fetchall()
+    return [f"file: {line}" for (line,) in lines if line != "ok"]
+
+
+def _compare(kind: str, stored: set[int], indexes: IndexManager) -> list[str]:
+    """Compare the numbers in a table with those in the index of it."""
+    index = indexes.current(kind)
+    indexed = set() if index is None else {int(number) for number in index.ids}
+    problems = []
+    missing = len(stored - indexed)
+    if missing:
+        problems.append(f"{kind}: {missing} of {len(stored)} are not in the index")
+    extra = len(indexed - stored)
+    if extra:
+        problems.append(f"{kind}: {extra} in the index are no longer in the table")
+    return problems
+
+
+def find_remaining(
+    database: Database,
+    indexes: IndexManager,
+    deletion: Deletion,
+    tombstones: Mapping[str, Sequence[int]],
+) -> tuple[str, ...]:
+    """List what can still be found of a deletion, a line each; empty is right."""
+    with database.snapshot() as cursor:
+        remaining = _in_tables(cursor, deletion.ids, tombstones)
+    for kind, index in indexes.loaded().items():
+        if index is not None and kind in tombstones:
+            numbers = indexes.current(kind).holds(tombstones[kind])
+            remaining += [f"{kind} index {number}" for number in sorted(numbers)]
+    return tuple(remaining)
+
+
+def _in_tables(
+    cursor: apsw.Cursor, ids: Sequence[str], tombstones: Mapping[str, Sequence[int]]
+) -> list[str]:
+    as_json = msgspec.json.encode(ids).decode()
+    remaining = [f"record {id}" for (id,) in cursor.execute(_RECORDS, (as_json,))]
+    for kind, numbers in tombstones.items():
+        rows = cursor.execute(_NUMBERED[kind], (str(list(numbers)),))
+        remaining += [f"{kind} {number}" for (number,) in rows]
+    remaining += [f"entry about {id}" for (id,) in cursor.execute(_ENTRIES, (as_json,))]
+    remaining += [f"the snapshot of {kind}" for (kind,) in cursor.execute(SQL.outdated_snapshots)]
+    return remaining

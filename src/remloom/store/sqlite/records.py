@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import datetime
+from functools import partial
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -16,22 +17,19 @@ from ... import labels
 from ...model import Entity, Moment, Record, Resource
 from ...predicates import Query
 from ...sql.writer import requires_value
-from ..derivations import derived
-from ..encoding import TOP, micros, successor
-from ..predicate_sql import VectorSearch, order_direction, search_similar
-from ..remembered import origin_of
+from ..encoding import SCHEMAS, TOP, micros, successor
+from ..predicate_sql import Compilers, VectorSearch, order_direction, search_similar
 from ..rules.expiry import BEFORE_ALL, has_expired, now
-from ..schemas import SCHEMAS
+from ..rules.record_ids import origin_of
+from ..rules.references import show_parents
 from ..specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange
 from .file.database import Database
 from .file.error_translation import translate
 from .graph.graph import SqliteGraph
-from .rows import COLUMNS, decode
-from .select.compilers import Compilers
+from .rows import COLUMNS, decode, fetch_parents
 from .select.select_writer import schema_condition, stored_value
 from .select.sql_functions import bounded
 from .statements import SQL
-from .write.derived import show_parents
 from .write.expiry import not_expired
 
 if TYPE_CHECKING:
@@ -75,7 +73,7 @@ class SqliteRecords:
         if row is None or (schema is not None and row[1] != schema):
             return None
         record = self._reader()(decode(row[1], row[2], row[3]))
-        self._show_parents([record])
+        show_parents([record], self._fetch_parents)
         return record if self._is_there(record) else None
 
     def lookup(
@@ -135,7 +133,7 @@ class SqliteRecords:
                 if label_nos and (paths := self._graph.outgoing(cursor, label_nos, edges, as_of)):
                     force_setattr(record, "graph_paths", paths)
             records[key].append(record)
-        show_parents(cursor, chain.from_iterable(records.values()))
+        show_parents(chain.from_iterable(records.values()), partial(fetch_parents, cursor))
 
     def complete(self, prefix: str, limit: int) -> list[str]:
         with self._translate:
@@ -276,13 +274,12 @@ class SqliteRecords:
         records = [
             given_out(decode(schema, body, content)) for _, schema, body, content, *_ in rows
         ]
-        self._show_parents(records)
+        show_parents(records, self._fetch_parents)
         return [record for record in records if self._is_there(record)]
 
-    def _show_parents(self, records: Sequence[Record]) -> None:
-        if found := derived(records):
-            with self._translate:
-                show_parents(self._database.reader, found)
+    def _fetch_parents(self, ids: list[str]) -> list[tuple[str, str]]:
+        with self._translate:
+            return fetch_parents(self._database.reader, ids)
 
     def _ids(self, sql: str, id: str) -> list[str]:
         with self._translate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,11 @@ from msgspec.structs import force_setattr
 
 from ...errors import CorruptStoreError
 from ...model import Entity, Record, Resource
-from ..encoding import micros, times_of, type_of
-from ..schemas import DECODERS
+from ..encoding import DECODERS, micros, times_of, type_of
+from .statements import SQL
 
 if TYPE_CHECKING:
+    import apsw
     import zstandard
 
 
@@ -74,6 +76,12 @@ def row_of(record: Record, record_no: int, text_no: int | None) -> tuple[Any, ..
         content,
         micros(record.expires_at),
     )
+
+
+def fetch_parents(cursor: apsw.Cursor, ids: list[str]) -> list[tuple[str, str]]:
+    """Fetch what these records were derived from. See `references.show_parents`."""
+    rows: list[tuple[str, str]] = cursor.execute(SQL.parents_of_all, (json.dumps(ids),)).fetchall()
+    return rows
 
 
 def decompress(content: bytes) -> str:

@@ -15,18 +15,16 @@ from ..contract import Reads
 from ..definitions import Definitions
 from ..predicate_sql import refuse_search
 from ..results import Capabilities, Deletion, Written
-from .admin import SqliteAdmin
+from .admin import SqliteAdmin, find_remaining
 from .file.database import Database, TransactionDatabase
 from .graph.graph import SqliteGraph
 from .graph.label_numbers import LabelNumbers
 from .records import SqliteRecords
-from .search.deletion_check import find_remaining
 from .search.embedding_queue import SqliteVectors
 from .search.index_manager import IndexManager
 from .search.search import SqliteSearch
 from .search.token_vectors import SqliteTokenVectors
-from .select.compilers import Compilers
-from .select.select import SqliteSql
+from .select.select import SqliteSql, compilers_of
 from .select.sql_functions import prepare
 from .write import batch_writer
 from .write.deletion import delete
@@ -88,7 +86,7 @@ class SqliteStore:
         self.kv = SqliteKeyValue(database)
         definitions = Definitions(self.kv)
         self.schemas = definitions.all
-        compilers = Compilers(database, definitions)
+        compilers = compilers_of(database, definitions)
         self.graph = SqliteGraph(database, labels)
         self.search = SqliteSearch(database, self._indexes, compilers, labels)
         self.records = SqliteRecords(database, self.graph, compilers, self.search.vector)
@@ -170,7 +168,7 @@ class _TransactionReads:
         self.kv = SqliteKeyValue(database)
         definitions = Definitions(self.kv)
         self.schemas = definitions.all
-        compilers = Compilers(database, definitions)
+        compilers = compilers_of(database, definitions)
         self.graph = SqliteGraph(database, LabelNumbers(database))
         self.records = SqliteRecords(
             database, self.graph, compilers, refuse_search, expired=expired

@@ -24,14 +24,14 @@ from ...model import Edge, Exported, Imported, Record, Resource, Row, SchemaDefi
 from ..batch import Batch, BatchRecord, Vector
 from ..contract import Store
 from ..definitions import CHANGES, DEFINITIONS, definition_entries, earlier_definitions
+from ..encoding import DECODERS, SCHEMAS
 from ..rules.admission import SCHEMA, admit, admit_entry, admit_new
 from ..rules.edge_validation import check_edge
+from ..rules.field_values import stored_row
 from ..rules.indexed_text import searchable_text
 from ..rules.merge import keys_of
-from ..rules.row_reading import stored_row
 from ..rules.row_validation import checker_of
 from ..rules.validation import build, check_record
-from ..schemas import DECODERS, SCHEMAS
 
 FORMAT = 2
 _WITHOUT_SCHEMAS = 1  # format of what has only records of built-in schemas

@@ -23,20 +23,17 @@ registered one with rows like their records. The others are about one schema, an
 from __future__ import annotations
 
 from .closing import Closing
-from .deletion import Deletion
 from .edges import Edges
 from .entries import Entries
 from .expiry import Expiry
 from .fields import Fields
 from .finding import Finding
-from .merging import Merging
 from .opening import Opening, names, put, selected
 from .orders import Orders
 from .past import Past
 from .records import Records
 from .renaming import Renaming
 from .rows import Rows
-from .selects import Selects
 from .thin_entities import ThinEntities
 from .token_vectors import TokenVectors
 from .updating import Updating
@@ -50,14 +47,11 @@ class StoreConformance(
     Finding,
     Edges,
     Orders,
-    Merging,
     Fields,
-    Deletion,
     Entries,
     Expiry,
     Renaming,
     Rows,
-    Selects,
     ThinEntities,
     TokenVectors,
     Past,

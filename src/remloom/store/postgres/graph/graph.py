@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import accumulate, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from ....errors import UnknownNameError
 from ....model import Direction, Edge, EdgeKey, TypeCount
-from ...results import Walk
+from ...results import Step, Walk
 from ...rules.expiry import now
 from ...specs import EdgeSpec, WalkSpec
 from ..binary_arrays import Column
-from ..rows import edge_of
+from ..rows import edge_of, is_short, short
 from ..server.database import Database
-from ..short_keys import is_short, short
 from ..statements import SQL
 from . import edge_queries
 from .edge_queries import SIDES, at_time
-from .traversal import WalkRow
+
+_SEPARATOR = "\x1e"  # between the keys of a path: `chr(30)` in the statement; no key has it
 
 
 class PostgresGraph:
@@ -191,3 +191,20 @@ def _count_values(
         "sides": Column("i", SIDES[direction]),
     }
     return values | at_time(as_of)
+
+
+class WalkRow(NamedTuple):
+    """The one row that a walk gives."""
+
+    depth: int
+    reached: int
+    unfollowed: int
+    paths: Iterable[str]
+    aliased: bool  # nothing was walked, because some record has several keys
+
+    def walk(self) -> Walk:
+        steps = []
+        for path in self.paths:
+            keys = tuple(path.split(_SEPARATOR))
+            steps.append(Step(keys[-1], len(keys) - 1, keys))
+        return Walk(tuple(steps), self.reached, self.unfollowed, self.depth)

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...indexes.postings import K1, B, term_weight
-from ...indexes.term_hashes import hash_terms
+from ...indexes.postings import K1, B, hash_terms, term_weight
 from ..binary_arrays import Column
 from ..server.compaction import mergeable
 from ..statements import SQL

@@ -9,14 +9,12 @@ from ...batch import Vector, VectorBatch
 from ...results import Pending
 from ...rules.expiry import now
 from ...rules.indexed_text import embedded_text
-from ..binary_arrays import Column
-from ..halfvec import floats
+from ..binary_arrays import Column, floats
 from ..rows import decode
 from ..server.database import Database
 from ..statements import SQL
 from ..stats import queue_lengths
-from ..write.batch_writer import BatchWriter, write
-from ..write.embedding_model import register_model
+from ..write.batch_writer import BatchWriter, register_model, write
 
 _T = TypeVar("_T")
 _ATTEMPTS = 3  # failed embeddings of a text before it is parked

@@ -13,20 +13,19 @@ from .... import labels
 from ....errors import LabelError, VectorError
 from ....predicates import All, And, Predicate
 from ...indexes.name_similarity import GOOD_SCORE, NameMatches, split_name
+from ...predicate_sql import Compilers
 from ...results import Match
 from ...rules.expiry import has_expired, now
 from ...rules.indexed_text import searchable_text
+from ...rules.references import show_parents
 from ...rules.vector_validation import to_vector
 from ...specs import NameSpec, SearchSpec
-from ..halfvec import Half
+from ..binary_arrays import Half
 from ..indexes import bm25_index
 from ..indexes.trigram_index import Names
-from ..rows import decode
-from ..select.compilers import Compilers
+from ..rows import decode, short
 from ..server.database import Database
-from ..short_keys import short
 from ..statements import SQL
-from ..write.derived import show_parents
 from .vector_search import NearestWindows, Serving, VectorQuery, Window, read_serving
 
 if TYPE_CHECKING:
@@ -230,7 +229,11 @@ class PostgresSearch:
         return self._shown(matches)
 
     def _shown(self, matches: list[Match]) -> list[Match]:
-        show_parents(self._server, self._tenant, (match.record for match in matches))
+        def fetch_parents(ids: list[str]) -> list[Any]:
+            values = {"tenant": self._tenant, "ids": ids}
+            return self._server.fetch(self._tenant, SQL.parents_of_all, values)
+
+        show_parents((match.record for match in matches), fetch_parents)
         return matches
 
     def _condition(

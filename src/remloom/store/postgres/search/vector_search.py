@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..halfvec import Half
+from ..binary_arrays import Half
 from ..statements import SQL
 
 if TYPE_CHECKING:

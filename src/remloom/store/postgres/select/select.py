@@ -30,12 +30,13 @@ from ....sql.answers import (
 from ....sql.values import Select
 from ....sql.writer import is_plain_step
 from ...contract import INDEXES
+from ...definitions import Definitions
+from ...predicate_sql import Compilers
 from ...rules.expiry import now
 from ..server.database import Database, RawLoader
 from ..statements import SQL
 from ..write.kv import PostgresKeyValue
-from .compilers import Compilers
-from .sql_writer import PostgresWriter, indexed_value
+from .sql_writer import PostgresWriter, indexed_value, json_value
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -47,6 +48,16 @@ _ROW_TOO_LONG = "RL003"  # that `remloom.fits` raises
 _EXPLAIN_TIMEOUT = 5.0  # seconds
 # fields that have a column of their own, which is indexed
 _OWN_COLUMNS = ("id", "schema", "uri", "created_at", "updated_at", "starts_at", "ends_at")
+
+
+def compilers_of(server: Database, tenant: str, definitions: Definitions) -> Compilers:
+    """The compilers of predicates over one tenant."""
+
+    def has_path(schema: str, path: str) -> bool:
+        sql = SQL.fill("has_value", value=json_value(path).replace("%", "%%"))
+        return bool(server.fetch(tenant, sql, (tenant, schema)))
+
+    return Compilers(definitions, has_path, PostgresWriter, "%s")
 
 
 class PostgresSql:

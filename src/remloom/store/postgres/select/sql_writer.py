@@ -40,7 +40,7 @@ from ....sql.values import (
     walk,
 )
 from ....sql.writer import Writer, is_plain_step, requires_value
-from ..short_keys import short
+from ..rows import short
 
 _TIMES = {
     "created_at": "r.created",

@@ -18,8 +18,7 @@ from psycopg_pool import ConnectionPool
 
 from ....errors import InvalidInputError, StoreBusyError, StoreClosedError, StoreError
 from ...predicate_sql import asks_regex
-from ..binary_arrays import register_columns
-from ..halfvec import register_half
+from ..binary_arrays import register_columns, register_half
 from ..statements import SQL
 from .server_errors import lost_commit, translate_errors
 

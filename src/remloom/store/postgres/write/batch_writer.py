@@ -25,22 +25,22 @@ from ...rules.expiry import now
 from ...rules.indexed_text import origin, searchable_text
 from ...rules.merge import keys_of, same_handle
 from ...rules.references import referred_ids
-from ..binary_arrays import Column, columns, parts
-from ..halfvec import Half
+from ...rules.vector_validation import choose_model
+from ..binary_arrays import Column, Half, columns, parts
 from ..indexes import bm25_index, trigram_index
-from ..rows import RECORD_COLUMNS, decode, row_of
+from ..rows import RECORD_COLUMNS, decode, row_of, short
 from ..server.database import Database
-from ..short_keys import short
 from ..statements import SQL
 from . import kv
 from .deletion import delete
 from .edge_writer import EdgeWriter, NameRow, name_rows
-from .embedding_model import register_model
 from .preconditions import check
 from .record_plan import Plan, RecordChange, plan_records
 
 if TYPE_CHECKING:
     from psycopg import Cursor
+
+    from .transaction import Transaction
 
 
 _T = TypeVar("_T")
@@ -363,3 +363,16 @@ def write(server: Database, tenant: str, work: Callable[[BatchWriter], _T]) -> _
         return result
 
     return server.write(tenant, run)
+
+
+def register_model(transaction: Transaction, name: str, dims: int, *, current: bool = True) -> int:
+    """Return the number of an embedder, registered with its dimensions. See
+    `store.embedding_model.choose_model`."""
+    models = transaction.rows(SQL.models)
+    number, is_new = choose_model(models, name, dims, current=current)
+    if is_new:
+        transaction.run(SQL.insert_model, model=number, name=name, dims=dims, current=current)
+        if name and not models and current:
+            # what was written while there was no embedder was not queued
+            transaction.run(SQL.enqueue_unembedded)
+    return number

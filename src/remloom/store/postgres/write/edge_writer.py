@@ -13,12 +13,11 @@ from msgspec.structs import replace
 
 from ....model import Edge, EdgeKey, Record
 from ...encoding import micros
-from ...own_keys import no_own_label
+from ...meanings import no_own_label
 from ...rules.json_values import encode_free
 from ...rules.merge import thin_entity
 from ..binary_arrays import Column, columns, parts
-from ..rows import RECORD_COLUMNS, edge_of, row_of
-from ..short_keys import short
+from ..rows import RECORD_COLUMNS, edge_of, row_of, short
 from ..statements import SQL
 from .transaction import Transaction
 

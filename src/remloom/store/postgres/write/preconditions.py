@@ -11,8 +11,7 @@ from ...batch import Preconditions
 from ...rules.expiry import now
 from ...rules.preconditions import changed, check_records, record_ids
 from ..binary_arrays import Column, columns
-from ..rows import edge_of
-from ..short_keys import short
+from ..rows import edge_of, short
 from ..statements import SQL
 
 if TYPE_CHECKING:

@@ -11,13 +11,11 @@ from msgspec.structs import replace
 
 from ....model import Entity, Record, Row
 from ...batch import BatchRecord
-from ...encoding import type_of
+from ...encoding import SCHEMAS, type_of
 from ...rules.indexed_text import embedded_text
 from ...rules.merge import Namesake, find_namesake, merge_record
-from ...schemas import SCHEMAS
 from ..binary_arrays import Column
-from ..rows import decode
-from ..short_keys import short
+from ..rows import decode, short
 from ..statements import SQL
 from .transaction import Transaction
 

@@ -9,10 +9,9 @@ import apsw
 
 from ....errors import CorruptStoreError, ReadOnlyStoreError, WrongKeyError
 from ...tenants.folders import alone_in
-from .commit_mark import Mark
+from .commit_mark import Mark, admit
 from .connector import Connector
 from .error_translation import closed_error, damaged, translate
-from .lost_writes import admit
 from .opened_file import OpenedFile
 from .sealing import seal
 

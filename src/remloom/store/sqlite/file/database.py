@@ -1,33 +1,34 @@
-"""One SQLite file: a reader for each thread, and one writer with group commit."""
+"""One SQLite file: its schema, a reader for each thread, and one writer with group commit."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 from weakref import finalize
 
 import apsw
 
-from ....errors import ReadOnlyStoreError, StoreClosedError
+from ....errors import ReadOnlyStoreError, SchemaVersionError, StoreClosedError
 from ...tenants.open_folder import OpenFolder
-from ..schema import migrate
-from . import backup
 from .commit_mark import Mark
 from .connections import Connections
 from .connector import Connector
 from .error_translation import nested_write_error, translate
 from .opened_file import OpenedFile
-from .sealing import make_private
+from .sealing import make_private, unlock
 from .upkeep import Upkeep
 from .writer import Writer
 
 _T = TypeVar("_T")
 # MB for each thread's reader after the first; the first and the writer share the rest
 _READER_CACHE = 16
+_PAGES = 2_000  # in one step, between which others may write
+# of a copy, which goes its own way from here on
+_NEW_LINE = "UPDATE sequence SET line = random() & 0x7fffffffffffffff"
 
 
 class Database:
@@ -184,7 +185,7 @@ class Database:
         well."""
         key = self._key if self.connections.sealed else None
         with self._file.opening():
-            backup.copy_pages(self.reader.connection, path, key)
+            copy_pages(self.reader.connection, path, key)
 
     def close(self) -> None:
         """Close every connection, of every thread; the last one out empties the write-ahead log."""
@@ -218,3 +219,69 @@ class TransactionDatabase(Database):
 
 class _User:
     """Goes with its thread, and tells so that the thread's reader is free."""
+
+
+def copy_pages(source: apsw.Connection, path: Path, key: str | None) -> None:
+    """Copy a database, as encrypted as it is, into a new file.
+
+    Args:
+        key: of both, in hex: see `unlock`; None: they are plain files.
+    """
+    with suppress(OSError), OpenFolder.at(path.parent) as folder:
+        make_private(folder, path.name)
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+    with translate(path), closing(apsw.Connection(str(path), flags=flags)) as target:
+        if key is not None:
+            unlock(target, key)
+        with target.backup("main", source, "main") as copy:
+            while not copy.done:
+                copy.step(_PAGES)
+        target.execute(_NEW_LINE)
+        target.pragma("journal_mode", "wal")
+
+
+def migrations() -> list[tuple[int, str]]:
+    """List every migration as (version, script), in order: the files `migrations/NNNN_name.sql`."""
+    folder = Path(__file__).parents[1] / "migrations"
+    files = ((int(file.name[:4]), file) for file in folder.iterdir() if file.name.endswith(".sql"))
+    return [
+        (version, file.read_text(encoding="utf-8"))
+        for version, file in sorted(files, key=lambda pair: pair[0])
+    ]
+
+
+def migrate(writer: apsw.Connection, path: Path, *, read_only: bool) -> None:
+    """Bring a file to the newest schema.
+
+    Raises:
+        SchemaVersionError: it is newer than this Remloom, or older and cannot be written.
+    """
+    known = migrations()
+    newest = known[-1][0]
+    cursor = writer.cursor()
+    version = cursor.execute("PRAGMA user_version").get
+    if version == newest:
+        return
+    seen = f"{path} has schema version {version}, this Remloom knows {newest}"
+    if version > newest:
+        raise SchemaVersionError(seen, remedy="upgrade remloom", found=version, expected=newest)
+    if read_only:
+        raise SchemaVersionError(
+            f"{seen}, and it cannot be written",
+            remedy="open it once where it can be written",
+            found=version,
+            expected=newest,
+        )
+    cursor.execute("BEGIN IMMEDIATE")
+    try:
+        # another process may have been faster
+        version = cursor.execute("PRAGMA user_version").get
+        for number, script in known:
+            if number > version:
+                cursor.execute(script)
+        cursor.execute(f"PRAGMA user_version = {newest}")
+        cursor.execute("COMMIT")
+    except BaseException:
+        if writer.in_transaction:  # a full disk ends it too
+            cursor.execute("ROLLBACK")
+        raise

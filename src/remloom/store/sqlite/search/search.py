@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -14,23 +15,23 @@ from .... import labels as label_keys
 from ....errors import LabelError, VectorError
 from ....model import Record, Resource
 from ....predicates import All
+from ...predicate_sql import Compilers
 from ...results import Match
 from ...rules.expiry import has_expired, now
+from ...rules.references import show_parents
 from ...rules.vector_validation import to_vector
 from ...specs import NameSpec, SearchSpec
 from ..file.database import Database
 from ..graph.label_numbers import LabelNumbers
-from ..rows import add_content, decode
-from ..select.compilers import Compilers
+from ..rows import add_content, decode, fetch_parents
 from ..select.sql_functions import bounded
 from ..statements import SQL
-from ..write.derived import show_parents
 from .index_manager import IndexManager
 
 if TYPE_CHECKING:
     import apsw
 
-    from ...indexes.allowed_ids import AllowedIds
+    from ...indexes.arrays import AllowedIds
 
 
 _SPARE = 2  # times the limit, see `_Filter.asked_first`
@@ -135,7 +136,7 @@ class SqliteSearch:
             (position, rank, number, given_out(decode(*row)))
             for position, rank, number, *row in rows
         ]
-        show_parents(cursor, (record for *_, record in found))
+        show_parents((record for *_, record in found), partial(fetch_parents, cursor))
         return found
 
     # -- texts -------------------------------------------------------------------------------------
@@ -252,7 +253,7 @@ class SqliteSearch:
         """List every number that passes the filter, ascending, and remember the list."""
         import numpy as np
 
-        from ...indexes.allowed_ids import AllowedIds
+        from ...indexes.arrays import AllowedIds
 
         sql = SQL.fill(f"allowed_{filter.numbering.name}", filter=filter.condition)
         rows = cursor.execute(sql, filter.values).fetchall()
@@ -293,5 +294,5 @@ class SqliteSearch:
         matches = [
             Match(given_out(record), score, window) for record, score, window in best.values()
         ]
-        show_parents(cursor, (match.record for match in matches))
+        show_parents((match.record for match in matches), partial(fetch_parents, cursor))
         return matches, len(best) == limit or len(hits) < requested

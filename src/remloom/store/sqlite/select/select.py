@@ -19,13 +19,14 @@ import apsw
 from ....errors import InvalidInputError, SqlGuardError, StoreBusyError
 from ....kv import Entry
 from ....sql.answers import FetchBudget, ResultSet, decode_scalar, display_value
-from ....sql.values import Select, Type
+from ....sql.values import Json, Select, Type
 from ...contract import INDEXES
+from ...definitions import Definitions
+from ...predicate_sql import Compilers
 from ..file.database import Database
-from ..file.error_translation import translated
+from ..file.error_translation import translate, translated
 from ..write import kv
 from ..write.expiry import not_expired
-from .compilers import Compilers
 from .select_writer import SqliteWriter, stored_value
 from .sql_functions import bounded, looked
 
@@ -48,6 +49,19 @@ _LOOK = 500  # virtual machine steps between looks at the clock
 _CACHE_MB = 16
 _LONGEST = 32_000_000  # bytes of one value
 _AT_ONCE = 4  # statements
+
+
+def compilers_of(database: Database, definitions: Definitions) -> Compilers:
+    """The compilers of predicates over one tenant."""
+
+    def has_path(schema: str, path: str) -> bool:
+        root, *steps = path.split(".")
+        value = stored_value(schema, Json(root, tuple(steps)))
+        sql = f"SELECT 1 FROM records r WHERE r.schema = ? AND {value} IS NOT NULL LIMIT 1"
+        with translate(database.path):
+            return database.reader.execute(sql, (schema,)).get is not None
+
+    return Compilers(definitions, has_path, SqliteWriter, "?")
 
 
 class SqliteSql:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ...batch import Vector, VectorBatch
-from ...embedding_model import choose_model
+from ...rules.vector_validation import choose_model
 from ..statements import SQL
 from .write_session import WriteSession
 
