@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections.abc
 import inspect
-import re
 import types
 import typing
 from collections.abc import Callable, Iterable
@@ -42,6 +41,7 @@ from ..runs.failures import FailedItem
 from ..runs.run import Run
 from ..schema.definitions.definition_input import DefinitionParts
 from ..tenancy.api_keys import Scope
+from ..text.docstrings import head_of
 from .bounds import MOST_ITEMS, bounded, without_pattern
 from .operation import Hints, Needs, Operation, Progress, Route
 
@@ -163,19 +163,6 @@ def describe(function: Callable[..., Any]) -> str:
     'Forget one resource and what was derived from it.'
     """
     return head_of(inspect.getdoc(function) or "")
-
-
-def head_of(text: str) -> str:
-    """Give what a docstring says before its sections, on one line.
-
-    >>> head_of("A key. Source: RFC 1.\\n\\n    Attributes:\\n        id: `a`.")
-    'A key.'
-    """
-    head = re.split(
-        r"\n\n\s*(?:Args|Attributes|Example|Fields|Raises|Returns|Yields|>>>)", text, maxsplit=1
-    )[0]
-    plain = re.sub(r"\s*Source: [^.]*\.|\s*See docs/\S+\.(?=\s|$)", "", head)
-    return re.sub(r"\s+", " ", plain.replace("`", "")).strip()
 
 
 def _given(hint: Any) -> Any:

@@ -5,6 +5,6 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line; exits with its code."""
-    from .app import run
+    from .app import start
 
-    run()
+    start()

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from ..._version import __version__
 from ...operations import OPERATIONS, TOOLS, Operation
-from ...operations.signatures import head_of
+from ...text.docstrings import head_of
 from ..idempotency import LONGEST_KEY, may_be_kept
 from .jobs import job_kind
 

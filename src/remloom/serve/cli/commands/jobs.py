@@ -1,89 +1,134 @@
-"""`jobs`: list, add, retry and remove jobs."""
+"""`jobs` and `schedule`: work for later, and the worker that does it."""
 
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+import signal
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
-import click
-import msgspec
-
-from ....errors import InvalidInputError
-from ..app import Call, command, program
-from ..frame.times import Time
-from ..views.run_counts import counted
+from ....errors import InvalidInputError, NotFoundError
+from ..frame.call import Call
+from ..frame.command import Report
+from ..frame.terminal import echo
+from ..frame.text_formats import plural
+from ..views.job_lines import format_time, job_line, schedule_line
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from ....jobs import Job
+    from ....memory import Memory
 
 
-STATES = ("waiting", "running", "parked", "done")
-SHOWN = 6  # numbers of a result; --json has them all
-
-
-@program.group("jobs")
-def jobs() -> None:
-    """Work for later: list it, add to it, retry or remove it."""
-
-
-@command("list", to=jobs)
-@click.option("--state", type=click.Choice(STATES), help="Only these.")
-def list_jobs(call: Call, state: Any) -> None:
-    """List the jobs: what is to be done by its time, then what was done."""
-    with call.open() as memory:
-        jobs = memory.jobs.list(state)
-    call.show(msgspec.to_builtins(jobs), lambda: _jobs_table(jobs) if jobs else "no jobs")
-
-
-@command("add", to=jobs)
-@click.argument("kind")
-@click.argument("arguments", metavar="[NAME=VALUE]...", nargs=-1)
-@click.option(
-    "--key",
-    default="",
-    metavar="NAME",
-    help="Adding the same job under the same key again changes nothing.",
-)
-@click.option(
-    "--at", type=Time(), metavar="TIME", help="Not before this time, such as 2026-01-15T02:00."
-)
-def add(call: Call, kind: str, arguments: tuple[str, ...], key: str, at: datetime | None) -> None:
+def add(
+    memory: Memory,
+    kind: str,
+    arguments: tuple[str, ...],
+    *,
+    key: str = "",
+    at: datetime | None = None,
+) -> Job:
     """Have a method called by a worker, once.
 
-    KIND is the method: read, learn, dream, moments, affinity, consolidate, embed_pending,
-    reembed or sweep. For example: remloom jobs add read source=notes/
+    KIND is the method: read, learn, dream, moments, affinity, consolidate, embed_pending, reembed
+    or sweep. For example: remloom jobs add read source=notes/
+
+    Args:
+        key: adding the same job under the same key again changes nothing.
+        at: not before this time, such as 2026-01-15T02:00.
     """
-    with call.open(create=True) as memory:
-        job = memory.jobs.add(kind, parse_payload(arguments), key=key, not_before=at)
-    call.show(
-        msgspec.to_builtins(job),
-        lambda: f"added {job.kind} as {job.id}; `remloom schedule run` does it",
-    )
+    return memory.jobs.add(kind, _payload(arguments), key=key, not_before=at)
 
 
-@command("retry", to=jobs)
-@click.argument("id")
-def retry(call: Call, id: str) -> None:
-    """Let a waiting or parked job be done at once."""
-    with call.open() as memory:
-        job = memory.jobs.retry(id)
-    call.show(msgspec.to_builtins(job), lambda: f"{job.kind} {job.id} is due now")
-
-
-@command("remove", to=jobs)
-@click.argument("id")
-def remove(call: Call, id: str) -> None:
+def remove(memory: Memory, id: str) -> Report:
     """Take a job out, whatever its state."""
-    with call.open() as memory:
-        memory.jobs.remove(id)
-    call.show({"removed": id}, lambda: f"removed {id}")
+    memory.jobs.remove(id)
+    return Report({"removed": id}, f"removed {id}")
 
 
-def parse_payload(arguments: tuple[str, ...]) -> dict[str, Any]:
+def schedule(
+    memory: Memory,
+    every: str,
+    kind: str,
+    arguments: tuple[str, ...],
+    *,
+    name: str = "",
+    zone: str = "UTC",
+) -> Report:
+    """Have a method called at set times.
+
+    KIND is as for `remloom jobs add`. CRON is minute, hour, day, month, weekday. For example:
+    remloom schedule add "0 2 * * *" affinity
+
+    Args:
+        name: what to call it. [default: the kind]
+        zone: time zone of the expression, such as Europe/Riga.
+    """
+    # the name is the key, so that scheduling the same again changes nothing
+    payload = _payload(arguments)
+    job = memory.jobs.add(kind, payload, key=name or kind, every=every, zone=zone)
+    return Report(job, f"{job.id}: {schedule_line(job)}, next {format_time(job.not_before)}")
+
+
+def scheduled(memory: Memory) -> list[Job]:
+    """List what is scheduled, and what came of it."""
+    return [job for job in memory.jobs.list() if job.every]
+
+
+def unschedule(memory: Memory, name: str) -> Report:
+    """Take something off the schedule."""
+    # other jobs are not to be removed by this command, even when an id is given
+    names = [job.id for job in scheduled(memory)]
+    if name not in names:
+        raise NotFoundError(
+            f"nothing is scheduled as {name!r}",
+            remedy=f"there is {', '.join(names) or 'nothing'}",
+        )
+    return remove(memory, name)
+
+
+def work(
+    call: Call,
+    memory: Memory,
+    *,
+    once: bool = False,
+    kinds: Sequence[str] = (),
+    lease: float = 60.0,
+) -> Report:
+    """Do the jobs that are due, scheduled or not.
+
+    Any number of workers may run at the same time. A job that is interrupted goes back into the
+    queue.
+
+    Args:
+        once: do what is due, then end; else go on until interrupted or terminated.
+        kinds: only jobs of this kind; repeat it for several.
+        lease: seconds after which another worker takes over a dead one's job.
+    """
+    stop, busy = Event(), False
+
+    def terminate(number: int, frame: object) -> None:
+        stop.set()
+        # A job in hand is interrupted, and given back; between jobs the worker sees `stop`.
+        if busy:
+            raise SystemExit(0)
+
+    def report_job(job: Job) -> None:
+        nonlocal busy
+        busy = job.state == "running" and not job.error
+        if not call.json:
+            echo(job_line(job))
+
+    signal.signal(signal.SIGTERM, terminate)
+    count = memory.jobs.work(
+        until_idle=once, kinds=kinds or None, lease=lease, on_job=report_job, stop=stop
+    )
+    return Report({"jobs": count}, f"did {plural(count, 'job')}" if count else "nothing was due")
+
+
+def _payload(arguments: tuple[str, ...]) -> dict[str, Any]:
     """Parse NAME=VALUE words as arguments: a value is JSON where it can be, else text.
 
     Raises:
@@ -104,64 +149,3 @@ def parse_payload(arguments: tuple[str, ...]) -> dict[str, Any]:
             if name == "source" and Path(text).exists():
                 payload[name] = str(Path(text).absolute())
     return payload
-
-
-def _jobs_table(jobs: list[Job]) -> RenderableType:
-    from ..views.tables import draw_table
-
-    rows = [
-        (job.id, format_call(job), job.state, format_time(job.not_before), outcome(job))
-        for job in jobs
-    ]
-    return draw_table(("job", "does", "state", "not before", "last outcome"), rows)
-
-
-def job_line(job: Job) -> str:
-    """Report in one line on a job that a worker has begun, or that has just ended."""
-    error = "; ".join(part.strip() for part in job.error.splitlines())
-    if job.state == "running":
-        # a running job with an error lost its lease; another worker has it
-        return f"{job.id}: {error or format_call(job)}"
-    if job.state == "parked":
-        return f"{job.id}: parked: {error}"
-    if error:
-        return f"{job.id}: failed, again from {format_time(job.not_before)}: {error}"
-    return f"{job.id}: {outcome(job)}"
-
-
-def format_time(at: datetime) -> str:
-    """Format a time in UTC, to the second."""
-    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-def format_call(job: Job) -> str:
-    """Format the call that a job makes: its kind and arguments."""
-    given = " ".join(f"{name}={_value(value)}" for name, value in job.payload.items())
-    return f"{job.kind} {given}".rstrip()
-
-
-def outcome(job: Job) -> str:
-    """Report the outcome of a job's last attempt, or nothing before the first."""
-    if job.error:
-        return f"failed: {job.error.splitlines()[0]}"
-    if job.finished_at is None:
-        return ""
-    done = f"done {format_time(job.finished_at)}"
-    counts = counted(dict(_counts(job.result)[:SHOWN]))
-    return f"{done}: {counts}" if counts else done
-
-
-def _counts(result: Any) -> list[tuple[str, int]]:
-    """List the counts in a result; of a run, those of its work and of its receipt."""
-    if not isinstance(result, dict):
-        return []
-    run = result.get("run")
-    if isinstance(run, dict):
-        return [*_counts(run.get("counts")), *_counts(run.get("receipt"))]
-    # `bool` is an `int`, but a flag is not a count
-    numbers = [(name, value) for name, value in result.items() if type(value) is int]
-    return [(name, value) for name, value in numbers if value]
-
-
-def _value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)

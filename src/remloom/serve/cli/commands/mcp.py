@@ -3,48 +3,44 @@
 from __future__ import annotations
 
 import os
-from typing import get_args
-
-import click
-from click import option
+from typing import TYPE_CHECKING, Literal
 
 from ....errors import MissingExtraError, UnknownNameError
-from ....operations import Toolset
-from ..app import Call, command
+from ..frame.call import Call
+from ..frame.command import Report
 from ..frame.terminal import echo
 
+if TYPE_CHECKING:
+    from ....operations import Toolset
 
-@command("mcp")
-@option(
-    "--tools",
-    "toolset",
-    type=click.Choice(get_args(Toolset)),
-    default="default",
-    help="default: eight for agents; all: every operation; chatgpt: search and fetch.",
-)
-@option("--read-only", is_flag=True, help="Only what reads can be called.")
-@option(
-    "--print-config",
-    "client",
-    metavar="CLIENT",
-    help="Print what goes into the configuration of a client: claude-desktop, cursor, …",
-)
-def mcp(call: Call, toolset: Toolset, read_only: bool, client: str | None) -> None:
+
+def mcp(
+    call: Call,
+    *,
+    tools: Literal["default", "all", "chatgpt"] = "default",
+    read_only: bool = False,
+    print_config: str | None = None,
+) -> Report | None:
     """Serve the memory to an agent over MCP, on standard input and output.
 
     The agent's client starts it; --print-config says how it is told to.
+
+    Args:
+        tools: default: eight for agents; all: every operation; chatgpt: search and fetch.
+        read_only: only what reads can be called.
+        print_config: print what goes into the configuration of a client: claude-desktop, cursor, …
     """
-    if client is not None:
-        _print_config(call, toolset, read_only, client)
-        return
+    if print_config is not None:
+        return _config(call, tools, read_only, print_config)
     try:
         from ...mcp.stdio import serve_stdio
     except ModuleNotFoundError as error:
         raise MissingExtraError("the MCP server", "mcp") from error
-    serve_stdio(call.settings(), toolset, read_only=read_only)
+    serve_stdio(call.settings(), tools, read_only=read_only)
+    return None
 
 
-def _print_config(call: Call, toolset: Toolset, read_only: bool, name: str) -> None:
+def _config(call: Call, toolset: Toolset, read_only: bool, name: str) -> Report:
     from ...mcp.clients import clients, write_config
 
     if name not in clients():
@@ -63,6 +59,6 @@ def _print_config(call: Call, toolset: Toolset, read_only: bool, name: str) -> N
         environment["REMLOOM_TENANT"] = settings.tenant
     config = write_config(name, arguments, environment)
     client = clients()[name]
-    call.show({"client": name, "file": client.file, "config": config}, lambda: config)
     if not call.json:
         echo(f"# {client.title}: put this into {client.file}", err=True)
+    return Report({"client": name, "file": client.file, "config": config}, config)

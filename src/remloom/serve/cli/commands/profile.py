@@ -2,263 +2,243 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-from click import IntRange, argument, option
 
-from ..app import Call, command
+from ..frame.call import Call
+from ..frame.command import Report
 from ..frame.terminal import echo
-
-# only for the commands that they register
-from . import profile_edits, profile_scans, profile_slots  # noqa: F401 - they register their commands
-from .profile_group import (
-    AS_OF,
-    as_of_option,
-    check_known,
-    of_id,
-    optional_value,
-    profile,
-    scope_option,
-    slot_argument,
-    subject_option,
-)
+from ..frame.text_formats import short_id
+from .beliefs import find_belief
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from ....memory import Memory
-    from ....profile.beliefs.profile import Explanation
-    from ....profile.evidence.claim import Value
+    from ....model import Receipt
+    from ....profile.beliefs.belief import Belief
+    from ....profile.beliefs.profile import Explanation, Profile
+    from ....profile.slots.slot import Slot
 
 
-_scopes = option(
-    "--scope",
-    "scopes",
-    multiple=True,
-    metavar="SCOPE",
-    help="Only what counts there: domain:NAME, project:NAME or session:NAME; may be repeated.",
-)
+def show_user(memory: Memory) -> Profile:
+    """What is known of the user, since when, and why: see, edit and forget it.
+
+    SLOT is what can be known: its id, a label or the end of its path, such as diet or
+    location_region; `remloom profile slots` lists them. What is known may also be given by the id
+    that is shown beside it, such as 3f0a, without VALUE. Without a command, the profile is shown.
+    """
+    return memory.profile.show()
 
 
-@command("show", to=profile)
-@_scopes
-@option("--ended", is_flag=True, help="Also what is no longer so.")
-@subject_option
-@as_of_option
 def show(
-    call: Call, scopes: tuple[str, ...], ended: bool, subject: str, as_of: datetime | None
-) -> None:
-    """Show what is known of a person: each belief, how sure it is, since when, and its source."""
-    with call.open() as memory:
-        check_known(memory, subject)
-        shown = memory.profile.show(subject, as_of=as_of)
-        if scopes:
-            beliefs = tuple(memory.profile.beliefs(subject, scope=scopes, as_of=as_of))
-            shown = msgspec.structs.replace(shown, beliefs=beliefs)
+    memory: Memory,
+    *,
+    scopes: Sequence[str] = (),
+    ended: bool = False,
+    subject: str = "",
+    as_of: datetime | None = None,
+) -> Profile:
+    """Show what is known of a person: each belief, how sure it is, since when, and its source.
 
-    def view() -> RenderableType:
-        from ..views.profile import draw_profile
+    Args:
+        ended: also what is no longer so.
+    """
+    shown = memory.profile.show(subject, as_of=as_of)
+    if scopes:
+        beliefs = tuple(memory.profile.beliefs(subject, scope=scopes, as_of=as_of))
+        shown = msgspec.structs.replace(shown, beliefs=beliefs)
+    return shown
 
-        return draw_profile(shown, ended=ended)
 
-    call.show(msgspec.to_builtins(shown), view)
-
-
-@command("why", to=profile)
-@slot_argument
-@optional_value
-@option("--scope", metavar="SCOPE", help="Only in this one; '' is everywhere. [default: in each]")
-@subject_option
-@as_of_option
 def why(
-    call: Call,
+    memory: Memory,
     slot: str,
-    value: str | None,
-    scope: str | None,
-    subject: str,
-    as_of: datetime | None,
-) -> None:
+    value: str | None = None,
+    *,
+    scope: str | None = None,
+    subject: str = "",
+    as_of: datetime | None = None,
+) -> list[Explanation]:
     """Explain what is believed: its values by time, and who said what, where and when.
 
     Of a list, VALUE is the item; without it, each item is explained.
 
-    SLOT may be an id that `remloom profile` shows, too, such as 3f0a.
+    Args:
+        scope: only in this one; '' is everywhere. [default: in each]
     """
-    with call.open() as memory:
-        which = of_id(memory, slot, value, subject, scope)
-        if which is not None:
-            explained = _explain(memory, *which, subject, as_of)
-        else:
-            explained = _explain(memory, slot, value, scope, subject, as_of)
-
-    def view() -> RenderableType:
-        from ..views.profile import draw_explanations
-
-        return draw_explanations(explained, as_of)
-
-    call.show(msgspec.to_builtins(explained), view)
-
-
-@command("history", to=profile)
-@slot_argument
-@scope_option
-@subject_option
-def history(call: Call, slot: str, scope: str, subject: str) -> None:
-    """List how what is believed in a slot has changed, the newest first."""
-    with call.open() as memory:
-        check_known(memory, subject)
-        changes = memory.profile.history(slot, subject=subject, scope=scope)
-
-    def view() -> RenderableType:
-        from ..views.profile import draw_changes
-
-        return draw_changes(changes)
-
-    call.show(msgspec.to_builtins(changes), view)
+    which = find_belief(memory, slot, value, subject, scope)
+    id = memory.profile.slot(which.slot).id
+    beliefs = [
+        belief
+        for belief in memory.profile.show(subject, as_of=as_of).beliefs
+        if belief.slot == id and which.scope in (None, belief.scope)
+    ]
+    if which.value is not None or not beliefs:
+        # what is not there is told by the error
+        named = [(which.value, which.scope or "")]
+    else:
+        named = [(belief.value, belief.scope) for belief in beliefs]
+    return [
+        memory.profile.why(id, value, subject=subject, scope=place, as_of=as_of)
+        for value, place in named
+    ]
 
 
-@command("changes", to=profile)
-@option("--since", type=AS_OF, metavar="TIME", help="Only since then. [default: all]")
-@subject_option
-def changes(call: Call, since: datetime | None, subject: str) -> None:
-    """List how what is believed of a person has changed, the newest first."""
-    with call.open() as memory:
-        check_known(memory, subject)
-        changes = memory.profile.changes(since, subject=subject)
-
-    def view() -> RenderableType:
-        from ..views.profile import draw_changes
-
-        return draw_changes(changes)
-
-    call.show(msgspec.to_builtins(changes), view)
-
-
-@command("context", to=profile)
-@argument("query", required=False)
-@option("--agent", default="", metavar="NAME", help="Which agent asks, such as CoderAgent.")
-@option("--purpose", default="", metavar="NAME", help="For what. [default: as QUERY tells]")
-@option("--budget", type=IntRange(1), metavar="TOKENS", help="Of the text, at most. [default: 600]")
-@_scopes
-@subject_option
-@as_of_option
-def context(
+def forget(
     call: Call,
-    query: str | None,
-    agent: str,
-    purpose: str,
-    budget: int | None,
-    scopes: tuple[str, ...],
-    subject: str,
-    as_of: datetime | None,
-) -> None:
-    """Print what an agent that is asked QUERY is given: cited lines for its prompt."""
-    with call.open() as memory:
-        check_known(memory, subject)
-        given = memory.profile.context(
-            query,
-            subject=subject,
-            agent=agent,
-            scope=scopes,
-            purpose=purpose,
-            budget_tokens=budget,
-            as_of=as_of,
-        )
+    memory: Memory,
+    slot: str,
+    value: str | None = None,
+    *,
+    dry_run: bool = False,
+    yes: bool = False,
+    scope: str = "",
+    subject: str = "",
+) -> Receipt:
+    """Forget a belief with all its evidence; what said it stays.
 
-    def view() -> RenderableType:
-        from ..views.profile import draw_context
+    Scanning that again does not bring it back, saying it again does. Afterwards it is verified that
+    nothing of the evidence is left.
 
-        return draw_context(given)
+    Args:
+        dry_run: say what would go, and keep it.
+    """
+    forget = partial(memory.profile.forget, slot, value, subject=subject, scope=scope)
+    # first: a mistyped name stops the command before it asks
+    receipt = forget(dry_run=True)
+    if dry_run:
+        return receipt
+    label = memory.profile.slot(slot).label
+    what = f"{label}: {value}" if value is not None else label
+    call.confirm(f"forget {what}, with its evidence?", yes=yes)
+    return forget()
 
-    call.show(msgspec.to_builtins(given), view)
 
-
-@command("export", to=profile)
-@argument("file", default="-")
-@option("--markdown", is_flag=True, help="To be read. [default: if FILE ends in .md, or is -]")
-@subject_option
-@as_of_option
-def export(call: Call, file: str, markdown: bool, subject: str, as_of: datetime | None) -> None:
+def export(
+    call: Call,
+    memory: Memory,
+    file: str = "-",
+    *,
+    markdown: bool = False,
+    subject: str = "",
+    as_of: datetime | None = None,
+) -> Report | None:
     """Write what is known of a person to FILE; - is stdout.
 
     JSON, which `remloom profile import` takes, has all evidence with its quotes. Markdown is to be
     read. --json writes JSON to stdout. Neither is encrypted.
+
+    Args:
+        markdown: to be read. [default: if FILE ends in .md, or is -]
     """
     is_shown = file == "-"
     form: Literal["", "markdown"] = "markdown" if markdown or (is_shown and not call.json) else ""
-    with call.open() as memory:
-        check_known(memory, subject)
-        text = memory.profile.export(
-            None if is_shown else file, format=form, subject=subject, as_of=as_of
-        )
-    if is_shown:
-        echo(text, nl=False)
-    else:
-        call.show({"exported": file}, lambda: f"exported to {file}")
+    text = memory.profile.export(
+        None if is_shown else file, format=form, subject=subject, as_of=as_of
+    )
+    if not is_shown:
+        return Report({"exported": file}, f"exported to {file}")
+    echo(text, nl=False)
+    return None
 
 
-@command("import", to=profile)
-@argument("file")
-def import_(call: Call, file: str) -> None:
-    """Take in FILE, the JSON of a profile: all of it, or nothing. Makes the tenant if need be.
-
-    What is there already is not there twice, and what was forgotten stays forgotten.
-    """
-    with call.open(create=True) as memory:
-        done = memory.profile.import_(file)
-
-    def view() -> str:
-        from ..frame.text_formats import plural
-
-        took = f"took in {plural(done.evidence, 'piece')} of evidence on {done.subject}"
-        return f"{took}, {done.known:,} were there already"
-
-    call.show(msgspec.to_builtins(done), view)
+def slots(memory: Memory, name: str | None = None) -> list[Slot]:
+    """List what can be known; with NAME, describe one slot."""
+    return [memory.profile.slot(name)] if name else memory.profile.slots()
 
 
-@command("subjects", to=profile)
-def subjects(call: Call) -> None:
-    """List the people of whom something is known; me is the user."""
-    with call.open() as memory:
-        names = memory.profile.subjects()
-    call.show(names, lambda: "\n".join(names) or "nobody is known yet: remloom profile scan")
-
-
-@command("learned", to=profile)
-def learned(call: Call) -> None:
-    """List what answers have taught: how far what is trusted, how fast what changes."""
-    with call.open() as memory:
-        listed = memory.profile.learned()
-
-    def view() -> RenderableType:
-        from ..views.profile import draw_learned
-
-        return draw_learned(listed)
-
-    call.show(msgspec.to_builtins(listed), view)
-
-
-def _explain(
+def define(
     memory: Memory,
-    slot: str,
-    value: Value | None,
-    scope: str | None,
-    subject: str,
-    as_of: datetime | None,
-) -> list[Explanation]:
-    """Explain one belief, or all in a slot where no value is given."""
-    id = memory.profile.slot(slot).id
-    beliefs = [
-        belief
-        for belief in memory.profile.show(subject, as_of=as_of).beliefs
-        if belief.slot == id and scope in (None, belief.scope)
-    ]
-    if value is not None or not beliefs:
-        # what is not there is told by the error
-        return [memory.profile.why(id, value, subject=subject, scope=scope or "", as_of=as_of)]
-    return [
-        memory.profile.why(id, belief.value, subject=subject, scope=belief.scope, as_of=as_of)
-        for belief in beliefs
-    ]
+    id: str,
+    *,
+    label: str,
+    hub: Literal["preferences", "operating_context", "soft_identity"] = "soft_identity",
+    kind: Literal["text", "choice", "list", "flag", "number"] = "text",
+    values: Sequence[str] = (),
+    open: bool = False,
+    aliases: Sequence[str] = (),
+    half_life: float | None = None,
+    sensitive: bool = False,
+    user_only: bool = False,
+    standing: bool = False,
+    usage: Literal["behaviour", "context", "soft"] = "context",
+    question: str = "",
+) -> Report:
+    """Add a slot of this memory's own, such as work.desk, or define it anew.
+
+    Makes the tenant if need be.
+
+    Args:
+        label: what people read.
+        hub: the hub that it is part of.
+        kind: of its values.
+        values: one that it can have; repeat.
+        open: it can have others than --value, too.
+        aliases: what else it is called; repeat.
+        half_life: of what is known, in days. [default: 365]
+        sensitive: health, religion and the like: only as the user said.
+        user_only: what is read never sets it.
+        standing: given to every agent without a question.
+        usage: for what it may be used.
+        question: what to ask the user when it is not sure.
+    """
+    fields: dict[str, Any] = {
+        "id": id,
+        "label": label,
+        "hub": hub,
+        "kind": kind,
+        "values": values,
+        "open": open,
+        "aliases": aliases,
+        "sensitive": sensitive,
+        "user_only": user_only,
+        "standing": standing,
+        "usage": usage,
+        "question": question,
+    }
+    if half_life is not None:
+        fields["half_life"] = half_life
+    slot = memory.profile.define_slot(fields)
+    return Report(slot, f"{slot.id} can be known now; {_undo(memory)}")
+
+
+def undefine(memory: Memory, id: str) -> Report:
+    """Remove a slot of this memory's own, of which nothing is known."""
+    memory.profile.remove_slot(id)
+    return Report({"removed": id}, f"{id} is no slot any more; {_undo(memory)}")
+
+
+def promote(
+    memory: Memory,
+    extra: str,
+    *,
+    id: str = "",
+    label: str = "",
+    kind: Literal["text", "list", "flag", "number"] = "text",
+) -> Report:
+    """Make a slot of EXTRA, such as extras.blood_type; what is believed of it stays.
+
+    Args:
+        id: of the slot. [default: own.NAME]
+        label: what people read.
+        kind: of its values.
+    """
+    slot = memory.profile.promote(extra, id=id, label=label, kind=kind)
+    return Report(slot, f"{extra} is {slot.id} now; {_undo(memory)}")
+
+
+def edited(memory: Memory, belief: Belief) -> Report:
+    """Show a belief after an edit, and how to take that back."""
+    from ..views.profile import draw_edited
+
+    hint = _undo(memory)
+    return Report(belief, lambda: draw_edited(belief, hint))
+
+
+def _undo(memory: Memory) -> str:
+    """How to take back what was just done."""
+    run = memory.runs.list("profile", limit=1)[0]
+    return f"`remloom dream rollback {short_id(run.id)}` takes it back"

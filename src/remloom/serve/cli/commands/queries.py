@@ -1,95 +1,70 @@
-"""The five ways to ask, and `query`, which takes any of them as a statement of the REM dialect."""
+"""The ways to ask: `lookup`, `search`, `traverse`, `query`, `recall` and `ask`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
-from click import Choice, argument, option
-
 from ....errors import InvalidInputError
-from ..app import Call, command
-from ..frame.times import Time
-from .across import across_option, open_across, show_across
+from ....model import Direction
+from ..frame.call import Call
+from ..frame.terminal import console, echo
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
+    from ....ask.result import AskResult, AskTurn
+    from ....federation import FederatedAnswer, Federation
     from ....memory import Memory
-    from ....model import Answer, Direction
+    from ....model import Answer, Recall
     from ....query.statements import Strategy
 
 
-AS_OF = Time(needs_zone=True)
-STRATEGIES = ("breadth-first", "depth-first")
-
-
-@command("lookup")
-@argument("labels", metavar="LABEL...", nargs=-1, required=True)
-@option(
-    "--as-of",
-    type=AS_OF,
-    metavar="TIME",
-    help="What had these names then, as it was, such as 2025-01-15.",
-)
-@across_option
-def lookup(call: Call, labels: tuple[str, ...], as_of: datetime | None, across: str | None) -> None:
+def lookup(
+    call: Call,
+    labels: tuple[str, ...],
+    *,
+    as_of: datetime | None = None,
+    across: str | None = None,
+) -> Answer | FederatedAnswer:
     """Find records by their exact names or aliases.
 
     Case, spaces, hyphens and underscores do not matter. When there is no such record, the nearest
     names are suggested.
+
+    Args:
+        as_of: what had these names then, as it was, such as 2025-01-15.
     """
     if across is not None:
         if as_of is not None:
             raise InvalidInputError("other tenants are asked as they are now", remedy="no --as-of")
         with open_across(call, across) as others:
-            show_across(call, others.lookup(*labels))
-        return
-    _ask(call, lambda memory: memory.lookup(*labels, as_of=as_of))
+            return others.lookup(*labels)
+    with call.open() as memory:
+        return memory.lookup(*labels, as_of=as_of)
 
 
-@command("fuzzy")
-@argument("text")
-@option("--type", metavar="TYPE", help="Only of this type, such as person.")
-@option("--threshold", default=0.5, help="Likeness at least, 0 to 1.")
-@option("--limit", default=5, help="Records at most.")
-def fuzzy(call: Call, text: str, type: str | None, threshold: float, limit: int) -> None:
-    """Find records by a name that may be misspelt."""
-    _ask(call, lambda memory: memory.fuzzy(text, type=type, threshold=threshold, limit=limit))
-
-
-@command("search")
-@argument("text")
-@option("--in", "schema", metavar="SCHEMA", help="resources (the default), entities or moments.")
-@option(
-    "--where", metavar="CONDITION", help="Only where this holds, such as \"category = 'note'\"."
-)
-@option("--min", "min_score", type=float, metavar="COSINE", help="Score at least, -1 to 1.")
-@option("--limit", default=10, help="Records at most.")
-@option("--late", is_flag=True, help="Rank what is found token by token (late interaction).")
-@option(
-    "--text",
-    "by_words",
-    is_flag=True,
-    help="Match words (BM25), not meaning: quick, needs no model.",
-)
-@across_option
 def search(
     call: Call,
     text: str,
-    schema: str | None,
-    where: str | None,
-    min_score: float | None,
-    limit: int,
-    late: bool,
-    by_words: bool,
-    across: str | None,
-) -> None:
+    *,
+    schema: str | None = None,
+    where: str | None = None,
+    min_score: float | None = None,
+    limit: int = 10,
+    late: bool = False,
+    by_words: bool = False,
+    across: str | None = None,
+) -> Answer | FederatedAnswer:
     """Find records by meaning, or with --text by words.
 
     By words every schema is searched unless --in names one.
+
+    Args:
+        schema: resources (the default), entities or moments.
+        min_score: score at least, -1 to 1.
+        late: rank what is found token by token (late interaction).
+        by_words: match words (BM25), not meaning: quick, needs no model.
     """
     if by_words and min_score is not None:
         raise InvalidInputError(
@@ -99,90 +74,61 @@ def search(
         raise InvalidInputError(
             "--late goes neither with --text nor with --across", remedy="leave it out"
         )
+    if across is not None and min_score is not None:
+        raise InvalidInputError("--min does not go with --across", remedy="leave it out")
+    # vectors are searched one schema at a time
+    one_schema = schema or "resources"
     if across is not None:
-        if min_score is not None:
-            raise InvalidInputError("--min does not go with --across", remedy="leave it out")
         with open_across(call, across) as others:
             if by_words:
-                found = others.search_text(text, schema=schema, where=where, limit=limit)
-            else:
-                found = others.search(text, schema=schema or "resources", where=where, limit=limit)
-        show_across(call, found)
-        return
-
-    def ask(memory: Memory) -> Answer:
+                return others.search_text(text, schema=schema, where=where, limit=limit)
+            return others.search(text, schema=one_schema, where=where, limit=limit)
+    with call.open() as memory:
         if by_words:
             return memory.search_text(text, schema=schema, where=where, limit=limit)
-        # vectors are searched one schema at a time
-        searched = schema or "resources"
         return memory.search(
             text,
-            schema=searched,
+            schema=one_schema,
             where=where,
             min_score=min_score,
             limit=limit,
             mode="late" if late else "vector",
         )
 
-    _ask(call, ask)
 
-
-@command("traverse")
-@argument("label")
-@option("--edges", metavar="A,B", help="Follow only edges of these types.")
-@option("--depth", default=1, help="Steps from the start.")
-@option(
-    "--direction",
-    type=Choice(("out", "in", "both")),
-    default="out",
-    help="Which way to follow edges.",
-)
-@option(
-    "--breadth",
-    metavar="N|all",
-    help="Edges followed at each record. [default: the limit, at least 9]",
-)
-@option(
-    "--order-by",
-    metavar="FIELD",
-    default="edge.created_at DESC",
-    help="Which come first; or node.name, …",
-)
-@option("--limit", default=9, help="Records at most, besides the start.")
-@option(
-    "--strategy",
-    type=Choice(STRATEGIES),
-    default=STRATEGIES[0],
-    help="Their order, which the limit cuts.",
-)
-@option("--memo", metavar="TEXT", default="", help="A note that every stage of the answer repeats.")
-@option(
-    "--as-of",
-    type=AS_OF,
-    metavar="TIME",
-    help="Follow the edges that held then, such as 2025-01-15.",
-)
-@option("--plan", is_flag=True, help="Only count the edges, follow none.")
 def traverse(
     call: Call,
     label: str,
-    edges: str | None,
-    depth: int,
-    direction: Direction,
-    breadth: str | None,
-    order_by: str,
-    limit: int,
-    strategy: Strategy,
-    memo: str,
-    as_of: datetime | None,
-    plan: bool,
-) -> None:
-    """Follow the edges of a record, and draw the tree."""
+    *,
+    edges: str | None = None,
+    depth: int = 1,
+    direction: Direction = "out",
+    breadth: str | None = None,
+    order_by: str = "edge.created_at DESC",
+    limit: int = 9,
+    strategy: Strategy = "breadth-first",
+    memo: str = "",
+    as_of: datetime | None = None,
+    plan: bool = False,
+) -> Answer:
+    """Follow the edges of a record, and draw the tree.
+
+    Args:
+        edges: follow only edges of these types.
+        depth: steps from the start.
+        direction: which way to follow edges.
+        breadth: edges followed at each record. [default: the limit, at least 9]
+        order_by: which come first; or node.name, …
+        limit: records at most, besides the start.
+        strategy: their order, which the limit cuts.
+        memo: a note that every stage of the answer repeats.
+        as_of: follow the edges that held then, such as 2025-01-15.
+        plan: only count the edges, follow none.
+    """
     # checked before the memory is opened: a wrong option costs no time
     width = _parse_breadth(breadth)
-    _ask(
-        call,
-        lambda memory: memory.traverse(
+    with call.open() as memory:
+        return memory.traverse(
             label,
             edge_types=edges.split(",") if edges else None,
             max_depth=0 if plan else depth,
@@ -193,37 +139,7 @@ def traverse(
             plan_memo=memo,
             as_of=as_of,
             strategy=strategy,
-        ),
-    )
-
-
-@command("query")
-@argument("statement")
-def query(call: Call, statement: str) -> None:
-    """Run a statement of the REM dialect; - is stdin.
-
-    LOOKUP, FUZZY, SEARCH, TRAVERSE or SELECT; with EXPLAIN before it, how it would run.
-    """
-    text = sys.stdin.read() if statement == "-" else statement
-    _ask(call, lambda memory: memory.query(text))
-
-
-def show_answer(call: Call, answer: Answer) -> None:
-    """Print an answer, as JSON or as text."""
-
-    def view() -> RenderableType:
-        from ..views.answers import draw_answer
-
-        return draw_answer(answer)
-
-    # The interchange form, not msgspec's: other programs of the REM dialect read it too.
-    call.show(answer.as_dict(), view)
-
-
-def _ask(call: Call, question: Callable[[Memory], Answer]) -> None:
-    with call.open() as memory:
-        answer = question(memory)
-    show_answer(call, answer)
+        )
 
 
 def _parse_breadth(text: str | None) -> int | Literal["all"] | None:
@@ -237,3 +153,145 @@ def _parse_breadth(text: str | None) -> int | Literal["all"] | None:
         raise InvalidInputError(
             f"--breadth takes a number or all, not {text!r}", remedy="--breadth 20"
         ) from None
+
+
+def query(memory: Memory, statement: str) -> Answer:
+    """Run a statement of the REM dialect; - is stdin.
+
+    LOOKUP, FUZZY, SEARCH, TRAVERSE or SELECT; with EXPLAIN before it, how it would run.
+    """
+    return memory.query(sys.stdin.read() if statement == "-" else statement)
+
+
+def recall(
+    call: Call,
+    question: str,
+    *,
+    limit: int = 10,
+    budget: int | None = None,
+    mode: Literal["auto", "hybrid", "temporal", "contextual", "iterated"] = "auto",
+    hops: int = 2,
+    neighbours: int = 1,
+    said: Sequence[str] = (),
+    now: datetime | None = None,
+    where: str | None = None,
+    exclude: Sequence[str] = (),
+    prefer: Sequence[str] = (),
+    half_life: float | None = None,
+    rerank: str | None = None,
+    expand: bool = False,
+    anyway: bool = False,
+    explain: bool = False,
+    as_context: bool = False,
+    across: str | None = None,
+) -> Recall | FederatedAnswer | None:
+    """Ask in plain words: what answers the question, best first.
+
+    By words, meaning, names and relations together, minding the time that the question names. When
+    nothing answers, it says so.
+
+    Args:
+        limit: hits at most.
+        budget: tokens of all hits at most.
+        mode: how to look.
+        hops: of --mode iterated.
+        neighbours: records before and after each hit that go with it, in --json.
+        said: what was said before the question; repeat it, oldest first.
+        now: what "last week" counts from. [default: the present]
+        prefer: what names this counts more (1) or less (-1).
+        half_life: days after which a record's recency counts half.
+        rerank: a second look: onnx:FOLDER, fastembed:MODEL, llm, none. [default: a setting]
+        expand: search for a model's paraphrases as well.
+        anyway: show the best there is, even when it does not answer.
+        explain: show why each hit came up.
+        as_context: print the text for a prompt instead of a list.
+    """
+    from ....retrieve.options import RecallOptions
+    from ....retrieve.prompt_context import text_of
+
+    options = RecallOptions(
+        limit=limit,
+        budget_tokens=budget,
+        mode=mode,
+        history=said,
+        now=now,
+        where=where,
+        exclude=exclude,
+        hops=hops,
+        neighbours=neighbours,
+        preferences=dict(map(_parse_preference, prefer)),
+        half_life=half_life,
+        rerank=rerank,
+        expand=expand,
+        abstain=not anyway,
+        explain=explain,
+    )
+    # JSON has the text too, beside all else
+    as_context = as_context and not call.json
+    if across is not None:
+        with open_across(call, across) as others:
+            if not as_context:
+                return others.recall(question, options)
+            text = others.context(question, options)
+    else:
+        with call.open() as memory:
+            recalled = memory.recall(question, options)
+        if not as_context:
+            return recalled
+        text = text_of(recalled)
+    echo(text, nl=False)
+    return None
+
+
+def _parse_preference(text: str) -> tuple[str, float]:
+    # from the right: a label may hold an equals sign
+    label, _, weight = text.rpartition("=")
+    try:
+        return label, float(weight)
+    except ValueError:
+        raise InvalidInputError(
+            f"{text!r} is not a preference", remedy='--prefer "Project Alpha=1"'
+        ) from None
+
+
+def ask(
+    call: Call, memory: Memory, question: str, *, turns: int = 5, budget: int = 20_000
+) -> AskResult:
+    """Ask in plain words, and let a model find the answer.
+
+    It asks the memory in statements, over several turns; the answer cites its sources. Without a
+    model, `remloom recall` finds what answers a question.
+
+    Args:
+        turns: statements at most.
+        budget: tokens of all calls of the model at most.
+    """
+    shown = 0
+
+    def show_turn(turn: AskTurn) -> None:
+        """Print a turn as it comes: an answer may take a minute."""
+        from ..views.ask import draw_turn
+
+        nonlocal shown
+        shown += 1
+        if not call.json:
+            console().print(draw_turn(shown, turn), crop=False)
+
+    result = memory.ask(question, turns=turns, budget_tokens=budget, on_turn=show_turn)
+    if shown and not call.json:
+        echo()
+    return result
+
+
+def open_across(call: Call, across: str) -> Federation:
+    """Open what other tenants let the one of this call find.
+
+    Args:
+        across: "all", or their names, with commas.
+    """
+    from ....federation import Federation
+    from ....settings import split_list
+
+    settings = call.settings()
+    tenants = None if across.strip() == "all" else split_list(across)
+    return Federation.open(as_tenant=settings.tenant, tenants=tenants, settings=settings)

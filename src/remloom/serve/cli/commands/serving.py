@@ -5,13 +5,12 @@ from __future__ import annotations
 import signal
 import socket
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import click
-
 from ....errors import InvalidInputError, MissingExtraError, SettingsError
-from ..app import Call, command
+from ..frame.call import Call
 from ..frame.terminal import echo
 
 if TYPE_CHECKING:
@@ -24,28 +23,23 @@ DRAINING = 20  # seconds that calls have to end in, after SIGTERM
 KEPT_ALIVE = 30  # seconds that a silent connection is kept
 
 
-@command("serve")
-@click.option("--bind", metavar="HOST:PORT", help="Where to listen. [default: 127.0.0.1:8765]")
-@click.option(
-    "--allow-host",
-    multiple=True,
-    metavar="NAME",
-    help="A host that requests may name, such as that of a proxy.",
-)
-@click.option(
-    "--allow-origin",
-    multiple=True,
-    metavar="URL",
-    help="Where web pages may come from that call it, such as https://chat.example.",
-)
 def serve(
-    call: Call, bind: str | None, allow_host: tuple[str, ...], allow_origin: tuple[str, ...]
+    call: Call,
+    *,
+    bind: str | None = None,
+    allow_host: Sequence[str] = (),
+    allow_origin: Sequence[str] = (),
 ) -> None:
     """Serve the memories of a home over HTTP: REST, tools, and pages.
 
     The first start makes an API key, and prints it once; on another address than loopback there
     has to be one. SIGTERM and Ctrl-C let the calls that have begun end first;
     then the exit code is 0.
+
+    Args:
+        bind: where to listen. [default: 127.0.0.1:8765]
+        allow_host: a host that requests may name, such as that of a proxy.
+        allow_origin: where web pages may come from that call it, such as https://chat.example.
     """
     from msgspec.structs import replace
 
@@ -99,12 +93,11 @@ def _end(number: int, frame: object) -> None:
     sys.exit(0)
 
 
-def _joined(listed: str, given: tuple[str, ...]) -> str:
+def _joined(listed: str, given: Sequence[str]) -> str:
     return ", ".join(part for part in (listed, *given) if part)
 
 
-@command("openapi")
-def openapi(call: Call) -> None:
+def openapi() -> None:
     """Print the OpenAPI 3.1 description of the server."""
     try:
         from ...http.openapi import write

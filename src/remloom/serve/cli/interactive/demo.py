@@ -20,7 +20,7 @@ import msgspec
 from click.exceptions import Exit
 
 from ....errors import SourceError
-from ..app import Call, command, program
+from ..frame.call import Call
 from ..frame.terminal import console, echo, to_json
 
 TENANT = "demo"
@@ -68,7 +68,6 @@ STEPS = (
 )
 
 
-@command("demo")
 def demo(call: Call) -> None:
     """Read a few documents, and ask about them in every way.
 
@@ -131,6 +130,8 @@ def _run(step: Step, where: Call, folder: Path) -> None:
     options = ["--home", where.home or "", "--tenant", where.tenant or ""]
     if where.json:
         options.append("--json")
+    from ..app import program
+
     # Through the program itself, so that the demo shows what a user would see.
     code = program.main([*options, *shlex.split(_line(step, folder))], standalone_mode=False)
     if code:

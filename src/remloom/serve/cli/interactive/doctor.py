@@ -5,13 +5,12 @@ from __future__ import annotations
 import platform
 from typing import TYPE_CHECKING, Any
 
-import click
 from click.exceptions import Exit
 
 from ...._version import __version__
 from ....errors import RemloomError, StoreError
 from ....text.quoting import visible
-from ..app import Call, command
+from ..frame.call import Call
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -22,11 +21,7 @@ if TYPE_CHECKING:
 LIBRARIES = ("apsw-sqlite3mc", "msgspec", "numpy", "usearch", "onnxruntime", "tokenizers")
 
 
-@command("doctor")
-@click.option(
-    "--repair", is_flag=True, help="Go on with what is whole, when acknowledged writes were lost."
-)
-def doctor(call: Call, repair: bool) -> None:
+def doctor(call: Call, *, repair: bool = False) -> None:
     """Check the installation, the embedder and the store.
 
     Every page is read, and every index is compared with its table. Exits with 7 when something
@@ -36,14 +31,15 @@ def doctor(call: Call, repair: bool) -> None:
     A memory that has lost acknowledged writes does not open: its log was damaged, cut or removed.
     This says how many they are and since when. With --repair the log is kept aside as it is, and
     the memory goes on without them.
-    """
-    from ....memory import Home
 
+    Args:
+        repair: go on with what is whole, when acknowledged writes were lost.
+    """
     settings = call.settings()
     repaired: list[str] = []
     # before the memory is opened, which it cannot be while writes are missing
     if repair:
-        repaired = Home(settings.home, key=settings.key or None).repair(settings.tenant)
+        repaired = call.open_home().repair(settings.tenant)
     facts: dict[str, Any] = {
         "versions": _versions(),
         "home": settings.shown_home,

@@ -8,13 +8,12 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-import click
 import msgspec
-from click import argument, option
 from click.exceptions import Exit
 
 from ....errors import InvalidInputError, ModelNotConfiguredError, RemloomError
-from ..app import Call, command, model_option, report
+from ..frame.call import Call
+from ..frame.failures import report
 from ..frame.terminal import console, echo, to_json
 
 if TYPE_CHECKING:
@@ -52,31 +51,18 @@ _UNFINISHED = re.compile(
 _LIKE = 0.8  # how much like a command a name before a colon must be to be taken for a slip
 
 
-@command("reader")
-@argument("files", metavar="[FILE...]", nargs=-1)
-@option("--question", "-q", "questions", metavar="TEXT", multiple=True, help="Ask, and leave.")
-@option("--turns", "-i", default=6, type=click.IntRange(1), help="Turns of the model at most.")
-@option(
-    "--budget",
-    default=30_000,
-    metavar="TOKENS",
-    type=click.IntRange(1),
-    help="Tokens of all calls for a question at most.",
-)
-@option("--seconds", type=click.FloatRange(min=0, min_open=True), help="For a question at most.")
-@option("--words", default=1000, type=click.IntRange(1), help="That `find:` shows at most.")
-@option("--session", metavar="NAME", help="Go on with what was asked and read under this name.")
-@option("--events", is_flag=True, help="Print each event as a line of JSON.")
-@option("--quiet", is_flag=True, help="Only answers: not how they are found.")
-@model_option
 def reader(
     call: Call,
     files: tuple[str, ...],
-    questions: tuple[str, ...],
-    words: int,
-    events: bool,
-    quiet: bool,
-    **asking: Any,
+    *,
+    questions: Sequence[str] = (),
+    turns: int = 6,
+    budget: int = 30_000,
+    seconds: float | None = None,
+    words: int = 1000,
+    session: str | None = None,
+    events: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Read long documents as a person does: outline, search, the lines that matter, an answer.
 
@@ -87,21 +73,30 @@ def reader(
     Without FILE it lists the sessions; with --session it goes on with the documents of that one.
 
     The exit code is that of the first line that failed.
+
+    Args:
+        questions: ask, and leave.
+        turns: turns of the model at most.
+        budget: tokens of all calls for a question at most.
+        seconds: for a question at most.
+        words: that `find:` shows at most.
+        session: go on with what was asked and read under this name.
+        events: print each event as a line of JSON.
+        quiet: only answers: not how they are found.
     """
-    session = asking["session"]
     if questions and not (files or session):
         raise InvalidInputError(
             "there is no document to ask", remedy="give a FILE, or `--session NAME`"
         )
     with call.open(create=bool(files)) as memory:
-        asking["budget_tokens"] = asking.pop("budget")
+        asking = {"turns": turns, "budget_tokens": budget, "seconds": seconds, "session": session}
         told = _Telling(call, events=events, quiet=quiet)
         with memory.reader(*files, told=told.event) as opened:
             desk = Desk(call, opened, told, words=words, asking=asking)
             if not files and not session:
                 desk.run("sessions")
                 return
-            if not files:
+            if session and not files:
                 for uri in opened.session(session).documents:
                     opened.open(uri)
             desk.greet()

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from click.exceptions import Exit
 
 from ....errors import InvalidInputError, RemloomError, UnknownNameError
-from ..app import Call, command, report
-from ..commands.queries import show_answer
-from ..commands.records import show_stats
+from ..frame.call import Call
+from ..frame.failures import report
+from ..frame.results import draw
 from ..frame.terminal import console, echo
 from .statements import from_lines, is_open, split
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from prompt_toolkit.input import Input
     from prompt_toolkit.output import Output
 
-    from ....memory import Memory
+    from ....memory import Memory, MemoryStats
+    from ....model import Answer
 
 
 COMMANDS = {
@@ -52,7 +53,6 @@ TRAVERSE mentions WITH "Sarah Chen" DIRECTION in        follow them
 A statement ends with its line or with ;. It goes on after a comma and inside quotes."""
 
 
-@command("shell")
 def shell(call: Call) -> None:
     """Ask interactively, with history and completion.
 
@@ -94,7 +94,7 @@ class Shell:
                 self._command(_PLAIN[plain])
             else:
                 for statement in split(text):
-                    show_answer(self.call, self.memory.query(statement))
+                    self._show(self.memory.query(statement))
         except RemloomError as error:
             # answers printed before the error stand before it, also where both go to one file
             sys.stdout.flush()
@@ -129,7 +129,10 @@ class Shell:
         )
 
     def _stats(self, _: str) -> None:
-        show_stats(self.call, self.memory)
+        self._show(self.memory.admin.stats())
+
+    def _show(self, result: Answer | MemoryStats) -> None:
+        self.call.show(result.as_dict(), lambda: draw(result))
 
     def _json(self, argument: str) -> None:
         if argument not in ("on", "off"):

@@ -130,6 +130,11 @@ def draw_receipt(receipt: Receipt, *, dry_run: bool = False) -> RenderableType:
     return Group(line, *checked, *_draw_namings(receipt))
 
 
+def draw_swept(receipt: Receipt) -> RenderableType:
+    """Draw what was forgotten as it had expired."""
+    return draw_receipt(receipt) if receipt.records else "nothing has expired"
+
+
 def _draw_check(receipt: Receipt) -> list[Text]:
     if receipt.remaining:
         return [Text(f"still found: {', '.join(receipt.remaining)}", "red")]

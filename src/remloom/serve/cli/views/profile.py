@@ -5,7 +5,7 @@ Nothing here prints.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from .tables import draw_pairs, draw_table
 
 if TYPE_CHECKING:
     from ....profile.beliefs.belief import Belief
+    from ....profile.beliefs.exchange import Imported
     from ....profile.beliefs.profile import Change, Explanation, Profile
     from ....profile.beliefs.promotion import Candidate
     from ....profile.beliefs.reliability import Learned
@@ -231,13 +232,31 @@ def draw_learned(learned: Sequence[Learned]) -> RenderableType:
     return draw_table(columns, rows, right=("before", "now", "answers"))
 
 
-def draw_slots(slots: Iterable[Slot]) -> RenderableType:
-    """Draw what can be known, a line each."""
+def draw_edited(belief: Belief, hint: str) -> RenderableType:
+    """Draw a belief after an edit, and how to take that back."""
+    return Group(belief_line(belief), Text(hint, "dim"))
+
+
+def draw_imported(done: Imported) -> str:
+    """Say what was taken in."""
+    took = f"took in {plural(done.evidence, 'piece')} of evidence on {done.subject}"
+    return f"{took}, {done.known:,} were there already"
+
+
+def draw_subjects(names: Sequence[str]) -> str:
+    """List people by name."""
+    return "\n".join(names) or "nobody is known yet: remloom profile scan"
+
+
+def draw_slots(slots: Sequence[Slot], name: str | None = None) -> RenderableType:
+    """Draw what can be known, a line each; the one that was named with all that is said of it."""
+    if name:
+        return _draw_slot(slots[0])
     rows = [(slot.id, slot.label, slot.kind, ", ".join(_rules(slot))) for slot in slots]
     return draw_table(("slot", "label", "kind", "rules"), rows)
 
 
-def draw_slot(slot: Slot) -> RenderableType:
+def _draw_slot(slot: Slot) -> RenderableType:
     """Draw one slot with all that is said of it."""
     values = ", ".join(slot.values) + (", or another" if slot.values and slot.open else "")
     pairs = {

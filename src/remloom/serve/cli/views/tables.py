@@ -17,9 +17,20 @@ _DATA = ("fields", "properties", "metadata")  # of records: what others wrote
 
 
 def draw_table(
-    columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[str] = ()
-) -> Table:
-    """Draw a plain table; `right` names the columns set flush right."""
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    right: Sequence[str] = (),
+    none: str = "",
+) -> RenderableType:
+    """Draw a plain table.
+
+    Args:
+        right: names of the columns set flush right.
+        none: what is said instead when there are no rows.
+    """
+    if none and not rows:
+        return none
     drawn = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for column in columns:
         # folded, not cut: a table never hides a value

@@ -1,48 +1,26 @@
-"""`metrics`: measure the quality and the cost of dreams."""
+"""The quality and the cost of dreams."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-from click import option
+from rich.console import Group, RenderableType
+from rich.text import Text
 
-from ..app import Call, command
+from ..frame.text_formats import plural
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from ....dream.metrics import Metrics
 
 
-@command("metrics")
-@option(
-    "--held-out", metavar="PATH", help="Texts that were not read: how much of them was foreseen?"
-)
-@option("--html", metavar="FILE", help="Write a page with plots, which needs nothing else.")
-def metrics(call: Call, held_out: str | None, html: str | None) -> None:
-    """Measure what was dreamt: coherence, coverage, novelty, depth, cost."""
-    with call.open() as memory:
-        measured = memory.dreams.metrics(held_out)
-    if html:
-        Path(html).write_text(measured.page(), encoding="utf-8")
-
-    def view() -> RenderableType:
-        from rich.console import Group
-
-        shown = _view(measured)
-        return Group(shown, f"wrote {os.path.abspath(html)}") if html else shown
-
-    call.show(msgspec.to_builtins(measured), view)
+def draw_metrics(measured: Metrics, note: str = "") -> RenderableType:
+    """Draw how good dreams are, then a note."""
+    shown = _draw(measured)
+    return Group(shown, note) if note else shown
 
 
-def _view(measured: Metrics) -> RenderableType:
-    from rich.console import Group
-    from rich.text import Text
+def _draw(measured: Metrics) -> RenderableType:
 
-    from ..frame.text_formats import plural
     from ..views.tables import draw_pairs, draw_table
 
     sources = plural(measured.sources, "resource")

@@ -1,0 +1,75 @@
+"""A command as a value: what it calls, and what of it cannot be derived from that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import RenderableType
+
+
+class Option(NamedTuple):
+    """How a parameter is spelled on a command line, where its name and type do not say it all.
+
+    Attributes:
+        names: "--yes -y"; a single name for a parameter that is True by default sets it to False.
+        help: in place of what the docstring says.
+        type: of click.
+    """
+
+    names: str = ""
+    help: str = ""
+    metavar: str = ""
+    type: Any = None
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command. Its options are the parameters of a function, and its help is their docstring.
+
+    Attributes:
+        of: a method of `Memory` ("profile.confirm"), or of `Home` ("home.migrate") or `ApiKeys`
+            ("keys.list"). It is called, unless `by` names a function.
+        by: a function in this package ("commands.records.forget") that does the work of `of`, if
+            there is such a method. It is given what its parameters ask for by their names: `call`,
+            `memory`, `home`, `keys`, `progress`.
+        options: of parameters, where they are not spelled as they are named.
+        without: parameters that are not offered.
+        view: a function in `views` that draws the result; default that of its type.
+        says: the result as a line, with its fields and the arguments: "{0.id} is due, {name}".
+        before: a function that is given the memory and the arguments, and returns these.
+        after: a function that is given the memory and the result, and returns what is shown.
+        phases: what is counted while it runs, one after another.
+        creates: whether the tenant is made if need be.
+        llm: whether it calls a language model.
+        more: further paragraphs of its help.
+    """
+
+    of: str = ""
+    by: str = ""
+    options: Mapping[str, Option] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+    view: str = ""
+    says: str = ""
+    before: str = ""
+    after: str = ""
+    phases: tuple[str, ...] = ()
+    creates: bool = False
+    llm: bool = False
+    more: str = ""
+
+
+class Report(NamedTuple):
+    """What a command shows when that is not just a result: as JSON, and as text.
+
+    Attributes:
+        result: from which the exit code comes; None: nothing failed.
+    """
+
+    data: Any
+    text: str | Callable[[], RenderableType]
+    result: Any = None

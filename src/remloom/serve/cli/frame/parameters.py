@@ -1,0 +1,136 @@
+"""The options and arguments of a command, derived from the signature of a function."""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from inspect import Parameter
+from typing import Any, Literal, Union
+
+import click
+
+from ....text.docstrings import arguments_of
+from .command import Command, Option
+from .shared_options import BUDGET, SHARED
+from .times import Time
+
+# given to a function by these names
+INJECTED = ("self", "call", "memory", "home", "keys", "progress", "on_turn")
+# choices that modules import for type checkers alone, and where they are
+_CHOICES = {"State": "jobs.contract", "Strategy": "query.statements"}
+
+
+class _Names(dict[str, Any]):
+    """Names in annotations: one that is imported for type checkers alone stands for a text."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(vars(builtins) | inspect.unwrap(function).__globals__)
+
+    def __missing__(self, name: str) -> Any:
+        if name in _CHOICES:
+            return getattr(importlib.import_module(f"remloom.{_CHOICES[name]}"), name)
+        return str
+
+
+def parameters_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
+    """Give the parameters of a function, with their types."""
+    return inspect.signature(function, locals=_Names(function), eval_str=True).parameters
+
+
+def click_parameters(
+    command: Command, words: list[str], functions: list[Callable[..., Any]]
+) -> list[click.Parameter]:
+    """Make the arguments and options of a command.
+
+    Args:
+        words: what follows its path in its usage: "SLOT", "[VALUE]", "LABEL...".
+        functions: the one that is called, then others whose docstrings tell of its parameters.
+    """
+    skipped = (*INJECTED, *command.without)
+    offered = [one for name, one in parameters_of(functions[0]).items() if name not in skipped]
+    made: list[click.Parameter] = [
+        _argument(parameter, word) for parameter, word in zip(offered, words, strict=False)
+    ]
+    told: dict[str, str] = {}
+    for function in functions:
+        told = arguments_of(function.__doc__ or "") | told
+    for parameter in offered[len(words) :]:
+        if parameter.name == "budget" and "Budget" in str(functions[0].__annotations__["budget"]):
+            made += BUDGET
+        else:
+            made.append(_option(parameter, command, told.get(parameter.name, "")))
+    return made
+
+
+def _argument(parameter: Parameter, word: str) -> click.Argument:
+    is_required, takes_several = not word.startswith("["), "..." in word
+    default = {} if is_required or takes_several else {"default": parameter.default}
+    return click.Argument(
+        [parameter.name],
+        metavar=word,
+        required=is_required,
+        nargs=-1 if takes_several else 1,
+        **default,
+    )
+
+
+def _option(parameter: Parameter, command: Command, told: str) -> click.Option:
+    shared = SHARED.get(parameter.name, Option())
+    own = command.options.get(parameter.name, Option())
+    name = parameter.name.strip("_").replace("_", "-")
+    names = own.names or shared.names
+    settings: dict[str, Any] = {"help": own.help or shared.help or _sentence(told)}
+    is_required = parameter.default is Parameter.empty
+    settings |= {"required": True} if is_required else {"default": parameter.default}
+    kind, is_list = _type_of(parameter)
+    if kind is bool and parameter.default is True and names:
+        settings |= {"is_flag": True, "flag_value": False, "show_default": False}
+    elif kind is bool:
+        names = names or (f"--{name}" if parameter.default is False else f"--{name}/--no-{name}")
+        settings |= {"is_flag": True} if parameter.default is False else {}
+    else:
+        settings |= {"type": own.type or shared.type or kind, "multiple": is_list}
+        settings |= {"metavar": own.metavar or shared.metavar or None}
+    if own.type is not None and is_list:
+        # the type splits one text into a list
+        settings["multiple"] = False
+        settings["default"] = ",".join(parameter.default or ()) or None
+    # an empty default says nothing in the help
+    if settings.get("default") in ("", ()):
+        settings["show_default"] = False
+    return click.Option([*(names or f"--{name}").split(), parameter.name], **settings)
+
+
+def _type_of(parameter: Parameter) -> tuple[Any, bool]:
+    """Give the type of the values of a parameter, and whether it takes several."""
+    hint = parameter.annotation
+    is_union = typing.get_origin(hint) in (Union, types.UnionType)
+    parts = [part for part in (typing.get_args(hint) if is_union else (hint,)) if part is not None]
+    parts = [part for part in parts if part is not type(None)]
+    lists = [part for part in parts if _is_list(part)]
+    if lists:
+        return _click_type([typing.get_args(lists[0])[0]]), True
+    return _click_type(parts), False
+
+
+def _is_list(hint: Any) -> bool:
+    origin = typing.get_origin(hint)
+    return isinstance(origin, type) and issubclass(origin, typing.Collection)
+
+
+def _click_type(parts: list[Any]) -> Any:
+    if typing.get_origin(parts[0]) is Literal:
+        return click.Choice(typing.get_args(parts[0]))
+    if datetime in parts:
+        return Time(needs_zone=True)
+    return parts[0] if parts[0] in (bool, int, float) and str not in parts else str
+
+
+def _sentence(text: str) -> str:
+    text = text[:1].upper() + text[1:]
+    return text if not text or text[-1] in ".!?])…" else f"{text}."
