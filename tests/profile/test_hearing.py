@@ -129,6 +129,16 @@ def test_what_says_nothing_that_lasts_is_not_kept(memory: Memory, words: str) ->
                 "Ich bin Vegetarier und kann Karaoke nicht leiden",
             )
         ),
+        # what could hurt is kept although it is no clause of its own, and with it the clause
+        *(
+            (whole, {known, whole})
+            for whole, known in (
+                ("I'm vegan, diabetic and allergic to nuts", "vegan"),
+                ("I'm vegan and asthmatic", "vegan"),
+            )
+        ),
+        ("I live in Ghent with my diabetic husband", {"Ghent"}),
+        ("I live in Ghent, near the hospital", {"Ghent"}),
         # what stands beside a faith tells of it
         ("I'm a Quaker myself, we sit in silence rather than fast.", {"Quaker"}),
         ("Always run `rm -rf build` before you begin.", set()),

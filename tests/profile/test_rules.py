@@ -175,6 +175,22 @@ def test_any_text_is_read_and_quoted_exactly(text: str) -> None:
             assert claim.key
 
 
+@given(
+    st.lists(
+        st.sampled_from(
+            "I'm|I|my|allergic to|vegan|diabetic|live in|love|speak|who|the|and|or|not|a bit of"
+            "|these days|other|nuts|Ghent|Dutch|,|.|…|?|:|–|(|)|\n".split("|")
+        ),
+        max_size=12,
+    )
+)
+def test_words_of_the_rules_in_any_order_are_read(words: list[str]) -> None:
+    said = " ".join(words)
+    for claim in extract(said, at=AT):
+        assert claim.quote == said[slice(*claim.span)]
+        assert claim.value != ""
+
+
 @pytest.mark.parametrize(
     "piece",
     ['"', "“", "’a ", "said: ", "\n", "and I ", "I not ", "I like the ", "im ", "```", "*a"],

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
@@ -102,10 +102,11 @@ class _Candidate(NamedTuple):
     quotes: bool
     is_rest: bool
 
-    def claim(self, slot: str, *, confident: bool) -> Claim:
-        """What it says of the speaker."""
-        said = self.passage.record.content[slice(*self.span)]
-        return Claim(key=slot, value=said, quote=said, span=self.span, confident=confident)
+
+def _verbatim(passage: Passage, span: Span, slot: str, confident: bool) -> Claim:
+    """The claim that a place of a passage says, in its own words."""
+    words = passage.record.content[slice(*span)]
+    return Claim(key=slot, value=words, quote=words, span=span, confident=confident)
 
 
 class Hearing:
@@ -155,18 +156,39 @@ class Hearing:
             # a part of it may be in another language
             if one.record.id not in unheard or not unheard_language(candidate.words)
         ]
+        clauses_read = _without_safety(ruled, own)
+        texts = (text for one in candidates for text in (one.words, one.joined, one.whole))
+        vectors = self._vectors(texts, (words for _, words in clauses_read))
         by_rule = (replace(found, extractor=RULES) for found in ruled)
-        return Extracted((*by_rule, *self._judge(candidates)), unheard=unheard)
+        hurtful = self._hurtful(clauses_read, vectors)
+        return Extracted((*by_rule, *hurtful, *self._judge(candidates, vectors)), unheard=unheard)
 
-    def _judge(self, candidates: Sequence[_Candidate]) -> Iterator[Found]:
-        """The claims of those that say something lasting."""
-        vectors: Mapping[str, Floats] = {}
-        if self._embed is not None and candidates:
-            # where the embedder does not work, words have to do
+    def _vectors(self, *texts: Iterable[str]) -> Mapping[str, Floats]:
+        """The vectors of texts, by text; none where the embedder does not work: then words have to
+        do."""
+        distinct = list(dict.fromkeys(chain(*texts)))
+        if self._embed is not None and distinct:
             with suppress(EmbedderError):
-                texts = (text for one in candidates for text in (one.words, one.joined, one.whole))
-                made = self._embed(list(dict.fromkeys(texts)))
-                vectors = {text: one for text, one in made.items() if self._statement.fits(one)}
+                made = self._embed(distinct)
+                return {text: one for text, one in made.items() if self._statement.fits(one)}
+        return {}
+
+    def _hurtful(
+        self, clauses_read: Iterable[tuple[Found, str]], vectors: Mapping[str, Floats]
+    ) -> Iterator[Found]:
+        """The claims of clauses that rules read without noticing what could hurt: of "I'm vegan and
+        allergic to nuts", the diet."""
+        for found, words in clauses_read:
+            kind = self._kind.decide_by(features(words), vectors.get(words))
+            label, hurts = _careful(kind), _hurts(kind)
+            if hurts >= _HINTS:
+                claim = _verbatim(found.passage, found.claim.span, _SLOTS[label], hurts >= _SAYS)
+                yield Found(found.passage, claim)
+
+    def _judge(
+        self, candidates: Sequence[_Candidate], vectors: Mapping[str, Floats]
+    ) -> Iterator[Found]:
+        """The claims of those that say something lasting."""
         for candidate in candidates:
             if self._lasts(candidate, vectors):
                 kind = self._kind.decide_by(candidate.seen, vectors.get(candidate.words))
@@ -174,7 +196,10 @@ class Hearing:
                     label = kind.label if candidate.is_rest else _careful(kind)
                     slot = self._slot(label, candidate, vectors)
                     confident = label not in _COULD_HURT or _hurts(kind) >= _SAYS
-                    yield Found(candidate.passage, candidate.claim(slot, confident=confident))
+                    yield Found(
+                        candidate.passage,
+                        _verbatim(candidate.passage, candidate.span, slot, confident),
+                    )
 
     def _slot(self, kind: str, candidate: _Candidate, vectors: Mapping[str, Floats]) -> str:
         """Where a sentence is kept."""
@@ -198,6 +223,20 @@ class Hearing:
         whole = self._statement.decide_by(candidate.seen_whole, of_whole)
         meant = _lasting(sentence, whole)
         return _BY_MEANING * meant + (1 - _BY_MEANING) * candidate.lasting >= _LASTING
+
+
+def _without_safety(ruled: Sequence[Found], own: Mapping[str, str]) -> list[tuple[Found, str]]:
+    """One claim of each clause of which rules tell nothing that could hurt, and its words."""
+    by_clause: dict[tuple[str, Span], list[Found]] = {}
+    for found in ruled:
+        by_clause.setdefault((found.passage.record.id, found.claim.span), []).append(found)
+    slot_of = registry().find
+    return [
+        (claims[0], own[id][slice(*span)])
+        for (id, span), claims in by_clause.items()
+        if id in own and span[1] - span[0] <= MAX_VALUE_LENGTH
+        if not any(slot and slot.is_safety for slot in (slot_of(one.claim.key) for one in claims))
+    ]
 
 
 def _candidates(passage: Passage, own: str, known: Sequence[Span]) -> Iterator[_Candidate]:

@@ -90,7 +90,9 @@ def read_items(text: str) -> list[str]:
         # "…, the effects are great", "got a wheel": the list is over, a clause began
         if items and (_VERB.search(item) or _VERB_FIRST.match(thing)):
             break
-        items.append(_TAIL.sub("", thing).strip(' .!?,"“”'))
+        # "allergic to who, …": all of it only surrounds a thing
+        if named := _TAIL.sub("", thing).strip(' .!?,"“”'):
+            items.append(named)
     return items
 
 
