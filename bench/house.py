@@ -1,7 +1,8 @@
 """How easily the source is lived in, in figures: python -m bench.house [FOLDER].
 
-They show a direction, and are no goal: where one of them would make the code worse, keep the better
-code.
+They show a direction, and are not a goal: where one of them would make the code worse, keep the
+better code. `bench/house.toml` has a budget for what must not grow, and of lines for each wing:
+`--check` names what is over it.
 """
 
 from __future__ import annotations
@@ -12,14 +13,18 @@ import io
 import subprocess
 import sys
 import tokenize
+import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+BUDGET = Path(__file__).with_suffix(".toml")
 COLUMNS = 100
 COMPLEXITY = 12
 PARAMETERS = 8
+FILES = 20  # in one folder
+SMALL = 60  # lines of a file that one importer could hold
 _LAYOUT = (
     tokenize.NEWLINE,
     tokenize.NL,
@@ -64,10 +69,24 @@ class Module:
     def functions(self) -> Iterator[ast.FunctionDef]:
         return (node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef))
 
-    def imports(self, known: set[str]) -> set[str]:
-        """The modules of the source that it imports, at load or later; not for types alone."""
+    @property
+    def classes(self) -> Iterator[str]:
+        """Its public classes."""
+        return (
+            node.name
+            for node in self.tree.body
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+        )
+
+    def imports(self, known: set[str], *, types: bool = False) -> set[str]:
+        """The modules of the source that it imports, at load or later.
+
+        Args:
+            known: the names of all modules.
+            types: whether those count that it imports for types alone.
+        """
         found = set()
-        for node in _run(self.tree):
+        for node in ast.walk(self.tree) if types else _run(self.tree):
             if isinstance(node, ast.ImportFrom) and node.level:
                 base = self.package[: len(self.package) - node.level + 1]
                 target = ".".join([*base, *(node.module or "").split(".")]).rstrip(".")
@@ -84,11 +103,13 @@ def _run(node: ast.AST) -> Iterator[ast.AST]:
             yield from _run(child)
 
 
-def circles(modules: list[Module]) -> list[set[str]]:
+def circles(graph: dict[str, set[str]]) -> list[set[str]]:
     """Groups of modules that import each other, directly or not (Tarjan's components of two and
-    more)."""
-    known = {module.name for module in modules}
-    graph = {module.name: module.imports(known) for module in modules}
+    more).
+
+    Args:
+        graph: the modules that each module imports.
+    """
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
@@ -174,9 +195,8 @@ def glossary_words() -> int:
     return sum(line.startswith("| ") for line in table.splitlines()) - 1  # without its head
 
 
-def figures(folder: Path) -> dict[str, str]:
+def figures(modules: list[Module], folder: Path) -> dict[str, float]:
     """Each figure by what it counts."""
-    modules = [Module(path, folder) for path in sorted(folder.rglob("*.py"))]
     lines = [line for module in modules for line in module.lines]
     tokens = code = comments = 0
     for module in modules:
@@ -198,30 +218,66 @@ def figures(folder: Path) -> dict[str, str]:
                 declared[function.name, found].add(module.name)
             many += function.name.startswith("_") and len(found) > PARAMETERS
             methods[passes_on(function)] += 1
-    rings = circles(modules)
-    repeated = sum(len(at) > 2 for at in declared.values())
-    long = sum(len(line) > COLUMNS for line in lines)
+    known = {module.name for module in modules}
+    at_run = {module.name: module.imports(known) for module in modules}
+    for_types = {module.name: module.imports(known, types=True) for module in modules}
+    importers = Counter(other for imported in for_types.values() for other in imported)
+    folders = Counter(module.path.parent for module in modules if module.path.name != "__init__.py")
     return {
-        "modules": f"{len(modules)}",
-        "lines of source": f"{len(lines):,}",
-        "lines of code": f"{code:,}",
-        "tokens per line of code": f"{tokens / code:.1f}",
-        "comments of their own line, per 100 lines of code": f"{100 * comments / code:.1f}",
-        f"lines over {COLUMNS} columns": f"{long} ({100 * long / len(lines):.1f} %)",
-        f"functions of a complexity over {COMPLEXITY}": f"{complex_functions(folder)}",
-        f"private functions of more than {PARAMETERS} parameters": f"{many}",
-        "circles of imports": f"{len(rings)} ({sum(map(len, rings))} modules)",
-        "signatures of over three parameters declared more than twice": f"{repeated}",
-        "methods that only pass on": f"{methods[True]}",
-        "words of our own in docs/concepts.md": f"{glossary_words()}",
-        "file names that occur more than once": (
-            f"{sum(count > 1 for count in _names(modules).values())}"
+        "modules": len(modules),
+        "lines of source": len(lines),
+        "lines of code": code,
+        "tokens per line of code": round(tokens / code, 1),
+        "comments of their own line, per 100 lines of code": round(100 * comments / code, 1),
+        f"lines over {COLUMNS} columns": sum(len(line) > COLUMNS for line in lines),
+        f"functions of a complexity over {COMPLEXITY}": complex_functions(folder),
+        f"private functions of more than {PARAMETERS} parameters": many,
+        "circles of imports": len(circles(at_run)),
+        "circles of imports, those for types too": len(circles(for_types)),
+        "signatures of over three parameters declared more than twice": sum(
+            len(at) > 2 for at in declared.values()
+        ),
+        "methods that only pass on": methods[True],
+        "words of our own in docs/concepts.md": glossary_words(),
+        "file names that occur more than once": _repeated(
+            module.path.name for module in modules if module.path.name != "__init__.py"
+        ),
+        "names of public classes that occur more than once": _repeated(
+            name for module in modules for name in module.classes
+        ),
+        f"folders of more than {FILES} files": sum(count > FILES for count in folders.values()),
+        f"files under {SMALL} lines with one importer": sum(
+            len(module.lines) < SMALL
+            and importers[module.name] == 1
+            and module.path.name != "__init__.py"
+            for module in modules
         ),
     }
 
 
-def _names(modules: list[Module]) -> Counter[str]:
-    return Counter(module.path.name for module in modules if module.path.name != "__init__.py")
+def wings(modules: list[Module], folder: Path) -> dict[str, int]:
+    """Lines of each folder of the source; "" are the files beside them."""
+    lines: Counter[str] = Counter()
+    for module in modules:
+        wing, *inner = module.path.relative_to(folder).parts
+        lines[wing if inner else ""] += len(module.lines)
+    return dict(lines.most_common())
+
+
+def over_budget(found: dict[str, float], lines: dict[str, int]) -> Iterator[str]:
+    """What is more than `house.toml` allows, in words."""
+    budget = tomllib.loads(BUDGET.read_text(encoding="utf-8"))
+    for what, most in budget["figures"].items():
+        if found[what] > most:
+            yield f"{what}: {found[what]:,}, at most {most:,}"
+    for wing in lines.keys() | budget["lines"].keys():
+        count, most = lines.get(wing, 0), budget["lines"].get(wing, 0)
+        if count > most:
+            yield f"lines of {wing or 'the files beside the wings'}: {count:,}, at most {most:,}"
+
+
+def _repeated(names: Iterable[str]) -> int:
+    return sum(count > 1 for count in Counter(names).values())
 
 
 def _is_docstring(node: ast.stmt) -> bool:
@@ -231,11 +287,21 @@ def _is_docstring(node: ast.stmt) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Count how easily the source is lived in.")
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "src" / "remloom")
+    parser.add_argument("--check", action="store_true", help="fail where a budget is exceeded")
     chosen = parser.parse_args()
-    found = figures(chosen.folder)
+    modules = [Module(path, chosen.folder) for path in sorted(chosen.folder.rglob("*.py"))]
+    found, lines = figures(modules, chosen.folder), wings(modules, chosen.folder)
+    if chosen.check:
+        if over := sorted(over_budget(found, lines)):
+            over = [*over, f"make it smaller, or say in {BUDGET.name} why it may be larger"]
+            raise SystemExit("\n".join(over))
+        return
     width = max(map(len, found))
     for what, figure in found.items():
-        print(f"{what:{width}}  {figure}")
+        print(f"{what:{width}}  {figure:,}")
+    print()
+    for wing, count in lines.items():
+        print(f"{wing or '(beside the wings)':{width}}  {count:,}")
 
 
 if __name__ == "__main__":
