@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test attack lint format docs bench flat train turns conformance clean
+.PHONY: help demo test attack lint format stubs docs bench flat train turns conformance clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -33,6 +33,10 @@ lint: $(VENV)/.dev ## Style, types and the layer map
 format: $(VENV)/.dev ## Put the code into the house style
 	@$(BIN)/ruff check --quiet --fix .
 	@$(BIN)/ruff format --quiet .
+
+stubs: $(VENV)/.dev ## Write the types of classes that are made at import: AsyncMemory, both clients
+	@$(BIN)/python -m bench.stubs
+	@$(BIN)/ruff format --quiet src/remloom
 
 docs: $(VENV)/.docs ## Build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -103,7 +103,7 @@ def test_an_iteration_that_is_cancelled_or_outlives_its_memory_ends_quietly(
         go_on.wait(PATIENCE)
         return islice(iterator, count)
 
-    monkeypatch.setattr("remloom.aio.islice", read_slowly)
+    monkeypatch.setattr("remloom.aio.threads.islice", read_slowly)
 
     async def run() -> None:
         memory = await AsyncMemory.open(tmp_path, embedder="none")

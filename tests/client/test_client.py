@@ -33,7 +33,7 @@ from remloom import (
     Resource,
     Row,
 )
-from remloom.client import async_client, client, plans
+from remloom.client import plans
 from remloom.errors import (
     AuthenticationError,
     ConflictError,
@@ -123,11 +123,12 @@ def test_each_operation_is_a_method_of_both_clients() -> None:
         noun, _, name = operation.method.rpartition(".")
         if noun == "reader" or not hasattr(_ours(noun), name):
             continue
-        for kind in (client.Client, async_client.AsyncClient):
+        for kind in (Client, AsyncClient):
             owner: Any = kind
             if noun:
                 owner = inspect.get_annotations(getattr(kind, noun).fget, eval_str=True)["return"]
             assert callable(getattr(owner, name)), operation.method
+            assert inspect.iscoroutinefunction(getattr(owner, name)) == (kind is AsyncClient)
 
 
 def test_values_and_conditions_go_there_and_back(memory: Client) -> None:
@@ -152,6 +153,8 @@ def test_nouns_are_there(memory: Client) -> None:
     assert belief.value == "Porto"
     assert memory.runs.list()[0].kind == "profile"
     assert memory.jobs.list() == []
+    job = memory.jobs.add("moments", key="once")
+    assert memory.jobs.list() == [memory.jobs.get(job.id)]
 
 
 def test_schemas_are_registered_and_their_rows_written_and_found(
@@ -238,7 +241,7 @@ def test_files_are_sent_and_read_with_a_reader(memory: Client, tmp_path: Path) -
 
 
 def test_records_are_iterated_page_by_page(memory: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "PAGE", 3)
+    monkeypatch.setattr(plans, "PAGE", 3)
     names = {f"entity {number}" for number in range(10)}
     memory.write([Entity(name=name) for name in names])
     memory.write([Resource(name="note", content="x")])

@@ -17,7 +17,7 @@ import pytest
 from false_server import FalseServer, Reply, false_server, right_json
 
 from remloom import AsyncClient, Client
-from remloom.client.call import Call
+from remloom.client.request import request_of
 from remloom.errors import RemloomError, ServerError
 from remloom.operations import OPERATIONS, Operation
 
@@ -92,15 +92,17 @@ def _fields(operation: Operation) -> dict[str, Any]:
 
 def _calls(client: Any, operation: Operation) -> dict[str, Callable[[], Any]]:
     """The ways in which a client calls an operation, each by its name."""
-    connection, call = client._connection, Call(name=operation.name)
-    fields = _fields(operation)
+    connection, fields = client._connection, _fields(operation)
     if operation.carries == "in":
-        return {"sent": lambda: connection.upload(call, fields, iter([b"{}"]))}
+        sent = partial(request_of, operation, fields)
+        return {"sent": lambda: connection.ask(sent(stream=iter([b"{}"])))}
     if operation.carries == "out":
-        return {"taken": lambda: connection.download(call, fields, lambda piece: None)}
-    called = {"asked": lambda: connection.ask(call, call.request_of(fields))}
+        taken = request_of(operation, fields, stream=lambda piece: None)
+        return {"taken": lambda: connection.ask(taken)}
+    called = {"asked": lambda: connection.ask(request_of(operation, fields))}
     if operation.is_long:
-        called["followed"] = lambda: connection.ask(call, call.request_of(fields, lambda *_: None))
+        followed = request_of(operation, fields, callback=lambda *_: None)
+        called["followed"] = lambda: connection.ask(followed)
     return called
 
 

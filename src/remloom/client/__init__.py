@@ -3,8 +3,7 @@
 from ..errors import MissingExtraError
 
 try:
-    from .async_client import AsyncClient
-    from .client import Client
+    from .client import AsyncClient, Client
 except ModuleNotFoundError as error:
     if error.name and error.name.startswith("remloom"):
         raise

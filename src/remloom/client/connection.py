@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -22,11 +23,20 @@ from tenacity import (
 )
 
 from ..errors import AuthenticationError, InvalidInputError, ServerError
-from .addresses import shown
-from .call import Call, Request, as_query
-from .failures import UNREADABLE, is_without_tls, raise_problem, unreachable
+from ..operations import Operation
 from .plans import Plan
-from .replies import EVENTS, check_stream, read_json, read_reply
+from .replies import (
+    EVENTS,
+    UNREADABLE,
+    check_stream,
+    is_without_tls,
+    raise_problem,
+    read_json,
+    read_reply,
+    shown,
+    unreachable,
+)
+from .request import Request
 
 R = TypeVar("R")
 
@@ -75,9 +85,13 @@ class _Target:
         What writes has a key, so that sending it again after a lost reply writes nothing twice.
         """
         headers = dict(self.headers)
-        if request.body is not None:
+        is_upload = request.operation.carries == "in"
+        if is_upload:
+            headers["content-type"] = "application/octet-stream"
+        elif request.body is not None:
             headers["content-type"] = "application/json"
-        if request.writes:
+        # an upload cannot be sent twice, and reading may be
+        if not (is_upload or request.operation.hints.read_only):
             headers["idempotency-key"] = str(uuid4())
         wanted: dict[str, Any] = {
             "method": request.method,
@@ -89,19 +103,8 @@ class _Target:
             "follow_redirects": False,
         }
         if self.timeout is not None:
-            wanted["timeout"] = None if request.is_long else self.timeout
-        return wanted
-
-    def upload(self, request: Request, fields: dict[str, Any]) -> dict[str, Any]:
-        """Give httpx's arguments of a request whose body is a stream: its fields are a query."""
-        wanted = self.arguments(request)
-        del wanted["content"]
-        # it cannot be sent twice, and is not known again
-        wanted["headers"].pop("idempotency-key", None)
-        wanted["headers"]["content-type"] = "application/octet-stream"
-        wanted["params"] = as_query(fields)
-        if "timeout" in wanted:
-            wanted["timeout"] = None
+            is_long = is_upload or request.operation.is_long
+            wanted["timeout"] = None if is_long else self.timeout
         return wanted
 
 
@@ -170,33 +173,39 @@ class Connection:
         self.target = _Target(url, key, tenant, timeout if http is None else None)
         self._http = http or httpx.Client()
 
-    def send(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call a method; see `Call.value` for the errors.
+    def carry_out(self, plan: Plan[R]) -> R:
+        """Send what a plan asks for, until it returns.
 
         Raises:
+            RemloomError: what was raised in the server.
             ServerError: there is no reply, though it was asked for several times.
         """
-        return self.ask(call, call.request(args, kwargs))
+        with closing(plan):
+            try:
+                request = next(plan)
+                while True:
+                    request = plan.send(self.ask(request))
+            except StopIteration as end:
+                value: R = end.value
+                return value
 
-    def carry_out(self, plan: Plan[R]) -> R:
-        """Send what a plan asks for, until it returns."""
-        try:
-            name, fields = next(plan)
-            while True:
-                call = Call(name=name)
-                name, fields = plan.send(self.ask(call, call.request_of(fields)))
-        except StopIteration as end:
-            value: R = end.value
-            return value
-
-    def ask(self, call: Call, request: Request) -> Any:
+    def ask(self, request: Request) -> Any:
         """Send a request, and give the value of its reply."""
-        if request.callback is not None:
-            return self._follow(call, request)
-        response = self.exchange(self.target.arguments(request))
-        return read_reply(call.operation, response)
+        arguments = self.target.arguments(request)
+        operation = request.operation
+        if not operation.carries and request.callback is None:
+            return read_reply(operation, self._exchange(arguments))
+        try:
+            if operation.carries == "in":
+                response = self._http.request(**arguments | {"content": request.stream})
+                return read_reply(operation, response)
+            if operation.carries == "out":
+                return self._download(request, arguments)
+            return self._follow(request, arguments)
+        except httpx.RequestError as error:
+            raise unreachable(self.target.url, error) from error
 
-    def exchange(self, arguments: dict[str, Any]) -> httpx.Response:
+    def _exchange(self, arguments: dict[str, Any]) -> httpx.Response:
         """Send one request until there is a reply."""
         try:
             for attempt in Retrying(**_RETRYING):
@@ -209,40 +218,26 @@ class Connection:
             return error.give_up(self.target.url)
         raise AssertionError("retrying ends with a reply or an error")
 
-    def _follow(self, call: Call, request: Request) -> Any:
+    def _follow(self, request: Request, arguments: dict[str, Any]) -> Any:
         """Call what is long, and report its progress as it comes."""
-        arguments = self.target.arguments(request)
         arguments["headers"]["accept"] = EVENTS
-        try:
-            with connect_sse(self._http, **arguments) as source:
-                if source.response.status_code >= 400:
-                    source.response.read()
-                check_stream(call.operation, source.response, EVENTS)
-                return _result(call, request, source.iter_sse())
-        except httpx.RequestError as error:
-            raise unreachable(self.target.url, error) from error
+        with connect_sse(self._http, **arguments) as source:
+            if source.response.status_code >= 400:
+                source.response.read()
+            check_stream(request.operation, source.response, EVENTS)
+            for event in source.iter_sse():
+                if _is_last(request, event):
+                    return read_json(request.operation, event.data.encode())
+        raise _cut_off(request.operation)
 
-    def download(self, call: Call, fields: dict[str, Any], write: Callable[[bytes], None]) -> None:
+    def _download(self, request: Request, arguments: dict[str, Any]) -> None:
         """Call what answers with a stream, and write it down."""
-        arguments = self.target.arguments(call.request_of(fields))
-        try:
-            with self._http.stream(**arguments) as response:
-                if response.status_code >= 400:
-                    response.read()
-                check_stream(call.operation, response, call.operation.media_type)
-                for piece in response.iter_bytes():
-                    write(piece)
-        except httpx.RequestError as error:
-            raise unreachable(self.target.url, error) from error
-
-    def upload(self, call: Call, fields: dict[str, Any], pieces: Iterator[bytes]) -> Any:
-        """Call what takes a stream in."""
-        arguments = self.target.upload(call.request_of(fields), fields)
-        try:
-            response = self._http.request(**arguments, content=pieces)
-        except httpx.RequestError as error:
-            raise unreachable(self.target.url, error) from error
-        return read_reply(call.operation, response)
+        with self._http.stream(**arguments) as response:
+            if response.status_code >= 400:
+                response.read()
+            check_stream(request.operation, response, request.operation.media_type)
+            for piece in response.iter_bytes():
+                request.stream(piece)
 
     def close(self) -> None:
         self._http.close()
@@ -262,29 +257,35 @@ class AsyncConnection:
         self.target = _Target(url, key, tenant, timeout if http is None else None)
         self._http = http or httpx.AsyncClient()
 
-    async def send(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call a method; see `Connection.send`."""
-        return await self.ask(call, call.request(args, kwargs))
-
     async def carry_out(self, plan: Plan[R]) -> R:
-        """Send what a plan asks for, until it returns."""
-        try:
-            name, fields = next(plan)
-            while True:
-                call = Call(name=name)
-                name, fields = plan.send(await self.ask(call, call.request_of(fields)))
-        except StopIteration as end:
-            value: R = end.value
-            return value
+        """Send what a plan asks for, until it returns; see `Connection.carry_out`."""
+        with closing(plan):
+            try:
+                request = next(plan)
+                while True:
+                    request = plan.send(await self.ask(request))
+            except StopIteration as end:
+                value: R = end.value
+                return value
 
-    async def ask(self, call: Call, request: Request) -> Any:
+    async def ask(self, request: Request) -> Any:
         """Send a request, and give the value of its reply."""
-        if request.callback is not None:
-            return await self._follow(call, request)
-        response = await self.exchange(self.target.arguments(request))
-        return read_reply(call.operation, response)
+        arguments = self.target.arguments(request)
+        operation = request.operation
+        if not operation.carries and request.callback is None:
+            return read_reply(operation, await self._exchange(arguments))
+        try:
+            if operation.carries == "in":
+                content = _asynchronous(request.stream)
+                response = await self._http.request(**arguments | {"content": content})
+                return read_reply(operation, response)
+            if operation.carries == "out":
+                return await self._download(request, arguments)
+            return await self._follow(request, arguments)
+        except httpx.RequestError as error:
+            raise unreachable(self.target.url, error) from error
 
-    async def exchange(self, arguments: dict[str, Any]) -> httpx.Response:
+    async def _exchange(self, arguments: dict[str, Any]) -> httpx.Response:
         """Send one request until there is a reply."""
         try:
             async for attempt in AsyncRetrying(**_RETRYING):
@@ -297,59 +298,32 @@ class AsyncConnection:
             return error.give_up(self.target.url)
         raise AssertionError("retrying ends with a reply or an error")
 
-    async def _follow(self, call: Call, request: Request) -> Any:
-        arguments = self.target.arguments(request)
+    async def _follow(self, request: Request, arguments: dict[str, Any]) -> Any:
         arguments["headers"]["accept"] = EVENTS
-        try:
-            async with aconnect_sse(self._http, **arguments) as source:
-                if source.response.status_code >= 400:
-                    await source.response.aread()
-                check_stream(call.operation, source.response, EVENTS)
-                async for event in source.aiter_sse():
-                    if _is_last(request, event):
-                        return read_json(call.operation, event.data.encode())
-        except httpx.RequestError as error:
-            raise unreachable(self.target.url, error) from error
-        raise _cut_off(call)
+        async with aconnect_sse(self._http, **arguments) as source:
+            if source.response.status_code >= 400:
+                await source.response.aread()
+            check_stream(request.operation, source.response, EVENTS)
+            async for event in source.aiter_sse():
+                if _is_last(request, event):
+                    return read_json(request.operation, event.data.encode())
+        raise _cut_off(request.operation)
 
-    async def download(
-        self, call: Call, fields: dict[str, Any], write: Callable[[bytes], None]
-    ) -> None:
-        """Call what answers with a stream, and write it down."""
-        arguments = self.target.arguments(call.request_of(fields))
-        try:
-            async with self._http.stream(**arguments) as response:
-                if response.status_code >= 400:
-                    await response.aread()
-                check_stream(call.operation, response, call.operation.media_type)
-                async for piece in response.aiter_bytes():
-                    write(piece)
-        except httpx.RequestError as error:
-            raise unreachable(self.target.url, error) from error
-
-    async def upload(self, call: Call, fields: dict[str, Any], pieces: Iterator[bytes]) -> Any:
-        """Call what takes a stream in."""
-
-        async def content() -> AsyncIterator[bytes]:
-            for piece in pieces:
-                yield piece
-
-        arguments = self.target.upload(call.request_of(fields), fields)
-        try:
-            response = await self._http.request(**arguments, content=content())
-        except httpx.RequestError as error:
-            raise unreachable(self.target.url, error) from error
-        return read_reply(call.operation, response)
+    async def _download(self, request: Request, arguments: dict[str, Any]) -> None:
+        async with self._http.stream(**arguments) as response:
+            if response.status_code >= 400:
+                await response.aread()
+            check_stream(request.operation, response, request.operation.media_type)
+            async for piece in response.aiter_bytes():
+                request.stream(piece)
 
     async def close(self) -> None:
         await self._http.aclose()
 
 
-def _result(call: Call, request: Request, events: Iterator[ServerSentEvent]) -> Any:
-    for event in events:
-        if _is_last(request, event):
-            return read_json(call.operation, event.data.encode())
-    raise _cut_off(call)
+async def _asynchronous(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
 
 
 def _is_last(request: Request, event: ServerSentEvent) -> bool:
@@ -373,8 +347,8 @@ def _reported(data: str) -> list[Any]:
         raise ServerError(f"the progress that came cannot be read: {error}") from error
 
 
-def _cut_off(call: Call) -> ServerError:
+def _cut_off(operation: Operation) -> ServerError:
     return ServerError(
-        f"the stream of {call.operation.name} ended before its result",
+        f"the stream of {operation.name} ended before its result",
         remedy="see the jobs and runs for what became of it",
     )

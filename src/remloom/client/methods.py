@@ -2,95 +2,137 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from functools import wraps
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from types import FunctionType, MappingProxyType
+from typing import Any
 
-from .call import Call
-from .connection import AsyncConnection, Connection
-from .plans import Plan
+from ..operations import OPERATIONS, Operation
+from .plans import PAGES, PLANS, Plan
+from .request import Arguments, request_of
 
-P = ParamSpec("P")
-R = TypeVar("R")
-Owner = TypeVar("Owner")
-C = TypeVar("C", Connection, AsyncConnection)
-
-_PREFIXES: dict[str, str] = {
-    "Memory": "",
-    "Runs": "runs.",
-    "Jobs": "jobs.",
-    "Dreams": "dreams.",
-    "Profiles": "profile.",
-    "Schemas": "schemas.",
-    "Admin": "admin.",
-    "Reader": "reader.",
-}
+_OPERATIONS = {one.method: one for one in OPERATIONS if one.needs == "memory"}
+# both classes, by the class that they are derived from
+_NOUNS: dict[str, tuple[type[Over], type[Over]]] = {}
 
 
-def _call_of(function: Callable[..., Any]) -> Call:
-    owner, _, name = function.__qualname__.rpartition(".")
-    return Call(method=_PREFIXES[owner] + name, function=function)
+class Over:
+    """Base of what is done over a connection.
+
+    Attributes:
+        given: arguments, and fields of operations, of every call that takes them.
+    """
+
+    given: Mapping[str, Any] = MappingProxyType({})
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
 
 
-def sent(
-    method: Callable[Concatenate[Owner, P], R],
-) -> Callable[Concatenate[Over[Connection], P], R]:
-    """Make a method of a client from one of `Memory` or its nouns."""
-    call = _call_of(method)
+def over_a_connection(name: str, kind: type, noun: str = "") -> tuple[Any, Any]:
+    """Make the classes of both clients of another one's methods that a server does.
+
+    These are the methods that have an operation in the table, or a plan.
+
+    Args:
+        name: of the one that waits; that for asyncio has "Async" before it.
+        noun: how `Memory` calls it.
+    """
+    waiting, awaited = _members(kind), _members(kind)
+    for owner in reversed(kind.__mro__):
+        for each, member in vars(owner).items():
+            method = f"{noun}.{each}" if noun else each
+            if isinstance(member, property):
+                if member.fget and (nouns := _nouns(member.fget)):
+                    waiting[each], awaited[each] = nouns
+            elif method in PAGES:
+                waiting[each], awaited[each] = _paged(member, PAGES[method])
+            elif isinstance(member, FunctionType) and (plan := _plan_of(method, member)):
+                waiting[each], awaited[each] = _carried_out(member, plan)
+    made = type(name, (Over,), waiting), type(f"Async{name}", (Over,), awaited)
+    _NOUNS[kind.__name__] = made
+    return made
+
+
+def _members(kind: type) -> dict[str, Any]:
+    return {"__doc__": f"`{kind.__name__}` over a server.", "__module__": f"{__package__}.nouns"}
+
+
+def _plan_of(name: str, method: FunctionType) -> Callable[..., Plan[Any]] | None:
+    """Give what carries a method out, called with the object and its arguments; None if nothing."""
+    if name in PLANS:
+        return lambda _, *args, **kwargs: PLANS[name](*args, **kwargs)
+    operation = _OPERATIONS.get(name)
+    return None if operation is None else _single(operation, inspect.signature(method))
+
+
+def _single(operation: Operation, signature: inspect.Signature) -> Callable[..., Plan[Any]]:
+    """Give the plan of one request."""
+
+    def plan(over: Over, *args: Any, **kwargs: Any) -> Plan[Any]:
+        given = {one: over.given[one] for one in over.given if one in signature.parameters}
+        arguments = Arguments(operation, signature.bind(over, *args, **{**given, **kwargs}))
+        taken = operation.takes.__struct_fields__
+        fields = {one: over.given[one] for one in over.given if one in taken} | arguments.fields
+        return (yield request_of(operation, fields, callback=arguments.callback))
+
+    return plan
+
+
+def _carried_out(
+    method: FunctionType, plan: Callable[..., Plan[Any]]
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    @wraps(method)
+    def send(self: Over, /, *args: Any, **kwargs: Any) -> Any:
+        return self._connection.carry_out(plan(self, *args, **kwargs))
 
     @wraps(method)
-    def send(self: Over[Connection], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        value: R = self._connection.send(call, args, kwargs)
-        return value
+    async def send_async(self: Over, /, *args: Any, **kwargs: Any) -> Any:
+        return await self._connection.carry_out(plan(self, *args, **kwargs))
 
-    return send
+    return send, send_async
 
 
-def awaited(
-    method: Callable[Concatenate[Owner, P], R],
-) -> Callable[Concatenate[Over[AsyncConnection], P], Coroutine[Any, Any, R]]:
-    """Make a coroutine method of a client from one of `Memory` or its nouns."""
-    call = _call_of(method)
+def _paged(
+    method: FunctionType, plan: Callable[..., Plan[Any]]
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Iterate over records, whose pages are asked for as needed."""
 
     @wraps(method)
-    async def send(self: Over[AsyncConnection], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        value: R = await self._connection.send(call, args, kwargs)
-        return value
-
-    return send
-
-
-def planned(
-    method: Callable[Concatenate[Owner, P], R], plan: Callable[..., Plan[R]]
-) -> Callable[Concatenate[Over[Connection], P], R]:
-    """Make a method of a client that carries out a plan, with the signature of `Memory`'s."""
+    def send(self: Over, /, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        cursor = ""
+        while True:
+            page = self._connection.carry_out(plan(cursor, *args, **kwargs))
+            yield from page.records
+            cursor = page.cursor
+            if not cursor:
+                return
 
     @wraps(method)
-    def send(self: Over[Connection], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return self._connection.carry_out(plan(*args, **_sendable(kwargs)))
+    async def send_async(self: Over, /, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        cursor = ""
+        while True:
+            page = await self._connection.carry_out(plan(cursor, *args, **kwargs))
+            for record in page.records:
+                yield record
+            cursor = page.cursor
+            if not cursor:
+                return
 
-    return send
-
-
-def planned_async(
-    method: Callable[Concatenate[Owner, P], R], plan: Callable[..., Plan[R]]
-) -> Callable[Concatenate[Over[AsyncConnection], P], Coroutine[Any, Any, R]]:
-    """Make a coroutine method of a client that carries out a plan."""
-
-    @wraps(method)
-    async def send(self: Over[AsyncConnection], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await self._connection.carry_out(plan(*args, **_sendable(kwargs)))
-
-    return send
+    return send, send_async
 
 
-def _sendable(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Leave out the progress of a plan: each of its requests is one step."""
-    return {name: value for name, value in arguments.items() if name != "progress"}
+def _nouns(read: Callable[[Any], Any]) -> tuple[property, property] | None:
+    """Make the properties of both clients that give a noun; None if it is no noun."""
+    made = _NOUNS.get(read.__annotations__["return"])
+    return made and (_property(read, made[0]), _property(read, made[1]))
 
 
-class Over(Generic[C]):
-    """What is done over a connection."""
+def _property(read: Callable[[Any], Any], noun: type[Over]) -> property:
+    @wraps(read)
+    def get(self: Over) -> Any:
+        return noun(self._connection)
 
-    def __init__(self, connection: C) -> None:
-        self._connection: C = connection
+    get.__annotations__ = {"return": noun}
+    return property(get)

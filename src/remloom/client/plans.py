@@ -1,36 +1,40 @@
 """What takes several requests, or arguments of another shape than `Memory`'s.
 
-A plan is a generator: it yields operations with their arguments, and is sent what they gave. Both
-clients carry the same plans out.
+A plan is a generator: it yields requests, and is sent the values of their replies. Both clients
+carry the same plans out.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 
 from ..engine.arguments import check_query
 from ..errors import InvalidInputError, SourceError
-from ..model import Entity, Moment, ReadReport, Registered, Resource, Row
+from ..model import Entity, Exported, Imported, Moment, ReadReport, Registered, Resource, Row
 from ..predicates import All, Query
 from ..query.render import render_condition
 from ..schema.definitions.definition_input import DefinitionInput, read_definition
 from ..sources import find_files
+from .request import Request, request_of
+from .transfers import BackupFolder, ExportFile, pieces_of
 
 if TYPE_CHECKING:
+    from ..operations.records import RecordPage
+    from ..profile.beliefs.exchange import Imported as ImportedProfile
     from ..schema.drift.drift import Drift
     from ..schema.sync.report import SyncReport
 
 
 R = TypeVar("R")
 T = TypeVar("T", Resource, Entity, Moment)
-# operation and arguments -> value
-Plan: TypeAlias = Generator[tuple[str, dict[str, Any]], Any, R]
+Plan: TypeAlias = Generator[Request, Any, R]
 
 MOST_BYTES = 2_000_000  # of the files of one request, unless one file has more
 PAGE = 1_000  # records of one request
@@ -58,7 +62,7 @@ def register_schema(
     fields["fields"] = read.get("base_fields", {})
     if mapping is not None:
         fields["mapping"] = dict(mapping)
-    registered: Registered = yield "register_schema", fields
+    registered: Registered = yield request_of("register_schema", fields)
     return registered
 
 
@@ -67,14 +71,14 @@ def sync_source(
 ) -> Plan[SyncReport]:
     """Sync a database that the server follows, as `Schemas.sync` does, at the address it has."""
     _refuse({"history": history, "url": url})
-    report: SyncReport = yield "sync_source", {"name": source, "dry_run": dry_run}
+    report: SyncReport = yield request_of("sync_source", {"name": source, "dry_run": dry_run})
     return report
 
 
 def source_drift(source: str, *, accept: bool = False, url: str | None = None) -> Plan[Drift]:
     """Compare a database that the server follows, as `Schemas.drift` does."""
     _refuse({"accept": accept, "url": url})
-    drift: Drift = yield "source_drift", {"name": source}
+    drift: Drift = yield request_of("source_drift", {"name": source})
     return drift
 
 
@@ -95,7 +99,8 @@ def _query_records(schema: str, query: Query) -> Plan[list[Any]]:
     found: list[Any] = []
     while query.count is None or len(found) < query.count:
         wanted = PAGE if query.count is None else min(PAGE, query.count - len(found))
-        page = yield "query_records", {**fields, "limit": wanted, "offset": query.skip + len(found)}
+        place = {"limit": wanted, "offset": query.skip + len(found)}
+        page = yield request_of("query_records", {**fields, **place})
         found += page
         if len(page) < wanted:
             break
@@ -116,7 +121,7 @@ def moments_by_type(type: str) -> Plan[list[Moment]]:
 def _moments(operation: str, fields: dict[str, Any]) -> Plan[list[Moment]]:
     found: list[Moment] = []
     while True:
-        page = yield operation, {**fields, "limit": PAGE, "offset": len(found)}
+        page = yield request_of(operation, {**fields, "limit": PAGE, "offset": len(found)})
         found += page
         if len(page) < PAGE:
             return found
@@ -131,8 +136,13 @@ def read_files(
     exclude: Sequence[str] = (),
     wait: bool = True,
     uri: str | None = None,
+    progress: object = None,
 ) -> Plan[ReadReport]:
-    """Send a file or the files of a folder, as `Memory.read` reads them. Their names are kept."""
+    """Send a file or the files of a folder, as `Memory.read` reads them. Their names are kept.
+
+    Args:
+        progress: is not called: each request is one step.
+    """
     if os.fspath(source) == "-":
         raise InvalidInputError("standard input is not sent", remedy="use read_text")
     files = list(find_files(source, recursive=recursive, glob=glob, exclude=exclude))
@@ -146,8 +156,46 @@ def read_files(
     for some in _batches(files):
         sent = [{"name": name, "content": path.read_bytes()} for name, path in some]
         fields = {"files": sent, "category": category, "wait": wait}
-        reports.append((yield "read_documents", fields))
+        reports.append((yield request_of("read_documents", fields)))
     return ReadReport.of_parts(reports)
+
+
+def list_records(cursor: str, schema: str | None = None) -> Plan[RecordPage]:
+    """Give a page of the records of a schema, or of all, as `Admin.records` yields them."""
+    page: RecordPage = yield request_of(
+        "list_records", {"schema": schema, "cursor": cursor, "limit": PAGE}
+    )
+    return page
+
+
+def export(path: str | os.PathLike[str] | IO[bytes], *, vectors: bool = True) -> Plan[Exported]:
+    """Write everything into a new file here, or into an open stream, as `Admin.export` does."""
+    with ExportFile(path) as file:
+        yield request_of("export", {"vectors": vectors}, stream=file.write)
+        return file.counts()
+
+
+def import_(
+    path: str | os.PathLike[str] | IO[bytes], *, incomplete: bool = False
+) -> Plan[Imported]:
+    """Send an export, as `Admin.import_` takes it."""
+    with pieces_of(path) as pieces:
+        done: Imported = yield request_of("import", {"incomplete": incomplete}, stream=pieces)
+        return done
+
+
+def import_profile(path: str | os.PathLike[str]) -> Plan[ImportedProfile]:
+    """Send a profile, as `Profiles.import_` takes it."""
+    with pieces_of(path) as pieces:
+        done: ImportedProfile = yield request_of("profile_import", {}, stream=pieces)
+        return done
+
+
+def backup(path: str | os.PathLike[str]) -> Plan[None]:
+    """Copy the tenant into a new folder here, as `Admin.backup` does."""
+    with BackupFolder(path) as folder:
+        yield request_of("backup", {}, stream=folder.write)
+        folder.unpack()
 
 
 def _batches(files: list[tuple[str, Path]]) -> Iterator[list[tuple[str, Path]]]:
@@ -162,3 +210,24 @@ def _batches(files: list[tuple[str, Path]]) -> Iterator[list[tuple[str, Path]]]:
         some.append((name, path))
         size += length
     yield some
+
+
+# by the method of `Memory` that each carries out
+PLANS: dict[str, Callable[..., Plan[Any]]] = {
+    "admin.backup": backup,
+    "admin.export": export,
+    "admin.import_": import_,
+    "get_moments_by_time": moments_by_time,
+    "get_moments_by_type": moments_by_type,
+    "profile.import_": import_profile,
+    "query_entities": partial(query_records, Entity),
+    "query_moments": partial(query_records, Moment),
+    "query_resources": partial(query_records, Resource),
+    "read": read_files,
+    "schemas.drift": source_drift,
+    "schemas.query_rows": query_rows,
+    "schemas.register": register_schema,
+    "schemas.sync": sync_source,
+}
+# those that give a page of what is iterated over; called with the cursor of the page before
+PAGES: dict[str, Callable[..., Plan[RecordPage]]] = {"admin.records": list_records}

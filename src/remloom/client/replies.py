@@ -1,4 +1,4 @@
-"""What a server replies: the documented reply of an operation is its value; any other, an error."""
+"""What a server replies: the documented reply of an operation is its value, any other an error."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ import httpx
 import msgspec
 from msgspec import Struct
 
-from ..errors import ServerError
+from .. import errors
+from ..errors import RemloomError, ServerError
 from ..operations import Operation
-from .addresses import shown
-from .failures import UNREADABLE, raise_problem
 
 JSON = "application/json"
 EVENTS = "text/event-stream"
 REMEDY = "is it the address of a Remloom server, and its version the client's?"
 _OK = 200
 _NO_CONTENT = 204
+# what decoding JSON raises of bytes that are none
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+# what OpenSSL says of an answer in plain HTTP, by its version
+_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
+_NO_ADDRESS = "an address that cannot be read"
 
 
 def read_reply(operation: Operation, response: httpx.Response) -> Any:
@@ -101,3 +106,68 @@ def _undocumented(operation: Operation, response: httpx.Response, due: str) -> S
         remedy=remedy,
         status=response.status_code,
     )
+
+
+class _Problem(Struct, kw_only=True):
+    """A problem of RFC 9457, with our members."""
+
+    title: str = ""
+    detail: str = ""
+    error: str = ""
+    remedy: str = ""
+    fields: dict[str, Any] = {}
+
+
+def raise_problem(status: int, body: bytes) -> None:
+    """Raise the error that a reply tells of.
+
+    Raises:
+        RemloomError: of the class that was raised in the server; `ServerError` for a reply that is
+            none of ours.
+    """
+    try:
+        problem = msgspec.json.decode(body, type=_Problem)
+    except UNREADABLE:
+        problem = _Problem()
+    kind = getattr(errors, problem.error, None)
+    if not (isinstance(kind, type) and issubclass(kind, RemloomError)):
+        said = problem.detail or problem.title or body[:200].decode(errors="replace")
+        raise ServerError(f"the server answered {status}: {said}", status=status)
+    # constructors of subclasses take other arguments than what is known here
+    error = kind.__new__(kind)
+    RemloomError.__init__(error, problem.detail, remedy=problem.remedy)
+    error.fields = problem.fields
+    raise error
+
+
+def is_without_tls(error: httpx.RequestError) -> bool:
+    """Whether TLS was spoken to a server of plain HTTP."""
+    return any(sign in str(error) for sign in _NO_TLS)
+
+
+def unreachable(url: str, error: httpx.RequestError) -> ServerError:
+    """Make our error of a request that had no reply, or one that cannot be read."""
+    url = shown(url)
+    reason = str(error) or type(error).__name__
+    remedy = "see that `remloom serve` runs there, and that the address is right"
+    if is_without_tls(error):
+        plain = url.replace("https://", "http://", 1)
+        remedy = f"it does not speak TLS: give {plain!r}, or the address of the proxy that does"
+    return ServerError(f"no reply from {url}: {reason}", remedy=remedy, url=url)
+
+
+def shown(url: str) -> str:
+    """Give an address without a user, a password, a query and a fragment.
+
+    >>> shown("https://ann:secret@memory.example:8765/v1?token=abc")
+    'https://memory.example:8765/v1'
+    """
+    if not any(mark in url for mark in "@?#"):
+        return url
+    try:
+        read = httpx.URL(url)
+    except httpx.InvalidURL:
+        return _NO_ADDRESS
+    if not read.host:
+        return _NO_ADDRESS
+    return str(read.copy_with(username=None, password=None, query=None, fragment=None))

@@ -15,7 +15,7 @@ import msgspec
 from ..engine.private_files import create_private
 from ..errors import ConflictError, ServerError
 from ..model import Exported
-from .failures import UNREADABLE
+from .replies import UNREADABLE
 
 _PIECE = 1 << 16  # bytes
 _TAIL = 4_096  # bytes in which the last line of an export stands

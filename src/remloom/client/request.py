@@ -1,25 +1,28 @@
-"""Arguments of `Memory`'s methods as the JSON that a server takes."""
+"""A call of a method of `Memory` as a request: its arguments as the JSON that a server takes."""
 
 from __future__ import annotations
 
 import inspect
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
 
 from ..engine.arguments import check_kind, check_text, edge_type_names
-from ..errors import InvalidInputError, UnknownNameError, unencodable
+from ..errors import InvalidInputError, NotFoundError, UnknownNameError, unencodable
 from ..model import Edge, Entity, Moment, Record, Resource, Row
-from ..operations import Operation
+from ..operations import OPERATIONS, Operation, Route
 from ..store.rules.validation import build
 
+_OPERATIONS = {one.name: one for one in OPERATIONS}
 # arguments that are written
 _WRITTEN: dict[str, Any] = {
     "records": Record,
@@ -31,6 +34,77 @@ _WRITTEN: dict[str, Any] = {
 # keywords that mean something only in the process that holds the memory
 _HERE = ("count_tokens",)
 _CALLBACKS = ("progress", "on_turn", "told")
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """What is sent.
+
+    Attributes:
+        callback: what is to be called with the progress; None for nothing.
+        stream: what an operation that carries one takes in, or what is called with each piece of
+            what it gives out.
+    """
+
+    operation: Operation
+    method: str
+    path: str
+    query: list[tuple[str, str]] = []
+    body: bytes | None = None
+    callback: Callable[..., None] | None = None
+    stream: Any = None
+
+
+def request_of(
+    operation: Operation | str,
+    fields: Mapping[str, Any],
+    *,
+    callback: Callable[..., None] | None = None,
+    stream: Iterator[bytes] | Callable[[bytes], None] | None = None,
+) -> Request:
+    """Make the request of an operation, or of that with a name, from fields: values of JSON."""
+    if isinstance(operation, str):
+        operation = _OPERATIONS[operation]
+    route = operation.route or Route("POST", "")
+    rest = dict(fields)
+    path = re.sub(r"\{(\w+)\}", lambda name: _path_part(name[1], rest.pop(name[1])), route.path)
+    in_query = route.method in ("GET", "DELETE") or operation.carries == "in"
+    return Request(
+        operation=operation,
+        method=route.method,
+        path=path,
+        query=_as_query(rest) if in_query else [],
+        body=None if in_query else _encoded(rest),
+        callback=callback,
+        stream=stream,
+    )
+
+
+def _encoded(fields: dict[str, Any]) -> bytes:
+    try:
+        return msgspec.json.encode(fields)
+    except UnicodeEncodeError as error:
+        raise unencodable(error) from None
+
+
+def _path_part(name: str, value: Any) -> str:
+    """A value within a path; an empty one, or dots, would make another path."""
+    text = str(value)
+    if not text.strip("."):
+        raise NotFoundError(f"nothing has the {name} {text!r}", **{name: text})
+    return quote(text, safe="")
+
+
+def _as_query(fields: dict[str, Any]) -> list[tuple[str, str]]:
+    """Give fields as pairs of a query; a list is one pair for each item."""
+    pairs: list[tuple[str, str]] = []
+    for name, value in fields.items():
+        items = value if isinstance(value, list) else [value]
+        pairs += [(name, _query_text(item)) for item in items if item is not None]
+    return pairs
+
+
+def _query_text(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 class Arguments:
