@@ -181,7 +181,7 @@ def chosen_table(trials: Trials) -> str:
     for out in ids:
         unseen = trials.run(trials.best(out)).of(*ANSWERABLE, conversation=out)
         gathered += unseen
-        lines.append(f"| {out} | {_cells(unseen)} |")
+        print(f"{out}: {_cells(unseen)}", flush=True)
     plain = trials.run(first)
     lines.append(f"| **all, each held out** | {_cells(gathered)} |")
     lines.append(f"| all, plain values | {_cells(plain.of(*ANSWERABLE))} |")

@@ -254,14 +254,18 @@ def abstention(conversations: Sequence[Opened]) -> str:
 # -- options ---------------------------------------------------------------------------------------
 
 
+# parts that need more than a question, or a chat with an assistant
+_NOT_CUT = (
+    *("paraphrases", "history", "recency", "preferences", "rerank", "hops"),
+    *("role", "guidance", "overview", "newer"),
+)
+
+
 def ablations() -> Iterator[tuple[str, dict[str, Any]]]:
     for part in PARTS:
-        # these need more than a question
-        if part not in ("paraphrases", "history", "recency", "preferences", "rerank", "hops"):
+        if part not in _NOT_CUT:
             yield f"without {part}", {"exclude": (part,)}
     yield "fusion rrf", {"fusion": "rrf"}
-    for hops in (1, 2):
-        yield f"iterated, hops {hops}", {"mode": "iterated", "hops": hops}
 
 
 def main() -> int:

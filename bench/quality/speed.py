@@ -42,7 +42,6 @@ BEGAN = datetime(2023, 1, 2, 9, tzinfo=UTC)
 HEAD = "| records | asked | questions/s | p50 ms | p99 ms | CPU ms a question |"
 WAYS: dict[str, dict[str, Any]] = {
     "without late interaction": {"exclude": ["late"]},
-    "the same, without neighbours": {"exclude": ["late"], "neighbours": 0},
     "the same, iterated, 2 hops": {"exclude": ["late"], "mode": "iterated"},
     "with late interaction": {},
 }

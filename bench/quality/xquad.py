@@ -24,7 +24,7 @@ from .tables import put_into_page
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "bench" / "xquad"
 LANGUAGES = ("en", "de", "es", "zh")
-HEAD = "| language | system | recall@1 | recall@5 | MRR | abstained |\n|---|---|---|---|---|---|"
+HEAD = "| language | system | recall@1 | recall@5 | abstained |\n|---|---|---|---|---|"
 
 
 def load(file: Path) -> tuple[list[str], list[tuple[str, int]]]:
@@ -67,16 +67,11 @@ def measure(
         ]
         count = len(places)
         first, five = sum(place < 1 for place in places), sum(place < 5 for place in places)
-        found[system] = (
-            first / count,
-            five / count,
-            sum(1 / (place + 1) for place in places if place < 99) / count,
-            0.0,
-        )
+        found[system] = (first / count, five / count, 0.0)
     silent = sum(
         memory.recall(question, limit=1, neighbours=0).abstained for question, _ in questions
     )
-    found[f"**recall**, {name}"] = (*found[f"**recall**, {name}"][:3], silent / len(questions))
+    found[f"**recall**, {name}"] = (*found[f"**recall**, {name}"][:2], silent / len(questions))
     return found
 
 
