@@ -35,11 +35,11 @@ _NO_LABEL = ("json", "float", "boolean")
 
 
 class Fault(Struct, frozen=True):
-    """Something in a definition that cannot be."""
+    """Something in a definition or a plan that cannot be."""
 
     path: str  # "fields.total.default"
     why: str
-    remedy: str
+    remedy: str = ""
 
 
 def check_definition(definition: SchemaDefinition, faults: Sequence[Fault] = ()) -> None:

@@ -46,19 +46,7 @@ class DefinitionParts(TypedDict, total=False):
 # what every row has; the seed lists them among the fields
 _INHERITED = ("related_entities", "graph_paths", "metadata")
 _LARGEST = 1_000_000  # bytes of a definition: it is read with every row that is asked for
-_TYPES: dict[str, Any] = {
-    "schema_name": str,
-    "description": str,
-    "metadata_schema": dict[str, Any],
-    "entity_types": tuple[str, ...],
-    "edge_types": tuple[str, ...],
-    "graph_enabled": bool,
-    "handle": tuple[str, ...],
-    "name_fields": tuple[str, ...],
-    "edges": tuple[EdgeDefinition, ...],
-    "source": str,
-}
-# what registering sets; it is not given anew
+# what registering sets, whatever a definition says of it
 _SET = ("tenant_id", "version", "rows_since", "renamed")
 
 
@@ -77,16 +65,17 @@ def read_definition(given: DefinitionInput | None, parts: Mapping[str, Any]) -> 
     found = {**_parts_of(given), **_same_names(parts)}
     faults: list[Fault] = []
     values: dict[str, Any] = {}
+    types = {field.name: field.type for field in msgspec.structs.fields(SchemaDefinition)}
     for name, value in found.items():
         if name in _SET or name == "base_fields":
             continue
-        kind = _TYPES.get(name)
-        if kind is None:
-            hint = _nearest_of(name, ["fields", *_TYPES])
+        if name not in types:
+            known = [part for part in ("fields", *types) if part not in (*_SET, "base_fields")]
+            hint = _nearest_of(name, known)
             faults.append(Fault(str(name)[:80], "a definition has no such part", hint))
             continue
         try:
-            values[name] = msgspec.convert(_plain(value), kind)
+            values[name] = msgspec.convert(_plain(value), types[name])
         except msgspec.ValidationError as error:
             faults.append(Fault(name, str(error), f"see SchemaDefinition.{name}"))
     fields = _read_fields(found.get("base_fields", {}), faults)
@@ -181,23 +170,10 @@ def _read_field(value: Any) -> Field:
     default = parts.pop("default", UNSET)
     kind = Field.parse(str(parts.get("kind", "string")))
     # "list[string]" and "enum(a, b)" say more than a kind
-    said: dict[str, Any] = {"list": True} if kind.list else {}
-    said |= {"values": kind.values} if kind.values else {}
-    field = msgspec.convert(parts | said | {"kind": kind.kind}, _FieldParts)
-    return Field(**asdict(field), default=default)
-
-
-class _FieldParts(Struct, forbid_unknown_fields=True):
-    """A field as a table or JSON gives it, but for its default."""
-
-    kind: str = "string"
-    list: bool = False
-    values: tuple[str, ...] = ()
-    required: bool = False
-    description: str = ""
-    is_key: bool = False
-    searchable: bool = False
-    personal: str = ""
+    parts |= {"list": True} if kind.list else {}
+    parts |= {"values": kind.values} if kind.values else {}
+    field = msgspec.convert(parts | {"kind": kind.kind}, Field)
+    return replace(field, default=default)
 
 
 def _without_inherited(fields: dict[str, Field]) -> dict[str, Field]:

@@ -6,25 +6,25 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec.structs import asdict
 
 from ...errors import UnknownNameError
+from ..definitions.definition_faults import Fault
 from .planned import PlanContents, PlannedEdge, PlannedField, PlannedLink, PlannedTable
 
 
-class Fault(Struct, frozen=True):
-    """Something in a plan that cannot be."""
-
-    path: str  # "tables.orders.key"
-    why: str
-
-
 def edge_path(number: int, edge: Any) -> str:
-    """Say which edge of a plan it is: the how-maniest, and what it comes from if that is said."""
-    said = edge if isinstance(edge, dict) else {"table": edge.table, "columns": edge.columns}
-    columns = said.get("columns")
-    come_from = ", ".join(map(str, columns)) if isinstance(columns, (list, tuple)) else "?"
-    return f"edges[{number + 1}] ({said.get('table', '?')}.{come_from})"
+    """Name an edge of a plan: `edges[1] (orders.customer_id)`.
+
+    Args:
+        number: counts from 0.
+        edge: a `PlannedEdge`, or whatever stands for one in a plan file.
+    """
+    entry = asdict(edge) if isinstance(edge, PlannedEdge) else edge
+    entry = entry if isinstance(entry, dict) else {}
+    columns = entry.get("columns")
+    names = ", ".join(map(str, columns)) if isinstance(columns, list | tuple) else "?"
+    return f"edges[{number + 1}] ({entry.get('table', '?')}.{names})"
 
 
 def find_faults(plan: PlanContents) -> Iterator[Fault]:
@@ -149,7 +149,11 @@ def _twice(columns: Sequence[str], path: str) -> Iterator[Fault]:
 
 
 def _unknown(path: str, kind: str, name: str, known: Sequence[str]) -> Fault:
-    error = UnknownNameError(kind, name, known)
-    nearest = " or ".join(map(repr, error.fields["nearest"]))
-    hint = f", did you mean {nearest}?" if nearest else ""
+    hint = did_you_mean(name, known)
     return Fault(path, f"there is no {kind} {name!r} in the plan{hint}")
+
+
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    """Ask whether a name that is close was meant; "" if none is."""
+    nearest = UnknownNameError("name", name, known).fields["nearest"]
+    return f", did you mean {' or '.join(map(repr, nearest))}?" if nearest else ""

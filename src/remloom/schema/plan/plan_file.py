@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import json
+import textwrap
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from msgspec import UNSET, Struct
-from msgspec.structs import asdict
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import asdict, replace
 
-from ...errors import SourceError
+from ...errors import InvalidInputError, PlanError, SourceError
 from ...model import Field
-from .plan_reading import parse_plan
+from ..definitions.definition_faults import Fault
+from .plan_faults import did_you_mean, edge_path, find_faults
 from .planned import (
+    LeftOut,
     PlanContents,
     PlannedEdge,
     PlannedField,
     PlannedLink,
     PlannedTable,
+    Question,
 )
+
+_T = TypeVar("_T")
+_S = TypeVar("_S", bound=Struct)
 
 _HEAD = (
     "What Remloom proposes to make of a database. Nothing has been written yet: read it, change "
@@ -54,9 +63,27 @@ def read_plan(path: Path) -> PlanContents:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        why = f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is no UTF-8'}"
+        why = f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}"
         raise SourceError(why, remedy="name a plan that was saved", uri=str(path)) from error
     return parse_plan(text, str(path))
+
+
+def parse_plan(text: str, uri: str) -> PlanContents:
+    """Read a plan from its text.
+
+    Raises:
+        PlanError: names every fault with its place.
+    """
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PlanError(uri, [{"path": "the file", "why": f"it is not TOML: {error}"}]) from error
+    reader = _Reader()
+    plan = reader.plan(data)
+    faults = [*reader.faults, *(find_faults(plan) if plan else ())]
+    if faults or plan is None:
+        raise PlanError(uri, [{"path": fault.path, "why": fault.why} for fault in faults])
+    return plan
 
 
 def render_plan(plan: PlanContents) -> str:
@@ -76,7 +103,7 @@ def render_plan(plan: PlanContents) -> str:
     if plan.edges:
         lines += ["", "# Edges: columns of a table that lead to rows of another."]
     for edge in plan.edges:
-        lines += ["", "[[edges]]", *_edge(edge)]
+        lines += ["", "[[edges]]", *_of_struct(edge)]
     if plan.links:
         lines += ["", "# Link tables: their rows are edges between rows of two others."]
     for link in plan.links:
@@ -98,10 +125,6 @@ def _table(table: PlannedTable, left_out: Mapping[str, str]) -> Iterator[str]:
     for column, reason in left_out.items():
         name = _text(column)
         yield f'# {name} = {{ column = {name}, type = "string" }} # left out: {_line(reason)}'
-
-
-def _edge(edge: PlannedEdge) -> Iterator[str]:
-    yield from _of_struct(edge)
 
 
 def _link(link: PlannedLink) -> Iterator[str]:
@@ -185,8 +208,6 @@ def _text(text: str) -> str:
 
 
 def _comment(text: str) -> Iterator[str]:
-    import textwrap
-
     for line in text.splitlines():
         yield from (f"# {part}" for part in textwrap.wrap(_line(line), _WIDTH))
 
@@ -194,3 +215,137 @@ def _comment(text: str) -> Iterator[str]:
 def _line(text: str) -> str:
     """A text as a comment can hold it: in one line, without control characters."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+class _FieldEntry(Struct, forbid_unknown_fields=True):
+    """A field as it is written in a plan file."""
+
+    column: str
+    type: str = "string"
+    values: tuple[str, ...] = ()
+    required: bool = False
+    key: bool = False
+    searchable: bool = False
+    personal: str = ""
+    unique: bool = False
+    description: str = ""
+    default: Any | UnsetType = UNSET
+    evidence: str = ""
+
+    def field(self) -> Field:
+        """Make the field that rows get.
+
+        Raises:
+            InvalidInputError: there is no such type.
+        """
+        options: dict[str, Any] = {
+            "required": self.required, "default": self.default, "description": self.description,
+            "is_key": self.key, "searchable": self.searchable, "personal": self.personal,
+        }  # fmt: skip
+        kind = self.type.strip()
+        if kind in ("enum", "list[enum]"):
+            return Field(kind="enum", list=kind != "enum", values=self.values, **options)
+        return Field.parse(kind, **options)
+
+
+class _Reader:
+    """Reads the parts of a plan one by one: a fault in one does not hide those of others."""
+
+    def __init__(self) -> None:
+        self.faults: list[Fault] = []
+
+    def plan(self, data: dict[str, Any]) -> PlanContents | None:
+        """Read a plan from its TOML; None if what is said of the whole cannot be read."""
+        lists = {
+            name: self._take(name, data.get(name, []), list) for name in ("edges", "questions")
+        }
+        tables = {name: self._take(name, data.get(name, {}), dict) for name in ("tables", "links")}
+        reasons = self._take("left_out", data.get("left_out", {}), dict[str, str])
+        head = {name: value for name, value in data.items() if name not in {*lists, *tables, "left_out"}}
+        plan = self._struct("", head, PlanContents)
+        if plan is None:
+            return None
+        planned = self._tables("tables", tables["tables"] or {}, PlannedTable)
+        edges = [
+            self._struct(edge_path(number, edge), edge, PlannedEdge)
+            for number, edge in enumerate(lists["edges"] or ())
+        ]
+        questions = [
+            self._struct(f"questions[{number}]", question, Question)
+            for number, question in enumerate(lists["questions"] or (), 1)
+        ]
+        return replace(
+            plan,
+            tables=planned,
+            edges=tuple(edge for edge in edges if edge),
+            links=self._tables("links", tables["links"] or {}, PlannedLink),
+            questions=tuple(question for question in questions if question),
+            left_out=tuple(_left_out(reasons or {}, planned)),
+        )
+
+    def _tables(self, path: str, tables: dict[str, Any], kind: type[_S]) -> tuple[_S, ...]:
+        found = []
+        for name, table in tables.items():
+            place = f"{path}.{name}"
+            entries = self._take(place, table, dict[str, Any])
+            if entries is None:
+                continue
+            fields = self._take(f"{place}.fields", entries.pop("fields", {}), dict[str, Any])
+            planned = [self._field(f"{place}.fields", *field) for field in (fields or {}).items()]
+            defaults = {"key": ()} if kind is PlannedTable else {}
+            read = self._struct(place, {**defaults, **entries, "table": name}, kind)
+            if read is not None:
+                found.append(replace(read, fields=tuple(field for field in planned if field)))
+        return tuple(found)
+
+    def _field(self, path: str, name: str, data: Any) -> PlannedField | None:
+        entry = self._take(f"{path}.{name}", data, _FieldEntry)
+        if entry is None:
+            return None
+        try:
+            field = entry.field()
+        except InvalidInputError as error:
+            self.faults.append(Fault(f"{path}.{name}.type", f"{error.message}; {error.remedy}"))
+            return None
+        return PlannedField(
+            column=entry.column,
+            name=name,
+            field=field,
+            is_unique=entry.unique,
+            evidence=entry.evidence,
+        )
+
+    def _struct(self, path: str, data: Any, kind: type[_S]) -> _S | None:
+        """Read a part whose names are those of a struct."""
+        if isinstance(data, dict):
+            for name in data:
+                if name in kind.__struct_fields__:
+                    continue
+                why = f"there is no {name!r} in a plan{did_you_mean(name, kind.__struct_fields__)}"
+                self.faults.append(Fault(f"{path}.{name}".lstrip("."), why))
+        return self._take(path, data, kind)
+
+    def _take(self, path: str, data: Any, kind: type[_T]) -> _T | None:
+        """Read a part; None, and the fault is noted, if it has another type."""
+        try:
+            return msgspec.convert(data, kind)
+        except msgspec.ValidationError as error:
+            why, _, place = str(error).partition(" - at `$")
+            self.faults.append(Fault(f"{path}{place.rstrip('`')}".lstrip(".") or "the file", why))
+            return None
+
+
+def _left_out(reasons: Mapping[str, str], tables: Sequence[PlannedTable]) -> Iterator[LeftOut]:
+    """What is left out, without what somebody took in again."""
+    taken = {f"{table.table}.{field.column}" for table in tables for field in table.fields}
+    known = {table.table for table in tables}
+    for place, reason in reasons.items():
+        if place in taken or place in known:
+            continue
+        # a name may hold a point itself: the longest table that there is
+        owner = max((name for name in known if place.startswith(f"{name}.")), key=len, default="")
+        column = place[len(owner) + 1 :] if owner else ""
+        yield LeftOut(table=owner or place, column=column, reason=reason)
