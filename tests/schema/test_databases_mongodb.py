@@ -21,9 +21,8 @@ import pytest
 from remloom import Memory
 from remloom.errors import SourceError, UnknownNameError
 from remloom.model import Row
-from remloom.schema.databases.bson_documents import decode_document
 from remloom.schema.databases.contract import Unreadable
-from remloom.schema.databases.documents import bound, columns_of, plain_rows
+from remloom.schema.databases.documents import bound, columns_of, decode_document, plain_rows
 from remloom.schema.databases.opening import open_database
 from waiting import until
 

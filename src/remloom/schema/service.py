@@ -219,7 +219,9 @@ class Schemas:
             DefinitionError: something is a kind of itself, or means itself; names every fault.
         """
         from ..store.definitions import taxonomy_entry
-        from .definitions.taxonomy_faults import check_taxonomy
+        from .definitions.definition_faults import check_taxonomy
+        from ..store.definitions import taxonomy_entry
+        from .definitions.definition_faults import check_taxonomy
 
         checked = check_taxonomy(check_kind(taxonomy, Taxonomy))
         self._store.kv.put([taxonomy_entry(checked)])

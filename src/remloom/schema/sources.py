@@ -60,7 +60,7 @@ class Sources:
         progress: Progress | None,
     ) -> Plan:
         """Discover what a database has; see `Schemas.discover`."""
-        from .discovery.at_address import discover_at
+        from .discovery.discovering import discover_at
 
         plan = discover_at(url, name, tables, relationships, sample, progress)
         self._engine.source_urls[plan.source] = url
@@ -146,8 +146,8 @@ class Sources:
 
     def drift(self, name: str, *, accept: bool, url: str | None) -> Drift:
         """Compare a source with what it was; see `Schemas.drift`."""
-        from .drift.baseline import take_baseline
         from .drift.drift import Drift, compare
+        from .plan.baseline import take_baseline
         from .plan.source import find_source
 
         source = find_source(self._store.kv, name)
@@ -166,8 +166,8 @@ class Sources:
     def _accept(self, source: Source, changes: tuple[Change, ...], database: Database) -> None:
         """Register what a source has more, and compare with that from now on."""
         from .discovery.discovering import discover
-        from .drift.acceptance import accept_changes, extend_plan
-        from .drift.baseline import take_baseline
+        from .drift.additions import accept_changes, extend_plan
+        from .plan.baseline import take_baseline
         from .plan.source import find_source, source_entry
 
         plan = source.plan
@@ -197,7 +197,7 @@ class Sources:
         self._register(schemas, entries)
 
     def _with_baseline(self, source: Source, url: str | None) -> Source:
-        from .drift.baseline import take_baseline
+        from .plan.baseline import take_baseline
 
         with self._opened(source, url) as database, database.snapshot():
             tables, figures = take_baseline(database, source.plan, bytes.fromhex(source.salt))

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from ...model import Kind
 from .contract import Column, Unreadable
 from .plain_values import Converter, converters, plain
+
+if TYPE_CHECKING:
+    from bson.codec_options import CodecOptions
 
 Document: TypeAlias = Mapping[str, Any]
 
@@ -28,6 +31,16 @@ _DEPTH = 3  # names of a path
 _MOST_PARTS = 32  # fields of a document within one; of more, its names are values
 _SHARED = 1 / 3  # of the documents that have a field of theirs, on average; of fewer, likewise
 _UNREADABLE = "a name with a dot or a dollar"
+
+
+# bytes of the values of a type, by its number
+_FIXED = {
+    0x01: 8, 0x06: 0, 0x07: 12, 0x08: 1, 0x09: 8, 0x0A: 0, 0x10: 4, 0x11: 8, 0x12: 8, 0x13: 16,
+    0x7F: 0, 0xFF: 0,
+}  # fmt: skip
+# what a value has besides as many bytes as it says in its first four
+_COUNTED = {0x02: 4, 0x03: 0, 0x04: 0, 0x05: 5, 0x0C: 16, 0x0D: 4, 0x0E: 4, 0x0F: 0}
+_REGULAR_EXPRESSION = 0x0B
 
 
 def columns_of(documents: Sequence[Document], schema: Document) -> Iterable[Column]:
@@ -224,3 +237,46 @@ def bound(value: Any, column: Column) -> Any:
     if declared == "uuid" and isinstance(value, str):
         return UUID(value)
     return Decimal128(value) if declared == "decimal" and not isinstance(value, int) else value
+
+
+def decode_document(data: bytes, options: CodecOptions[Any]) -> dict[str, Any]:
+    """Decode a document; what of it cannot be decoded is Unreadable, and costs no other field."""
+    import bson
+
+    errors = (bson.errors.BSONError, ValueError, OverflowError)
+    try:
+        return dict(bson.decode(data, options))
+    except errors as error:
+        reason = str(error)
+    found: dict[str, Any] = {}
+    for name, element in _elements(data):
+        try:
+            found |= bson.decode(_document(element), options)
+        except errors as error:
+            found[name] = Unreadable(str(error))
+    # it was broken as a whole
+    return found or {"_id": Unreadable(reason)}
+
+
+def _document(element: bytes) -> bytes:
+    return (len(element) + 5).to_bytes(4, "little") + element + b"\0"
+
+
+def _elements(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """The name of each element, and its bytes; up to one of a type that is not known."""
+    place, end = 4, len(data) - 1
+    while place < end:
+        type_, start = data[place], place
+        named = data.index(b"\0", place + 1)
+        name = data[place + 1 : named].decode("utf-8", "replace")
+        place = named + 1
+        if type_ in _FIXED:
+            place += _FIXED[type_]
+        elif type_ in _COUNTED:
+            place += _COUNTED[type_] + int.from_bytes(data[place : place + 4], "little")
+        elif type_ == _REGULAR_EXPRESSION:
+            place = data.index(b"\0", data.index(b"\0", place) + 1) + 1
+        else:
+            # how long it is nobody knows
+            place = end
+        yield name, data[start:place]

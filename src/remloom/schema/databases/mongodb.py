@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import MissingExtraError, SourceError, UnknownNameError
 from .addresses import Address
-from .bson_documents import decode_document
 from .contract import Key, Table, TableProfile
-from .documents import Document, bound, columns_of, plain_rows
+from .documents import Document, bound, columns_of, decode_document, plain_rows
 from .profiles import profile_rows, rows_to_read
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 import msgspec
 
 from ...model import Kind
+from .column_types import read_type
 from .contract import Column, Unreadable
-from .kinds import read_type
 
 Converter: TypeAlias = Callable[[Any], Any]
 

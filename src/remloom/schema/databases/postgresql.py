@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec.structs import replace
 
-from .contract import Column, Table
+from .contract import Column, Table, without_columns
 from .server_database import ServerDatabase
 from .sql_database import SECONDS, Sample
-from .tables import without_columns
 
 if TYPE_CHECKING:
     from sqlalchemy import Inspector

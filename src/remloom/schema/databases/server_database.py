@@ -12,11 +12,9 @@ import msgspec
 
 from ...errors import MissingExtraError, SourceError
 from .addresses import Address
-from .checks import allowed_values
-from .contract import Column, ForeignKey, Table
-from .kinds import read_type
+from .column_types import allowed_values, read_type
+from .contract import Column, ForeignKey, Table, table_names
 from .sql_database import SqlDatabase
-from .tables import table_names
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector

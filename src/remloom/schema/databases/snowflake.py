@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from ...errors import MissingExtraError, SourceError
 from .addresses import Address
+from .column_types import read_type
 from .contract import Column, ForeignKey, Table
-from .kinds import read_type
 from .sql_database import SECONDS, Sample, SqlDatabase
 
 _CONNECTING = 30  # seconds

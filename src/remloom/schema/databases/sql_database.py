@@ -15,10 +15,9 @@ from msgspec.structs import replace
 
 from ...errors import SourceError, UnknownNameError
 from .addresses import Address
-from .contract import Column, Key, Table, TableProfile, Unreadable
+from .contract import Column, Key, Table, TableProfile, Unreadable, without_unordered_key
 from .plain_values import bind, converters
 from .profiles import LONGEST, profile_rows, rows_to_read
-from .tables import without_unordered_key
 
 SECONDS = 60  # that one statement may take
 _SCANNED = 100_000  # rows of a table that is read whole to look for values, where no index helps

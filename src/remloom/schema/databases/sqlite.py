@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from ...errors import SourceError
 from .addresses import Address
-from .checks import allowed_values
+from .column_types import DeclaredType, allowed_values, read_type
 from .contract import Column, ForeignKey, Table
-from .kinds import DeclaredType, read_type
 from .sql_database import SECONDS, Deadline, Sample, SqlDatabase
 
 _STEPS = 10_000  # instructions of SQLite between two looks at the clock

@@ -1,5 +1,4 @@
-"""The faults of a definition: what of it no schema can have, each with its path and what would be
-right."""
+"""The faults of a definition or a taxonomy, each with its path and what would be right."""
 
 from __future__ import annotations
 
@@ -7,12 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import asdict
 
 from ... import labels
 from ...errors import DefinitionError, InvalidInputError, LabelError
-from ...model import Field, Row, SchemaDefinition
+from ...model import Field, Row, SchemaDefinition, Taxonomy
 from ...sql.columns import RENAMED
 from ...store.rules.field_values import to_stored
 from ...store.rules.json_schema import compile_schema
@@ -168,3 +168,52 @@ def _repeated(texts: Sequence[str]) -> Iterable[str]:
 
 def _singular(definition: SchemaDefinition) -> str:
     return definition.entity_types[0] if definition.entity_types else definition.schema_name
+
+
+def check_taxonomy(taxonomy: Taxonomy) -> Taxonomy:
+    """Return a taxonomy in which nothing is below itself, and nothing means itself.
+
+    Raises:
+        DefinitionError: names every fault.
+    """
+    try:
+        taxonomy = msgspec.convert(msgspec.to_builtins(taxonomy), Taxonomy)
+    except msgspec.ValidationError as error:
+        raise InvalidInputError(
+            f"a taxonomy has names for names: {error}",
+            remedy='Taxonomy(parents={"customer": "party"})',
+        ) from error
+    found = [
+        *_faults("parents", taxonomy.parents, "is a kind of itself"),
+        *_faults("synonyms", taxonomy.synonyms, "means itself"),
+    ]
+    if found:
+        raise DefinitionError("taxonomy", [asdict(fault) for fault in found])
+    return taxonomy
+
+
+def _faults(part: str, above: dict[str, str], circular: str) -> Iterator[Fault]:
+    keys: dict[str, str] = {}
+    for name, other in above.items():
+        try:
+            key, key_above = labels.key(name), labels.key(other)
+        except LabelError as error:
+            yield Fault(f"{part}.{name}", error.message, "give it a name")
+            continue
+        if keys.setdefault(key, key_above) != key_above:
+            yield Fault(f"{part}.{name}", f"{name} is there twice", "say it once")
+    for name in above:
+        if _is_circular(name, keys):
+            yield Fault(f"{part}.{name}", f"{name} {circular}", "leave one of the circle out")
+
+
+def _is_circular(name: str, above: dict[str, str]) -> bool:
+    try:
+        start = key = labels.key(name)
+    except LabelError:
+        return False
+    for _ in above:
+        key = above.get(key, "")
+        if key == start:
+            return True
+    return False

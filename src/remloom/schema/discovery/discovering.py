@@ -4,28 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from statistics import mean
 from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
 from ...errors import InvalidInputError, SourceError
-from ..databases.contract import Database, Table, TableProfile
-from ..databases.tables import without_columns
+from ..databases.contract import Database, Table, TableProfile, without_columns
+from ..databases.opening import open_database
 from ..plan.plan import Plan
-from ..plan.planned import UNREADABLE, LeftOut, PlannedEdge, PlannedField, PlannedTable, Question
-from .composite_keys import find_composite_keys
-from .edge_names import name_edges
-from .estimates import estimate
-from .facts import TableFacts, gather_facts
-from .fields import choose_fields
-from .foreign_keys import Contains, ForeignKeys, find_foreign_keys
+from ..plan.planned import (
+    UNREADABLE,
+    Estimate,
+    LeftOut,
+    PlannedEdge,
+    PlannedField,
+    PlannedLink,
+    PlannedTable,
+    Question,
+)
+from ..plan.source import check_source_name, name_of_address
+from .facts import ColumnFacts, TableFacts, gather_facts
+from .fields import choose_fields, find_watermark
+from .foreign_keys import Contains, ForeignKeys, find_composite_keys, find_foreign_keys
 from .keys import KeyProposal, propose_key, propose_pair
 from .link_tables import find_links
-from .name_index import NameIndex
+from .name_matches import NameIndex
 from .names import NameProposal, propose_name
+from .plan_names import entity_types, name_edges, name_schemas
 from .questions import ask_of_edges, ask_of_entities, ask_of_table
-from .schema_names import entity_types, name_schemas
-from .watermarks import find_watermark
 from .words import snake, split_name
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -33,6 +40,13 @@ Progress: TypeAlias = Callable[[int, int], None]
 ReadRows: TypeAlias = Callable[[TableFacts, Sequence[str]], Sequence[tuple[Any, ...]]]
 
 _ROWS_FOR_KEYS = 2_000  # read to see whether several columns together are unique
+
+
+_BYTES_OF_A_ROW = 600  # its handle, its keys and what indexes them
+_BYTES_OF_AN_EDGE = 250
+_BYTES_OF_A_VALUE = 16  # that is no text, with the name of its field
+_EMBEDDED = 200  # texts a second, on one core
+_LOOKED_AT = 100
 
 
 def discover(
@@ -191,7 +205,7 @@ def propose(
         links=tuple(links),
         questions=tuple(questions),
         left_out=tuple(left_out),
-        estimate=estimate(facts, planned, edges, links),
+        estimate=_estimate(facts, planned, edges, links),
     )
 
 
@@ -263,3 +277,70 @@ def _with_types(edge: PlannedEdge, tables: Mapping[str, TableFacts]) -> PlannedE
     if edge.target in tables:
         return edge
     return replace(edge, entity_type=snake("_".join(split_name(edge.target.rpartition(".")[2]))))
+
+
+def discover_at(
+    url: str,
+    name: str = "",
+    tables: Sequence[str] | None = None,
+    relationships: bool = True,
+    sample: int = 20_000,
+    progress: Callable[[int, int], None] | None = None,
+) -> Plan:
+    """Open a database, look at it, and propose what becomes of it; see `discover`.
+
+    Args:
+        name: what the source is to be called; default as the database is.
+
+    Raises:
+        UnknownNameError: there is no such table.
+        SourceError: the database cannot be read.
+        InvalidInputError: a source cannot be called so.
+    """
+    database = open_database(url)
+    try:
+        called = check_source_name(name or name_of_address(database.address))
+        return discover(database, called, tables, relationships, sample, progress)
+    finally:
+        database.close()
+
+
+def _estimate(
+    facts: Mapping[str, TableFacts],
+    tables: Sequence[PlannedTable],
+    edges: Sequence[PlannedEdge],
+    links: Sequence[PlannedLink],
+) -> Estimate:
+    """Estimate rows, edges, megabytes and the time that vectors take, by the samples."""
+    linked = {link.table for link in links}
+    rows = sum(facts[table.table].rows or 0 for table in tables)
+    made = sum(facts[name].rows or 0 for name in linked)
+    for edge in edges:
+        if edge.table not in linked:
+            made += round((facts[edge.table].rows or 0) * _filled(facts[edge.table], edge))
+    size = rows * _BYTES_OF_A_ROW + made * _BYTES_OF_AN_EDGE
+    embedded = 0
+    for table in tables:
+        known = facts[table.table]
+        width = sum(_bytes_of(known.column_of(field.column)) for field in table.fields)
+        size += round((known.rows or 0) * width)
+        if any(field.field.searchable for field in table.fields):
+            embedded += known.rows or 0
+    return Estimate(
+        rows=rows,
+        edges=made,
+        megabytes=round(size / 1e6, 1),
+        embedding_seconds=round(embedded / _EMBEDDED, 1),
+    )
+
+
+def _filled(facts: TableFacts, edge: PlannedEdge) -> float:
+    """Share of a table's rows that have this foreign key."""
+    if not facts.is_sampled:
+        return 1.0
+    return min(facts.column_of(name).filled for name in edge.columns) / facts.profile.sampled
+
+
+def _bytes_of(column: ColumnFacts) -> float:
+    texts = [value for value in column.profile.values[:_LOOKED_AT] if isinstance(value, str)]
+    return _BYTES_OF_A_VALUE + (mean(map(len, texts)) if texts else 0)

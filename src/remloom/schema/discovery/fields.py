@@ -17,7 +17,7 @@ from ..definitions.definition_faults import MOST_FIELDS, can_be_values
 from ..plan.planned import LeftOut, PlannedField, Question
 from .facts import ColumnFacts, TableFacts
 from .personal_data import Sensitivity, find_sensitivity
-from .schema_names import name_fields
+from .plan_names import name_fields
 from .words import word_lists
 
 _FEW_VALUES = 20  # of a column whose values are kinds
@@ -39,6 +39,13 @@ _PROSE_WORDS = frozenset((
     "subject", "title", "headline", "question", "answer", "transcript", "feedback",
 ))  # fmt: skip
 _LABELS = frozenset(("email", "sku", "isbn", "ean", "upc", "barcode", "slug", "username", "vin"))
+
+
+_WRITTEN = frozenset((
+    "update", "updated", "modified", "modify", "changed", "change", "modification", "mtime",
+    "touched", "revised", "edited", "synced", "amended",
+))  # fmt: skip
+_NOT_OF_ROWS = frozenset(("status", "password", "price", "login", "stock"))
 
 
 class FieldChoice(Struct, frozen=True):
@@ -231,3 +238,23 @@ def _evidence(
     if column.column.sampled:
         said.append(column.column.sampled)
     return "; ".join(said)
+
+
+def find_watermark(facts: TableFacts) -> str:
+    """Find the column of times that says when a row was last written: one with an index, never
+    NULL. Empty: there is none, so that all rows are compared."""
+    leading = {columns[0].lower() for columns in facts.table.indexed if columns}
+    for column in facts.columns.values():
+        if column.name.lower() in leading and _says_when_written(column):
+            return column.name
+    return ""
+
+
+def _says_when_written(column: ColumnFacts) -> bool:
+    words = set(column.words)
+    return (
+        column.column.kind == "datetime"
+        and bool(words & _WRITTEN)
+        and not words & _NOT_OF_ROWS
+        and column.profile.nulls == 0
+    )

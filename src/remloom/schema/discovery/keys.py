@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from .facts import ColumnFacts, TableFacts
-from .name_index import NameIndex
-from .name_matches import align
+from .name_matches import NameIndex, align
 from .words import word_lists
 
 _CERTAIN_ENOUGH = 0.5

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec.structs import replace
 
 from ..plan.planned import PlannedEdge, PlannedField, PlannedLink
-from .edge_names import CONTAINS, free_name
 from .facts import TableFacts
 from .keys import KeyProposal
+from .plan_names import CONTAINS, free_name
 from .words import likeness, snake, word_lists
 
 _MOST_FURTHER = 4  # columns beside the two foreign keys

@@ -264,7 +264,9 @@ class _Reader:
         }
         tables = {name: self._take(name, data.get(name, {}), dict) for name in ("tables", "links")}
         reasons = self._take("left_out", data.get("left_out", {}), dict[str, str])
-        head = {name: value for name, value in data.items() if name not in {*lists, *tables, "left_out"}}
+        head = {
+            name: value for name, value in data.items() if name not in {*lists, *tables, "left_out"}
+        }
         plan = self._struct("", head, PlanContents)
         if plan is None:
             return None

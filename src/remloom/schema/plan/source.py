@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ...errors import InvalidInputError, UnknownNameError
 from ...kv import Entry, EntryReads
 from ..databases.contract import Table
-from .figures import TableFigures
+from .baseline import TableFigures
 from .plan import Plan
 from .planned import UNREADABLE
 

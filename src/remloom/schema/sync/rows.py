@@ -13,6 +13,8 @@ from msgspec import Struct
 from ... import labels
 from ...model import SOURCE_FK, Edge, Row
 from ...store.rules.row_names import handle_of, with_digest
+from ...store.contract import Store
+from ...store.rules.row_names import handle_of, with_digest
 from ..databases.contract import Key, Table, Unreadable
 from ..databases.plain_values import Converter, converter
 from ..plan.plan import Plan
@@ -29,6 +31,9 @@ _encode = msgspec.json.Encoder(order="deterministic", enc_hook=str).encode
 
 # values of other columns -> key: of tables that foreign keys lead to by other columns than the key
 KeysByValues = Mapping[Key, Key]
+
+
+_KEPT = 100_000  # names
 
 
 class Handles(Struct, frozen=True):
@@ -269,3 +274,31 @@ def _converters(planned: PlannedTable, table: Table | None) -> dict[str, Convert
         if (column := columns.get(each.column))
         and (column.kind, column.list) != (each.field.kind, each.field.list)
     }
+
+
+class Names:
+    """What rows are called, by their handles: as far as they are stored.
+
+    An edge leads to whatever has the label of its handle, however that is spelt.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._names: dict[str, str] = {}  # by key
+
+    def of(self, handles: Collection[str]) -> dict[str, str]:
+        """Give the names of these, by handle; what is not stored is left out."""
+        if len(self._names) > _KEPT:
+            self._names.clear()
+        keys = {handle: labels.key(handle) for handle in handles}
+        unknown = sorted({key for key in keys.values() if key not in self._names})
+        if unknown:
+            for key, records in self._store.records.lookup(unknown, edges=0).items():
+                for record in records:
+                    if isinstance(record, Row) and labels.key(record.handle) == key:
+                        self._names[key] = record.name
+        return {handle: self._names[key] for handle, key in keys.items() if key in self._names}
+
+    def learn(self, names: Mapping[str, str]) -> None:
+        """Note what rows are called now, by the keys of their handles."""
+        self._names.update((key, name) for key, name in names.items() if key in self._names)

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...errors import RemloomError, SourceError
 from ...runs.lifecycle import reason_of
 from ...store.contract import Store
-from ..databases.contract import Database, Key, Table
+from ..databases.contract import Column, Database, Key, Table
 from ..plan.plan import Plan
 from ..plan.planned import UNREADABLE, PlannedEdge, PlannedLink, PlannedTable
 from ..plan.source import Source
 from .deletion import delete_gone_rows
 from .keys import SeenHandles, find_shared_labels, pages
 from .lease import begin
-from .links import LinkSync, delete_gone_links
-from .names import Names
-from .order import tables_in_order
-from .plan_links import LinkReader
+from .links import LinkReader, LinkSync, delete_gone_links
 from .report import SameAs, SyncReport, TableReport
-from .rows import Handles, RowEdge, RowReader
-from .sampled_columns import as_registered
+from .rows import Handles, Names, RowEdge, RowReader
 from .tables import TableSync
 from .watermark import Watermark
 from .writer import SyncWriter
@@ -67,7 +64,7 @@ def sync(
     """
     began = time.monotonic()
     # before anything is written: a database that is down leaves all as it is
-    tables = {table.name: table for table in as_registered(database.tables(), source.tables)}
+    tables = {table.name: table for table in _as_registered(database.tables(), source.tables)}
     if dry_run:
         work = _Sync(target, source, SyncWriter(*_parts(target), None), history, progress)
         with database.snapshot():
@@ -131,7 +128,7 @@ class _Sync:
 
     def do(self, database: Database, tables: dict[str, Table]) -> list[TableReport]:
         """Sync every table of the plan; returns a report for each."""
-        ordered = tables_in_order(self._plan)
+        ordered = _tables_in_order(self._plan)
         faults = {table.table: _fault_of(table, tables) for table in ordered}
         for table in ordered:
             shared: frozenset[str] = frozenset()
@@ -310,3 +307,40 @@ def _missing(name: str, columns: Sequence[str], tables: dict[str, Table]) -> str
     if gone:
         return f"the table {name!r} has no column {', '.join(gone)} any more"
     return ""
+
+
+def _tables_in_order(plan: Plan) -> list[PlannedTable]:
+    """Order the tables of a plan so that a table comes behind those that its edges lead to.
+
+    Of tables that lead to each other, the one that fewest others wait for begins.
+    """
+    left = {table.table: table for table in plan.tables}
+    targets: dict[str, set[str]] = {name: set() for name in left}
+    for edge in plan.edges:
+        if edge.table in left and edge.target in left and edge.target != edge.table:
+            targets[edge.table].add(edge.target)
+    ordered: list[PlannedTable] = []
+    while left:
+        # without one that waits for none, a cycle is broken where it holds up least
+        name = min(left, key=lambda name: (len(targets[name] & left.keys()), name))
+        ordered.append(left.pop(name))
+    return ordered
+
+
+def _as_registered(tables: Iterable[Table], before: Sequence[Table]) -> Iterator[Table]:
+    """Give tables with the sampled columns that they had when they were registered.
+
+    A field that few documents have may be missing in a sample, and be of other types; their values
+    are read as what the field was registered as. What is really otherwise is drift.
+    """
+    known = {table.name: table for table in before}
+    for table in tables:
+        old = known.get(table.name)
+        yield replace(table, columns=tuple(_columns(table, old))) if old else table
+
+
+def _columns(table: Table, old: Table) -> Iterator[Column]:
+    registered = {column.name: column for column in old.columns if column.sampled}
+    for column in table.columns:
+        yield registered.pop(column.name, column) if column.sampled else column
+    yield from registered.values()

@@ -18,9 +18,8 @@ from ...store.contract import Store
 from ..databases.contract import Database, Key, Table
 from .deletion import delete_rows, seen_rows
 from .keys import KEYS, SeenHandles, find_repeated_keys, pages
-from .names import Names
 from .report import SHOWN, SameAs, TableReport
-from .rows import SOURCE_HASH, RowReader, SourceRow, Targets
+from .rows import SOURCE_HASH, Names, RowReader, SourceRow, Targets
 from .watermark import Watermark
 from .writer import PageItem, SyncWriter
 

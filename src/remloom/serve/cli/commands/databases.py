@@ -38,7 +38,7 @@ def discover(
         relationships: look for foreign keys.
         sample: rows of a table to look at; 0 goes by names alone.
     """
-    from ....schema.discovery.at_address import discover_at
+    from ....schema.discovery.discovering import discover_at
     from ....settings import split_list
     from ..views.databases import draw_plan
 

@@ -1,4 +1,4 @@
-"""Taking over what a database has more than when it was registered."""
+"""Additions: tables and columns that a database did not have when it was registered."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from ..databases.contract import Column, Table
-from ..plan.figures import TableFigures
+from ..plan.baseline import TableFigures
 from ..plan.plan import Plan
 from ..plan.planned import PlannedField, PlannedTable
 from ..plan.source import Source

@@ -1,4 +1,5 @@
-"""Types of edges, by the columns that they come from: customer_id -> belongs_to."""
+"""Names in a plan: of schemas and their fields, of entities, and of edges (customer_id ->
+belongs_to)."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from itertools import count
 
 from msgspec.structs import replace
 
+from ..definitions.definition_faults import RESERVED_FIELDS, RESERVED_NAMES
 from ..plan.planned import PlannedEdge
 from .facts import ColumnFacts, TableFacts
 from .name_matches import align
@@ -14,6 +16,9 @@ from .words import snake, word_lists
 
 BELONGS_TO = "belongs_to"
 CONTAINS = "contains"  # of a list, or of the rows of a link table
+
+
+MOST_LETTERS = 63
 
 
 def name_edges(edges: Iterable[PlannedEdge], tables: Mapping[str, TableFacts]) -> list[PlannedEdge]:
@@ -83,3 +88,37 @@ def _role(column: ColumnFacts, content: tuple[str, ...]) -> str:
     # "created_by" says more than "created"
     kept = column.words if column.words[-1] == "by" else content
     return snake("_".join(kept) or column.name)
+
+
+def name_schemas(tables: Iterable[str], source: str) -> dict[str, str]:
+    """Name the schema of each table: by the table, by the source too where that is no name."""
+    named: dict[str, str] = {}
+    for table in tables:
+        name = snake(table.rpartition(".")[2])
+        if name in named.values():
+            name = snake(table)
+        if name in RESERVED_NAMES:
+            name = f"{snake(source)}_{name}"
+        named[table] = free_name(name[: MOST_LETTERS - 3], named.values())
+    return named
+
+
+def entity_types(tables: Mapping[str, TableFacts], schemas: Mapping[str, str]) -> dict[str, str]:
+    """Name what the rows of each table are: "customer", "order_detail". No two the same."""
+    types: dict[str, str] = {}
+    for name, facts in tables.items():
+        entity_type = snake("_".join(facts.words))
+        # handles of two tables would be one
+        types[name] = schemas[name] if entity_type in types.values() else entity_type
+    return types
+
+
+def name_fields(columns: Iterable[str], entity_type: str) -> dict[str, str]:
+    """Name the field of each column; what rows have anyway gets what they are before it."""
+    named: dict[str, str] = {}
+    for column in columns:
+        name = snake(column)
+        if name in RESERVED_FIELDS:
+            name = f"{entity_type}_{name}"
+        named[column] = free_name(name[: MOST_LETTERS - 3], named.values())
+    return named
