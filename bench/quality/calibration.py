@@ -24,9 +24,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeAlias
 
-from remloom.profile.beliefs.calibration import ENOUGH, Answer, calibrate_by
 from remloom.profile.beliefs.filter import Posterior, hazard_of
-from remloom.profile.beliefs.reliability import Constants, Outcome, learn_constants
+from remloom.profile.beliefs.reliability import (
+    ENOUGH,
+    Answer,
+    Constants,
+    Outcome,
+    calibrate_by,
+    learn_constants,
+)
 from remloom.profile.evidence.claim import Signal
 
 from .tables import put_into_page

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from remloom import Memory
-from remloom.reader.find import question_terms, search, term_scorer
+from remloom.reader.find import search, term_scorer
 from remloom.reader.reader import Reader
 from remloom.store.indexes.bm25 import TermIndex
 from remloom.text.sentences import count_words
@@ -47,7 +47,7 @@ SHORT = (100, 250, 500, 1_000)  # words, of books of paragraphs
 
 # a constant of `find`, and what it is without what it stands for
 CHANGES = (
-    ("quoted and labelled words weigh as others", question_terms, "_EMPHASIS", 1.0),
+    ("quoted and labelled words weigh as others", term_scorer, "_EMPHASIS", 1.0),
     ("no variants of words", term_scorer, "_VARIANT", 0.0),
     ("no pairs of words", term_scorer, "_PAIR", 0.0),
     ("no paragraphs beside", search, "_BESIDE", 0.0),

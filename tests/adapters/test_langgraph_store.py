@@ -330,7 +330,7 @@ def test_reading_lets_the_time_begin_anew_where_it_is_asked_for(
         def time_after(minutes: float) -> datetime:
             return datetime.now(UTC) + timedelta(minutes=clock.ahead + minutes)
 
-        monkeypatch.setattr("remloom.adapters.langgraph.expiry.time_after", time_after)
+        monkeypatch.setattr("remloom.adapters.langgraph.items.time_after", time_after)
         store.get(("a",), "got")
         store.search(("a",), filter={"key": "found"})
         store.get(("a",), "only looked at", refresh_ttl=False)

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from remloom import Resource
-from remloom.dream.empty_reply import is_nothing
-from remloom.dream.synthesis import Idea, derived_id, parse_insight, synthesis_call
+from remloom.dream.synthesis import Idea, derived_id, is_nothing, parse_insight, synthesis_call
 from remloom.llm import LLM
 from remloom.testing.models import ScriptedModel
 

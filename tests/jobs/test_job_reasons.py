@@ -6,7 +6,7 @@ import pytest
 
 from remloom.errors import InvalidInputError, ModelRefusedError, ReplyError, UnknownNameError
 from remloom.jobs import Job
-from remloom.jobs.reasons import reason_of
+from remloom.jobs.worker import reason_of
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 JOB = Job(

@@ -13,7 +13,7 @@ from test_request import QUERIES
 from remloom import Memory, Message
 from remloom.errors import InvalidInputError, UnknownNameError
 from remloom.profile.context.build import ContextSpec, ProfileContext, build_context
-from remloom.profile.context.purpose import PURPOSES
+from remloom.profile.context.request import PURPOSES
 from remloom.profile.slots.registry import Slot, registry
 
 DAYS_AGO = 25

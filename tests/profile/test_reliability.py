@@ -13,12 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remloom.errors import InvalidInputError, UnknownNameError
-from remloom.profile.beliefs.calibration import ENOUGH, Answer, calibrate_by
 from remloom.profile.beliefs.filter import hazard_of
 from remloom.profile.beliefs.reliability import (
+    ENOUGH,
+    Answer,
     Constants,
     Exposure,
     Outcome,
+    calibrate_by,
     learn_constants,
     taxonomy,
 )

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from remloom.embed.bundled.minilm import MiniLM
 from remloom.errors import UnknownNameError
-from remloom.profile.context.purpose import PURPOSES, check_purpose, purpose_for
-from remloom.profile.context.request import Request
+from remloom.profile.context.request import PURPOSES, Request, check_purpose, purpose_for
 
 QUERIES = {
     "letter": [

@@ -12,7 +12,7 @@ from test_request import CLOSED, OWN_QUESTIONS, QUERIES
 from remloom import Memory
 from remloom.embed.function import FunctionEmbedder
 from remloom.errors import EmbedderError, InvalidInputError, UnknownNameError
-from remloom.profile.context.purpose import PURPOSES
+from remloom.profile.context.request import PURPOSES
 
 OTHERS_READ = ("letter", "somebody_else")  # as the caller says it
 AGENTS = ("PlannerAgent", "CoderAgent", "RetrieverAgent", "ClarificationAgent", "MyOwnAgent", "")

@@ -9,14 +9,12 @@ from typing import Any
 from remloom import Memory
 from remloom.errors import SqlGuardError
 from remloom.llm import LLM, Request
-from remloom.reader.lines.lines import Lines, read_lines
-from remloom.reader.lines.passage import Passage
+from remloom.reader.lines.lines import Lines, Passage, read_lines
 from remloom.reader.loop.asking import DocumentAsker
-from remloom.reader.loop.events import ReadEvent
+from remloom.reader.loop.events import ReadEvent, Telling
 from remloom.reader.loop.limits import ReadLimits
 from remloom.reader.loop.session import SessionStore
 from remloom.reader.loop.strategy import ReadingStrategy, ReadTools
-from remloom.reader.loop.telling import Telling
 from remloom.reader.result import Reading
 from remloom.reader.sql.rows import Rows
 from remloom.testing.models import ScriptedModel

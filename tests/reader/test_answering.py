@@ -12,7 +12,7 @@ from remloom.reader.check.evidence import Evidence
 from remloom.reader.lines.lines import Lines
 from remloom.reader.loop.answering import WrittenAnswer, write_answer
 from remloom.reader.loop.calls import Calls
-from remloom.reader.loop.telling import Listener, tell
+from remloom.reader.loop.events import Listener, tell
 from remloom.testing import ScriptedModel
 
 LEASE = [

@@ -16,8 +16,8 @@ from remloom.reader.check.evidence import Evidence
 from remloom.reader.lines.lines import Lines
 from remloom.reader.loop.answering import Asking, WrittenAnswer
 from remloom.reader.loop.calls import Calls
+from remloom.reader.loop.events import Listener, tell
 from remloom.reader.loop.parts import list_parts, rank_parts
-from remloom.reader.loop.telling import Listener, tell
 from remloom.testing import ScriptedModel
 
 FIRMS = ("Orrin", "Vaskel", "Tamarind", "Helmsley")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remloom.reader.check.shown_words import ShownWords, WordRun
+from remloom.reader.check.quotes import ShownWords, WordRun
 
 WORDS = st.sampled_from("abc")
 LINES = st.lists(st.lists(WORDS, max_size=4), min_size=1, max_size=5)

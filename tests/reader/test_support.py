@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remloom.heads.head import head
-from remloom.reader.check.support import Basis, doubts
+from remloom.reader.check.citations import Basis, doubts
 
 # none of these stands in training/texts: kind, lines, what is falsely said of them, and the word
 # that the reason has to name

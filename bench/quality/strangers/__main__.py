@@ -33,7 +33,7 @@ from remloom.profile.evidence.passages import passage_of
 from remloom.profile.extract.hearing import Hearing
 from remloom.profile.extract.scan import Extracted, Found
 from remloom.profile.slots import registry
-from remloom.reader.check.support import Basis, doubts
+from remloom.reader.check.citations import Basis, doubts
 from remloom.retrieve.guidance import is_instruction, is_preference
 from remloom.retrieve.question.question_kinds import decided
 from remloom.settings import Settings

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import MissingExtraError
 from ..memory import Memory
-from ..sources.parts import words
+from ..sources.entries import words
 from .conversation import Conversation
 
 try:

@@ -7,7 +7,8 @@ document tells it to do, it cannot write.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Annotated
 
@@ -15,16 +16,17 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ..errors import BudgetError, EmbedderError, InvalidInputError, StoreBusyError
-from ..llm import LLM
+from ..llm import LLM, Quote
+from ..llm.prompts import prompt
 from ..model import SchemaDefinition
 from ..query.executor import Executor
 from ..query.json_form import to_parameters
 from ..query.parser import parse
 from ..query.render import render
 from ..query.statements import Statement, Traverse
-from ..text.quoting import one_line, quoted
-from .conversation import Conversation
+from ..text.quoting import cleaned, one_line, quoted
 from .result import AskResult, AskTurn
+from .transcript import MAX_TURN, Transcript
 
 MAX_EDGE_TYPES = 60  # that the model is told of
 MAX_SCHEMAS = 20  # registered ones that it is told the fields of
@@ -35,6 +37,12 @@ _REPEATED = (
     " answer from that, or ask something else"
 )
 _NO_NAMES = "none known by that name: SEARCH finds what was written"
+
+
+_MAX_REPEATS = 2  # statements made again, after which a model is asked for its answer
+_BYTES_PER_TOKEN = 3  # rather too few, as a budget is not to be overrun
+_SCHEMA_TOKENS = 400  # that a call has besides its prompt
+_CITED = re.compile(r"\[(\d{1,6}(?:\s*,\s*\d{1,6})*)\]")
 
 
 def _hint(**limits: int) -> Meta:
@@ -94,7 +102,7 @@ class Asker:
             tokens: the budget of the run that the model belongs to.
             on_turn: called with each turn.
         """
-        conversation = Conversation(question, turns, now, self._describe_memory(question))
+        conversation = _Conversation(question, turns, now, self._describe_memory(question))
         while True:
             # so that there is enough left for an answer
             if conversation.turns:
@@ -117,14 +125,14 @@ class Asker:
 
     def _finish(
         self,
-        conversation: Conversation,
+        conversation: _Conversation,
         answer: str,
         doubt: str = "",
     ) -> AskResult:
         result = conversation.result(answer.strip(), doubt)
         return replace(result, tokens=self._llm.spent)
 
-    def _take_step(self, step: Step, conversation: Conversation) -> AskTurn | None:
+    def _take_step(self, step: Step, conversation: _Conversation) -> AskTurn | None:
         """The turn that a step makes; None if the step is the answer."""
         turn = self._run_statement(step, conversation)
         if turn is None and (unknown := conversation.unknown_citations(step.answer)):
@@ -134,7 +142,7 @@ class Asker:
             )
         return turn
 
-    def _run_statement(self, step: Step, conversation: Conversation) -> AskTurn | None:
+    def _run_statement(self, step: Step, conversation: _Conversation) -> AskTurn | None:
         """Run a statement; its errors are for the model to mend. None if there is an answer."""
         has_answer = bool(step.answer.strip())
         if not step.statement.strip():
@@ -230,3 +238,122 @@ def _failed_turn(step: Step, error: str) -> AskTurn:
         staged_plan=tuple(step.staged_plan),
         error=error,
     )
+
+
+class _Conversation:
+    """The turns so far.
+
+    Args:
+        turns: statements that can be run.
+        known: what the model is told of the memory before it asks.
+    """
+
+    def __init__(
+        self,
+        question: str,
+        turns: int,
+        now: datetime,
+        known: str,
+    ) -> None:
+        self.turns: list[AskTurn] = []
+        self.statements_left = turns
+        self._question = question
+        self._today = now.strftime("%A, %Y-%m-%d")
+        self._known = known
+        self._transcript = Transcript()
+        self._turn_texts: list[str] = []
+        self._statements: set[str] = set()
+        self._repeats = 0
+
+    @property
+    def tokens_ahead(self) -> int:
+        """Tokens that one more statement and then the answer take at most."""
+        form = prompt("ask")
+        parts = form.fill(self.prompt_slots())
+        size = sum(len(part.encode("utf-8", "surrogatepass")) for part in parts)
+        call = size // _BYTES_PER_TOKEN + _SCHEMA_TOKENS + form.max_tokens
+        # two calls, and the answer to the statement of the first
+        return 2 * call + MAX_TURN // _BYTES_PER_TOKEN
+
+    def close(self) -> None:
+        """Let no more statements be run: the next turn is the answer."""
+        self.statements_left = 0
+
+    def add_turn(self, turn: AskTurn) -> None:
+        """Add a turn, with its answer or its error."""
+        if turn.answer is None:
+            outcome = f"error: {cleaned(turn.error)}"
+        else:
+            outcome = self._transcript.quote_answer(turn.answer)
+        self.turns.append(turn)
+        # a model that goes in circles gets nowhere by another turn
+        is_circling = self._repeats == _MAX_REPEATS
+        self.statements_left = 0 if is_circling else self.statements_left - 1
+        lines = [f"turn {len(self.turns)}: {one_line(turn.statement, 0)}"]
+        if turn.memo:
+            lines.append(f"memo: {one_line(turn.memo, 0)}")
+        lines.append(outcome)
+        self._turn_texts.append("\n".join(filter(None, lines)))
+
+    def is_repeated(self, statement: Statement) -> bool:
+        """Whether this statement, memos apart, was made before; from now on it was."""
+        if isinstance(statement.query, Traverse):
+            query = replace(statement.query, plan_memo="")
+            statement = replace(statement, query=query)
+        text = render(statement)
+        if text in self._statements:
+            self._repeats += 1
+            return True
+        self._statements.add(text)
+        return False
+
+    def prompt_slots(self) -> dict[str, str | Quote]:
+        """Fill the slots of the prompt."""
+        left = "no statement can be run any more: answer now"
+        if self.statements_left:
+            left = f"{self.statements_left} more statements can be run"
+        turns = "\n\n".join(self._turn_texts) or "nothing yet"
+        return {
+            "question": self._question,
+            "today": self._today,
+            "known": Quote(self._known, trust=""),
+            "turns": Quote(turns, trust=""),
+            "left": left,
+        }
+
+    def unknown_citations(self, answer: str) -> str:
+        """The numbers in an answer that stand for nothing: "[7], [9]"."""
+        numbers = dict.fromkeys(_cited_numbers(answer))
+        known = self._transcript.citation
+        unknown = [f"[{number}]" for number in numbers if known(number) is None]
+        return ", ".join(unknown)
+
+    def result(self, answer: str, doubt: str = "") -> AskResult:
+        """The outcome, with this answer.
+
+        Args:
+            doubt: why there is no better answer, if that is known.
+        """
+        connections = self._transcript.connections()
+        numbers = list(_cited_numbers(answer))
+        doubts = [doubt or ("" if answer else "the model found no answer")]
+        if unknown := self.unknown_citations(answer):
+            doubts.append(f"the answer cites {unknown}, which no turn brought back")
+        if answer and not numbers:
+            doubts.append("the answer cites nothing")
+        numbers += _cited_numbers("\n".join(connections))
+        citations = map(self._transcript.citation, dict.fromkeys(numbers))
+        return AskResult(
+            question=self._question,
+            answer=answer,
+            connections=connections,
+            turns=tuple(self.turns),
+            citations=tuple(citation for citation in citations if citation is not None),
+            doubts=tuple(filter(None, doubts)),
+        )
+
+
+def _cited_numbers(answer: str) -> Iterator[int]:
+    """The numbers that an answer cites: [1], [2, 3]."""
+    for group in _CITED.findall(answer):
+        yield from map(int, group.split(","))

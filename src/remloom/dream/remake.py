@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..ingest.remake import outdated_edges
-from ..ingest.unname import move_edges
+from ..ingest.renaming import move_edges
 from ..model import Edge, EdgeKey, Moment, Record, Resource
 from ..predicates import In, Query
 from ..runs.supersede import SUPERSEDED

@@ -5,16 +5,28 @@ One function, used wherever something is derived (seed 1).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import pairwise
 
 from msgspec import Struct
 from uuid_utils import NAMESPACE_URL, uuid5
 
+from ..heads.features import LONGEST
+from ..heads.head import head
 from ..llm import Call, Quote
 from ..model import Resource
+from ..text.sentences import sentence_ends
 from .context import quote_resource, years_of
-from .empty_reply import is_nothing
+
+_LITERAL = "NOTHING"  # what the prompts ask for
+_MARKS = re.compile(r"\A[\W_]+|[\W_]+\Z")
+# The head takes both to be equally frequent, but most replies other than the word itself are
+# insights; and an insight that is lost is worse than a remark that is kept.
+_SURE = 0.96
+_LIKELY = 0.5
+_FEW = 1  # word, which is no insight
 
 
 class Idea(Struct, frozen=True):
@@ -77,3 +89,52 @@ def parse_insight(idea: Idea, reply: str) -> Insight | None:
 def derived_id(tenant: str, *parts: str) -> str:
     """The id of something derived: one id for one step from the same sources, in every run."""
     return str(uuid5(NAMESPACE_URL, "remloom:derived\n" + "\n".join((tenant, *parts))))
+
+
+def is_nothing(reply: str) -> bool:
+    """Whether a reply means NOTHING: it is the word itself, or begins with it in capitals, or is
+    surely of that meaning as a whole and without a sentence that says something.
+
+    >>> shouted = ("NOTHING", "**Nothing.**", "NOTHING\\n\\nIt repeats what is said above.")
+    >>> [is_nothing(text) for text in shouted]
+    [True, True, True]
+    >>> is_nothing("Der Text wiederholt nur, was wir schon wissen.")
+    True
+    >>> is_nothing("It repeats what we know. But the toll doubled in 1934.")
+    False
+    """
+    sentences = [text for text in _sentences(reply) if _bare(text)]
+    if not sentences or _LITERAL in (_bare(sentences[0]), _bare(reply).upper()):
+        return True
+    # of a longer one the head sees the beginning alone
+    if max(map(len, sentences)) > LONGEST:
+        return False
+    sure = _LIKELY if len(reply.split()) <= _FEW else _SURE
+    return _share(reply) >= sure and all(_share(text) >= _LIKELY for text in sentences)
+
+
+def is_word_nothing(reply: str) -> bool:
+    """Whether a reply is empty, or NOTHING in any case and no other word: of short facts a head
+    would lose some.
+
+    >>> is_word_nothing("Nothing."), is_word_nothing("He repeats himself often.")
+    (True, False)
+    """
+    return _bare(reply).upper() in ("", _LITERAL)
+
+
+def _sentences(reply: str) -> list[str]:
+    return [
+        line[start:end]
+        for line in reply.splitlines()
+        for start, end in pairwise((0, *sentence_ends(line)))
+    ]
+
+
+def _bare(text: str) -> str:
+    return _MARKS.sub("", text)
+
+
+def _share(text: str) -> float:
+    """How probable it is that a text says nothing."""
+    return head("reply").decide(text).probabilities["nothing"]

@@ -79,7 +79,7 @@ class Ingesting:
 
     def read_rows(self, rows: Iterable[Mapping[str, Any]], uri: str, name: str) -> ReadReport:
         """Read rows, a line each; see `Reader.open_rows`."""
-        from ..sources.rows import from_rows
+        from ..sources.inline import from_rows
 
         return self._ingest([from_rows(rows, uri=uri, name=name)], wait=False)
 

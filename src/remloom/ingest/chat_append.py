@@ -19,7 +19,7 @@ from ..store.contract import Reads
 from ..store.specs import ChunkRange
 from . import chats
 from .documents import digest, to_entity
-from .links import chain, follows
+from .edges import chain, follows
 from .names.name import Extractor, Name
 from .prepared import Prepared
 

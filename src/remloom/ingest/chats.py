@@ -23,7 +23,7 @@ from ..store.contract import Reads
 from ..store.rules.record_ids import resource_id
 from ..text.sentences import count_words
 from .documents import digest, identity, label, names_by_part, to_entity, unnamed
-from .links import chain, mentions, part_of, spoken_by
+from .edges import chain, mentions, part_of, spoken_by
 from .names.name import Extractor, Name
 from .prepared import Prepared
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from ..text.scripts import UNSPACED
 from ..text.sentences import count_words, sentence_ends
 from .blocks import Block, blocks
 
@@ -23,6 +24,14 @@ TARGET = 300  # words of a chunk
 MOST = 360  # words up to which a chunk is filled rather than a paragraph cut
 LEAST = 75  # words below which a rest joins the chunk before it
 _SECTION = 150  # words from which a chunk ends where a new section begins
+
+
+PARAGRAPH = "\n\n"  # between two chunks of which nothing is known
+
+# a line without blanks is cut where no blank is in this many characters
+_UNBROKEN = 900
+_JOINED_BEFORE = re.compile(rf"[{UNSPACED}。！？｡…」』”’）】》]\Z")
+_JOINED_AFTER = re.compile(f"[{UNSPACED}]")
 
 
 class Chunk(Struct, frozen=True):
@@ -272,3 +281,23 @@ def _closes(group: list[_Piece], words: int, piece: _Piece) -> bool:
     # rather a bit short than a paragraph cut
     is_long = words + piece.words > TARGET and words >= TARGET * 2 // 3
     return piece.first and is_long
+
+
+def guess_gap(before: str, after: str) -> str:
+    """Guess what stood between two chunks that share a line: a blank, or nothing.
+
+    >>> guess_gap("She left.", "He stayed."), guess_gap("東京へ行く。", "雨が降る。")
+    (' ', '')
+    """
+    if _JOINED_BEFORE.search(before[-1:]) and (
+        _JOINED_AFTER.match(after) or not after[:1].isascii()
+    ):
+        return ""
+    is_cut = len(before) >= _UNBROKEN and len(before[-_UNBROKEN:].split(maxsplit=1)) == 1
+    return "" if is_cut else " "
+
+
+def normal_gap(gap: str) -> str:
+    """Reduce a gap to its line ends and the indentation behind them, if it has line ends."""
+    count = gap.count("\n")
+    return "\n" * count + gap.rpartition("\n")[2] if count else gap

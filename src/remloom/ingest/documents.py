@@ -19,9 +19,8 @@ from .. import labels
 from ..model import EXTRACTED, Edge, Entity, Moment, Resource
 from ..sources import Document
 from ..store.rules.record_ids import resource_id
-from .chunker import CUT, Chunk, chunk_table, chunk_text
-from .gaps import PARAGRAPH, guess_gap, normal_gap
-from .links import authored_by, chain, mentions, references
+from .chunker import CUT, PARAGRAPH, Chunk, chunk_table, chunk_text, guess_gap, normal_gap
+from .edges import authored_by, chain, mentions, references
 from .names.name import Extractor, Name
 from .prepared import Prepared
 

@@ -30,7 +30,7 @@ from ..store.history import RENAMED
 from ..store.rules import validation
 from ..store.rules.merge import keys_of
 from ..store.specs import MOST_NAMESAKES, MOST_WORDS
-from .links import KNOWN, mentions
+from .edges import KNOWN, mentions
 from .names.known import KnownNames, is_nameable, may_name, says
 from .names.name import Name
 from .names.rules import CapitalizedNames

@@ -20,8 +20,8 @@ from ..store.forgetting.forget import Remade, RemovedRecords
 from ..store.forgetting.namings import said_names
 from ..store.specs import ChunkRange
 from . import chats
-from .links import follows
-from .unname import Unnaming
+from .edges import follows
+from .renaming import Unnaming
 
 # turns on each side of a gap: some have another context now, the others are in it
 _NEAR = chats.BEFORE + chats.AFTER

@@ -14,7 +14,7 @@ from ..memory.admin import Admin
 from ..memory.home import Home
 from ..profile.beliefs.belief_store import MARK, Mark
 from ..profile.service import Profiles
-from ..profile.slots.own_slots import OWN_SLOT
+from ..profile.slots.registry import OWN_SLOT
 from ..runs.service import Runs
 from ..schema.service import Schemas
 from ..store.definitions import TAXONOMY

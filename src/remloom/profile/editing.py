@@ -12,7 +12,7 @@ from ..engine.arguments import check_aware, check_text
 from ..engine.engine import Engine
 from ..errors import ConflictError, InvalidInputError, UnknownNameError
 from ..store.rules.record_ids import new_id
-from .slots.scopes import check_scope
+from .evidence.claim import check_scope
 
 if TYPE_CHECKING:
     from ..runs.writer import Writer
@@ -38,7 +38,7 @@ class Editing:
 
     def slots(self) -> Registry:
         """What can be known here."""
-        from .slots.own_slots import registry_of
+        from .slots.registry import registry_of
 
         return registry_of(self._store)
 

@@ -108,8 +108,7 @@ class Injection:
         from msgspec.structs import replace
 
         from .context.build import ContextSpec
-        from .context.purpose import check_purpose, purpose_for
-        from .context.request import Request
+        from .context.request import Request, check_purpose, purpose_for
         from .evidence.evidence import ME
 
         text = check_text("" if query is None else query, "a query")
@@ -227,7 +226,7 @@ class Injection:
         )
 
     def _slots(self) -> Registry:
-        from .slots.own_slots import registry_of
+        from .slots.registry import registry_of
 
         return registry_of(self._store)
 

@@ -14,8 +14,8 @@ from ..errors import ConflictError, InvalidInputError, NotFoundError
 from ..model import Receipt
 from ..store.rules.admission import admit_entry
 from .editing import Editing
+from .evidence.claim import check_scope
 from .injection import Injection
-from .slots.scopes import check_scope
 from .slots.slot import EXTRAS
 
 if TYPE_CHECKING:
@@ -453,7 +453,7 @@ class Profiles:
                 to be one no longer, and has evidence.
         """
         from .beliefs.promotion import check_change
-        from .slots.own_slots import own_slots, slot_entry, with_slot
+        from .slots.registry import own_slots, slot_entry, with_slot
 
         _, defined = with_slot(own_slots(self._store), slot)
         check_change(defined, self._editing.beliefs(), self._editing.slots())
@@ -467,7 +467,7 @@ class Profiles:
             NotFoundError: it has no such slot; those of Remloom cannot be removed.
             ConflictError: something is believed there.
         """
-        from .slots.own_slots import OWN_SLOT
+        from .slots.registry import OWN_SLOT
 
         if self._store.kv.get(OWN_SLOT, id) is None:
             raise NotFoundError(
@@ -512,7 +512,7 @@ class Profiles:
         """
         from .beliefs.promotion import Promotion, slot_for
         from .beliefs.recorder import Recorder
-        from .slots.own_slots import own_slots, with_slot
+        from .slots.registry import own_slots, with_slot
 
         registry = self._editing.slots()
         found = registry.extra(extra)  # noqa: S610 - no query of Django

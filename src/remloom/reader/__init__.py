@@ -2,14 +2,13 @@
 
 from .find.coverage import Coverage
 from .lines.documents import DocumentStats
+from .lines.lines import Passage
 from .lines.outline import Outline, Section
-from .lines.passage import Passage
 from .loop.events import EventType, ReadEvent
 from .loop.session import Session
 from .loop.strategy import ReadingStrategy
-from .result import Cited, Reading, Sentence
+from .result import Cited, Reading, ReadStep, Sentence
 from .sql.rows import Rows
-from .step import ReadStep
 
 __all__ = [
     "Cited",

@@ -10,21 +10,20 @@ from typing import TYPE_CHECKING, Any
 from ..retrieve.question.question import Embed
 from ..store.contract import Store
 from .lines.documents import Documents, Notice
+from .lines.lines import Passage
 from .lines.outline import Outline
-from .lines.passage import Passage
 from .loop.browser import DocumentBrowser, DocumentLoader
-from .loop.events import Told
+from .loop.events import Listener, Told, tell
 from .loop.session import Session, SessionStore
-from .loop.telling import Listener, tell
 from .sql.queries import TABLE, LineQueries
 
 if TYPE_CHECKING:
     from ..llm import LLM
     from .find.search import LineSearch
     from .loop.asking import DocumentAsker
+    from .loop.events import Telling
     from .loop.kept_answer import AnswerKeeper
     from .loop.strategy import ReadTools, Strategy
-    from .loop.telling import Telling
     from .loop.transcript import Range
     from .result import Reading
 

@@ -7,8 +7,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from .lines.passage import cite_lines
-from .step import ReadStep
+from .lines.lines import cite_lines
 
 # where a quote was found: in the lines that are cited, word for word or nearly; in other lines
 # that were read, which are cited now; nowhere
@@ -85,3 +84,25 @@ class Reading(Struct, frozen=True, kw_only=True):
         shown: dict[str, Any] = msgspec.to_builtins(self)
         shown["history"] = shown.pop("steps")
         return shown | {"citations": [citation.as_dict() for citation in self.citations]}
+
+
+class ReadStep(Struct, frozen=True, kw_only=True):
+    """A turn of a reading. Source: seed 3."""
+
+    iteration: int  # from 0
+    thought: str = ""
+    reading_mode: str = ""
+    goal: str = ""
+    sql: str = ""  # as it ran
+    row_count: int = 0
+    word_count: int = 0
+    satisfied: bool = False
+    next_move: str = ""
+    sample_lines: tuple[str, ...] = ()
+    original_sql: str = ""  # as the model wrote it
+    fixes: tuple[str, ...] = ()  # what was changed in it
+    error: str = ""  # why it did not run
+    notes: str = ""  # what the model noted of the lines it had seen
+    # document and lines, from 1, both included, that were shown
+    lines: tuple[tuple[str, int, int], ...] = ()
+    tokens: int = 0  # in and out

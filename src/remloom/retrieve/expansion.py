@@ -15,9 +15,9 @@ from ..query.duplicates import text_of
 from ..store.contract import Store
 from ..text.analysis import term_set
 from .candidates import Candidate
+from .connections import mentions, rarity, relations
 from .cosines import cosines
 from .fusion import blend
-from .links import mentions, rarity, relations
 from .question.names import speaker_key
 from .question.question import Question
 

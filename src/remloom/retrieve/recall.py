@@ -20,13 +20,12 @@ from ..model import Recall, RecallHit
 from ..query.late_interaction import with_missing
 from ..store.contract import Store
 from .abstention import drop_far, heeded, misattributed, nothing_found, unrelated
-from .boosts import BOOSTS
+from .boosts import BOOSTS, raise_newer
 from .candidates import Candidate, Candidates, RankedRecord, Ranking
 from .expansion import follow, with_expansion
 from .fusion import blend
 from .guidance import raise_guidance, replies
 from .neighbours import with_neighbours
-from .newer import raise_newer
 from .options import RecallOptions
 from .overview import raise_overview
 from .prompt_context import within_budget

@@ -19,8 +19,8 @@ from ..store.contract import Store
 from ..store.results import Match
 from ..store.specs import SearchSpec
 from .candidates import Path, RankedRecord, Ranking
+from .connections import mentions, rarity, relations
 from .fusion import blend
-from .links import mentions, rarity, relations
 from .question.names import lookup
 from .question.question import Question
 

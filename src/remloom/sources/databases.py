@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ..errors import SourceError
-from .chats import langgraph_checkpoints, openai_agents
+from .chats import agent_sessions
 from .document import Document, Skipped
 from .web import browsers
 
@@ -56,7 +56,7 @@ KINDS = (
     Kind(
         "sessions of the OpenAI Agents SDK",
         {"agent_messages": ("id", "session_id", "message_data", "created_at")},
-        openai_agents.read,
+        agent_sessions.read_openai_sessions,
     ),
     Kind(
         "checkpoints of LangGraph",
@@ -64,7 +64,7 @@ KINDS = (
             "checkpoints": ("thread_id", "checkpoint_ns", "checkpoint_id", "type", "checkpoint"),
             "writes": ("thread_id", "checkpoint_ns", "checkpoint_id", "channel", "type", "value"),
         },
-        langgraph_checkpoints.read,
+        agent_sessions.read_langgraph_checkpoints,
     ),
     Kind(
         "browsing histories of Chrome and its family",

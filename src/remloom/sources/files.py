@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from ..errors import InvalidInputError, RemloomError, SourceError
 from ..text import dates
-from . import decode, parts, programs, streams, vaults
+from . import decode, entries, programs, streams, vaults
 from .chats import chats, transcript
 from .document import Document, Skipped, chat_document
 from .documents import convert, formats, frontmatter, images
@@ -436,7 +436,7 @@ def _json_chats(uri: str, text: str, suffix: str) -> list[chats.Chat]:
 def _decoded(text: str, suffix: str, it: str) -> tuple[Any, str]:
     """A value in JSON, and why there is none; empty: there is."""
     try:
-        return parts.decode(text), ""
+        return entries.decode(text), ""
     except json.JSONDecodeError as error:
         line = f", line {error.lineno}" if suffix == ".json" else ","
         problem = f"{error.msg}{line} column {error.colno}"
@@ -458,7 +458,7 @@ def _chats(
             of_chat = f"{uri}#{id}" if id not in seen else f"{uri}#{id}#{number}"
             name = f"{title} {number}"
             seen.add(id)
-        yield parts.conversation(of_chat, chat.title or name, chat.entries, metadata)
+        yield entries.conversation(of_chat, chat.title or name, chat.entries, metadata)
 
 
 def _text(uri: str, text: str, title: str, suffix: str, metadata: dict[str, Any]) -> Document:

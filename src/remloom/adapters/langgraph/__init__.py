@@ -12,7 +12,6 @@ try:
 except ImportError as error:
     raise MissingExtraError("the store for LangGraph", "langgraph") from error
 
-from .opening import open_memory
-from .store import RemloomStore
+from .store import RemloomStore, open_memory
 
 __all__ = ["RemloomStore", "open_memory"]

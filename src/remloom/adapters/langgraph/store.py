@@ -26,13 +26,10 @@ from ...embed import Embedder
 from ...errors import InvalidInputError, NotFoundError
 from ...memory import Memory
 from .address import address_of, id_of
-from .expiry import Sweeper, refresh
-from .filters import Filter
-from .indexing import Indexing, Vectors
-from .items import item_of, resource_of
+from .indexing import Indexing, Vectors, embedder_of
+from .items import Sweeper, item_of, refresh, resource_of
 from .namespaces import list_namespaces
-from .opening import open_memory
-from .searching import Searcher
+from .searching import Filter, Searcher
 
 
 class RemloomStore(BaseStore):
@@ -256,3 +253,21 @@ class _Batch:
             elif not isinstance(op, GetOp | ListNamespacesOp):
                 raise InvalidInputError(f"a {type(op).__name__} is no operation of a store")
         self.puts = list(puts.values())
+
+
+def open_memory(
+    home_or_url: str | os.PathLike[str] | None = None,
+    *,
+    tenant: str | None = None,
+    key: str | None = None,
+    index: IndexConfig | None = None,
+    embedder: Embedder | str | None = None,
+) -> Memory:
+    """Open a memory whose embedder is that of `index`, if it is given and `embedder` is not.
+
+    So what is read into the memory, and what is asked of it, has vectors of the same model. The
+    other arguments, and what is raised, are those of `Memory.open`.
+    """
+    if embedder is None and index is not None:
+        embedder = embedder_of(index)
+    return Memory.open(home_or_url, tenant=tenant, key=key, embedder=embedder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import unquote
 
 from llama_index.core.llms import ChatMessage
@@ -9,10 +10,13 @@ from llama_index.core.storage.chat_store import BaseChatStore
 from pydantic import Field, InstanceOf
 
 from ...memory import Memory
+from ...sources.entries import words
 from ..conversation import Conversation
-from .messages import item_of, message_of, said
 
 _KIND = "llamaindex-chat"
+
+
+_ROLES = ("user", "assistant")
 
 
 class RemloomChatStore(BaseChatStore):
@@ -67,3 +71,23 @@ class RemloomChatStore(BaseChatStore):
 
     def _conversation(self, key: str) -> Conversation:
         return Conversation(self.memory, _KIND, key, said)
+
+
+def item_of(message: ChatMessage) -> dict[str, Any]:
+    """A message as JSON."""
+    return message.model_dump(mode="json")
+
+
+def message_of(item: Any) -> ChatMessage:
+    """The message that was kept as JSON."""
+    return ChatMessage.model_validate(item)
+
+
+def said(item: Any) -> tuple[str, str]:
+    """Who said an item, and the words; none of tools, and of the system."""
+    role = item["role"]
+    if role not in _ROLES:
+        return "", ""
+    # a part calls its type so here
+    parts = [{**block, "type": block.get("block_type")} for block in item["blocks"]]
+    return role, words(parts)

@@ -12,7 +12,7 @@ from pydantic import Field, InstanceOf
 
 from ...memory import Memory
 from ..conversation import Conversation
-from .messages import item_of, said
+from .chat_store import item_of, said
 
 _KIND = "llamaindex"
 _LONGEST = 4000  # characters of a message by which is recalled: the last ones

@@ -15,14 +15,12 @@ from ...store.contract import Store
 from ...store.specs import EdgeSpec
 from ...text.analysis import term_set
 from ..vectors import matrix, typical_cosine
-from .edge_types import ENTITY, RELATED
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from ..vectors import Floats
-
 
 BLOCK = 512  # resources compared with all others at once: 20 MB for 10,000
 # standard deviations above the mean cosine of two resources, from which they are related
@@ -41,6 +39,10 @@ _RARE = 0.3
 _FEW = 100  # resources: in a smaller memory a name tells as much as in one of this size
 _HUB = 500  # resources that name something, above which it tells nothing either
 _TIE_BREAK = 1e-3  # of a cosine, in a score by names
+
+
+RELATED = "related"  # by their vectors
+ENTITY = "entity"  # by the names that both share
 
 
 class AffinityPool:

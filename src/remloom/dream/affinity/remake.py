@@ -8,7 +8,7 @@ from ...model import SHARES, Edge, EdgeKey
 from ...store.contract import Reads
 from ...store.forgetting.forget import Remade, RemovedRecords
 from ...store.rules.merge import keys_of
-from .edge_types import ENTITY, RELATED
+from .pool import ENTITY, RELATED
 
 
 def remake(reads: Reads, removed: RemovedRecords) -> Remade:

@@ -22,8 +22,7 @@ from ...runs.failures import describe_failure
 from ...store.specs import EdgeSpec
 from ...text.sentences import middle
 from ..context import DreamContext, quote_resource
-from ..empty_reply import is_word_nothing
-from ..synthesis import Idea, parse_insight, synthesis_call
+from ..synthesis import Idea, is_word_nothing, parse_insight, synthesis_call
 from ..vectors import matrix
 from .outcomes import ABOUT, StepOutcome, entity_insight_id, synthesis_id
 from .pending import EntityLearning, Step, join_learnings

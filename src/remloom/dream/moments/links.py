@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ... import labels
 from ...ingest.documents import identity
-from ...ingest.links import edge_to
+from ...ingest.edges import edge_to
 from ...model import Edge, Moment, Resource
 from ...model.edge_types import ABOUT, ATTENDED_BY, INCLUDES, PART_OF
 from ...runs.supersede import SUPERSEDED

@@ -27,8 +27,7 @@ from ...store.batch import Vector, VectorBatch
 from ...store.contract import Store
 from ...store.results import Pending
 from ...text.sentences import count_words, sentence_ends
-from .model_calls import ModelCalls
-from .parking import store_each
+from .model_calls import ModelCalls, store_each
 from .token_worker import TokenQueue
 
 _BATCH = 32  # texts between two commits

@@ -17,8 +17,7 @@ from ...embed.failures import turn_of
 from ...store.batch import TokenVectorBatch
 from ...store.contract import Store
 from ...store.results import Pending
-from .model_calls import ModelCalls
-from .parking import store_each
+from .model_calls import ModelCalls, store_each
 
 _BATCH = 32  # texts between two commits
 _PROBE = "A short text."  # one that any encoder can take

@@ -20,7 +20,7 @@ from ...errors import ConflictError, InvalidInputError, RemloomError
 from ...kv import Entry, KeyRange
 from ...model import Resource
 from ...store.contract import Store
-from ..evidence.claim import Value
+from ..evidence.claim import Value, check_scope
 from ..evidence.evidence import (
     BY_HAND,
     EVIDENCE,
@@ -34,9 +34,7 @@ from ..evidence.evidence import (
 )
 from ..evidence.passages import SEEN, UNHEARD
 from ..evidence.subjects import check_name
-from ..slots.own_slots import OWN_SLOT, own_slots, slot_entry
-from ..slots.registry import Registry
-from ..slots.scopes import check_scope
+from ..slots.registry import OWN_SLOT, Registry, own_slots, slot_entry
 from ..slots.slot import EXTRAS, Hub, Slot
 from .belief import Belief
 from .belief_store import MARK, BeliefStore, Mark

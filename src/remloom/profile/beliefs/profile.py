@@ -10,9 +10,8 @@ from typing import Any
 from msgspec import Struct
 
 from ...errors import NotFoundError
-from ..evidence.claim import Value
+from ..evidence.claim import Value, check_scope
 from ..evidence.evidence import Evidence, value_key
-from ..slots.scopes import check_scope
 from ..slots.slot import Slot
 from ..slots.values import canonical
 from .belief import Belief, Held

@@ -23,8 +23,7 @@ from ...runs.write_plan import EntryKey
 from ...store.contract import Store
 from ..evidence.claim import Value
 from ..evidence.evidence import EVIDENCE, Evidence, derived, value_key
-from ..slots.own_slots import own_slots, slot_entry
-from ..slots.registry import Registry
+from ..slots.registry import Registry, own_slots, slot_entry
 from ..slots.slot import EXTRAS, Slot
 from .belief import Piece
 from .belief_store import BELIEF, MARK, BeliefStore, Mark

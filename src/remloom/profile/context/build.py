@@ -33,9 +33,8 @@ from .context_line import (
     said_on,
     short_line_of_safety,
 )
-from .purpose import Purpose
 from .relevance import NAMED, Relevance, rare_words, sentence_of
-from .request import Extent, Personal
+from .request import Extent, Personal, Purpose
 from .usage import UsageRules
 
 CONTEXT_TOKENS = 600  # budget of a context

@@ -7,17 +7,17 @@ where they find that the answer is for the user.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
 
+from ...errors import UnknownNameError
 from ...heads.features import LONGEST
 from ...heads.head import Decision, head
-from .purpose import Purpose
 
 if TYPE_CHECKING:
     from ...embed.contract import Floats
-
 
 # some: what it names or bears on; most: all but what is sensitive, "What do you know about me?"
 Extent: TypeAlias = Literal["some", "most"]
@@ -28,6 +28,48 @@ _FOR_OTHERS = 0.35  # probability from which on an answer is taken to be for oth
 _FOR_USER = 0.6  # from which on it is taken to be for the user
 _IS_TASK = 0.6  # from which on it is a task that closes who the user is
 _MOST = 0.7  # from which on all that is known is asked for
+
+
+Purpose: TypeAlias = Literal[
+    # where soft identity may be used, unless the user says otherwise
+    "chat",
+    "recommend",
+    "example",
+    # work
+    "general",
+    "coding",
+    "tools",
+    "planning",
+    "research",
+    "formatting",
+    "reasoning",
+    "clarification",
+    # what may do harm: security, and what cannot be undone
+    "security",
+    "risk",
+    # moving the user to do something
+    "persuade",
+    # what other people read, and what is about them: only if the caller says so, nothing of what
+    # could hurt is given
+    "letter",
+    "somebody_else",
+]
+PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
+
+# purposes of the agents that seed 4 is for; any other's is told from its query
+_AGENTS: dict[str, Purpose] = {
+    "planner": "planning",
+    "coder": "coding",
+    "distiller": "coding",
+    "formatter": "formatting",
+    "retriever": "research",
+    "thinker": "reasoning",
+    "clarification": "clarification",
+}
+# what restrains whichever agent asks
+_RESTRAINED: frozenset[Purpose] = frozenset(
+    ("letter", "somebody_else", "security", "risk", "persuade")
+)
 
 
 class Request:
@@ -175,3 +217,26 @@ _CAUTION: dict[str, Callable[[Decision], float]] = {
         share for label, share in decided.probabilities.items() if label != "other"
     ),
 }
+
+
+def check_purpose(name: str) -> Purpose:
+    """Return the purpose of this name.
+
+    Raises:
+        UnknownNameError: there is no such purpose.
+    """
+    if name not in PURPOSES:
+        raise UnknownNameError("purpose", name, PURPOSES)
+    return name
+
+
+def purpose_for(agent: str, told: Purpose) -> Purpose:
+    """Return the purpose of an agent that is asked something whose purpose is told.
+
+    What restrains goes first, whoever asks: a letter of a coding agent is a letter.
+
+    >>> purpose_for("CoderAgent", "recommend"), purpose_for("CoderAgent", "letter")
+    ('coding', 'letter')
+    """
+    name = re.sub(r"[\W_]", "", agent).casefold().removesuffix("agent")
+    return told if told in _RESTRAINED else _AGENTS.get(name, told)

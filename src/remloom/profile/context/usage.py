@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping
 from ..beliefs.belief import Belief
 from ..evidence.claim import Value
 from ..slots.slot import Slot
-from .purpose import PURPOSES, Purpose
-from .request import Personal
+from .request import PURPOSES, Personal, Purpose
 
 _ALLOWED_IN = "usage_rules.allowed_in"
 _NEVER_AFFECTS = "usage_rules.never_affects"

@@ -6,6 +6,9 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from ... import labels
+from ...errors import InvalidInputError, LabelError
+
 Value: TypeAlias = str | int | float | bool
 # for: it is so; against: it is not so; retire: it was so, and is no longer
 Polarity: TypeAlias = Literal["for", "against", "retire"]
@@ -19,6 +22,10 @@ Signal: TypeAlias = Literal[
     "context_signal",
     "system_observation",
 ]
+
+
+_KINDS = ("domain", "project", "session")
+_LONGEST = 200  # characters
 
 
 class Claim(Struct, frozen=True, kw_only=True):
@@ -48,3 +55,57 @@ class Claim(Struct, frozen=True, kw_only=True):
     span: tuple[int, int] = (0, 0)
     since: str = ""
     confident: bool = True
+
+
+class FieldMapping(Struct, frozen=True, kw_only=True):
+    """What a claim was taken for.
+
+    Args:
+        raw_key: what it was about, as it was found.
+        field: the id of the slot.
+        is_new: nothing was believed there.
+        is_reinforcement: the same was believed.
+        is_contradiction: something else was believed, or it says that this is not so.
+        claim: the id of the claim.
+    """
+
+    raw_key: str
+    field: str
+    value: Value
+    is_new: bool = False
+    is_reinforcement: bool = False
+    is_contradiction: bool = False
+    subject: str
+    scope: str = ""
+    claim: str
+
+
+def check_scope(scope: object) -> str:
+    """Return a scope in its one form: empty, or "<kind>:<name>", where the name is a label's key.
+
+    Raises:
+        InvalidInputError: it is neither, or has more than 200 characters.
+
+    >>> check_scope("project: Apollo Next "), check_scope("Domain:coding")
+    ('project:apollo-next', 'domain:coding')
+    """
+    if not isinstance(scope, str):
+        raise _no_scope(scope)
+    if not scope.strip():
+        return ""
+    text = " ".join(scope.split())
+    kind, _, name = text.partition(":")
+    kind = kind.strip().casefold()
+    if kind not in _KINDS or not text.isprintable() or len(scope) > _LONGEST:
+        raise _no_scope(scope)
+    try:
+        return f"{kind}:{labels.key(name)}"
+    except LabelError as error:
+        raise _no_scope(scope) from error
+
+
+def _no_scope(scope: object) -> InvalidInputError:
+    return InvalidInputError(
+        f"{str(scope)[:_LONGEST]!r} is not a scope",
+        remedy='leave it empty, or give "domain:coding", "project:apollo" or "session:42"',
+    )

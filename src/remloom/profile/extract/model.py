@@ -24,9 +24,8 @@ from ...store.contract import Store
 from ...text.quoting import cleaned, cleaned_origins
 from ...text.secrets import mask
 from ...text.sentences import count_words, middle
-from ..evidence.claim import Claim, Polarity
+from ..evidence.claim import Claim, Polarity, check_scope
 from ..evidence.passages import Passage
-from ..slots.scopes import check_scope
 from ..slots.slot_names import identifier
 from .scan import Extracted, Found
 

@@ -28,9 +28,8 @@ from ..beliefs.belief import Belief
 from ..beliefs.belief_store import BeliefStore
 from ..beliefs.recorder import Recorder
 from ..context.relevance import Relevance
-from ..evidence.claim import Value
+from ..evidence.claim import FieldMapping, Value
 from ..evidence.evidence import STAGED, Evidence, derived, value_key
-from ..evidence.mapping import FieldMapping
 from ..evidence.staging import KIND, normalised_entry, staged
 from ..slots.registry import Registry
 from ..slots.slot import EXTRAS, Slot

@@ -20,11 +20,11 @@ from ...store.contract import Store
 from ..beliefs.belief_store import BeliefStore
 from ..beliefs.constants import constants_of
 from ..beliefs.recorder import Recorder
+from ..evidence.claim import FieldMapping
 from ..evidence.evidence import KIND, from_record
-from ..evidence.mapping import FieldMapping
 from ..evidence.staging import KIND as NORMALISE
 from ..evidence.staging import is_due
-from ..slots.own_slots import registry_of
+from ..slots.registry import registry_of
 from .hearing import HEADS, Hearing
 from .model import ModelExtractor
 from .normalise import Normaliser, NormaliseResult

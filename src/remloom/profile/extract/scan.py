@@ -25,9 +25,8 @@ from ...settings import Settings
 from ...store.contract import Store
 from ...store.rules.indexed_text import said
 from ..beliefs.recorder import Recorder
-from ..evidence.claim import Claim
+from ..evidence.claim import Claim, FieldMapping, check_scope
 from ..evidence.evidence import Authority, Evidence, from_claim
-from ..evidence.mapping import FieldMapping
 from ..evidence.masking import MaskedPassages, is_only_secret, mask_passages
 from ..evidence.passages import (
     UNHEARD,
@@ -40,7 +39,6 @@ from ..evidence.passages import (
 )
 from ..evidence.watermark import read_watermark, write_watermark
 from ..slots.registry import Registry
-from ..slots.scopes import check_scope
 from ..slots.slot import Slot
 
 KIND = "observe"  # of the runs

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from unicodedata import normalize
 
 import numpy as np
 from msgspec.structs import replace
@@ -15,16 +16,13 @@ from ...retrieve.question.question import Embed, checked
 from ...store.contract import Store
 from ...store.indexes.arrays import Ids
 from ...store.specs import SearchSpec
-from ...text.analysis import terms
+from ...text.analysis import IS_CJK, terms
 from ...text.scripts import UNSPACED
 from ..lines.line_index import LineIndex
-from ..lines.lines import Lines
-from ..lines.passage import Passage
-from .joined import JoinedLines
-from .phrase import EXACT, Phrase
-from .question_terms import QuestionTerms, quoted, read_question
+from ..lines.lines import Lines, Passage
+from .combined_documents import JoinedLines
 from .selection import best_first, select
-from .term_scorer import Scores
+from .term_scorer import QuestionTerms, Scores, quoted, read_question
 
 _CHUNKS = 200  # nearest in meaning that are asked for
 _CANDIDATES = 500  # best lines by BM25 that are looked at one by one
@@ -35,6 +33,11 @@ _TITLES = 0.8  # weight of the words of the headings above
 _MEANING = 0.7  # weight of the likeness in meaning
 _WORD = re.compile(rf"[{UNSPACED}]+|[^\s{UNSPACED}]+")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
+
+
+_EXACT = 2  # the exactness of a line that has the words in a row
+_LINES = 3  # over which a phrase may go
+_BATCH = 5_000  # lines read at a time
 
 
 class LineSearch:
@@ -65,14 +68,14 @@ class LineSearch:
         if not documents:
             return []
         joined = self._join(documents)
-        phrases = [Phrase(phrase) for phrase in quoted(words)]
-        written = Phrase(checked(words.replace('"', " ")))
+        phrases = [_Phrase(phrase) for phrase in quoted(words)]
+        written = _Phrase(checked(words.replace('"', " ")))
         scores = joined.terms.score(
             QuestionTerms(dict.fromkeys(terms(words), 1.0), {}), joined.lines.starts
         )
         most = float(scores.max(initial=0.0)) or 1.0
         left = limit
-        highest = float(scores.max(initial=0.0)) + most * EXACT
+        highest = float(scores.max(initial=0.0)) + most * _EXACT
         found: list[tuple[float, int, int]] = []
         for at in _candidates(joined, scores, [written, *phrases]):
             texts = joined.documents[int(joined.lines.documents[at])].texts
@@ -151,7 +154,7 @@ class LineSearch:
         return joined
 
 
-def _candidates(joined: JoinedLines, scores: Scores, phrases: Sequence[Phrase]) -> Iterable[int]:
+def _candidates(joined: JoinedLines, scores: Scores, phrases: Sequence[_Phrase]) -> Iterable[int]:
     """Return the lines that may be among the best, by their numbers, ascending."""
     if not any(phrase.terms for phrase in phrases):
         # no index has stop words
@@ -171,7 +174,7 @@ def _candidates(joined: JoinedLines, scores: Scores, phrases: Sequence[Phrase]) 
     return sorted(found)
 
 
-def _read_for(joined: JoinedLines, phrase: Phrase) -> Iterator[int]:
+def _read_for(joined: JoinedLines, phrase: _Phrase) -> Iterator[int]:
     """Yield the lines in which a phrase begins, by their numbers, by reading them all."""
     spans = joined.lines
     for number, lines in enumerate(joined.documents):
@@ -281,3 +284,82 @@ def _scaled(scores: Scores) -> Scores:
     """Scale scores to at most 1."""
     scaled: Scores = scores / (scores.max(initial=0.0) or 1.0)
     return scaled
+
+
+class _Phrase:
+    """Words as they were written, but for case, width and blanks.
+
+    >>> phrase = Phrase("Effective Date")
+    >>> phrase.exactness("the effective date."), phrase.exactness("Date: effective now")
+    (2, 1)
+    >>> phrase.last_line(["before the effective", "date of the lease"], 1)
+    2
+    """
+
+    def __init__(self, text: str) -> None:
+        folded = _fold(text)
+        self.terms = terms(text)
+        self._words = [_pattern(word) for word in folded.split()]
+        self._row = _pattern(folded)
+        self._anywhere = _pattern_in_lines(folded)
+
+    def exactness(self, line: str) -> int:
+        """`EXACT` if a line has the words in a row, 1 if it has all of them, else 0."""
+        line = _fold(line)
+        if self._row.search(line):
+            return _EXACT
+        return int(all(word.search(line) for word in self._words))
+
+    def last_line(self, lines: Sequence[str], first: int) -> int:
+        """The line in which it ends, if it begins in this one, both from 1; else 0."""
+        text = ""
+        begins_before = 0
+        for line in range(first, min(first + _LINES, len(lines) + 1)):
+            text = f"{text} {_fold(lines[line - 1])}".strip()
+            begins_before = begins_before or len(text)
+            match = self._row.search(text)
+            if match:
+                return line if match.start() < begins_before else 0
+        return 0
+
+    def first_lines(self, lines: Sequence[str]) -> Iterator[int]:
+        """Yield the lines in which it may begin, each once, from 1; quick with many lines."""
+        last = 0
+        for start in range(0, len(lines), _BATCH):
+            text = "\n".join(lines[start : start + _BATCH + _LINES - 1]).casefold()
+            line = start
+            counted = 0
+            for match in self._anywhere.finditer(text):
+                line += text.count("\n", counted, match.start())
+                counted = match.start()
+                if last <= line < start + _BATCH:
+                    last = line + 1
+                    yield last
+
+
+def _fold(text: str) -> str:
+    if not text.isascii():
+        text = normalize("NFKC", text)
+    return " ".join(text.casefold().split())
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """What matches a folded text where no word goes on beside it."""
+    before = r"(?<!\w)" if _is_spaced(text[:1]) else ""
+    after = r"(?!\w)" if _is_spaced(text[-1:]) else ""
+    return re.compile(before + re.escape(text) + after)
+
+
+def _pattern_in_lines(text: str) -> re.Pattern[str]:
+    """As `_pattern`, with any blanks and line ends between words."""
+    first, *others = map(re.escape, text.split())
+    # a search is quick where a pattern begins with a letter: what must not stand before the first
+    # word is looked at behind it
+    before = rf"(?<!\w{first})" if _is_spaced(text[:1]) else ""
+    after = r"(?!\w)" if _is_spaced(text[-1:]) else ""
+    return re.compile(r"\s+".join([first + before, *others]) + after)
+
+
+def _is_spaced(char: str) -> bool:
+    """Whether blanks part words of this character."""
+    return char.isalnum() and not IS_CJK.match(char)

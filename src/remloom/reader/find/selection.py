@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from ...store.indexes.arrays import Ids
-from .joined import JoinedLines
+from .combined_documents import JoinedLines
 from .term_scorer import Scores
 
 _LEAST_PART = 250  # words of the first part

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from ...store.indexes.arrays import Ids
 from ...store.indexes.postings import K1, B
+from ...text.analysis import terms
+from ...text.sentences import marked_ends
 from ..lines.line_index import LineIndex, Places
-from .question_terms import QuestionTerms
 
 Scores = NDArray[np.float64]
 
 _VARIANT = 0.4  # what a variant of a term counts, of what the term itself does
 _PAIR = 0.5  # weight of two terms in a row, of the weight of one term
+
+
+Pair = tuple[str, str]
+
+_QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」|『([^』]+)』')
+# "Governing Law: Which state's law applies?"
+_LABEL = re.compile(r"\s*([^:：.?!。？！]{2,80})[:：]\s*(?=\S)")
+
+_EMPHASIS = 3.0  # weight of a term that is quoted, or stands before a colon
+_BESIDE_QUOTED = 0.5  # of the others in a sentence with a quotation: they speak of what is quoted
 
 
 class TermScorer:
@@ -90,3 +105,48 @@ def _count(at: Ids, counts: Scores | None, size: int) -> tuple[Ids, Scores]:
     sums: Scores = np.bincount(at, counts, size).astype(np.float64, copy=False)
     having = np.flatnonzero(sums)
     return having, sums[having]
+
+
+class QuestionTerms(Struct, frozen=True):
+    """What is looked for: terms, and pairs of terms that follow each other, with their weights."""
+
+    terms: dict[str, float]
+    pairs: dict[Pair, float]
+
+
+def read_question(question: str) -> QuestionTerms:
+    """Weigh the terms of a question: what it quotes, or has before a colon, is what it is about.
+
+    >>> read_question('Lease: when does it end?').terms
+    {'leas': 3.0, 'end': 1.0}
+    """
+    weights: dict[str, float] = defaultdict(float)
+    pairs: dict[Pair, float] = defaultdict(float)
+    for text, weight in _weighed(question):
+        found = terms(text)
+        for term in dict.fromkeys(found):
+            weights[term] += weight
+        for pair in dict.fromkeys(pairwise(found)):
+            pairs[pair] += weight
+    return QuestionTerms(dict(weights), dict(pairs))
+
+
+def _weighed(question: str) -> Iterator[tuple[str, float]]:
+    """Yield the parts of a question, each with the weight of its terms."""
+    label = _LABEL.match(question)
+    if label:
+        yield label[1], _EMPHASIS
+        question = question[label.end() :]
+    ends = marked_ends(question)
+    for first, end in pairwise([0, *ends, len(question)]):
+        sentence = question[first:end]
+        phrases = quoted(sentence)
+        for phrase in phrases:
+            yield phrase, _EMPHASIS
+        yield _QUOTED.sub(" ", sentence), _BESIDE_QUOTED if phrases else 1.0
+
+
+def quoted(text: str) -> list[str]:
+    """List what stands in quotation marks."""
+    found = (next(filter(None, match.groups())).strip() for match in _QUOTED.finditer(text))
+    return [phrase for phrase in found if phrase]

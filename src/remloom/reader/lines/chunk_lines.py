@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from ...ingest.gaps import PARAGRAPH, guess_gap
+from ...ingest.chunker import PARAGRAPH, guess_gap
 from ...model import Resource
 
 # lines without text that are believed, for each line with text, and in any case

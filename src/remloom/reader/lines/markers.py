@@ -6,18 +6,16 @@ What a line is follows from its own words; whether it is a heading, from the doc
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import IntFlag
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .code_lines import code_ranges, is_statement
 from .heading_filter import HeadingFilter
 from .headings import Heading, read_atx, read_heading
 
 if TYPE_CHECKING:
     import numpy as np
-
 
 _LONGEST = 1_000  # characters of a line that may be a heading
 _COLON_WORDS = 8  # fewer of them before a colon begin a section, see seed 3
@@ -33,6 +31,35 @@ _BEHIND_SMALL = frozenset(")ivxlc")
 # above the rule for a signature
 _SIGNED = re.compile(r"(?:by\b:?\s*)?/s/", re.I)
 _PAGE_NUMBER = re.compile(r"- ?\d{1,4} ?-$")
+
+
+_FENCE = re.compile(r"(`{3,}|~{3,})([^`]*)$")
+_LONGEST_FENCE = 400  # characters of a line that is looked at
+_STATEMENT = re.compile(
+    r"""
+    (?:async[ ]+)?def[ ]+\w+[ ]*[(\[]
+    | class[ ]+\w+[ ]*(?:\([^()]*\))?[ ]*[:{]$
+    | (?:export[ ]+|default[ ]+|async[ ]+)*function\b[ *]*\w*[ ]*\(
+    | import[ ]+[a-zA-Z_][\w.]*(?:[ ]+as[ ]+\w+)?;?$
+    | import[ ]+(?:static[ ]+)?[\w.]+\.[\w*]+;?$
+    | import[ ]+[\w{*].*[ ]from[ ]+["']
+    | from[ ]+[\w.]+[ ]+import[ ]+[\w(*]
+    | (?:const|let|var)[ ]+[\w{\[][^=]*=[ ]*\S
+    | (?:public|private|protected|static)[ ].*[({;]
+    | \#[ ]*(?:include[ ]*[<"]|define[ ]+\w|ifn?def[ ]+\w|endif\b|pragma[ ]+\w)
+    | (?:return|throw|break|continue)\b[^.]*;$
+    | (?:\}[ ]*)?(?:if|else[ ]if|for|while|switch|catch)[ ]*\(.*\)[ ]*\{$
+    | (?:\}[ ]*)?(?:else|try|do|finally)[ ]*\{$
+    | [\])}]+[;,]?$
+    | [\w.\[\]"']+[ ]*(?:[-+*/|&]?=|:=)[ ]*\S.*;$
+    | [a-z_][\w.]*\(.*\);$
+    | print\(.*\)$
+    | >>>[ ]
+    | \$[ ][a-z][\w-]*(?:[ ]|$)
+    | @\w[\w.]*(?:\(.*\))?$
+    """,
+    re.X,
+)
 
 
 class Mark(IntFlag):
@@ -137,7 +164,7 @@ class _LineReader:
 
     def _read_small(self, position: int, text: str) -> None:
         """Read a line that begins with a small letter, or a sign that only code begins with."""
-        if is_statement(text):
+        if _is_statement(text):
             self.marks[position] = Mark.CODE
         elif text[1:2] in _BEHIND_SMALL and _LETTER.match(text):
             self.marks[position] = Mark.LIST_ITEM
@@ -152,7 +179,7 @@ class _LineReader:
         heading = read_atx(text) if may_be else None
         if heading:
             self._candidates[position] = heading
-        elif is_statement(text):
+        elif _is_statement(text):
             self.marks[position] = Mark.CODE
         else:
             self._read_rule(position, text)
@@ -184,7 +211,7 @@ class _LineReader:
             self._read_underline(position, text)
 
     def _mark_fenced(self) -> None:
-        for first, end in code_ranges(self._texts, self._fences):
+        for first, end in _code_ranges(self._texts, self._fences):
             self.marks[first:end] = bytes([Mark.CODE]) * (end - first)
             for position in range(first, end):
                 self._candidates.pop(position, None)
@@ -210,3 +237,52 @@ class _LineReader:
         """Mark a few words before a colon."""
         if not self.marks[position] & Mark.CODE and len(text.split()) < _COLON_WORDS:
             self.marks[position] |= Mark.SECTION_START
+
+
+def _is_statement(text: str) -> bool:
+    """Whether a line without blanks around it is code, whatever is beside it.
+
+    >>> is_statement("import os"), is_statement("import duties rose"), is_statement("class service")
+    (True, False, False)
+    """
+    return len(text) <= _LONGEST_FENCE and _STATEMENT.match(text) is not None
+
+
+def _code_ranges(texts: Sequence[str], fences: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the fenced blocks among lines: the positions of the first fence, and behind the last.
+
+    A fence that is never closed encloses nothing.
+
+    Args:
+        fences: the positions of the lines that begin like one.
+    """
+    marks = [_FENCE.match(texts[position].strip()) for position in fences]
+    longest = _longest_closers(marks)
+    at = 0
+    while at < len(fences):
+        opener = marks[at]
+        if opener is None or longest[at].get(opener[1][0], 0) < len(opener[1]):
+            at += 1
+            continue
+        closer = next(
+            later for later in range(at + 1, len(fences)) if _closes(marks[later], opener[1])
+        )
+        yield fences[at], fences[closer] + 1
+        at = closer + 1
+
+
+def _closes(mark: re.Match[str] | None, opener: str) -> bool:
+    return mark is not None and not mark[2].strip() and mark[1].startswith(opener)
+
+
+def _longest_closers(marks: Sequence[re.Match[str] | None]) -> list[dict[str, int]]:
+    """For each fence, how long the longest that could close it are, by their character."""
+    longest: dict[str, int] = {}
+    behind: list[dict[str, int]] = []
+    for mark in reversed(marks):
+        behind.append(longest)
+        if mark is not None and not mark[2].strip():
+            character, length = mark[1][0], len(mark[1])
+            if longest.get(character, 0) < length:
+                longest = {**longest, character: length}
+    return behind[::-1]

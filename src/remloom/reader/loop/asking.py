@@ -18,15 +18,13 @@ from ..lines.lines import Lines
 from ..result import Reading
 from .answering import WrittenAnswer, write_answer
 from .calls import Calls
-from .events import EventType
-from .history import searched_words
+from .events import EventType, Telling, error_event, event
 from .limits import ReadLimits
 from .parts import list_parts
 from .reading import ReadingLoop
 from .session import Session, SessionStore
 from .strategy import ReadTools, Strategy
-from .telling import Telling, error_event, event
-from .transcript import Range
+from .transcript import Range, searched_words
 
 # tokens of the lines that an answer is tried with where the budget is small, and of the fewest
 _FEW_LINES, _FEWEST_LINES = 1_000, 200

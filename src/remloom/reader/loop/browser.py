@@ -12,12 +12,11 @@ from ...retrieve.question.question import Embed
 from ...store.contract import Store
 from ..find.coverage import Coverage
 from ..lines.documents import Documents, DocumentStats
+from ..lines.lines import Passage
 from ..lines.outline import Outline
-from ..lines.passage import Passage
 from ..sql.queries import TABLE, LineQueries, TableSchema, checked_table, describe_tables
 from ..sql.rows import Rows
-from .events import EventType, Told
-from .telling import Listener, event
+from .events import EventType, Listener, Told, event
 from .transcript import line_ranges
 
 if TYPE_CHECKING:

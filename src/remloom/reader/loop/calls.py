@@ -13,8 +13,7 @@ from ...llm import LLM, Call
 from ...llm.prompts import prompt
 from ...text.tokens import approximate_token_ends
 from .answering import Asking
-from .events import EventType
-from .telling import Telling, event
+from .events import EventType, Telling, event
 
 _T = TypeVar("_T")
 

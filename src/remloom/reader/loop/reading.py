@@ -25,16 +25,21 @@ from ...llm import Call, Quote
 from ...llm.prompts import Slots
 from ..check.evidence import Evidence
 from ..lines.lines import chunk_ids
+from ..result import ReadStep
 from ..sql.rows import Rows
-from ..step import ReadStep
 from .calls import Calls
-from .events import EventType
+from .events import EventType, Telling, error_event, event
 from .gathering import FOUND, fill_evidence, look_first, read_whole
-from .history import describe_coverage, describe_documents, describe_steps
 from .limits import ReadLimits
 from .strategy import AskedStep, ReadTools, Step, Strategy
-from .telling import Telling, error_event, event
-from .transcript import Range, Shown, show_rows
+from .transcript import (
+    Range,
+    Shown,
+    describe_coverage,
+    describe_documents,
+    describe_steps,
+    show_rows,
+)
 
 MAX_REPEATS = 2  # queries made again, or replies that are none, after which the model is to answer
 _SHOWN_TOKENS = 1_500  # of the lines that a turn shows

@@ -14,9 +14,8 @@ from msgspec import Meta, Struct
 
 from ...errors import InvalidInputError
 from ..lines.documents import Notice
-from ..lines.lines import Lines
-from ..lines.passage import Passage
-from ..step import ReadStep
+from ..lines.lines import Lines, Passage
+from ..result import ReadStep
 from .transcript import Range
 
 if TYPE_CHECKING:

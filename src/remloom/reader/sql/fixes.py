@@ -10,9 +10,8 @@ from typing import Any
 
 from sqlglot import exp, parse_one
 
-from .allowed import read_allowed
+from .allowed import Readable, read_allowed
 from .guard import function_name, own_nodes
-from .readable import Readable
 
 SEARCH_LIMIT = 50  # rows of a filter by words that has no limit of its own
 _RANKED = 20  # lines of a search that has none

@@ -9,9 +9,9 @@ from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 
 from ...errors import SqlGuardError, UnknownNameError
+from .allowed import Readable
 from .guard import position
 from .parse import refuse
-from .readable import Readable
 
 RANKED = ("rank", "score")  # the columns that `search` has besides those of the lines
 _MAX_NAME = 200  # characters

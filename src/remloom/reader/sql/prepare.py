@@ -8,11 +8,11 @@ from msgspec import Struct
 from sqlglot import exp, parse_one
 
 from ...errors import RemloomError
+from .allowed import Readable
 from .fixes import fix_query
 from .guard import check_tree, function_name
 from .names import check_names
 from .parse import parse_query, read_dialect, refuse, strip_fence
-from .readable import Readable
 from .sizes import check_sizes
 
 _RANKED = 200  # lines that a search ranks where it does not say

@@ -9,9 +9,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, TypedDict
 
 from ...errors import InvalidInputError
-from ..lines.lines import Lines
+from ..lines.lines import Lines, Passage
 from ..lines.markers import Mark
-from ..lines.passage import Passage
 from .line_columns import LINE_COLUMNS, SECTION_COLUMNS, Column, Source, Span, further_columns
 from .rows import Rows
 

@@ -15,10 +15,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from .allowed import read_allowed
+from .allowed import Readable, read_allowed
 from .guard import function_name, is_query, own_nodes, position
 from .parse import refuse
-from .readable import Readable
 
 MAX_MADE = 400_000  # characters that a query may make of a row
 _SHORT = 40  # characters of a number, or of a name

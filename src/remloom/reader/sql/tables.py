@@ -14,6 +14,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 from ...errors import InvalidInputError, MissingExtraError, SqlGuardError, StoreClosedError
+from .allowed import Readable
 from .line_columns import (
     LINE_COLUMNS,
     SECTION_COLUMNS,
@@ -24,7 +25,6 @@ from .line_columns import (
     section_block,
     text_array,
 )
-from .readable import Readable
 from .rows import Rows
 from .table_process import TableProcess, Task
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...model import Message
 from ..document import Turn
-from ..parts import Entries, Note, is_said, time, words
+from ..entries import Entries, Note, is_said, time, words
 
 _SPEAKERS = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant"}
 

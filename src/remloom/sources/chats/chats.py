@@ -23,7 +23,7 @@ from ...model import Message
 from ...model.roles import ASSISTANT, USER, role_of
 from ...text import dates
 from ..document import Turn
-from ..parts import Entries, Note, time
+from ..entries import Entries, Note, time
 from . import arcturus, conversations
 
 _LISTS = (

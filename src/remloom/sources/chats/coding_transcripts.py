@@ -18,7 +18,7 @@ from msgspec import Struct
 from ...errors import SourceError
 from ...model import Message
 from ..document import Document, Skipped, Turn
-from ..parts import Entries, Note, conversation, decode, time, words
+from ..entries import Entries, Note, conversation, decode, time, words
 from ..streams import open_regular
 
 _LOOKED_AT = 20  # lines by which a transcript is recognised

@@ -13,7 +13,7 @@ from typing import Any
 from ...model import Message
 from ...text import dates
 from ..document import Turn
-from ..parts import Entries, Note, is_said, time, words
+from ..entries import Entries, Note, is_said, time, words
 
 _TREE = "mapping"  # what a conversation of ChatGPT has
 _LIST = "chat_messages"  # what one of Claude has

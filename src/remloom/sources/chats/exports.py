@@ -18,7 +18,7 @@ from typing import IO
 
 from ...errors import SourceError
 from ..document import Document, Skipped
-from ..parts import Entries, conversation, decode
+from ..entries import Entries, conversation, decode
 from ..streams import open_regular
 from . import conversations
 

@@ -10,19 +10,19 @@ import io
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ...errors import SourceError
+from ...onnx import load_onnxruntime
 from ...text import dates
 from ..document import Document
-from . import text_recognition
 
 if TYPE_CHECKING:
-    from PIL.Image import Exif
+    from PIL.Image import Exif, Image
     from PIL.ImageFile import ImageFile
-
 
 MEDIA_TYPES = {
     ".png": "image/png",
@@ -50,6 +50,10 @@ _IPTC_PLACES = ((2, 92), (2, 90), (2, 95), (2, 101))  # from the nearest to the 
 _ENCODED = 8  # bytes that name the encoding of a comment
 
 
+_LARGEST = 2_000  # pixels of a side; larger images are made smaller first
+_SURE = 0.6  # least score of a line, 0..1
+
+
 def is_installed() -> bool:
     """Whether images can be read."""
     return find_spec("PIL") is not None
@@ -60,8 +64,8 @@ def load() -> None:
     from PIL import Image
 
     Image.preinit()
-    if text_recognition.is_installed():
-        text_recognition.load()
+    if _can_recognise_text():
+        _load_text_recognition()
 
 
 def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
@@ -81,7 +85,7 @@ def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
             with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
                 image.load()
                 facts = _facts(image)
-                seen = text_recognition.recognise(image) if text_recognition.is_installed() else ""
+                seen = _recognise_text(image) if _can_recognise_text() else ""
                 media: dict[str, Any] = {
                     "path": uri,
                     "sha256": sha256(data).hexdigest(),
@@ -234,3 +238,34 @@ def _place(gps: Mapping[int, Any]) -> str:
 def _degrees(parts: Any) -> float:
     degrees, minutes, seconds = (float(part) for part in parts)
     return degrees + minutes / 60 + seconds / 3600
+
+
+def _can_recognise_text() -> bool:
+    """Whether text can be recognised."""
+    return find_spec("rapidocr") is not None
+
+
+def _load_text_recognition() -> None:
+    """Load the models, and use them once: what they take for that, they keep."""
+    from PIL import Image
+
+    _recognise_text(Image.new("RGB", (_LARGEST, _LARGEST), "white"))
+
+
+def _recognise_text(image: Image) -> str:
+    """Return the lines of text in an image, from the top."""
+    from PIL import ImageOps
+
+    upright = ImageOps.exif_transpose(image).convert("RGB")
+    upright.thumbnail((_LARGEST, _LARGEST))
+    found = _engine()(upright)
+    lines = zip(found.txts or (), found.scores or (), strict=True)
+    return "\n".join(text.strip() for text, score in lines if score >= _SURE and text.strip())
+
+
+@cache
+def _engine() -> Any:
+    load_onnxruntime()
+    from rapidocr import RapidOCR
+
+    return RapidOCR(params={"Global.log_level": "critical"})

@@ -1,7 +1,9 @@
-"""Checkpoints of LangGraph (`SqliteSaver`): what the user and the agent said in each thread.
+"""Sessions of agents that frameworks keep in SQLite: checkpoints of LangGraph (`SqliteSaver`), and
+sessions of the OpenAI Agents SDK (`SQLiteSession`).
 
-Read is the channel `messages` of a thread's newest checkpoint. Left out: calls of tools and what
-they returned, texts of the system, other channels, and subgraphs.
+Read is what the user and the agent said: of LangGraph, the channel `messages` of a thread's newest
+checkpoint. Left out: calls of tools and what they returned, reasoning, texts of the system and the
+developer, other channels, and subgraphs.
 
 LangGraph's own serializer imports and calls what a file names; who wrote the file could have
 anything run. Here its values are decoded as data, and no class is made.
@@ -12,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -20,11 +23,10 @@ import msgspec
 from ...errors import SourceError
 from ...model import Message
 from ..document import Document, Skipped, Turn
-from ..parts import Entries, Note, conversation, is_said, words
+from ..entries import Entries, Note, conversation, decode, is_said, time, words
 
 if TYPE_CHECKING:
     import apsw
-
 
 _SPEAKERS = {"human": "user", "user": "user", "ai": "assistant", "assistant": "assistant"}
 _NDARRAY, _DELTA = 6, 7  # codes of extension types
@@ -42,7 +44,15 @@ _WRITES = """
 _GREGORIAN = datetime(1582, 10, 15, tzinfo=UTC)  # from which the time of a UUID counts
 
 
-def read(connection: apsw.Connection, uri: str) -> Iterator[Document | Skipped]:
+_ROLES = ("user", "assistant")
+_MESSAGES = """
+    SELECT session_id, id, message_data, created_at FROM agent_messages ORDER BY session_id, id
+"""
+
+
+def read_langgraph_checkpoints(
+    connection: apsw.Connection, uri: str
+) -> Iterator[Document | Skipped]:
     """Read each thread as a chat, with the uri `<uri>#<thread id>`."""
     for thread, kind, data, _ in connection.execute(_NEWEST):
         of_thread = f"{uri}#{thread}"
@@ -130,3 +140,39 @@ def _time(checkpoint_id: Any) -> datetime | None:
         return _GREGORIAN + timedelta(microseconds=ticks // 10)
     except (ValueError, OverflowError):
         return None
+
+
+def read_openai_sessions(connection: apsw.Connection, uri: str) -> Iterator[Document | Skipped]:
+    """Read each session as a chat, with the uri `<uri>#<session id>`."""
+    rows = connection.execute(_MESSAGES)
+    for session, messages in groupby(rows, lambda row: str(row[0])):
+        entries = Entries("message")
+        for _, number, data, at in messages:
+            entries.read(number, data, partial(_message_turn, id=str(number), at=at))
+        of_session = f"{uri}#{session}"
+        facts = {"program": "OpenAI Agents SDK", "session": session}
+        yield conversation(of_session, f"Session {session}", entries, facts)
+
+
+def _message_turn(data: Any, odd: Note, id: str, at: Any) -> Turn | None:
+    """Read an item as a turn; None when it is not what the user or the agent said."""
+    try:
+        item = decode(data)
+    except (ValueError, TypeError, RecursionError):
+        odd("no JSON")
+        return None
+    if not isinstance(item, dict):
+        odd("no message")
+        return None
+    # the plainest items have no type
+    kind = item.get("type", "message")
+    if not isinstance(kind, str):
+        odd("no message")
+    if kind != "message":
+        return None
+    if not is_said(item.get("role"), _ROLES, odd):
+        return None
+    text = words(item.get("content"), odd)
+    if not text:
+        return None
+    return Turn(message=Message(speaker=item["role"], text=text, id=id, at=time(at, odd)))
