@@ -220,8 +220,6 @@ class Schemas:
         """
         from ..store.definitions import taxonomy_entry
         from .definitions.definition_faults import check_taxonomy
-        from ..store.definitions import taxonomy_entry
-        from .definitions.definition_faults import check_taxonomy
 
         checked = check_taxonomy(check_kind(taxonomy, Taxonomy))
         self._store.kv.put([taxonomy_entry(checked)])

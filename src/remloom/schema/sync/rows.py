@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from ... import labels
 from ...model import SOURCE_FK, Edge, Row
-from ...store.rules.row_names import handle_of, with_digest
 from ...store.contract import Store
 from ...store.rules.row_names import handle_of, with_digest
 from ..databases.contract import Key, Table, Unreadable

@@ -72,7 +72,6 @@ def _is_slot(memory: Memory, name: str) -> bool:
 def _check_scope(id: str, belief: Belief, scope: str | None) -> None:
     """Refuse a scope that was asked for and is not that of the belief."""
     from ....profile.evidence.claim import check_scope
-    from ....profile.evidence.claim import check_scope
 
     source = click.get_current_context().get_parameter_source("scope")
     if source is ParameterSource.DEFAULT or check_scope(scope or "") == belief.scope:
