@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -12,7 +12,6 @@ from ..store.forgetting.forget import Remake
 
 if TYPE_CHECKING:
     from ..retrieve.options import RecallOptions
-    from .engine import Engine
 
 
 class Outdated(Struct, frozen=True):
@@ -56,10 +55,10 @@ class Hooks(Struct, frozen=True):
         on_rewritten: says what no longer holds of a text that has other words now.
         on_changed: remake what was made of records that go because their text was read again.
         on_forgotten: remake what was made of records that are forgotten.
-        preferences: what the user prefers; None: recall knows of no user.
+        preferences: what the user prefers, of an `Engine`; None: recall knows of no user.
     """
 
     on_rewritten: tuple[OnRewritten, ...] = ()
     on_changed: tuple[Remake, ...] = ()
     on_forgotten: tuple[Remake, ...] = ()
-    preferences: Callable[[Engine], Preferences] | None = None
+    preferences: Callable[[Any], Preferences] | None = None

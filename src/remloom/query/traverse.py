@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -33,11 +33,7 @@ from ..store.specs import NEWEST, EdgeOrder, EdgeSpec, WalkSpec
 from .label_resolution import stored_edge_types
 from .render import render
 from .statements import Traverse
-from .traverse_start import Starts, find_starts
-
-if TYPE_CHECKING:
-    from .executor import Executor
-
+from .traverse_start import Finder, Starts, find_starts
 
 # Of a node's edges one more is loaded than is shown, to know whether there are more.
 _LOADED_EDGES = MAX_NODE_EDGES + 1
@@ -45,7 +41,7 @@ _MAX_SUMMARY = 200  # edges in `edge_summary`
 _MAX_KEYS = 5  # named in `executed`
 
 
-def run_traverse(executor: Executor, query: Traverse, as_of: datetime | None = None) -> Answer:
+def run_traverse(finder: Finder, query: Traverse, as_of: datetime | None = None) -> Answer:
     """The answer of a TRAVERSE.
 
     `nodes`: the start nodes (depth 0, not counted against LIMIT), then what was reached, in order.
@@ -58,10 +54,10 @@ def run_traverse(executor: Executor, query: Traverse, as_of: datetime | None = N
         UnknownNameError: the memory has none of the edge types. Those that it lacks among others
             are in the report, with the nearest.
     """
-    starts = find_starts(executor, query.start, edges=_LOADED_EDGES, as_of=as_of)
+    starts = find_starts(finder, query.start, edges=_LOADED_EDGES, as_of=as_of)
     # one state of the store for the walk, the loading and the counts
-    with executor.store.snapshot():
-        return _Traversal(executor.store, query, starts, as_of).run()
+    with finder.store.snapshot():
+        return _Traversal(finder.store, query, starts, as_of).run()
 
 
 class _Reached(Struct, frozen=True, gc=False):

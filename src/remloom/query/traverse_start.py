@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from msgspec import Struct
 
 from .. import labels
 from ..errors import InvalidInputError
 from ..model import Hit, Meaning, Record, ResolvedLabel, label_of_record
+from ..store.contract import Store
 from ..store.meanings import own_keys, several_meanings
+from ..store.results import Match
 from .label_resolution import resolve_labels
 from .select import Selection, run_select
 from .statements import Fuzzy, Lookup, Search, Start
-
-if TYPE_CHECKING:
-    from .executor import Executor
-
 
 # of a SELECT, in the order in which they are looked for
 _NAMING_COLUMNS = ("id", "key", "handle", "name")
@@ -36,8 +34,20 @@ class Starts(Struct, frozen=True):
     meanings: Mapping[str, tuple[Meaning, ...]] = {}
 
 
+class Finder(Protocol):
+    """Finds the records that the first query of a TRAVERSE is about."""
+
+    store: Store
+
+    def fuzzy_matches(self, query: Fuzzy) -> list[Match]: ...
+
+    def search_matches(self, query: Search) -> list[Match]: ...
+
+    def suggest(self, missing: Sequence[str]) -> list[Hit]: ...
+
+
 def find_starts(
-    executor: Executor,
+    finder: Finder,
     query: Start,
     *,
     edges: int,
@@ -45,31 +55,31 @@ def find_starts(
 ) -> Starts:
     """Find the records of the first query, each with at most so many of its edges."""
     if isinstance(query, Lookup):
-        return _find_by_labels(executor, query, edges=edges, as_of=as_of)
+        return _find_by_labels(finder, query, edges=edges, as_of=as_of)
     truncated = False
     if isinstance(query, Fuzzy):
-        records = [match.record for match in executor.fuzzy_matches(query)]
+        records = [match.record for match in finder.fuzzy_matches(query)]
     elif isinstance(query, Search):
-        records = [match.record for match in executor.search_matches(query)]
+        records = [match.record for match in finder.search_matches(query)]
     else:
-        selection = run_select(executor.store, query.text)
-        records, truncated = _find_selected(executor, selection), selection.truncated
+        selection = run_select(finder.store, query.text)
+        records, truncated = _find_selected(finder, selection), selection.truncated
     # loaded again, with their edges
     keys = list(dict.fromkeys(labels.key(label_of_record(record)) for record in records))
-    by_key = executor.store.records.lookup(keys, edges=edges, as_of=as_of)
+    by_key = finder.store.records.lookup(keys, edges=edges, as_of=as_of)
     by_id = {record.id: record for record in _distinct(by_key.values())}
     loaded = [by_id[record.id] for record in records if record.id in by_id]
-    return Starts(loaded, own_keys(executor.store, loaded, by_key), truncated=truncated)
+    return Starts(loaded, own_keys(finder.store, loaded, by_key), truncated=truncated)
 
 
 def _find_by_labels(
-    executor: Executor,
+    finder: Finder,
     query: Lookup,
     *,
     edges: int,
     as_of: datetime | None,
 ) -> Starts:
-    store = executor.store
+    store = finder.store
     label_of = {labels.key(label): label for label in query.labels}
     by_key = store.records.lookup(list(label_of), edges=edges, as_of=as_of)
     missing = [label for key, label in label_of.items() if not by_key[key]]
@@ -93,13 +103,13 @@ def _find_by_labels(
     return Starts(
         found,
         own_keys(store, found, by_key, by_key),
-        suggestions=executor.suggest(missing) if missing else (),
+        suggestions=finder.suggest(missing) if missing else (),
         resolved=[resolution.summary for resolution in resolutions],
         meanings=several_meanings(by_key),
     )
 
 
-def _find_selected(executor: Executor, selection: Selection) -> list[Record]:
+def _find_selected(finder: Finder, selection: Selection) -> list[Record]:
     """The records whose id, key or name a SELECT returns."""
     schema = selection.schema
     columns = [column.lower() for column in selection.columns]
@@ -113,10 +123,10 @@ def _find_selected(executor: Executor, selection: Selection) -> list[Record]:
     values = [row[position] for row in selection.rows]
     texts = list(dict.fromkeys(str(value) for value in values if value))
     if column == "id":
-        fetched = [executor.store.records.get(schema, id) for id in texts]
+        fetched = [finder.store.records.get(schema, id) for id in texts]
         return [record for record in fetched if record is not None]
     keys = [labels.key(text) for text in texts]
-    by_key = executor.store.records.lookup(keys, edges=0)
+    by_key = finder.store.records.lookup(keys, edges=0)
     return [record for record in _distinct(by_key.values()) if record.schema == schema]
 
 

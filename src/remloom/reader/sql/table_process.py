@@ -12,7 +12,7 @@ import pickle
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -44,7 +44,7 @@ class TableProcess:
     def __init__(self) -> None:
         paths = os.pathsep.join(path for path in sys.path if path)
         self._process = subprocess.Popen(
-            [sys.executable, "-c", "from remloom.reader.sql.table_process import main; main()"],
+            [sys.executable, "-c", "from remloom.reader.sql.table_program import main; main()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -102,26 +102,3 @@ class TableProcess:
             yield
         finally:
             watch.cancel()
-
-
-def main() -> None:
-    """Answer the query on standard input."""
-    from .tables import LineTables
-
-    source, target = sys.stdin.buffer, sys.stdout.buffer
-    task: Task = pickle.load(source)  # noqa: S301 - of the process that began this one
-    searches = iter(task.ranked)
-    rank: Callable[[str, int], Any] = lambda words, limit: next(searches)  # noqa: E731
-    tables = LineTables(
-        task.sources, table=task.table, rank=rank, seconds=task.seconds, is_alone=True
-    )
-    # the time runs from here
-    target.write(b"\n")
-    target.flush()
-    answer: Rows | RemloomError
-    try:
-        answer = tables.run(task.text, fix=task.fix, most=task.most)
-    except RemloomError as error:
-        answer = error
-    pickle.dump(answer, target)
-    target.flush()
