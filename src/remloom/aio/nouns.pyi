@@ -59,8 +59,8 @@ from remloom.profile.extract.scan import ScanResult
 from remloom.profile.slots.slot import Slot
 from remloom.query.statements import SearchMode, Statement, Strategy, Plan as _Plan
 from remloom.reader.lines.documents import DocumentStats
+from remloom.reader.lines.lines import Passage
 from remloom.reader.lines.outline import Outline
-from remloom.reader.lines.passage import Passage
 from remloom.reader.loop.events import ReadEvent, Told
 from remloom.reader.loop.session import Session
 from remloom.reader.loop.strategy import Strategy as _Strategy
