@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import shorten
 
 from .outcomes import Outcomes
 from .suite import HERE
@@ -13,12 +15,13 @@ __all__ = ["page_of", "write_page"]
 PAGE = HERE.parent.parent / "docs" / "conformance.md"
 _HEAD = """# Conformance
 
-What others wrote to test their own software, run against Remloom. `make conformance` downloads each suite at the version below, from the
-package index, points it at Remloom by a small plugin (`bench/conformance/`), runs it, and writes this page. None of these tests is part of
-the repository, and none was changed. What is not applicable is left out by name, with the reason.
+These are the test suites of other projects, run against Remloom. `make conformance` downloads each suite at the
+version below, points it at Remloom by a plugin in `bench/conformance/`, and writes this page. No test was changed.
+Every outcome, with the name of its test, is in `bench/results/conformance/`.
 
 | suite | version | passed | failed | skipped | not applicable |
 |---|---|---|---|---|---|"""
+_REASONS = "## What did not pass, and why\n"
 
 
 def write_page(found: Sequence[Outcomes]) -> Path:
@@ -29,9 +32,7 @@ def write_page(found: Sequence[Outcomes]) -> Path:
 
 def page_of(found: Sequence[Outcomes]) -> str:
     """Make the page of what became of each suite."""
-    rows = [_row(outcomes) for outcomes in found]
-    sections = [section for outcomes in found if (section := _reasons(outcomes))]
-    return "\n".join([_HEAD, *rows, "", *sections])
+    return "\n".join([_HEAD, *map(_row, found), "", _REASONS, *_reasons(found), ""])
 
 
 def _row(outcomes: Outcomes) -> str:
@@ -40,19 +41,17 @@ def _row(outcomes: Outcomes) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _reasons(outcomes: Outcomes) -> str:
-    """What did not pass, and why: tests of one name and reason together."""
-    reasons: dict[tuple[str, str, str], int] = {}
-    for status in ("failed", "skipped", "not applicable"):
-        for outcome in outcomes.of(status):
-            name = outcome.test.partition("[")[0].split("::")[-1]
-            reason = " ".join(outcome.reason.split()).replace("|", "\\|")[:300]
-            key = (status, name, reason)
-            reasons[key] = reasons.get(key, 0) + 1
-    if not reasons:
-        return ""
-    lines = [f"## {outcomes.title}", "", "| test | | why |", "|---|---|---|"]
-    for (status, name, reason), count in reasons.items():
-        times = f" (×{count})" if count > 1 else ""
-        lines.append(f"| `{name}`{times} | {status} | {reason} |")
-    return "\n".join([*lines, ""])
+def _reasons(found: Sequence[Outcomes]) -> list[str]:
+    """What did not pass, and why, the most frequent reasons first."""
+    reasons = Counter(
+        (status, _first_sentence(outcome.reason) or "the suite gives no reason")
+        for outcomes in found
+        for status in ("failed", "skipped", "not applicable")
+        for outcome in outcomes.of(status)
+    )
+    return [f"- {count} {status}: {why}" for (status, why), count in reasons.most_common()]
+
+
+def _first_sentence(reason: str) -> str:
+    sentence = reason.removeprefix("Skipped: ").partition(". ")[0]
+    return shorten(sentence, 130, placeholder=" …")

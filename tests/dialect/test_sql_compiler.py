@@ -23,7 +23,7 @@ from remloom.errors import (
     UnknownNameError,
 )
 from remloom.sql.compile import compile_select
-from remloom.sql.functions import aggregates, functions, markdown_table
+from remloom.sql.functions import aggregates, functions, markdown_list
 from remloom.sql.render import render_select
 from remloom.store.postgres.select.sql_writer import PostgresWriter
 from remloom.store.sqlite.select.select_writer import SqliteWriter
@@ -416,13 +416,13 @@ def test_whatever_tree_a_parser_makes_only_our_own_words_come_of_it() -> None:
     assert translated > 100
 
 
-def test_the_table_of_functions_in_the_docs_is_that_of_the_code() -> None:
+def test_the_list_of_functions_in_the_docs_is_that_of_the_code() -> None:
     page = (Path(__file__).parents[2] / "docs/dialect.md").read_text(encoding="utf-8")
     begin, end = (
-        "<!-- functions: made by remloom.sql.functions.markdown_table -->",
+        "<!-- functions: made by remloom.sql.functions.markdown_list -->",
         "<!-- functions: end -->",
     )
-    assert page[page.index(begin) + len(begin) : page.index(end)].strip() == markdown_table()
+    assert page[page.index(begin) + len(begin) : page.index(end)].strip() == markdown_list()
 
 
 @pytest.mark.parametrize("name", sorted({function.name for function in functions()}))

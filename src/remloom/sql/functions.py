@@ -17,12 +17,6 @@ from msgspec import Struct
 from .values import Type
 
 Growth: TypeAlias = Literal["fixed", "input", "sum", "replaced"]
-_GROWTH_TEXT: dict[Growth, str] = {
-    "fixed": "a few characters or a number",
-    "input": "no longer than its input",
-    "sum": "its inputs together",
-    "replaced": "its input, as many times as the new text is longer than the old",
-}
 
 
 class Function(Struct, frozen=True):
@@ -84,19 +78,15 @@ def function_names() -> list[str]:
     return sorted(_functions_by_name())
 
 
-def markdown_table() -> str:
-    """Make the table of functions of docs/dialect.md."""
-    lines = ["| function | gives | | its result |", "|---|---|---|---|"]
-    lines += map(_table_row, (*functions(), *aggregates()))
-    return "\n".join(line.replace("||", "\\|\\|") for line in lines)
+def markdown_list() -> str:
+    """Make the list of functions of docs/dialect.md."""
+    return "\n".join(map(_list_item, (*functions(), *aggregates())))
 
 
-def _table_row(function: Function) -> str:
+def _list_item(function: Function) -> str:
     parameters = ", ".join(map(_parameter_text, function.takes))
     aliases = f" (also {', '.join(function.aliases)})" if function.aliases else ""
-    gives = "as it takes" if function.gives == "same" else function.gives
-    growth = _GROWTH_TEXT[function.growth]
-    return f"| `{function.name}({parameters})`{aliases} | {gives} | {function.result} | {growth} |"
+    return f"- `{function.name}({parameters})`{aliases} → {function.gives}: {function.result}"
 
 
 def _parameter_text(parameter: str) -> str:
