@@ -118,6 +118,14 @@ class AsyncClient(AsyncClientMethods):
 
 
 class _Documents(Over):
+    """Documents by their names, which every call of a reader sends."""
+
+    def __init__(self, connection: Any, names: list[str], told: Told | None = None) -> None:
+        super().__init__(connection)
+        self.given = {"documents": names, "told": told}
+
+
+class ClientReader(_Documents, ReaderMethods):
     """Documents that a server has, to look through, search and ask.
 
     Each call opens them at the server and lets go of them again: there is nothing to close.
@@ -126,14 +134,6 @@ class _Documents(Over):
         names: their uris, titles or labels.
         told: called with each event of `ask` as it happens.
     """
-
-    def __init__(self, connection: Any, names: list[str], told: Told | None = None) -> None:
-        super().__init__(connection)
-        self.given = {"documents": names, "told": told}
-
-
-class ClientReader(_Documents, ReaderMethods):
-    __doc__ = _Documents.__doc__
 
     def __enter__(self) -> Self:
         return self

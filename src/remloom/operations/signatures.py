@@ -108,10 +108,10 @@ def derive(
         route: "POST /v1/recall".
         of, noun: the class of the method, and how `Memory` calls the noun: `Runs`, "runs"; or an
             `OfMemory`.
-        method: its name there; default the operation's.
+        method: its name there; default the operation's, without the noun before it.
         skip: arguments that are not taken.
     """
-    attribute = method or name
+    attribute = method or name.removeprefix(f"{noun}_")
     function = getattr(of, attribute)
     signature = inspect.signature(function)
     hints = typing.get_type_hints(function, _NAMES | function.__globals__, include_extras=True)
