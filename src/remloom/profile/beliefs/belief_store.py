@@ -389,7 +389,7 @@ class BeliefStore:
         self, key: str, own: list[Piece], look_up: LookUp, as_of: datetime | None = None
     ) -> Fold | None:
         return fold(
-            self._slot(own[0].slot),
+            self._slots.get_or_extra(own[0].slot),
             own,
             self._constants,
             covering=self._covering(key, own, look_up),
@@ -401,7 +401,7 @@ class BeliefStore:
         if not own or own[0].value == "" or not self._is_list(own[0].slot):
             return []
         person, _, _ = key.partition("/")
-        whole = belief_key(person, self._slot(own[0].slot).id, own[0].scope, "")
+        whole = belief_key(person, self._slots.get_or_extra(own[0].slot).id, own[0].scope, "")
         return [piece for piece in look_up(whole) if piece.ends]
 
     def _covered(self, key: str, own: list[Piece]) -> str:
@@ -409,17 +409,14 @@ class BeliefStore:
         if not own or own[0].value != "" or not self._is_list(own[0].slot):
             return ""
         person, _, _ = key.partition("/")
-        return key_prefix(person, self._slot(own[0].slot).id)
+        return key_prefix(person, self._slots.get_or_extra(own[0].slot).id)
 
     def _is_list(self, slot: str) -> bool:
-        return self._slot(slot).kind == "list"
+        return self._slots.get_or_extra(slot).kind == "list"
 
     def _reader(self, reads: Reads) -> LookUp:
         """Reads the evidence under a belief, each once."""
         return cache(partial(self._pieces, reads))
-
-    def _slot(self, id: str) -> Slot:
-        return self._slots.get_or_extra(id)
 
     def _pieces(self, reads: Reads, belief: str) -> list[Piece]:
         entries = reads.kv.list(EVIDENCE, KeyRange(prefix=f"{belief}/"))

@@ -75,12 +75,8 @@ class DuckdbDatabase(SqlDatabase):
             raise MissingExtraError("reading DuckDB, CSV and Parquet", "duckdb") from None
         self._error = duckdb.Error
         with self._translated():
-            self._connection = self._opened()
+            self._connection: duckdb.DuckDBPyConnection = self._opened()
             self._run("SET TimeZone = 'UTC'", ())
-
-    def close(self) -> None:
-        """Close the database."""
-        self._connection.close()
 
     def _opened(self) -> duckdb.DuckDBPyConnection:
         import duckdb

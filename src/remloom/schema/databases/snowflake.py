@@ -82,10 +82,6 @@ class SnowflakeDatabase(SqlDatabase):
             with suppress(self._error):
                 self._run(setting, ())
 
-    def close(self) -> None:
-        """Close the session."""
-        self._connection.close()
-
     def _errors(self) -> tuple[type[Exception], ...]:
         return (self._error,)
 

@@ -48,6 +48,7 @@ class SqlDatabase(ABC):
     _scanned: ClassVar[int | None] = _SCANNED
     # whether (a, b) > (1, 2) is answered from an index
     _compares_tuples: ClassVar[bool] = True
+    _connection: Any
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -303,9 +304,9 @@ class SqlDatabase(ABC):
             rows += self._read(run, bounds)
         return rows
 
-    @abstractmethod
     def close(self) -> None:
         """Close the connection."""
+        self._connection.close()
 
     @abstractmethod
     def _describe(self) -> list[Table]:

@@ -38,11 +38,7 @@ class SqliteDatabase(SqlDatabase):
         super().__init__(address)
         self._without_row_id: set[str] = set()
         with self._translated():
-            self._connection = _connect(Path(address.location))
-
-    def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
+            self._connection: sqlite3.Connection = _connect(Path(address.location))
 
     def _errors(self) -> tuple[type[Exception], ...]:
         return (sqlite3.Error,)

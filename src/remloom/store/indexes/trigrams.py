@@ -209,10 +209,6 @@ class _NameSegment(Segment):
             "word_rows": np.array([row for rows in lists for row in rows], np.int32),
         })  # fmt: skip
 
-    def near(self, text: str) -> Rows:
-        """List rows of names that may be within two edits of the text, the likeliest first."""
-        return self.names.near(text)
-
     def with_all_words(self, words: Sequence[str]) -> Rows:
         """List the rows of the names that have every word, shorter first."""
         postings: list[Rows] = []
@@ -329,7 +325,7 @@ class NameIndex(SegmentedIndex[_NameSegment, str]):
             segments = ()
         candidates: list[tuple[int, str]] = []
         for segment in segments:
-            candidates += segment.first_names(segment.near(text), count)
+            candidates += segment.first_names(segment.names.near(text), count)
         matches.add(candidates + tail, text, (), threshold)
         words = split_name(text, query=True)
         good = sum(score >= GOOD_SCORE for _, score in matches.best())
