@@ -9,19 +9,23 @@ from __future__ import annotations
 from click import FloatRange, IntRange
 
 from .frame.command import Command, Option
-from .frame.times import Time
+from .frame.shared_options import SCOPES
+from .frame.types import Names, NumberOrAll, Time
 
 _OF_ID = "SLOT may be an id that `remloom profile` shows, too, such as 3f0a."
 _COUNT = Option(type=IntRange(1))
-_UTC = Time()
+_SPAN = Option(type=FloatRange(min=0, min_open=True))
+_KNOWN = "commands.beliefs.known"
+_NAMED = "commands.beliefs.named"
+_EDITED = "commands.profile.edited"
 
 
 def _edit(method: str, **options: Option) -> Command:
     """A command that edits what is believed, and says how that is taken back."""
     return Command(
         method,
-        before="commands.beliefs.named",
-        after="commands.profile.edited",
+        before=_NAMED,
+        after=_EDITED,
         options=options,
         more=_OF_ID,
     )
@@ -30,7 +34,7 @@ def _edit(method: str, **options: Option) -> Command:
 def _mark(method: str, argument: str, help: str) -> Command:
     """A command that marks a belief, or with --undo takes the mark off."""
     options = {argument: Option("--undo", help)}
-    return Command(method, before="commands.beliefs.named", options=options, more=_OF_ID)
+    return Command(method, before=_NAMED, options=options, more=_OF_ID)
 
 
 # sections of the program's help, and of each the usage of its commands
@@ -41,10 +45,7 @@ TABLE: dict[str, dict[str, Command]] = {
     },
     "Remember": {
         "read PATH...": Command(
-            "read",
-            by="commands.reading.read",
-            options={"category": Option(metavar="NAME")},
-            creates=True,
+            "read", by="commands.reading.read", without=("recursive", "uri"), creates=True
         ),
         "import FILE": Command("admin.import_", by="commands.records.import_", creates=True),
         "forget ID|LABEL|URI...": Command("forget", by="commands.records.forget"),
@@ -53,24 +54,20 @@ TABLE: dict[str, dict[str, Command]] = {
         "ask QUESTION": Command(
             "ask",
             by="commands.queries.ask",
-            options={"budget": Option(metavar="TOKENS")},
+            without=("now",),
+            options={"budget_tokens": Option("--budget")},
             llm=True,
         ),
         "recall QUESTION": Command(
             "recall",
             by="commands.queries.recall",
             options={
-                "budget": Option(metavar="TOKENS"),
-                "said": Option(metavar="TEXT"),
-                "now": Option(type=_UTC, metavar="TIME"),
+                "now": Option(type=Time()),
                 "exclude": Option(
                     "--exclude --without",
                     "Leave out a part: text, vector, late, entity, graph, …",
                     "PART",
                 ),
-                "prefer": Option(metavar="LABEL=NUMBER"),
-                "half_life": Option(metavar="DAYS"),
-                "rerank": Option(metavar="NAME"),
                 "as_context": Option("--context"),
             },
             llm=True,
@@ -78,12 +75,11 @@ TABLE: dict[str, dict[str, Command]] = {
         "reader [FILE...]": Command(
             by="interactive.reader.reader",
             options={
-                "questions": Option("--question -q", metavar="TEXT"),
+                "questions": Option("--question -q"),
                 "turns": Option("--turns -i", type=IntRange(1)),
-                "budget": Option(type=IntRange(1), metavar="TOKENS"),
-                "seconds": Option(type=FloatRange(min=0, min_open=True)),
+                "budget": _COUNT,
+                "seconds": _SPAN,
                 "words": _COUNT,
-                "session": Option(metavar="NAME"),
             },
             llm=True,
         ),
@@ -91,7 +87,7 @@ TABLE: dict[str, dict[str, Command]] = {
         "fuzzy TEXT": Command(
             "fuzzy",
             options={
-                "type": Option(help="Only of this type, such as person.", metavar="TYPE"),
+                "type": Option(help="Only of this type, such as person."),
                 "threshold": Option(help="Likeness at least, 0 to 1."),
             },
         ),
@@ -99,19 +95,28 @@ TABLE: dict[str, dict[str, Command]] = {
             "search",
             by="commands.queries.search",
             options={
-                "schema": Option("--in", metavar="SCHEMA"),
-                "min_score": Option("--min", metavar="COSINE"),
+                "schema": Option("--in"),
+                "min_score": Option("--min"),
                 "by_words": Option("--text"),
             },
         ),
         "traverse LABEL": Command(
             "traverse",
             by="commands.queries.traverse",
+            without=("edge_type",),
             options={
-                "edges": Option(metavar="A,B"),
-                "breadth": Option(metavar="N|all"),
-                "order_by": Option(metavar="FIELD"),
-                "memo": Option(metavar="TEXT"),
+                "edge_types": Option("--edges", "Follow only edges of these types.", type=Names()),
+                "max_depth": Option("--depth", "Steps from the start."),
+                "direction": Option(help="Which way to follow edges."),
+                "breadth": Option(
+                    help="Edges followed at each record. [default: the limit, at least 9]",
+                    type=NumberOrAll(),
+                ),
+                "order_by": Option(
+                    help="Which come first: edge.created_at DESC (the default), node.name, …"
+                ),
+                "limit": Option(help="Records at most, besides the start."),
+                "plan_memo": Option("--memo", "A note that every stage of the answer repeats."),
             },
         ),
         "query STATEMENT": Command("query", by="commands.queries.query"),
@@ -121,35 +126,22 @@ TABLE: dict[str, dict[str, Command]] = {
         "grant TENANT": Command(
             "home.grant",
             by="commands.sharing.grant",
-            options={
-                "may": Option(metavar="LIST"),
-                "schemas": Option(metavar="LIST"),
-                "until": Option(metavar="TIME"),
-            },
+            options={"may": Option(type=Names()), "schemas": Option(type=Names())},
         ),
         "grants": Command("home.grants", by="commands.sharing.grants"),
-        "revoke TENANT": Command(
-            "home.revoke", by="commands.sharing.revoke", options={"id": Option(metavar="ID")}
-        ),
+        "revoke TENANT": Command("home.revoke", by="commands.sharing.revoke"),
     },
     "Follow databases": {
         "discover URL": Command(
             "schemas.discover",
             by="commands.databases.discover",
-            options={
-                "output": Option("--output -o", metavar="FILE"),
-                "tables": Option(metavar="LIST"),
-                "sample": Option(metavar="ROWS"),
-            },
+            options={"output": Option("--output -o")},
             phases=("tables",),
         ),
         "register FILE": Command(
             "schemas.register",
             by="commands.databases.register",
-            options={
-                "mappings": Option("--mapping", metavar="OLD=NEW"),
-                "entities": Option("--entity", metavar="COLUMN=TYPE"),
-            },
+            options={"mappings": Option("--mapping"), "entities": Option("--entity")},
             creates=True,
         ),
         "sync SOURCE": Command("schemas.sync", without=("history",), phases=("rows",)),
@@ -167,20 +159,15 @@ TABLE: dict[str, dict[str, Command]] = {
         "learn [PATH]": Command(
             "learn",
             by="commands.dream.learn",
-            options={
-                "period": Option(metavar="PERIOD"),
-                "dreams": Option(metavar="N|N%"),
-                "seed": Option(metavar="WORD"),
-            },
+            without=("window", "neighbours"),
             creates=True,
             llm=True,
         ),
         "dream": Command(
             "dream",
             by="commands.dream.dream",
+            without=("neighbours",),
             options={
-                "dreams": Option(metavar="N|N%"),
-                "seed": Option(metavar="WORD"),
                 "period": Option(metavar="MONTH|YEAR"),
                 "dry_run": Option(
                     help="Write nothing, and print what would be written. Calls the model."
@@ -188,86 +175,71 @@ TABLE: dict[str, dict[str, Command]] = {
             },
             llm=True,
         ),
-        "dream runs": Command(
-            "runs.list", by="commands.dream.runs", options={"kind": Option(metavar="KIND")}
-        ),
+        "dream runs": Command("runs.list", by="commands.dream.runs"),
         "dream rollback RUN": Command("runs.rollback", view="dreams.draw_rollback"),
         "moments": Command(
             "dreams.moments",
             by="commands.maintenance.moments",
-            options={"since": Option(metavar="AGE|DATE"), "everything": Option("--all")},
+            without=("hours",),
+            options={"everything": Option("--all")},
             phases=("sessions",),
             llm=True,
         ),
         "affinity": Command(
             "dreams.affinity",
             by="commands.maintenance.affinity",
-            options={"since": Option(metavar="AGE|DATE")},
+            without=("hours",),
             phases=("resources",),
             llm=True,
         ),
         "consolidate": Command("dreams.consolidate", phases=("summaries",), llm=True),
-        "metrics": Command(
-            "dreams.metrics",
-            by="commands.maintenance.metrics",
-            options={"held_out": Option(metavar="PATH"), "html": Option(metavar="FILE")},
-        ),
+        "metrics": Command("dreams.metrics", by="commands.maintenance.metrics"),
     },
     "Know the user": {
         "profile": Command("profile.show", by="commands.profile.show_user"),
-        "profile show": Command(
-            "profile.show", by="commands.profile.show", before="commands.beliefs.known"
-        ),
+        "profile show": Command("profile.show", by="commands.profile.show", before=_KNOWN),
         "profile why SLOT [VALUE]": Command("profile.why", by="commands.profile.why", more=_OF_ID),
-        "profile history SLOT": Command("profile.history", before="commands.beliefs.known"),
+        "profile history SLOT": Command("profile.history", before=_KNOWN),
         "profile changes": Command(
             "profile.changes",
-            before="commands.beliefs.known",
+            before=_KNOWN,
             options={"since": Option(help="Only since then. [default: all]", metavar="TIME")},
         ),
         "profile context [QUERY]": Command(
             "profile.context",
-            before="commands.beliefs.known",
+            before=_KNOWN,
             options={
-                "agent": Option(metavar="NAME"),
-                "purpose": Option(help="For what. [default: as QUERY tells]", metavar="NAME"),
+                "purpose": Option(help="For what. [default: as QUERY tells]"),
                 "budget_tokens": Option(
-                    "--budget", "Of the text, at most. [default: 600]", "TOKENS", IntRange(1)
+                    "--budget", "Of the text, at most. [default: 600]", type=IntRange(1)
                 ),
+                "scope": Option(help=f"Only what counts there: {SCOPES}"),
             },
         ),
         "profile export [FILE]": Command(
-            "profile.export", by="commands.profile.export", before="commands.beliefs.known"
+            "profile.export", by="commands.profile.export", without=("format",), before=_KNOWN
         ),
         "profile import FILE": Command(
             "profile.import_", view="profile.draw_imported", creates=True
         ),
         "profile subjects": Command("profile.subjects", view="profile.draw_subjects"),
         "profile learned": Command("profile.learned"),
-        "profile set SLOT VALUE": Command(
-            "profile.set", after="commands.profile.edited", creates=True
-        ),
+        "profile set SLOT VALUE": Command("profile.set", after=_EDITED, creates=True),
         "profile confirm SLOT [VALUE]": _edit("profile.confirm"),
         "profile reject SLOT [VALUE]": _edit("profile.reject"),
         "profile correct SLOT VALUE": _edit(
-            "profile.correct",
-            was=Option(metavar="VALUE"),
-            changed=Option(help="It was right, and has changed now."),
+            "profile.correct", changed=Option(help="It was right, and has changed now.")
         ),
         "profile retire SLOT [VALUE]": _edit(
-            "profile.retire", at=Option(help="When it ended. [default: now]", metavar="TIME")
+            "profile.retire", at=Option(help="When it ended. [default: now]")
         ),
         "profile pin SLOT [VALUE]": _mark("profile.pin", "pinned", "Pin it no longer."),
         "profile hide SLOT [VALUE]": _mark("profile.hide", "hidden", "Hide it no longer."),
         "profile forget SLOT [VALUE]": Command(
-            "profile.forget",
-            by="commands.profile.forget",
-            before="commands.beliefs.named",
-            more=_OF_ID,
+            "profile.forget", by="commands.profile.forget", before=_NAMED, more=_OF_ID
         ),
         "profile scan [PATH]": Command(
             "profile.observe",
-            options={"category": Option(metavar="NAME")},
             phases=("passages", "asking"),
             creates=True,
             llm=True,
@@ -292,42 +264,22 @@ TABLE: dict[str, dict[str, Command]] = {
         "profile define ID": Command(
             "profile.define_slot",
             by="commands.profile.define",
-            options={
-                "label": Option(metavar="TEXT"),
-                "values": Option("--value", metavar="VALUE"),
-                "aliases": Option("--alias", metavar="NAME"),
-                "half_life": Option(metavar="DAYS"),
-                "question": Option(metavar="TEXT"),
-            },
+            options={"values": Option("--value"), "aliases": Option("--alias")},
             creates=True,
         ),
         "profile undefine ID": Command("profile.remove_slot", by="commands.profile.undefine"),
         "profile candidates": Command("profile.candidates"),
-        "profile promote EXTRA": Command(
-            "profile.promote",
-            by="commands.profile.promote",
-            options={"id": Option(metavar="ID"), "label": Option(metavar="TEXT")},
-        ),
+        "profile promote EXTRA": Command("profile.promote", by="commands.profile.promote"),
     },
     "Serve": {
-        "mcp": Command(by="commands.mcp.mcp", options={"print_config": Option(metavar="CLIENT")}),
-        "serve": Command(
-            by="commands.serving.serve",
-            options={
-                "bind": Option(metavar="HOST:PORT"),
-                "allow_host": Option(metavar="NAME"),
-                "allow_origin": Option(metavar="URL"),
-            },
-        ),
+        "mcp": Command(by="commands.mcp.mcp"),
+        "serve": Command(by="commands.serving.serve"),
         "openapi": Command(by="commands.serving.openapi"),
         "keys create NAME": Command(
             "keys.create",
             by="commands.sharing.create_key",
             options={
-                "scopes": Option(
-                    "--scopes", "Of read, write, forget, dream, admin, metrics.", "LIST"
-                ),
-                "expires": Option(metavar="TIME"),
+                "scopes": Option("--scopes", "Of read, write, forget, dream, admin, metrics.")
             },
         ),
         "keys list": Command("keys.list"),
@@ -339,19 +291,14 @@ TABLE: dict[str, dict[str, Command]] = {
         "usage": Command(
             "admin.usage",
             by="commands.usage.usage",
-            options={
-                "run": Option(metavar="RUN"),
-                "days": Option(type=FloatRange(min=0, min_open=True), metavar="N"),
-            },
+            without=("since",),
+            options={"days": _SPAN},
         ),
         "jobs list": Command("jobs.list", options={"state": Option(help="Only these.")}),
         "jobs add KIND [NAME=VALUE]...": Command(
             "jobs.add",
             by="commands.jobs.add",
-            options={
-                "key": Option(metavar="NAME"),
-                "at": Option(type=_UTC, metavar="TIME"),
-            },
+            options={"key": Option(metavar="NAME"), "at": Option(type=Time())},
             says="added {0.kind} as {0.id}; `remloom schedule run` does it",
             creates=True,
         ),
@@ -367,9 +314,13 @@ TABLE: dict[str, dict[str, Command]] = {
         "schedule run": Command(
             "jobs.work",
             by="commands.jobs.work",
+            without=("on_job", "stop"),
             options={
-                "kinds": Option("--kind", metavar="KIND"),
-                "lease": Option(metavar="SECONDS"),
+                "until_idle": Option(
+                    "--once",
+                    "Do what is due, then end; else go on until interrupted or terminated.",
+                ),
+                "kinds": Option("--kind"),
             },
         ),
         "doctor": Command("admin.check", by="interactive.doctor.doctor"),
@@ -382,27 +333,14 @@ TABLE: dict[str, dict[str, Command]] = {
         "copy SOURCE TARGET": Command(
             "home.copy",
             by="commands.home.copy",
-            options={
-                "to_tenant": Option("--as", metavar="NAME"),
-                "to_key": Option(metavar="REF"),
-            },
+            without=("tenant",),
+            options={"to_tenant": Option("--as", metavar="NAME")},
             phases=("copying",),
         ),
         "export FILE": Command("admin.export", by="commands.records.export"),
         "backup FOLDER": Command("admin.backup", by="commands.records.backup"),
-        "reembed": Command(
-            "admin.reembed",
-            by="commands.reading.reembed",
-            options={"embedder": Option(metavar="NAME")},
-            phases=("embedding",),
-        ),
-        "sweep": Command(
-            "admin.sweep",
-            options={
-                "limit": Option(help="Expired records at most. [default: all]", type=IntRange(1))
-            },
-            view="answers.draw_swept",
-        ),
+        "reembed": Command("admin.reembed", by="commands.reading.reembed", phases=("embedding",)),
+        "sweep": Command("admin.sweep", options={"limit": _COUNT}, view="answers.draw_swept"),
     },
 }
 

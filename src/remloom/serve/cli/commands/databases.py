@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ....errors import ConflictError, InvalidInputError
 from ..frame.command import Report
 
 if TYPE_CHECKING:
-    from ....engine.arguments import Progress
     from ....memory import Memory
     from ....model import Registered
 
@@ -21,9 +20,7 @@ def discover(
     output: str | None = None,
     name: str = "",
     tables: str | None = None,
-    relationships: bool = True,
-    sample: int = 20_000,
-    progress: Progress | None,
+    **given: Any,
 ) -> Report:
     """Look at a database, and propose schemas, names and edges. Nothing is written to it, nor to
     the memory.
@@ -35,8 +32,6 @@ def discover(
         output: write the plan here, to read and edit.
         name: what the source is called. [default: as the database]
         tables: only these, parted by commas. [default: all]
-        relationships: look for foreign keys.
-        sample: rows of a table to look at; 0 goes by names alone.
     """
     from ....schema.discovery.discovering import discover_at
     from ....settings import split_list
@@ -47,7 +42,7 @@ def discover(
             f"{output} exists already", remedy="give another file; an edited plan is not replaced"
         )
     chosen = split_list(tables) if tables else None
-    plan = discover_at(url, name, chosen, relationships, sample, progress)
+    plan = discover_at(url, name, chosen, **given)
     if output:
         plan.save(output)
     return Report(plan, lambda: draw_plan(plan, output))

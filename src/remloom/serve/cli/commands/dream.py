@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,8 +14,6 @@ from ..frame.call import Call
 from ..frame.command import Report
 
 if TYPE_CHECKING:
-    from ....dream.progress import Progress
-    from ....llm import Budget
     from ....memory import Memory
 
 KIND = "rem_dream"  # of resource
@@ -29,11 +27,7 @@ def learn(
     *,
     order: Literal["strict", "relaxed"] = "strict",
     period: str = "month",
-    dreams: str | None = None,
-    seed: str = "",
-    glob: str | None = None,
-    budget: Budget,
-    progress: Callable[[Progress], None] | None,
+    **given: Any,
 ) -> Report:
     """Read PATH and learn from it in time order, dreaming after each period.
 
@@ -44,21 +38,12 @@ def learn(
     Args:
         order: one document at a time, or many.
         period: month, year, none, or a number of documents.
-        dreams: dreams after each period. [default: 100, at most one a record of it]
-        seed: another seed, other dreams.
     """
     from ..views.dreams import draw_learned
 
     with _show_stop(call):
         learned = memory.learn(
-            path,
-            order=order,
-            period=int(period) if period.isdigit() else period,
-            dreams=dreams,
-            seed=seed,
-            glob=glob,
-            budget=budget,
-            progress=progress,
+            path, order=order, period=int(period) if period.isdigit() else period, **given
         )
     # a run that had nothing to do has no id, and no records
     records = memory.runs.records(learned.run.id) if learned.run.id else []
@@ -76,11 +61,8 @@ def dream(
     memory: Memory,
     *,
     dreams: str | None = None,
-    seed: str | None = None,
-    period: str | None = None,
     dry_run: bool = False,
-    budget: Budget,
-    progress: Callable[[Progress], None] | None,
+    **given: Any,
 ) -> Report:
     """Dream once about all that is remembered, or look at runs and take them back.
 
@@ -90,20 +72,11 @@ def dream(
 
     Args:
         dreams: how many. [default: 100, at most one a record of the period]
-        seed: the same seed over the same memory draws the same records.
-        period: the current period. [default: the year of the latest record]
     """
     from ..views.dreams import draw_dreams
 
     with _show_stop(call):
-        result = memory.dream(
-            dry_run=dry_run,
-            dreams=dreams,
-            seed=seed,
-            period=period,
-            budget=budget,
-            progress=progress,
-        )
+        result = memory.dream(dreams, dry_run=dry_run, **given)
     described = [_describe(memory, dream) for dream in result.dreams]
     return Report(
         msgspec.to_builtins(result) | {"dreams": described},

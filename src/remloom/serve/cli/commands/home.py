@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ....errors import InvalidInputError
 from ..frame.call import Call
@@ -11,7 +11,6 @@ from ..frame.command import Report
 from ..frame.text_formats import plural
 
 if TYPE_CHECKING:
-    from ....engine.arguments import Progress
     from ....memory import Home
 
 
@@ -91,10 +90,8 @@ def copy(
     source: str,
     target: str,
     *,
-    to_tenant: str | None = None,
     to_key: str | None = None,
-    plain: bool = False,
-    progress: Progress | None,
+    **given: Any,
 ) -> Report:
     """Copy a tenant from SOURCE to TARGET, each a folder or a postgresql:// URL.
 
@@ -102,9 +99,7 @@ def copy(
     when the command is given again. The target must be empty.
 
     Args:
-        to_tenant: name of the copy. [default: that of the source]
         to_key: key of the copy, file:PATH or keyring:NAME. [default: REMLOOM_KEY]
-        plain: the copy of an encrypted tenant need not be encrypted.
     """
     from ....memory import Home
 
@@ -113,14 +108,7 @@ def copy(
         raise InvalidInputError(
             "a key never stands on a command line", remedy="give file:PATH or keyring:NAME"
         )
-    copied = Home(source).copy(
-        target,
-        tenant=call.tenant,
-        to_tenant=to_tenant,
-        to_key=to_key,
-        plain=plain,
-        progress=progress,
-    )
+    copied = Home(source).copy(target, tenant=call.tenant, to_key=to_key, **given)
     counts = (
         plural(copied.records, "record"),
         plural(copied.edges, "edge"),

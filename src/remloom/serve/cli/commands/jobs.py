@@ -89,23 +89,14 @@ def unschedule(memory: Memory, name: str) -> Report:
     return remove(memory, name)
 
 
-def work(
-    call: Call,
-    memory: Memory,
-    *,
-    once: bool = False,
-    kinds: Sequence[str] = (),
-    lease: float = 60.0,
-) -> Report:
+def work(call: Call, memory: Memory, *, kinds: Sequence[str] = (), **given: Any) -> Report:
     """Do the jobs that are due, scheduled or not.
 
     Any number of workers may run at the same time. A job that is interrupted goes back into the
     queue.
 
     Args:
-        once: do what is due, then end; else go on until interrupted or terminated.
         kinds: only jobs of this kind; repeat it for several.
-        lease: seconds after which another worker takes over a dead one's job.
     """
     stop, busy = Event(), False
 
@@ -122,9 +113,7 @@ def work(
             echo(job_line(job))
 
     signal.signal(signal.SIGTERM, terminate)
-    count = memory.jobs.work(
-        until_idle=once, kinds=kinds or None, lease=lease, on_job=report_job, stop=stop
-    )
+    count = memory.jobs.work(kinds=kinds or None, on_job=report_job, stop=stop, **given)
     return Report({"jobs": count}, f"did {plural(count, 'job')}" if count else "nothing was due")
 
 

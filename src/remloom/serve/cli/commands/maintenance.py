@@ -15,8 +15,6 @@ from ..frame.command import Report
 
 if TYPE_CHECKING:
     from ....dream.maintenance import MaintenanceResult
-    from ....engine.arguments import Progress
-    from ....llm import Budget
     from ....memory import Memory
 
 
@@ -25,14 +23,7 @@ _HOURS = {"h": 1, "d": 24, "w": 168}
 
 
 def moments(
-    memory: Memory,
-    *,
-    since: str = "24h",
-    everything: bool = False,
-    model: bool | None = None,
-    budget: Budget,
-    dry_run: bool = False,
-    progress: Progress | None,
+    memory: Memory, *, since: str = "24h", everything: bool = False, **given: Any
 ) -> MaintenanceResult:
     """Tell what happened, as moments: sessions, their topics, who was there.
 
@@ -40,41 +31,21 @@ def moments(
         since: 24h, 7d, 2w, or a date such as 2025-03-01.
         everything: look at everything that is remembered.
     """
-    period = {"hours": None} if everything else window(since)
-    return memory.dreams.moments(
-        **period, model=model, dry_run=dry_run, budget=budget, progress=progress
-    )
+    return memory.dreams.moments(**{"hours": None} if everything else window(since), **given)
 
 
 def affinity(
-    memory: Memory,
-    *,
-    since: str | None = None,
-    neighbours: int = 5,
-    min_score: float | None = None,
-    judge: bool = False,
-    budget: Budget,
-    dry_run: bool = False,
-    progress: Progress | None,
+    memory: Memory, *, since: str | None = None, neighbours: int = 5, **given: Any
 ) -> MaintenanceResult:
     """Connect resources that are about the same, or name the same. Needs a model only with --judge.
 
     Args:
         since: only from what is newer: 24h, 7d, 2025-03-01. [default: everything]
-        neighbours: edges of each type from one resource.
-        min_score: cosine from which two are related. [default: by the memory itself]
-        judge: keep only those edges by likeness that the model agrees to.
     """
     if neighbours < 1:
         raise click.BadParameter("it is 1 or more", param_hint="--neighbours")
     return memory.dreams.affinity(
-        **(window(since) if since else {}),
-        neighbours=neighbours,
-        min_score=min_score,
-        judge=judge,
-        dry_run=dry_run,
-        budget=budget,
-        progress=progress,
+        **(window(since) if since else {}), neighbours=neighbours, **given
     )
 
 

@@ -95,8 +95,7 @@ def forget(
     *,
     dry_run: bool = False,
     yes: bool = False,
-    scope: str = "",
-    subject: str = "",
+    **given: str,
 ) -> Receipt:
     """Forget a belief with all its evidence; what said it stays.
 
@@ -106,7 +105,7 @@ def forget(
     Args:
         dry_run: say what would go, and keep it.
     """
-    forget = partial(memory.profile.forget, slot, value, subject=subject, scope=scope)
+    forget = partial(memory.profile.forget, slot, value, **given)
     # first: a mistyped name stops the command before it asks
     receipt = forget(dry_run=True)
     if dry_run:
@@ -123,8 +122,7 @@ def export(
     file: str = "-",
     *,
     markdown: bool = False,
-    subject: str = "",
-    as_of: datetime | None = None,
+    **given: Any,
 ) -> Report | None:
     """Write what is known of a person to FILE; - is stdout.
 
@@ -136,9 +134,7 @@ def export(
     """
     is_shown = file == "-"
     form: Literal["", "markdown"] = "markdown" if markdown or (is_shown and not call.json) else ""
-    text = memory.profile.export(
-        None if is_shown else file, format=form, subject=subject, as_of=as_of
-    )
+    text = memory.profile.export(None if is_shown else file, format=form, **given)
     if not is_shown:
         return Report({"exported": file}, f"exported to {file}")
     echo(text, nl=False)
@@ -160,7 +156,7 @@ def define(
     values: Sequence[str] = (),
     open: bool = False,
     aliases: Sequence[str] = (),
-    half_life: float | None = None,
+    half_life: float = 365.0,
     sensitive: bool = False,
     user_only: bool = False,
     standing: bool = False,
@@ -178,29 +174,14 @@ def define(
         values: one that it can have; repeat.
         open: it can have others than --value, too.
         aliases: what else it is called; repeat.
-        half_life: of what is known, in days. [default: 365]
+        half_life: of what is known.
         sensitive: health, religion and the like: only as the user said.
         user_only: what is read never sets it.
         standing: given to every agent without a question.
         usage: for what it may be used.
         question: what to ask the user when it is not sure.
     """
-    fields: dict[str, Any] = {
-        "id": id,
-        "label": label,
-        "hub": hub,
-        "kind": kind,
-        "values": values,
-        "open": open,
-        "aliases": aliases,
-        "sensitive": sensitive,
-        "user_only": user_only,
-        "standing": standing,
-        "usage": usage,
-        "question": question,
-    }
-    if half_life is not None:
-        fields["half_life"] = half_life
+    fields = {name: value for name, value in locals().items() if name != "memory"}
     slot = memory.profile.define_slot(fields)
     return Report(slot, f"{slot.id} can be known now; {_undo(memory)}")
 
@@ -215,18 +196,15 @@ def promote(
     memory: Memory,
     extra: str,
     *,
-    id: str = "",
-    label: str = "",
     kind: Literal["text", "list", "flag", "number"] = "text",
+    **given: str,
 ) -> Report:
     """Make a slot of EXTRA, such as extras.blood_type; what is believed of it stays.
 
     Args:
-        id: of the slot. [default: own.NAME]
-        label: what people read.
         kind: of its values.
     """
-    slot = memory.profile.promote(extra, id=id, label=label, kind=kind)
+    slot = memory.profile.promote(extra, kind=kind, **given)
     return Report(slot, f"{extra} is {slot.id} now; {_undo(memory)}")
 
 

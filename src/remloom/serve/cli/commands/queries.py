@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ....errors import InvalidInputError
-from ....model import Direction
 from ..frame.call import Call
 from ..frame.terminal import console, echo
 
@@ -17,31 +16,23 @@ if TYPE_CHECKING:
     from ....federation import FederatedAnswer, Federation
     from ....memory import Memory
     from ....model import Answer, Recall
-    from ....query.statements import Strategy
 
 
 def lookup(
-    call: Call,
-    labels: tuple[str, ...],
-    *,
-    as_of: datetime | None = None,
-    across: str | None = None,
+    call: Call, labels: tuple[str, ...], *, across: str | None = None, **given: Any
 ) -> Answer | FederatedAnswer:
     """Find records by their exact names or aliases.
 
     Case, spaces, hyphens and underscores do not matter. When there is no such record, the nearest
     names are suggested.
-
-    Args:
-        as_of: what had these names then, as it was, such as 2025-01-15.
     """
-    if across is not None:
-        if as_of is not None:
-            raise InvalidInputError("other tenants are asked as they are now", remedy="no --as-of")
-        with open_across(call, across) as others:
-            return others.lookup(*labels)
-    with call.open() as memory:
-        return memory.lookup(*labels, as_of=as_of)
+    if across is None:
+        with call.open() as memory:
+            return memory.lookup(*labels, **given)
+    if given["as_of"] is not None:
+        raise InvalidInputError("other tenants are asked as they are now", remedy="no --as-of")
+    with open_across(call, across) as others:
+        return others.lookup(*labels)
 
 
 def search(
@@ -96,63 +87,15 @@ def search(
         )
 
 
-def traverse(
-    call: Call,
-    label: str,
-    *,
-    edges: str | None = None,
-    depth: int = 1,
-    direction: Direction = "out",
-    breadth: str | None = None,
-    order_by: str = "edge.created_at DESC",
-    limit: int = 9,
-    strategy: Strategy = "breadth-first",
-    memo: str = "",
-    as_of: datetime | None = None,
-    plan: bool = False,
-) -> Answer:
+def traverse(memory: Memory, label: str, *, plan: bool = False, **given: Any) -> Answer:
     """Follow the edges of a record, and draw the tree.
 
     Args:
-        edges: follow only edges of these types.
-        depth: steps from the start.
-        direction: which way to follow edges.
-        breadth: edges followed at each record. [default: the limit, at least 9]
-        order_by: which come first; or node.name, …
-        limit: records at most, besides the start.
-        strategy: their order, which the limit cuts.
-        memo: a note that every stage of the answer repeats.
-        as_of: follow the edges that held then, such as 2025-01-15.
         plan: only count the edges, follow none.
     """
-    # checked before the memory is opened: a wrong option costs no time
-    width = _parse_breadth(breadth)
-    with call.open() as memory:
-        return memory.traverse(
-            label,
-            edge_types=edges.split(",") if edges else None,
-            max_depth=0 if plan else depth,
-            direction=direction,
-            breadth=width,
-            order_by=order_by,
-            limit=limit,
-            plan_memo=memo,
-            as_of=as_of,
-            strategy=strategy,
-        )
-
-
-def _parse_breadth(text: str | None) -> int | Literal["all"] | None:
-    if text is None:
-        return None
-    if text.lower() == "all":
-        return "all"
-    try:
-        return int(text)
-    except ValueError:
-        raise InvalidInputError(
-            f"--breadth takes a number or all, not {text!r}", remedy="--breadth 20"
-        ) from None
+    if plan:
+        given["max_depth"] = 0
+    return memory.traverse(label, **given)
 
 
 def query(memory: Memory, statement: str) -> Answer:
@@ -254,17 +197,11 @@ def _parse_preference(text: str) -> tuple[str, float]:
         ) from None
 
 
-def ask(
-    call: Call, memory: Memory, question: str, *, turns: int = 5, budget: int = 20_000
-) -> AskResult:
+def ask(call: Call, memory: Memory, question: str, **given: Any) -> AskResult:
     """Ask in plain words, and let a model find the answer.
 
     It asks the memory in statements, over several turns; the answer cites its sources. Without a
     model, `remloom recall` finds what answers a question.
-
-    Args:
-        turns: statements at most.
-        budget: tokens of all calls of the model at most.
     """
     shown = 0
 
@@ -277,7 +214,7 @@ def ask(
         if not call.json:
             console().print(draw_turn(shown, turn), crop=False)
 
-    result = memory.ask(question, turns=turns, budget_tokens=budget, on_turn=show_turn)
+    result = memory.ask(question, on_turn=show_turn, **given)
     if shown and not call.json:
         echo()
     return result

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ....errors import SourceError
 from ....model import ReadItem, ReadReport
@@ -20,11 +19,7 @@ def read(
     call: Call,
     memory: Memory,
     paths: tuple[str, ...],
-    *,
-    wait: bool = True,
-    category: str | None = None,
-    glob: str | None = None,
-    exclude: Sequence[str] = (),
+    **given: Any,
 ) -> ReadReport:
     """Read files, folders, or - for stdin.
 
@@ -32,23 +27,12 @@ def read(
 
     Exits with 1 when a document failed, or when nothing could be read, and with 6 when the embedder
     did. What is skipped (a picture, a link to elsewhere) is not a failure.
-
-    Args:
-        wait: wait until every text is embedded.
-        category: of what is read. [default: by the kind of file]
     """
     reports = []
     for path in paths:
         try:
             with call.progress("reading", "embedding") as progress:
-                report = memory.read(
-                    path,
-                    category=category,
-                    glob=glob,
-                    exclude=exclude,
-                    wait=wait,
-                    progress=progress,
-                )
+                report = memory.read(path, **given | {"progress": progress})
         except SourceError as error:
             # one path that cannot be read does not stop the others
             failed = ReadItem(uri=path, status="failed", reason=error.message)

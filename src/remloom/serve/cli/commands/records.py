@@ -6,9 +6,10 @@ import os
 import sys
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ....errors import InvalidInputError, NotFoundError
+from ....model import TargetKind
 from ..frame.call import Call
 from ..frame.command import Report
 
@@ -34,7 +35,7 @@ def forget(
     memory: Memory,
     what: tuple[str, ...],
     *,
-    by: Literal["id", "source", "label"] | None = None,
+    by: TargetKind | None = None,
     dry_run: bool = False,
     yes: bool = False,
 ) -> Receipt:

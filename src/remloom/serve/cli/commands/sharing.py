@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ....settings import split_list
 from ..frame.call import Call
@@ -19,33 +19,12 @@ if TYPE_CHECKING:
 SCOPES = "read,write,forget,dream"
 
 
-def grant(
-    call: Call,
-    home: Home,
-    to: str,
-    *,
-    may: str = "lookup,search,recall",
-    schemas: str = "resources",
-    where: str | None = None,
-    until: str = "",
-) -> Report:
+def grant(call: Call, home: Home, to: str, **given: Any) -> Report:
     """Let TENANT find what the tenant (--tenant) remembers, by --across.
 
     What is outside of the grant is neither shown nor counted. Several grants add up.
-
-    Args:
-        may: of lookup, search, recall.
-        schemas: of resources, entities, moments, …
-        until: how long, such as 30d, or until when.
     """
-    made = home.grant(
-        call.settings().tenant,
-        to=to,
-        may=split_list(may),  # type: ignore[arg-type]  # which refuses others
-        schemas=split_list(schemas),
-        where=where,
-        until=until,
-    )
+    made = home.grant(call.settings().tenant, to=to, **given)
     return Report(made, f"granted {to} {made.id}")
 
 
@@ -66,13 +45,9 @@ def grants(call: Call, home: Home, *, received: bool = False) -> Report:
     return Report(found, lambda: draw_grants(found))
 
 
-def revoke(call: Call, home: Home, to: str, *, id: str = "") -> Report:
-    """End what the tenant (--tenant) lets TENANT find, from its next question on.
-
-    Args:
-        id: one grant. [default: all to TENANT]
-    """
-    count = home.revoke(call.settings().tenant, to=to, id=id)
+def revoke(call: Call, home: Home, to: str, **given: str) -> Report:
+    """End what the tenant (--tenant) lets TENANT find, from its next question on."""
+    count = home.revoke(call.settings().tenant, to=to, **given)
     return Report({"to": to, "revoked": count}, f"revoked {plural(count, 'grant')} to {to}")
 
 

@@ -7,7 +7,7 @@ import importlib
 import inspect
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from inspect import Parameter
 from typing import Any, Literal, Union
@@ -16,11 +16,17 @@ import click
 
 from ....text.docstrings import arguments_of
 from .command import Command, Option
-from .shared_options import BUDGET, SHARED
-from .times import Time
+from .shared_options import BUDGET, METAVARS, SHARED
+from .types import Time
 
 # given to a function by these names
 INJECTED = ("self", "call", "memory", "home", "keys", "progress", "on_turn")
+
+
+class _Budget:
+    """Stands for `llm.Budget` in annotations."""
+
+
 # choices that modules import for type checkers alone, and where they are
 _CHOICES = {"State": "jobs.contract", "Strategy": "query.statements"}
 
@@ -32,27 +38,39 @@ class _Names(dict[str, Any]):
         super().__init__(vars(builtins) | inspect.unwrap(function).__globals__)
 
     def __missing__(self, name: str) -> Any:
+        if name == "Budget":
+            return _Budget
         if name in _CHOICES:
             return getattr(importlib.import_module(f"remloom.{_CHOICES[name]}"), name)
         return str
 
 
-def parameters_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
-    """Give the parameters of a function, with their types."""
-    return inspect.signature(function, locals=_Names(function), eval_str=True).parameters
+def parameters_of(functions: Sequence[Callable[..., Any]]) -> dict[str, Parameter]:
+    """Give what a function takes, with types: of `**given` those keywords that the next one has."""
+    function, *rest = functions
+    found = inspect.signature(function, locals=_Names(function), eval_str=True).parameters
+    own = {name: one for name, one in found.items() if one.kind is not Parameter.VAR_KEYWORD}
+    if len(own) == len(found) or not rest:
+        return own
+    others = parameters_of(rest)
+    return own | {
+        name: one
+        for name, one in others.items()
+        if name not in own and one.kind is Parameter.KEYWORD_ONLY
+    }
 
 
 def click_parameters(
-    command: Command, words: list[str], functions: list[Callable[..., Any]]
+    command: Command, words: list[str], functions: Sequence[Callable[..., Any]]
 ) -> list[click.Parameter]:
     """Make the arguments and options of a command.
 
     Args:
         words: what follows its path in its usage: "SLOT", "[VALUE]", "LABEL...".
-        functions: the one that is called, then others whose docstrings tell of its parameters.
+        functions: the one that is called, and the method of which it does the work.
     """
     skipped = (*INJECTED, *command.without)
-    offered = [one for name, one in parameters_of(functions[0]).items() if name not in skipped]
+    offered = [one for name, one in parameters_of(functions).items() if name not in skipped]
     made: list[click.Parameter] = [
         _argument(parameter, word) for parameter, word in zip(offered, words, strict=False)
     ]
@@ -60,7 +78,7 @@ def click_parameters(
     for function in functions:
         told = arguments_of(function.__doc__ or "") | told
     for parameter in offered[len(words) :]:
-        if parameter.name == "budget" and "Budget" in str(functions[0].__annotations__["budget"]):
+        if parameter.annotation in (_Budget, _Budget | None):
             made += BUDGET
         else:
             made.append(_option(parameter, command, told.get(parameter.name, "")))
@@ -95,7 +113,7 @@ def _option(parameter: Parameter, command: Command, told: str) -> click.Option:
         settings |= {"is_flag": True} if parameter.default is False else {}
     else:
         settings |= {"type": own.type or shared.type or kind, "multiple": is_list}
-        settings |= {"metavar": own.metavar or shared.metavar or None}
+        settings |= {"metavar": own.metavar or METAVARS.get(parameter.name)}
     if own.type is not None and is_list:
         # the type splits one text into a list
         settings["multiple"] = False
@@ -126,9 +144,9 @@ def _is_list(hint: Any) -> bool:
 def _click_type(parts: list[Any]) -> Any:
     if typing.get_origin(parts[0]) is Literal:
         return click.Choice(typing.get_args(parts[0]))
-    if datetime in parts:
-        return Time(needs_zone=True)
-    return parts[0] if parts[0] in (bool, int, float) and str not in parts else str
+    if str in parts or parts[0] not in (bool, int, float, datetime):
+        return str
+    return Time(needs_zone=True) if parts[0] is datetime else parts[0]
 
 
 def _sentence(text: str) -> str:

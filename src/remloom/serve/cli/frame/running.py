@@ -15,7 +15,7 @@ from .call import Call
 from .command import Command, Report
 from .failures import boundary
 from .loading import load, load_method
-from .parameters import click_parameters
+from .parameters import click_parameters, parameters_of
 from .results import FAILED_WHEN, VIEWS, draw, exit_code, fields_of
 from .shared_options import COMMON, LLM
 
@@ -68,8 +68,8 @@ def run(
 
 
 def _call(command: Command, call: Call, given: dict[str, Any]) -> Any:
-    function = _functions(command)[0]
-    wanted = inspect.signature(function).parameters
+    functions = _functions(command)
+    function, wanted = functions[0], parameters_of(functions)
     with _owner(command, call, wanted) as owner, _progress(command, call, wanted) as progress:
         if command.before:
             given |= load(command.before)(owner, given)

@@ -35,31 +35,68 @@ BUDGET = (
     ),
 )
 
-_SCOPES = "domain:NAME, project:NAME or session:NAME."
+# what stands for the value of a parameter, by its name
+METAVARS = {
+    name: metavar
+    for metavar, names in {
+        "A,B": "edge_types",
+        "AGE|DATE": "since",
+        "CLIENT": "print_config",
+        "COLUMN=TYPE": "entities",
+        "CONDITION": "where",
+        "COSINE": "min_score",
+        "DAYS": "half_life",
+        "FIELD": "order_by",
+        "FILE": "html output",
+        "HOST:PORT": "bind",
+        "ID": "id",
+        "KIND": "kind kinds",
+        "LABEL=NUMBER": "prefer",
+        "LIST": "may schemas scopes tables",
+        "N": "limit days",
+        "N|N%": "dreams",
+        "N|all": "breadth",
+        "NAME": "agent aliases allow_host category embedder key purpose rerank session subject",
+        "OLD=NEW": "mappings",
+        "PATH": "held_out",
+        "PATTERN": "exclude glob",
+        "PERIOD": "period",
+        "REF": "to_key",
+        "ROWS": "sample",
+        "RUN": "run",
+        "SCHEMA": "schema",
+        "SCOPE": "scope scopes",
+        "SECONDS": "lease",
+        "TENANTS": "across",
+        "TEXT": "label note plan_memo question questions said",
+        "TIME": "as_of at expires now until",
+        "TOKENS": "budget budget_tokens",
+        "TYPE": "type",
+        "URL": "allow_origin url",
+        "VALUE": "values was",
+        "WORD": "seed",
+    }.items()
+    for name in names.split()
+}
+SCOPES = "domain:NAME, project:NAME or session:NAME."
 # by the name of a parameter
 SHARED = {
     "across": Option(
-        help='Ask other tenants instead, as far as they grant it: "all", or names with commas.',
-        metavar="TENANTS",
+        help='Ask other tenants instead, as far as they grant it: "all", or names with commas.'
     ),
-    "as_of": Option(help="As it was then, such as 2025-01-15.", metavar="TIME"),
+    "as_of": Option(help="As it was then, such as 2025-01-15."),
     "dry_run": Option(help="Write nothing, and print what would be written."),
-    "exclude": Option(
-        help="In folders, no folders and files like this; repeat it for several.", metavar="PATTERN"
-    ),
-    "glob": Option(help="In folders, only files like this, such as '*.md'.", metavar="PATTERN"),
-    "limit": Option(help="At most so many.", metavar="N"),
+    "exclude": Option(help="In folders, no folders and files like this; repeat it for several."),
+    "glob": Option(help="In folders, only files like this, such as '*.md'."),
+    "limit": Option(help="At most so many."),
     "model": Option(help="Ask the model. [default: if there is one]"),
-    "note": Option(help="Why, for `profile why`.", metavar="TEXT"),
-    "scope": Option(help=f"{_SCOPES} [default: everywhere]", metavar="SCOPE"),
-    "scopes": Option(names="--scope", help=f"Only what counts there: {_SCOPES}", metavar="SCOPE"),
-    "subject": Option(help="Of whom. [default: the user]", metavar="NAME"),
+    "note": Option(help="Why, for `profile why`."),
+    "scope": Option(help=f"{SCOPES} [default: everywhere]"),
+    "scopes": Option(names="--scope", help=f"Only what counts there: {SCOPES}"),
+    "subject": Option(help="Of whom. [default: the user]"),
     "url": Option(
-        help="Where the database is now. [default: as in its plan, with REMLOOM_SOURCE_<NAME>]",
-        metavar="URL",
+        help="Where the database is now. [default: as in its plan, with REMLOOM_SOURCE_<NAME>]"
     ),
-    "where": Option(
-        help="Only where this holds, such as \"category = 'note'\".", metavar="CONDITION"
-    ),
+    "where": Option(help="Only where this holds, such as \"category = 'note'\"."),
     "yes": Option(names="--yes -y", help="Do not ask."),
 }
