@@ -61,10 +61,10 @@ class Group(click.Group):
         usage, row = self.rows[name]
         return build(name, usage.split()[1:], row)
 
-    def _call(self, home: str | None, tenant: str | None, json: bool, **given: Any) -> None:
+    def _call(self, home: str | None, tenant: str | None, json: bool, **options: Any) -> None:
         context = click.get_current_context()
         if self.own is not None and context.invoked_subcommand is None:
-            run(self.own, home=home, tenant=tenant, json=json, **given)
+            run(self.own, home=home, tenant=tenant, json=json, **options)
         else:
             context.obj = context.obj.with_options(home, tenant, json)
 

@@ -45,7 +45,10 @@ TABLE: dict[str, dict[str, Command]] = {
     },
     "Remember": {
         "read PATH...": Command(
-            "read", by="commands.reading.read", without=("recursive", "uri"), creates=True
+            "read",
+            by="commands.reading.read",
+            without=("progress", "recursive", "uri"),
+            creates=True,
         ),
         "import FILE": Command("admin.import_", by="commands.records.import_", creates=True),
         "forget ID|LABEL|URI...": Command("forget", by="commands.records.forget"),

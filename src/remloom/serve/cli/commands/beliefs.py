@@ -27,11 +27,12 @@ class Named(NamedTuple):
     scope: str | None
 
 
-def named(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
+def named(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
     """Give the arguments of a command on a belief with its slot, where they have its id."""
-    item = "was" if "was" in given else "value"
-    which = find_belief(memory, given["slot"], given[item], given["subject"], given["scope"])
-    return {**given, "slot": which.slot, item: which.value, "scope": which.scope}
+    item = "was" if "was" in arguments else "value"
+    names = ("slot", item, "subject", "scope")
+    which = find_belief(memory, *(arguments[name] for name in names))
+    return {**arguments, "slot": which.slot, item: which.value, "scope": which.scope}
 
 
 def find_belief(
@@ -83,19 +84,19 @@ def _check_scope(id: str, belief: Belief, scope: str | None) -> None:
     )
 
 
-def known(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
+def known(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
     """Refuse a name of which nothing is known: a mistyped one must not look like an empty profile.
 
     Raises:
         NotFoundError: nobody of that name is known, now or formerly.
     """
-    subject = given["subject"]
+    subject = arguments["subject"]
     if not subject or memory.profile.show(subject).beliefs:
-        return given
+        return arguments
     names = memory.profile.subjects()
     person = memory.profile.show(subject).subject
     if person == "me" or person in names:
-        return given
+        return arguments
     listed = ", ".join(names[:_MOST_NAMES])
     raise NotFoundError(
         f"nobody named {subject!r} is known",

@@ -20,7 +20,7 @@ def discover(
     output: str | None = None,
     name: str = "",
     tables: str | None = None,
-    **given: Any,
+    **options: Any,
 ) -> Report:
     """Look at a database, and propose schemas, names and edges. Nothing is written to it, nor to
     the memory.
@@ -42,7 +42,7 @@ def discover(
             f"{output} exists already", remedy="give another file; an edited plan is not replaced"
         )
     chosen = split_list(tables) if tables else None
-    plan = discover_at(url, name, chosen, **given)
+    plan = discover_at(url, name, chosen, **options)
     if output:
         plan.save(output)
     return Report(plan, lambda: draw_plan(plan, output))
@@ -94,11 +94,11 @@ def _is_plan(file: str) -> bool:
         return False
 
 
-def _pairs(given: Sequence[str]) -> dict[str, str]:
+def _pairs(words: Sequence[str]) -> dict[str, str]:
     pairs = {}
-    for one in given:
-        name, equals, value = one.partition("=")
+    for word in words:
+        name, equals, value = word.partition("=")
         if not name or not equals:
-            raise InvalidInputError(f"{one!r} is no pair", remedy="write NAME=VALUE")
+            raise InvalidInputError(f"{word!r} is no pair", remedy="write NAME=VALUE")
         pairs[name.strip()] = value.strip()
     return pairs

@@ -27,7 +27,7 @@ def learn(
     *,
     order: Literal["strict", "relaxed"] = "strict",
     period: str = "month",
-    **given: Any,
+    **options: Any,
 ) -> Report:
     """Read PATH and learn from it in time order, dreaming after each period.
 
@@ -43,7 +43,7 @@ def learn(
 
     with _show_stop(call):
         learned = memory.learn(
-            path, order=order, period=int(period) if period.isdigit() else period, **given
+            path, order=order, period=int(period) if period.isdigit() else period, **options
         )
     # a run that had nothing to do has no id, and no records
     records = memory.runs.records(learned.run.id) if learned.run.id else []
@@ -62,7 +62,7 @@ def dream(
     *,
     dreams: str | None = None,
     dry_run: bool = False,
-    **given: Any,
+    **options: Any,
 ) -> Report:
     """Dream once about all that is remembered, or look at runs and take them back.
 
@@ -76,7 +76,7 @@ def dream(
     from ..views.dreams import draw_dreams
 
     with _show_stop(call):
-        result = memory.dream(dreams, dry_run=dry_run, **given)
+        result = memory.dream(dreams, dry_run=dry_run, **options)
     described = [_describe(memory, dream) for dream in result.dreams]
     return Report(
         msgspec.to_builtins(result) | {"dreams": described},

@@ -91,7 +91,7 @@ def copy(
     target: str,
     *,
     to_key: str | None = None,
-    **given: Any,
+    **options: Any,
 ) -> Report:
     """Copy a tenant from SOURCE to TARGET, each a folder or a postgresql:// URL.
 
@@ -108,7 +108,7 @@ def copy(
         raise InvalidInputError(
             "a key never stands on a command line", remedy="give file:PATH or keyring:NAME"
         )
-    copied = Home(source).copy(target, tenant=call.tenant, to_key=to_key, **given)
+    copied = Home(source).copy(target, tenant=call.tenant, to_key=to_key, **options)
     counts = (
         plural(copied.records, "record"),
         plural(copied.edges, "edge"),

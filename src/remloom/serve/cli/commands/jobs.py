@@ -14,8 +14,8 @@ from ....errors import InvalidInputError, NotFoundError
 from ..frame.call import Call
 from ..frame.command import Report
 from ..frame.terminal import echo
-from ..frame.text_formats import plural
-from ..views.job_lines import format_time, job_line, schedule_line
+from ..frame.text_formats import format_time, plural
+from ..views.job_lines import job_line, schedule_line
 
 if TYPE_CHECKING:
     from ....jobs import Job
@@ -89,7 +89,7 @@ def unschedule(memory: Memory, name: str) -> Report:
     return remove(memory, name)
 
 
-def work(call: Call, memory: Memory, *, kinds: Sequence[str] = (), **given: Any) -> Report:
+def work(call: Call, memory: Memory, *, kinds: Sequence[str] = (), **options: Any) -> Report:
     """Do the jobs that are due, scheduled or not.
 
     Any number of workers may run at the same time. A job that is interrupted goes back into the
@@ -113,7 +113,7 @@ def work(call: Call, memory: Memory, *, kinds: Sequence[str] = (), **given: Any)
             echo(job_line(job))
 
     signal.signal(signal.SIGTERM, terminate)
-    count = memory.jobs.work(kinds=kinds or None, on_job=report_job, stop=stop, **given)
+    count = memory.jobs.work(kinds=kinds or None, on_job=report_job, stop=stop, **options)
     return Report({"jobs": count}, f"did {plural(count, 'job')}" if count else "nothing was due")
 
 

@@ -23,7 +23,7 @@ _HOURS = {"h": 1, "d": 24, "w": 168}
 
 
 def moments(
-    memory: Memory, *, since: str = "24h", everything: bool = False, **given: Any
+    memory: Memory, *, since: str = "24h", everything: bool = False, **options: Any
 ) -> MaintenanceResult:
     """Tell what happened, as moments: sessions, their topics, who was there.
 
@@ -31,11 +31,11 @@ def moments(
         since: 24h, 7d, 2w, or a date such as 2025-03-01.
         everything: look at everything that is remembered.
     """
-    return memory.dreams.moments(**{"hours": None} if everything else window(since), **given)
+    return memory.dreams.moments(**{"hours": None} if everything else window(since), **options)
 
 
 def affinity(
-    memory: Memory, *, since: str | None = None, neighbours: int = 5, **given: Any
+    memory: Memory, *, since: str | None = None, neighbours: int = 5, **options: Any
 ) -> MaintenanceResult:
     """Connect resources that are about the same, or name the same. Needs a model only with --judge.
 
@@ -45,7 +45,7 @@ def affinity(
     if neighbours < 1:
         raise click.BadParameter("it is 1 or more", param_hint="--neighbours")
     return memory.dreams.affinity(
-        **(window(since) if since else {}), neighbours=neighbours, **given
+        **(window(since) if since else {}), neighbours=neighbours, **options
     )
 
 

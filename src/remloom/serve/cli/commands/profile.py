@@ -95,7 +95,7 @@ def forget(
     *,
     dry_run: bool = False,
     yes: bool = False,
-    **given: str,
+    **options: Any,
 ) -> Receipt:
     """Forget a belief with all its evidence; what said it stays.
 
@@ -105,7 +105,7 @@ def forget(
     Args:
         dry_run: say what would go, and keep it.
     """
-    forget = partial(memory.profile.forget, slot, value, **given)
+    forget = partial(memory.profile.forget, slot, value, **options)
     # first: a mistyped name stops the command before it asks
     receipt = forget(dry_run=True)
     if dry_run:
@@ -122,7 +122,7 @@ def export(
     file: str = "-",
     *,
     markdown: bool = False,
-    **given: Any,
+    **options: Any,
 ) -> Report | None:
     """Write what is known of a person to FILE; - is stdout.
 
@@ -134,7 +134,7 @@ def export(
     """
     is_shown = file == "-"
     form: Literal["", "markdown"] = "markdown" if markdown or (is_shown and not call.json) else ""
-    text = memory.profile.export(None if is_shown else file, format=form, **given)
+    text = memory.profile.export(None if is_shown else file, format=form, **options)
     if not is_shown:
         return Report({"exported": file}, f"exported to {file}")
     echo(text, nl=False)
@@ -197,14 +197,14 @@ def promote(
     extra: str,
     *,
     kind: Literal["text", "list", "flag", "number"] = "text",
-    **given: str,
+    **options: str,
 ) -> Report:
     """Make a slot of EXTRA, such as extras.blood_type; what is believed of it stays.
 
     Args:
         kind: of its values.
     """
-    slot = memory.profile.promote(extra, kind=kind, **given)
+    slot = memory.profile.promote(extra, kind=kind, **options)
     return Report(slot, f"{extra} is {slot.id} now; {_undo(memory)}")
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def lookup(
-    call: Call, labels: tuple[str, ...], *, across: str | None = None, **given: Any
+    call: Call, labels: tuple[str, ...], *, across: str | None = None, **options: Any
 ) -> Answer | FederatedAnswer:
     """Find records by their exact names or aliases.
 
@@ -28,8 +28,8 @@ def lookup(
     """
     if across is None:
         with call.open() as memory:
-            return memory.lookup(*labels, **given)
-    if given["as_of"] is not None:
+            return memory.lookup(*labels, **options)
+    if options["as_of"] is not None:
         raise InvalidInputError("other tenants are asked as they are now", remedy="no --as-of")
     with open_across(call, across) as others:
         return others.lookup(*labels)
@@ -87,15 +87,15 @@ def search(
         )
 
 
-def traverse(memory: Memory, label: str, *, plan: bool = False, **given: Any) -> Answer:
+def traverse(memory: Memory, label: str, *, plan: bool = False, **options: Any) -> Answer:
     """Follow the edges of a record, and draw the tree.
 
     Args:
         plan: only count the edges, follow none.
     """
     if plan:
-        given["max_depth"] = 0
-    return memory.traverse(label, **given)
+        options["max_depth"] = 0
+    return memory.traverse(label, **options)
 
 
 def query(memory: Memory, statement: str) -> Answer:
@@ -197,7 +197,7 @@ def _parse_preference(text: str) -> tuple[str, float]:
         ) from None
 
 
-def ask(call: Call, memory: Memory, question: str, **given: Any) -> AskResult:
+def ask(call: Call, memory: Memory, question: str, **options: Any) -> AskResult:
     """Ask in plain words, and let a model find the answer.
 
     It asks the memory in statements, over several turns; the answer cites its sources. Without a
@@ -214,7 +214,7 @@ def ask(call: Call, memory: Memory, question: str, **given: Any) -> AskResult:
         if not call.json:
             console().print(draw_turn(shown, turn), crop=False)
 
-    result = memory.ask(question, on_turn=show_turn, **given)
+    result = memory.ask(question, on_turn=show_turn, **options)
     if shown and not call.json:
         echo()
     return result

@@ -19,7 +19,7 @@ def read(
     call: Call,
     memory: Memory,
     paths: tuple[str, ...],
-    **given: Any,
+    **options: Any,
 ) -> ReadReport:
     """Read files, folders, or - for stdin.
 
@@ -32,7 +32,7 @@ def read(
     for path in paths:
         try:
             with call.progress("reading", "embedding") as progress:
-                report = memory.read(path, **given | {"progress": progress})
+                report = memory.read(path, **options | {"progress": progress})
         except SourceError as error:
             # one path that cannot be read does not stop the others
             failed = ReadItem(uri=path, status="failed", reason=error.message)

@@ -93,8 +93,8 @@ def _end(number: int, frame: object) -> None:
     sys.exit(0)
 
 
-def _joined(listed: str, given: Sequence[str]) -> str:
-    return ", ".join(part for part in (listed, *given) if part)
+def _joined(listed: str, more: Sequence[str]) -> str:
+    return ", ".join(part for part in (listed, *more) if part)
 
 
 def openapi() -> None:

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 SCOPES = "read,write,forget,dream"
 
 
-def grant(call: Call, home: Home, to: str, **given: Any) -> Report:
+def grant(call: Call, home: Home, to: str, **options: Any) -> Report:
     """Let TENANT find what the tenant (--tenant) remembers, by --across.
 
     What is outside of the grant is neither shown nor counted. Several grants add up.
     """
-    made = home.grant(call.settings().tenant, to=to, **given)
+    made = home.grant(call.settings().tenant, to=to, **options)
     return Report(made, f"granted {to} {made.id}")
 
 
@@ -45,9 +45,9 @@ def grants(call: Call, home: Home, *, received: bool = False) -> Report:
     return Report(found, lambda: draw_grants(found))
 
 
-def revoke(call: Call, home: Home, to: str, **given: str) -> Report:
+def revoke(call: Call, home: Home, to: str, **options: str) -> Report:
     """End what the tenant (--tenant) lets TENANT find, from its next question on."""
-    count = home.revoke(call.settings().tenant, to=to, **given)
+    count = home.revoke(call.settings().tenant, to=to, **options)
     return Report({"to": to, "revoked": count}, f"revoked {plural(count, 'grant')} to {to}")
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ....memory import Memory
 
 
-def usage(memory: Memory, *, days: float | None = None, **given: Any) -> UsageReport:
+def usage(memory: Memory, *, days: float | None = None, **options: Any) -> UsageReport:
     """Show what the language model was used for, and what it cost.
 
     Calls, tokens, cost and time, by task and by run.
@@ -19,4 +19,4 @@ def usage(memory: Memory, *, days: float | None = None, **given: Any) -> UsageRe
         days: of the last so many days only.
     """
     since = None if days is None else datetime.now(UTC) - timedelta(days=days)
-    return memory.admin.usage(since=since, **given)
+    return memory.admin.usage(since=since, **options)

@@ -35,14 +35,14 @@ class Command:
         of: a method of `Memory` ("profile.confirm"), or of `Home` ("home.migrate") or `ApiKeys`
             ("keys.list"). It is called, unless `by` names a function.
         by: a function in this package ("commands.records.forget") that does the work of `of`, if
-            there is such a method. It is given what its parameters ask for by their names: `call`,
-            `memory`, `home`, `keys`, `progress`.
+            there is such a method. It gets what its parameters ask for by their names: `call`,
+            `memory`, `home`, `keys`, `progress`; and with `**options` all keywords of the method.
         options: of parameters, where they are not spelled as they are named.
         without: parameters that are not offered.
         view: a function in `views` that draws the result; default that of its type.
         says: the result as a line, with its fields and the arguments: "{0.id} is due, {name}".
-        before: a function that is given the memory and the arguments, and returns these.
-        after: a function that is given the memory and the result, and returns what is shown.
+        before: a function of the memory and the arguments that returns these, checked or changed.
+        after: a function of the memory and the result that returns what is shown.
         phases: what is counted while it runs, one after another.
         creates: whether the tenant is made if need be.
         llm: whether it calls a language model.

@@ -19,7 +19,7 @@ from .command import Command, Option
 from .shared_options import BUDGET, METAVARS, SHARED
 from .types import Time
 
-# given to a function by these names
+# what a function is called with, besides what was typed
 INJECTED = ("self", "call", "memory", "home", "keys", "progress", "on_turn")
 
 
@@ -46,7 +46,7 @@ class _Names(dict[str, Any]):
 
 
 def parameters_of(functions: Sequence[Callable[..., Any]]) -> dict[str, Parameter]:
-    """Give what a function takes, with types: of `**given` those keywords that the next one has."""
+    """Give what a function takes, with types: of `**options` those keywords that the next has."""
     function, *rest = functions
     found = inspect.signature(function, locals=_Names(function), eval_str=True).parameters
     own = {name: one for name, one in found.items() if one.kind is not Parameter.VAR_KEYWORD}
@@ -74,14 +74,14 @@ def click_parameters(
     made: list[click.Parameter] = [
         _argument(parameter, word) for parameter, word in zip(offered, words, strict=False)
     ]
-    told: dict[str, str] = {}
+    documented: dict[str, str] = {}
     for function in functions:
-        told = arguments_of(function.__doc__ or "") | told
+        documented = arguments_of(function.__doc__ or "") | documented
     for parameter in offered[len(words) :]:
         if parameter.annotation in (_Budget, _Budget | None):
             made += BUDGET
         else:
-            made.append(_option(parameter, command, told.get(parameter.name, "")))
+            made.append(_option(parameter, command, documented.get(parameter.name, "")))
     return made
 
 
@@ -97,12 +97,12 @@ def _argument(parameter: Parameter, word: str) -> click.Argument:
     )
 
 
-def _option(parameter: Parameter, command: Command, told: str) -> click.Option:
+def _option(parameter: Parameter, command: Command, documented: str) -> click.Option:
     shared = SHARED.get(parameter.name, Option())
     own = command.options.get(parameter.name, Option())
     name = parameter.name.strip("_").replace("_", "-")
     names = own.names or shared.names
-    settings: dict[str, Any] = {"help": own.help or shared.help or _sentence(told)}
+    settings: dict[str, Any] = {"help": own.help or shared.help or _sentence(documented)}
     is_required = parameter.default is Parameter.empty
     settings |= {"required": True} if is_required else {"default": parameter.default}
     kind, is_list = _type_of(parameter)

@@ -37,12 +37,12 @@ VIEWS = {
     "UsageReport": "usage.draw_usage",
     "list[ApiKey]": "lists.draw_keys",
     "list[AuditEntry]": "lists.draw_audit",
-    "list[Candidate]": "profile.draw_candidates",
+    "list[Candidate]": "lists.draw_candidates",
     "list[Change]": "profile.draw_changes",
     "list[Evidence]": "profile.draw_staged",
     "list[Explanation]": "profile.draw_explanations",
     "list[Job]": "lists.draw_jobs",
-    "list[Learned]": "profile.draw_learned",
+    "list[Learned]": "lists.draw_learned",
     "list[Slot]": "profile.draw_slots",
     "tuple[Registered, ...]": "schemas.draw_registered",
 }
@@ -99,7 +99,7 @@ _EXIT_CODES: dict[str, Callable[[Any], int]] = {
 }
 
 
-def draw(result: Any, given: dict[str, Any] | None = None, *, view: str = "") -> RenderableType:
+def draw(result: Any, options: dict[str, Any] | None = None, *, view: str = "") -> RenderableType:
     """Draw a result. A view is given those options of the command that it takes.
 
     Args:
@@ -107,13 +107,21 @@ def draw(result: Any, given: dict[str, Any] | None = None, *, view: str = "") ->
     """
     function = load(f"views.{view or VIEWS[type(result).__name__]}")
     names = list(inspect.signature(function).parameters)[1:]
-    options = {name: value for name, value in (given or {}).items() if name in names}
-    drawn: RenderableType = function(result, **options)
+    taken = {name: value for name, value in (options or {}).items() if name in names}
+    drawn: RenderableType = function(result, **taken)
     return drawn
 
 
 # whose interchange form is not that of msgspec: other programs of the dialect read it, too
-_AS_DICT = ("Answer", "AskResult", "FederatedAnswer", "MemoryStats", "Recall", "RecordView")
+_AS_DICT = {
+    "Answer",
+    "AskResult",
+    "FederatedAnswer",
+    "MemoryStats",
+    "Reading",
+    "Recall",
+    "RecordView",
+}
 
 
 def fields_of(result: Any) -> Any:

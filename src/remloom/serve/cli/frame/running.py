@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from inspect import Parameter
 from typing import Any
 
 import click
@@ -24,7 +23,7 @@ def build(name: str, words: list[str], command: Command) -> click.Command:
     """Make the click command of a row; `words` are the arguments in its usage."""
     return click.Command(
         name,
-        callback=lambda **given: run(command, **given),
+        callback=lambda **arguments: run(command, **arguments),
         params=[*own_parameters(command, words), *COMMON],
         help=help_of(command),
     )
@@ -46,49 +45,49 @@ def help_of(command: Command) -> str:
 
 
 def run(
-    command: Command, *, home: str | None, tenant: str | None, json: bool, **given: Any
+    command: Command, *, home: str | None, tenant: str | None, json: bool, **arguments: Any
 ) -> None:
     """Do what a command is for, show the result, and exit with its code."""
     # each common option may stand before the command's name or after it
     context = click.get_current_context()
-    context.obj = call = context.obj.with_options(home, tenant, json, given.pop("llm", None))
+    context.obj = call = context.obj.with_options(home, tenant, json, arguments.pop("llm", None))
     with boundary(json=call.json):
-        if "budget_tokens" in given and "budget_cost" in given:
+        if "budget_tokens" in arguments and "budget_cost" in arguments:
             from ....llm import Budget
 
-            tokens, cost = given.pop("budget_tokens"), given.pop("budget_cost")
-            given["budget"] = Budget(tokens=tokens, cost=cost)
-        result = _call(command, call, given)
+            tokens, cost = arguments.pop("budget_tokens"), arguments.pop("budget_cost")
+            arguments["budget"] = Budget(tokens=tokens, cost=cost)
+        result = _call(command, call, arguments)
         if result is None:
             # it has shown itself what there is to show
             return
-        _show(command, call, result, given)
+        _show(command, call, result, arguments)
         if code := exit_code(result.result if isinstance(result, Report) else result):
             raise click.exceptions.Exit(code)
 
 
-def _call(command: Command, call: Call, given: dict[str, Any]) -> Any:
+def _call(command: Command, call: Call, arguments: dict[str, Any]) -> Any:
     functions = _functions(command)
-    function, wanted = functions[0], parameters_of(functions)
+    function = functions[0]
+    wanted = {
+        name: one for name, one in parameters_of(functions).items() if name not in command.without
+    }
     with _owner(command, call, wanted) as owner, _progress(command, call, wanted) as progress:
         if command.before:
-            given |= load(command.before)(owner, given)
-        arguments = dict(given) | progress
+            arguments |= load(command.before)(owner, arguments)
         if command.by:
-            injected = {"call": call, owner_name(wanted): owner}
-            arguments |= {name: value for name, value in injected.items() if name in wanted}
-            result = function(**arguments)
+            injected = {"call": call, _owner_name(wanted): owner} | progress
+            own = {name: value for name, value in injected.items() if name in wanted}
+            result = function(**arguments, **own)
         else:
-            rest = [name for name, one in wanted.items() if one.kind is Parameter.VAR_POSITIONAL]
-            several = arguments.pop(rest[0]) if rest else ()
-            result = _method(owner, command.of)(*several, **arguments)
+            result = _method(owner, command.of)(**arguments, **progress)
         return load(command.after)(owner, result) if command.after else result
 
 
 @contextmanager
-def _owner(command: Command, call: Call, wanted: Any) -> Iterator[Any]:
+def _owner(command: Command, call: Call, wanted: Collection[str]) -> Iterator[Any]:
     """Open what a command is about: a memory, a home, or API keys."""
-    name = owner_name(wanted) if command.by else command.of.partition(".")[0]
+    name = _owner_name(wanted) if command.by else command.of.partition(".")[0]
     if name == "home":
         yield call.open_home()
     elif name == "keys":
@@ -101,12 +100,12 @@ def _owner(command: Command, call: Call, wanted: Any) -> Iterator[Any]:
         yield None
 
 
-def owner_name(wanted: Any) -> str:
+def _owner_name(wanted: Collection[str]) -> str:
     return next((name for name in ("memory", "home", "keys") if name in wanted), "")
 
 
 @contextmanager
-def _progress(command: Command, call: Call, wanted: Any) -> Iterator[dict[str, Any]]:
+def _progress(command: Command, call: Call, wanted: Collection[str]) -> Iterator[dict[str, Any]]:
     if "progress" not in wanted:
         yield {}
         return
@@ -114,16 +113,16 @@ def _progress(command: Command, call: Call, wanted: Any) -> Iterator[dict[str, A
         yield {"progress": advance}
 
 
-def _show(command: Command, call: Call, result: Any, given: dict[str, Any]) -> None:
+def _show(command: Command, call: Call, result: Any, arguments: dict[str, Any]) -> None:
     if isinstance(result, Report):
         call.show(fields_of(result.data), result.text)
         return
     if command.says:
-        call.show(fields_of(result), lambda: command.says.format(result, **given))
+        call.show(fields_of(result), lambda: command.says.format(result, **arguments))
         return
     # that of a list goes by what the function says that it returns
     view = command.view or VIEWS.get(_result(_functions(command)[0]), "")
-    call.show(fields_of(result), lambda: draw(result, given, view=view))
+    call.show(fields_of(result), lambda: draw(result, arguments, view=view))
 
 
 def _result(function: Callable[..., Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from ....text.quoting import visible
 
@@ -18,6 +19,11 @@ def plural(count: int, one: str, many: str = "") -> str:
 def one_line(text: str) -> str:
     """Put a text on one line, safe to show."""
     return " ".join(visible(text).split())
+
+
+def format_time(at: datetime) -> str:
+    """Format a time in UTC, to the second."""
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def byte_size(count: int) -> str:

@@ -8,17 +8,15 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from click.exceptions import Exit
 
 from ....errors import InvalidInputError, ModelNotConfiguredError, RemloomError
 from ..frame.call import Call
 from ..frame.failures import report
+from ..frame.results import draw, fields_of
 from ..frame.terminal import console, echo, to_json
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from ....reader import ReadEvent, Reading
     from ....reader.reader import Reader
 
@@ -152,9 +150,7 @@ class Desk:
     def greet(self) -> None:
         """Show what was opened, where somebody looks."""
         if sys.stdout.isatty() and not self.call.json:
-            from ..views.reader import draw_documents
-
-            console().print(draw_documents(self.reader.documents))
+            console().print(draw(self.reader.documents, view="reader.draw_documents"))
 
     # -- one line ----------------------------------------------------------------------------------
 
@@ -173,13 +169,13 @@ class Desk:
     def _run(self, text: str) -> None:
         plain: dict[str, Callable[[], None]] = {
             "outline": self._outline,
-            "schema": self._schema,
-            "stats": self._stats,
+            "schema": lambda: self._show(self.reader.schema(), "reader.draw_schema"),
+            "stats": lambda: self._show(self.reader.stats(), "reader.draw_stats"),
             "coverage": self._coverage,
-            "documents": self._documents,
-            "sessions": self._sessions,
-            "help": self._help,
-            "?": self._help,
+            "documents": lambda: self._show(self.reader.documents, "reader.draw_documents"),
+            "sessions": lambda: self._show(self.reader.sessions(), "lists.draw_sessions"),
+            "help": lambda: self._show(COMMANDS, "tables.draw_words"),
+            "?": lambda: self._show(COMMANDS, "tables.draw_words"),
         }
         if text.casefold() in _LEAVING:
             self.done = True
@@ -217,9 +213,11 @@ class Desk:
             raise _unfinished(name)
         act(argument.strip())
 
-    def _ask(self, question: str) -> None:
-        from ..views.reader import draw_reading
+    def _show(self, result: Any, view: str, **options: Any) -> None:
+        """Show a result by a function in `views`."""
+        self.call.show(fields_of(result), lambda: draw(result, options, view=view))
 
+    def _ask(self, question: str) -> None:
         try:
             reading = self._told.watch(
                 self.reader, lambda: self.reader.ask(question, **self._asking)
@@ -229,31 +227,21 @@ class Desk:
             found = self._find(question)
             echo(f"these are the lines to read: {_NO_MODEL}" if found else _NO_MODEL, err=True)
             return
-        self.call.show(reading.as_dict(), lambda: draw_reading(reading))
+        self._show(reading, "reader.draw_reading")
 
     def _find(self, question: str) -> bool:
         """Show what to read for a question; whether there is something."""
-        from ..views.reader import draw_found
-
         passages = self.reader.find(question, words=self._words)
-        self.call.show(msgspec.to_builtins(passages), lambda: draw_found(passages))
+        self._show(passages, "reader.draw_found")
         return bool(passages)
 
     def _search(self, words: str) -> None:
-        from ..views.reader import draw_passages
-
-        passages = self.reader.search(words)
-        self.call.show(msgspec.to_builtins(passages), lambda: draw_passages(passages))
+        self._show(self.reader.search(words), "reader.draw_passages")
 
     def _sql(self, text: str) -> None:
-        from ..views.reader import draw_rows
-
-        rows = self.reader.sql(text)
-        self.call.show(msgspec.to_builtins(rows), lambda: draw_rows(rows))
+        self._show(self.reader.sql(text), "reader.draw_rows")
 
     def _lines(self, match: re.Match[str]) -> None:
-        from ..views.reader import draw_passages
-
         first = int(match["first"])
         last = int(match["last"] or first)
         names = [stats.doc_name for stats in self.reader.documents]
@@ -263,64 +251,26 @@ class Desk:
                 remedy=f"say which: `lines {names[0]} {match['first']}`",
             )
         passage = self.reader.lines(first, last, document=match["document"])
-        self.call.show([msgspec.to_builtins(passage)], lambda: draw_passages([passage]))
+        self._show([passage], "reader.draw_passages")
 
     def _open(self, path: str) -> None:
-        from ..views.reader import draw_documents
-
         before = set(self.reader.documents)
         stats = self.reader.open(path)
         # a folder has several
         opened = [one for one in self.reader.documents if one not in before] or [stats]
-        self.call.show(msgspec.to_builtins(stats), lambda: draw_documents(opened))
+        self._show(stats, "reader.draw_opened", opened=opened)
 
     def _outline(self) -> None:
-        from ..views.reader import draw_outline
-
         outline = self.reader.outline()
-        self.call.show(msgspec.to_builtins(outline.sections), lambda: draw_outline(outline))
-
-    def _schema(self) -> None:
-        from ..views.reader import draw_schema
-
-        schema = self.reader.schema()
-        self.call.show(schema, lambda: draw_schema(schema))
-
-    def _stats(self) -> None:
-        from ..views.reader import draw_stats
-
-        stats = self.reader.stats()
-        self.call.show(stats, lambda: draw_stats(stats))
+        self._show(outline.sections, "reader.draw_outline", outline=outline)
 
     def _coverage(self) -> None:
-        from ..views.reader import draw_coverage
-
         ranges = self.reader.ranges_read()
-        self.call.show(ranges, lambda: draw_coverage(ranges, self.reader.documents))
-
-    def _documents(self) -> None:
-        from ..views.reader import draw_documents
-
-        documents = self.reader.documents
-        self.call.show(msgspec.to_builtins(documents), lambda: draw_documents(documents))
-
-    def _sessions(self) -> None:
-        from ..views.reader import draw_sessions
-
-        sessions = self.reader.sessions()
-        self.call.show(msgspec.to_builtins(sessions), lambda: draw_sessions(sessions))
+        self._show(ranges, "reader.draw_coverage", documents=self.reader.documents)
 
     def _delete_session(self, name: str) -> None:
         self.reader.delete_session(name)
-        self.call.show({"deleted": name}, lambda: f"deleted {name!r}")
-
-    def _help(self) -> None:
-        from rich.text import Text
-
-        from ..views.tables import draw_pairs
-
-        view: RenderableType = draw_pairs((name, Text(what)) for name, what in COMMANDS.items())
-        self.call.show(COMMANDS, lambda: view)
+        self.call.show({"deleted": name}, f"deleted {name!r}")
 
     # -- where lines come from ---------------------------------------------------------------------
 

@@ -118,13 +118,13 @@ class Shell:
         from rich.console import Group
         from rich.text import Text
 
-        from ..views.tables import draw_pairs
+        from ..views.tables import draw_words
 
         console().print(
             Group(
                 Text(EXAMPLES),
                 Text(""),
-                draw_pairs((name, Text(what)) for name, what in COMMANDS.items()),
+                draw_words(COMMANDS),
             )
         )
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from ..frame.text_formats import format_time
 from .run_counts import counted
 
 if TYPE_CHECKING:
@@ -25,11 +25,6 @@ def job_line(job: Job) -> str:
     if error:
         return f"{job.id}: failed, again from {format_time(job.not_before)}: {error}"
     return f"{job.id}: {outcome(job)}"
-
-
-def format_time(at: datetime) -> str:
-    """Format a time in UTC, to the second."""
-    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def format_call(job: Job) -> str:

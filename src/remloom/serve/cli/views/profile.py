@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ....profile.beliefs.belief import Belief
     from ....profile.beliefs.exchange import Imported
     from ....profile.beliefs.profile import Change, Explanation, Profile
-    from ....profile.beliefs.promotion import Candidate
-    from ....profile.beliefs.reliability import Learned
     from ....profile.context.build import ProfileContext
     from ....profile.evidence.claim import Value
     from ....profile.evidence.evidence import Evidence
@@ -207,29 +205,6 @@ def draw_normalised(result: NormaliseResult, *, dry_run: bool) -> RenderableType
         lines.append(Text("a dry run: nothing was written", "yellow"))
         return Group(*lines, *parked_view(result.failed))
     return Group(*lines, *_end_of_run(result.run), *parked_view(result.failed))
-
-
-def draw_candidates(candidates: Sequence[Candidate]) -> RenderableType:
-    """Draw the extras that could be slots, a line each."""
-    if not candidates:
-        return Text("no extra has three independent pieces of evidence yet", "yellow")
-    rows = [
-        (one.extra, one.kind, ", ".join(map(_value, one.values)), f"{one.pieces:,}")
-        for one in candidates
-    ]
-    return draw_table(("extra", "kind", "values", "evidence"), rows, right=("evidence",))
-
-
-def draw_learned(learned: Sequence[Learned]) -> RenderableType:
-    """Draw what answers have taught, a line each."""
-    if not learned:
-        return Text("nothing yet: confirm, correct or reject what is believed", "yellow")
-    rows = [
-        (one.kind, one.name, f"{one.prior:.2f}", f"{one.now:.2f}", f"{one.count:,}")
-        for one in learned
-    ]
-    columns = ("what", "of", "before", "now", "answers")
-    return draw_table(columns, rows, right=("before", "now", "answers"))
 
 
 def draw_edited(belief: Belief, hint: str) -> RenderableType:

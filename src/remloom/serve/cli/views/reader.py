@@ -15,13 +15,13 @@ from ....reader import EventType
 from ....text.quoting import visible
 from ..frame.terminal import console
 from ..frame.text_formats import one_line, plural, short_source
+from .rows import TableOrBlocks
 from .tables import draw_nested, draw_pairs, draw_table
 
 if TYPE_CHECKING:
     from ....reader import Passage, ReadEvent, Reading, Rows
     from ....reader.lines.documents import DocumentStats
     from ....reader.lines.outline import Outline
-    from ....reader.loop.session import Session
     from ....reader.reader import Reader
 
 
@@ -29,7 +29,6 @@ _BAR = 60  # cells of a bar of coverage
 _SHADES = " ░▒▓█"  # of a cell: how much of its lines was read
 _FEW_WORDS = 8  # a passage of fewer, that is worth little, is a scrap
 _LITTLE = 0.6  # of the score of the best passage
-_WIDEST_CELL = 16  # cells of the screen: a table in which a value has fewer is hard to read
 
 
 def draw_documents(documents: Sequence[DocumentStats]) -> RenderableType:
@@ -118,7 +117,12 @@ def _numbered(text: str, first: int) -> Iterable[tuple[str, RenderableType]]:
             yield str(number), Text(visible(line))
 
 
-def draw_outline(outline: Outline) -> RenderableType:
+def draw_opened(_: DocumentStats, opened: Sequence[DocumentStats]) -> RenderableType:
+    """Draw what was opened just now."""
+    return draw_documents(opened)
+
+
+def draw_outline(_: object, outline: Outline) -> RenderableType:
     """Draw the sections, as far as there is room for them."""
     return Text(visible(str(outline))) if len(outline) else Text("no headings", "yellow")
 
@@ -131,28 +135,11 @@ def draw_schema(schema: Mapping[str, Any]) -> RenderableType:
 
 def draw_rows(rows: Rows) -> RenderableType:
     """Draw rows, and what was changed in the query."""
-    is_wide = _table_width(rows) > console().width
-    parts: list[RenderableType] = []
-    if is_wide:
-        # a table of slivers is no table: a row is a block of names and values
-        for row in rows.rows:
-            values = [Text("null", "dim") if one is None else Text(visible(one)) for one in row]
-            parts += [draw_pairs(zip(map(one_line, rows.columns), values, strict=True)), Text("")]
-    else:
-        parts.append(draw_table(rows.columns, rows.rows))
+    parts: list[RenderableType] = [TableOrBlocks(rows.columns, rows.rows)]
     parts += [Text(one_line(fix), "dim") for fix in rows.fixes]
     if rows.truncated:
         parts.append(Text("… and more rows", "dim"))
     return Group(*parts)
-
-
-def _table_width(rows: Rows) -> int:
-    """The cells of the screen that a table takes in which values can be read."""
-    width = 0
-    for at, column in enumerate(rows.columns):
-        longest = max((len(str(row[at])) for row in rows.rows), default=0)
-        width += max(len(column), min(longest, _WIDEST_CELL)) + 3
-    return width
 
 
 def draw_stats(stats: Mapping[str, Any]) -> RenderableType:
@@ -160,17 +147,6 @@ def draw_stats(stats: Mapping[str, Any]) -> RenderableType:
     shown = {name: f"{n:,.1f}" if isinstance(n, float) else n for name, n in stats.items()}
     shown["coverage"] = {name: f"{share:.0%}" for name, share in stats["coverage"].items()}
     return draw_nested(shown)
-
-
-def draw_sessions(sessions: Sequence[Session]) -> RenderableType:
-    """Draw the sessions that are kept: how much was asked in each, and what is still open."""
-    if not sessions:
-        return Text("no session is kept: `--session NAME` keeps one", "yellow")
-    rows = [
-        (session.name, len(session.asked), session.open.question if session.open else "")
-        for session in sessions
-    ]
-    return draw_table(("session", "answered", "open"), rows)
 
 
 def draw_coverage(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal
 
 from rich.box import SIMPLE_HEAD
@@ -11,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ....text.quoting import visible
-from ..frame.text_formats import byte_size, one_line
+from ..frame.text_formats import byte_size, format_time, one_line
 
 _DATA = ("fields", "properties", "metadata")  # of records: what others wrote
 
@@ -42,6 +43,40 @@ def draw_table(
     return drawn
 
 
+def draw_list(
+    values: Sequence[Any], *, columns: Mapping[str, str | Callable[[Any], Any]], none: str = ""
+) -> RenderableType:
+    """Draw values of one type, a line each.
+
+    Args:
+        columns: by their titles, what of a value stands in them: a field, or what a function gives.
+            Columns of numbers are set flush right.
+        none: what is said instead when there are no values.
+    """
+    rows = [
+        [getattr(value, of) if isinstance(of, str) else of(value) for of in columns.values()]
+        for value in values
+    ]
+    right = [
+        title
+        for at, title in enumerate(columns)
+        if all(isinstance(row[at], int | float) for row in rows)
+    ]
+    return draw_table([*columns], [[*map(_text, row)] for row in rows], right=right, none=none)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, datetime):
+        return format_time(value)
+    if isinstance(value, tuple | list):
+        return ", ".join(map(str, value))
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return "" if value is None else str(value)
+
+
 def draw_pairs(values: Iterable[tuple[str, RenderableType]]) -> RenderableType:
     """Draw names and values, a line each, values aligned."""
     grid = Table.grid(padding=(0, 2))
@@ -50,6 +85,11 @@ def draw_pairs(values: Iterable[tuple[str, RenderableType]]) -> RenderableType:
     for name, value in values:
         grid.add_row(name, value)
     return grid
+
+
+def draw_words(meanings: Mapping[str, str]) -> RenderableType:
+    """Draw words, each with what it means."""
+    return draw_pairs((word, Text(meaning)) for word, meaning in meanings.items())
 
 
 def draw_nested(values: dict[str, Any], indent: str = "") -> RenderableType:
