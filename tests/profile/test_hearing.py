@@ -137,6 +137,8 @@ def test_what_says_nothing_that_lasts_is_not_kept(memory: Memory, words: str) ->
                 ("I'm vegan and asthmatic", "vegan"),
             )
         ),
+        ("I'm gay and allergic to nuts", {"gay", "and allergic to nuts"}),
+        ("I'm Jewish.", {"Jewish"}),
         ("I live in Ghent with my diabetic husband", {"Ghent"}),
         ("I live in Ghent, near the hospital", {"Ghent"}),
         # what stands beside a faith tells of it

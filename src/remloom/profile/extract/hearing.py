@@ -158,7 +158,7 @@ class Hearing:
         ]
         clauses_read = _without_safety(ruled, own)
         texts = (text for one in candidates for text in (one.words, one.joined, one.whole))
-        vectors = self._vectors(texts, (words for _, words in clauses_read))
+        vectors = self._vectors(texts, (words for *_, words in clauses_read))
         by_rule = (replace(found, extractor=RULES) for found in ruled)
         hurtful = self._hurtful(clauses_read, vectors)
         return Extracted((*by_rule, *hurtful, *self._judge(candidates, vectors)), unheard=unheard)
@@ -174,16 +174,15 @@ class Hearing:
         return {}
 
     def _hurtful(
-        self, clauses_read: Iterable[tuple[Found, str]], vectors: Mapping[str, Floats]
+        self, clauses_read: Iterable[tuple[Passage, Span, str]], vectors: Mapping[str, Floats]
     ) -> Iterator[Found]:
         """The claims of clauses that rules read without noticing what could hurt: of "I'm vegan and
         allergic to nuts", the diet."""
-        for found, words in clauses_read:
+        for passage, span, words in clauses_read:
             kind = self._kind.decide_by(features(words), vectors.get(words))
             label, hurts = _careful(kind), _hurts(kind)
             if hurts >= _HINTS:
-                claim = _verbatim(found.passage, found.claim.span, _SLOTS[label], hurts >= _SAYS)
-                yield Found(found.passage, claim)
+                yield Found(passage, _verbatim(passage, span, _SLOTS[label], hurts >= _SAYS))
 
     def _judge(
         self, candidates: Sequence[_Candidate], vectors: Mapping[str, Floats]
@@ -225,18 +224,27 @@ class Hearing:
         return _BY_MEANING * meant + (1 - _BY_MEANING) * candidate.lasting >= _LASTING
 
 
-def _without_safety(ruled: Sequence[Found], own: Mapping[str, str]) -> list[tuple[Found, str]]:
-    """One claim of each clause of which rules tell nothing that could hurt, and its words."""
+def _without_safety(
+    ruled: Sequence[Found], own: Mapping[str, str]
+) -> list[tuple[Passage, Span, str]]:
+    """The clauses of which rules tell nothing that could hurt, and their words; behind a faith, and
+    what else is nobody's business, only the rest: it is given to more than that."""
     by_clause: dict[tuple[str, Span], list[Found]] = {}
     for found in ruled:
         by_clause.setdefault((found.passage.record.id, found.claim.span), []).append(found)
-    slot_of = registry().find
-    return [
-        (claims[0], own[id][slice(*span)])
-        for (id, span), claims in by_clause.items()
-        if id in own and span[1] - span[0] <= MAX_VALUE_LENGTH
-        if not any(slot and slot.is_safety for slot in (slot_of(one.claim.key) for one in claims))
-    ]
+    clauses_read = []
+    for (id, (start, end)), claims in by_clause.items():
+        slots = [registry().find(one.claim.key) for one in claims]
+        if id not in own or any(slot is not None and slot.is_safety for slot in slots):
+            continue
+        for slot, one in zip(slots, claims, strict=True):
+            if slot is not None and slot.sensitive:
+                before, value, _ = own[id][start:end].partition(str(one.claim.value))
+                start = start + len(before) + len(value) if value else end
+        span = _trimmed(own[id], start, end)
+        if span is not None and span[1] - span[0] <= MAX_VALUE_LENGTH:
+            clauses_read.append((claims[0].passage, span, own[id][slice(*span)]))
+    return clauses_read
 
 
 def _candidates(passage: Passage, own: str, known: Sequence[Span]) -> Iterator[_Candidate]:
