@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..errors import RemloomError, UnknownNameError
+from ..errors import RemloomError, SqlGuardError, UnknownNameError
 from ..model import SchemaDefinition
 from . import bounds
 from .coercion import as_condition
 from .columns import SCHEMAS, Table, table_of
 from .expressions import ExpressionReader
+from .nodes import Node, kind_of, other_arguments
 from .render import default_name
 from .select_checks import check_groups, check_lengths
 from .values import (
@@ -22,10 +23,6 @@ from .values import (
     Value,
     has_aggregate,
 )
-
-if TYPE_CHECKING:
-    from sqlglot import exp
-
 
 NONE_REGISTERED: Mapping[str, SchemaDefinition] = MappingProxyType({})
 MAX_OUTPUTS = 200  # columns of an answer
@@ -69,8 +66,7 @@ def compile_select(
         raise bounds.syntax_error(_NOT_READ, sql, 0) from None
 
 
-def _parse_tree(sql: str) -> exp.Select:
-    from sqlglot import exp
+def _parse_tree(sql: str) -> Node:
     from sqlglot.errors import ParseError
 
     try:
@@ -83,7 +79,7 @@ def _parse_tree(sql: str) -> exp.Select:
         # The parser was written for friendly text, and fails in many ways on other.
         raise bounds.syntax_error(_NOT_READ, sql, 0) from None
     tree = trees[0] if len(trees) == 1 else None
-    if not isinstance(tree, exp.Select):
+    if kind_of(tree) != "Select":
         bounds.refuse(f"{tree.key.upper() if tree else 'this'} is not allowed", sql, 0)
     return tree
 
@@ -107,7 +103,7 @@ class _SelectReader:
         self,
         sql: str,
         tokens: list[Any],
-        tree: exp.Select,
+        tree: Node,
         definitions: Mapping[str, SchemaDefinition],
     ) -> None:
         self._sql = sql
@@ -144,16 +140,18 @@ class _SelectReader:
             is_star=[(output.name, output.value) for output in outputs]
             == list(self._columns.items()),
         )
-        check_groups(select, self._sql)
-        check_lengths(select, self._sql)
+        try:
+            check_groups(select)
+            check_lengths(select)
+        except SqlGuardError as error:
+            error.fields["statement"] = self._sql
+            raise
         return select
 
     # -- its clauses -------------------------------------------------------------------------------
 
     def _read_table(self, tokens: list[Any]) -> tuple[Table, str]:
         """The table that is read, and the name by which the statement calls it."""
-        from sqlglot import exp
-
         # the parser's name for it, and that of its older versions
         source = self._tree.args.get("from_") or self._tree.args.get("from")
         table = source.this if source is not None else None
@@ -166,15 +164,15 @@ class _SelectReader:
                 position,
                 "follow edges with TRAVERSE",
             )
-        if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+        if kind_of(table) != "Table" or kind_of(table.this) != "Identifier":
             bounds.refuse("a SELECT reads FROM one table by its name", self._sql, position)
-        if _other_arguments(table, "this", "alias"):
+        if other_arguments(table, "this", "alias"):
             bounds.refuse(
                 "a table is named alone, without database, join or hint", self._sql, position
             )
         alias = table.args.get("alias")
         if alias is not None and (
-            _other_arguments(alias, "this") or not isinstance(alias.this, exp.Identifier)
+            other_arguments(alias, "this") or kind_of(alias.this) != "Identifier"
         ):
             bounds.refuse("a table's alias may not rename its columns", self._sql, position)
         schema = table.name.lower()
@@ -196,34 +194,26 @@ class _SelectReader:
             )
         return tuple(outputs)
 
-    def _read_output(self, node: exp.Expression) -> list[Output]:
-        from sqlglot import exp
-
-        is_column = isinstance(node, exp.Column)
-        is_table_star = is_column and isinstance(node.this, exp.Star)
-        if isinstance(node, exp.Star) or is_table_star:
+    def _read_output(self, node: Node) -> list[Output]:
+        kind = kind_of(node)
+        if kind == "Star" or (kind == "Column" and kind_of(node.this) == "Star"):
             return self._read_star(node)
-        if isinstance(node, exp.Alias):
-            if (
-                not isinstance(node.args.get("alias"), exp.Identifier)
-                or len(node.alias) > _MAX_NAME
-            ):
+        if kind == "Alias":
+            if kind_of(node.args.get("alias")) != "Identifier" or len(node.alias) > _MAX_NAME:
                 self._read.refuse(
                     f"a column is given one name, of at most {_MAX_NAME} characters", node
                 )
             return [Output(self._read(node.this), node.alias)]
         value = self._read(node)
-        name = node.name.lower() if is_column else default_name(value)
+        name = node.name.lower() if kind == "Column" else default_name(value)
         return [Output(value, name)]
 
-    def _read_star(self, node: exp.Expression) -> list[Output]:
+    def _read_star(self, node: Node) -> list[Output]:
         """The outputs of `*`, or of `table.*`."""
-        from sqlglot import exp
-
-        star = node if isinstance(node, exp.Star) else node.this
+        star = node if kind_of(node) == "Star" else node.this
         if any(star.args.values()):
             self._read.refuse("EXCEPT and REPLACE are not allowed", node, "name the columns")
-        if isinstance(node, exp.Column):
+        if kind_of(node) == "Column":
             self._read.check_table(node)
         return [Output(column, name) for name, column in self._columns.items()]
 
@@ -250,7 +240,7 @@ class _SelectReader:
         group = self._tree.args.get("group")
         if group is None:
             return ()
-        extras = _other_arguments(group, "expressions")
+        extras = other_arguments(group, "expressions")
         if extras:
             self._read.refuse(f"GROUP BY {extras[0].upper()} is not allowed", group)
         groups = [
@@ -270,8 +260,8 @@ class _SelectReader:
         terms = [self._read_order_term(node, outputs) for node in order.expressions]
         return tuple(term for term in terms if not isinstance(term.value, Value))
 
-    def _read_order_term(self, node: exp.Expression, outputs: tuple[Output, ...]) -> OrderTerm:
-        extras = _other_arguments(node, "this", "desc", "nulls_first")
+    def _read_order_term(self, node: Node, outputs: tuple[Output, ...]) -> OrderTerm:
+        extras = other_arguments(node, "this", "desc", "nulls_first")
         if extras:
             self._read.refuse(f"ORDER BY … {extras[0].upper()} is not allowed", node)
         value = self._numbered_output(node.this, outputs)
@@ -281,13 +271,9 @@ class _SelectReader:
         nulls_first = bool(node.args.get("nulls_first"))
         return OrderTerm(value, bool(node.args.get("desc")), nulls_first)
 
-    def _numbered_output(
-        self, node: exp.Expression, outputs: tuple[Output, ...]
-    ) -> Expression | None:
+    def _numbered_output(self, node: Node, outputs: tuple[Output, ...]) -> Expression | None:
         """The column of the answer that a number names in GROUP BY and ORDER BY."""
-        from sqlglot import exp
-
-        if not isinstance(node, exp.Literal) or node.is_string:
+        if kind_of(node) != "Literal" or node.is_string:
             return None
         number = int(node.name[:9]) if node.name.isdigit() else 0
         if not 1 <= number <= len(outputs):
@@ -298,15 +284,12 @@ class _SelectReader:
 
     def _read_window(self, clause: str) -> int | None:
         """The number of LIMIT or OFFSET; at most `MAX_WINDOW`, as no answer has more rows."""
-        from sqlglot import exp
-
         node = self._tree.args.get(clause)
         if node is None:
             return None
         word, number = clause.upper(), node.expression
-        is_whole = (
-            isinstance(number, exp.Literal) and not number.is_string and number.name.isdigit()
-        )
+        is_number = kind_of(number) == "Literal" and not number.is_string
+        is_whole = is_number and number.name.isdigit()
         if not is_whole or node.args.get("this"):
             self._read.refuse(f"{word} takes a whole number", node, f"{word} 10")
         if len(number.name) > _MAX_DIGITS:
@@ -319,9 +302,3 @@ class _SelectReader:
                 "go on from the last row by a condition",
             )
         return min(count, MAX_WINDOW)
-
-
-def _other_arguments(node: Any, *known: str) -> list[str]:
-    """The names of what a node says besides this."""
-    given = [name for name, value in node.args.items() if value]
-    return [name for name in given if name not in known]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
@@ -33,9 +33,7 @@ from .values import Column, Expression, Json, Operator, Type, Value
 _Comparison: TypeAlias = (
     predicates.Eq | predicates.Ne | predicates.Gt | predicates.Gte | predicates.Lt | predicates.Lte
 )
-_Search: TypeAlias = (
-    predicates.Contains | predicates.StartsWith | predicates.EndsWith | predicates.Matches
-)
+_TextSearch: TypeAlias = predicates.StartsWith | predicates.EndsWith | predicates.Matches
 
 _OPERATORS: dict[type[Any], Operator] = {
     predicates.Eq: "=",
@@ -118,39 +116,36 @@ class Conditions:
         Raises:
             InvalidInputError: it is not a predicate, or compares what cannot be compared.
         """
-        read = self._READERS.get(type(predicate))
-        if read is None:
-            raise InvalidInputError(
-                f"{predicate!r} is not a predicate", remedy="see remloom.predicates"
-            )
-        return read(self, predicate)
+        if type(predicate) in _OPERATORS:
+            return self._read_comparison(predicate)
+        match predicate:
+            case predicates.All():
+                return values.And(())
+            case predicates.And(predicates=parts):
+                return values.And(tuple(map(self.read, parts)))
+            case predicates.Or(predicates=parts):
+                return values.Or(tuple(map(self.read, parts)))
+            case predicates.Not(predicate=part):
+                # A comparison with an unset field is false, not unknown, so its NOT is true.
+                return values.IsTrue(self.read(part), negated=True)
+            case predicates.Exists(field=field):
+                return values.IsSet(self.value(field))
+            case predicates.NotExists(field=field):
+                return values.Not(values.IsSet(self.value(field)))
+            case predicates.In() | predicates.NotIn():
+                return self._read_in(predicate)
+            case predicates.Contains(field=field, value=value):
+                return values.Contains(self._searchable(predicate), self._comparable(field, value))
+            case predicates.StartsWith() | predicates.EndsWith() | predicates.Matches():
+                return self._read_text_search(predicate)
+            case predicates.VectorSimilar():
+                raise InvalidInputError(
+                    "VectorSimilar under Or or Not has no meaning",
+                    remedy="use it at the top or under And, once",
+                )
+        raise _not_a_predicate(predicate)
 
-    # -- one reader for each kind of predicate -----------------------------------------------------
-
-    def _read_all(self, _: predicates.All) -> Expression:
-        return values.And(())
-
-    def _read_and(self, predicate: predicates.And) -> Expression:
-        return values.And(tuple(map(self.read, predicate.predicates)))
-
-    def _read_or(self, predicate: predicates.Or) -> Expression:
-        return values.Or(tuple(map(self.read, predicate.predicates)))
-
-    def _read_not(self, predicate: predicates.Not) -> Expression:
-        # A comparison with an unset field is false, not unknown, so its NOT is true.
-        return values.IsTrue(self.read(predicate.predicate), negated=True)
-
-    def _read_exists(self, predicate: predicates.Exists) -> Expression:
-        return values.IsSet(self.value(predicate.field))
-
-    def _read_not_exists(self, predicate: predicates.NotExists) -> Expression:
-        return values.Not(values.IsSet(self.value(predicate.field)))
-
-    def _refuse_vector(self, _: predicates.VectorSimilar) -> Expression:
-        raise InvalidInputError(
-            "VectorSimilar under Or or Not has no meaning",
-            remedy="use it at the top or under And, once",
-        )
+    # -- kinds of predicates -----------------------------------------------------------------------
 
     def _read_comparison(self, predicate: _Comparison) -> Expression:
         left = self.value(predicate.field)
@@ -185,42 +180,20 @@ class Conditions:
         is_set = values.IsNull(field, negated=True)
         return values.And((is_set, values.Not(among)))
 
-    def _read_contains(self, predicate: predicates.Contains) -> Expression:
+    def _read_text_search(self, predicate: _TextSearch) -> Expression:
+        if not isinstance(predicate.value, str):
+            raise _not_a_predicate(predicate)
         field = self._searchable(predicate)
-        return values.Contains(field, self._comparable(predicate.field, predicate.value))
-
-    def _read_starts_with(self, predicate: predicates.StartsWith) -> Expression:
-        _check_is_text(predicate)
-        return values.StartsWith(self._searchable(predicate), _storable_text(predicate.value))
-
-    def _read_ends_with(self, predicate: predicates.EndsWith) -> Expression:
-        _check_is_text(predicate)
-        return values.EndsWith(self._searchable(predicate), _storable_text(predicate.value))
-
-    def _read_matches(self, predicate: predicates.Matches) -> Expression:
-        _check_is_text(predicate)
-        return values.Matches(self._searchable(predicate), check_regex(predicate.value))
-
-    _READERS: ClassVar[dict[type[Any], Callable[[Any, Any], Expression]]] = {
-        predicates.All: _read_all,
-        predicates.And: _read_and,
-        predicates.Or: _read_or,
-        predicates.Not: _read_not,
-        predicates.Exists: _read_exists,
-        predicates.NotExists: _read_not_exists,
-        predicates.VectorSimilar: _refuse_vector,
-        predicates.In: _read_in,
-        predicates.NotIn: _read_in,
-        predicates.Contains: _read_contains,
-        predicates.StartsWith: _read_starts_with,
-        predicates.EndsWith: _read_ends_with,
-        predicates.Matches: _read_matches,
-        **dict.fromkeys(_OPERATORS, _read_comparison),
-    }
+        if isinstance(predicate, predicates.Matches):
+            return values.Matches(field, check_regex(predicate.value))
+        _check_storable(predicate.value)
+        if isinstance(predicate, predicates.StartsWith):
+            return values.StartsWith(field, predicate.value)
+        return values.EndsWith(field, predicate.value)
 
     # -- their fields and values -------------------------------------------------------------------
 
-    def _searchable(self, predicate: _Search) -> Expression:
+    def _searchable(self, predicate: predicates.Contains | _TextSearch) -> Expression:
         """The value of a field that is a text, or may be one."""
         value = self.value(predicate.field)
         if value.type in _NOT_TEXT:
@@ -245,20 +218,9 @@ class Conditions:
             # in JSON a time is a text, written so
             text = value.astimezone(UTC).isoformat().replace("+00:00", "Z")
             return Value(text, "text")
-        if not isinstance(value, bool | int | float | str):
-            raise InvalidInputError(
-                f"{field} cannot be compared with {value!r}",
-                remedy="use text, a number, a boolean or a datetime",
-            )
+        _check_plain(field, value)
         _check_type(field, value)
-        if isinstance(DEFAULTS.get(field), bool):
-            value = bool(value)
-        if isinstance(value, str):
-            _storable_text(value)
-        # beyond what a store keeps as a whole number
-        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-            value = float(value)
-        return literal(value)
+        return _bounded(bool(value) if isinstance(DEFAULTS.get(field), bool) else value)
 
 
 def _check_type(field: str, value: Any) -> None:
@@ -290,31 +252,36 @@ def _of_kind(name: str, value: Any, kind: Type) -> Value:
         raise InvalidInputError(f"{name} is a number, and {value!r} is not one")
     if kind == "boolean" and not isinstance(value, bool):
         raise InvalidInputError(f"{name} is true or false, and {value!r} is neither")
+    _check_plain(name, value)
+    return Value(float(value), "real") if kind == "real" else _bounded(value)
+
+
+def _check_plain(name: str, value: Any) -> None:
     if not isinstance(value, bool | int | float | str):
         raise InvalidInputError(
             f"{name} cannot be compared with {value!r}",
             remedy="use text, a number, a boolean or a datetime",
         )
+
+
+def _bounded(value: bool | float | str) -> Value:
+    """A literal that a store can keep; whole numbers beyond 64 bits become real."""
     if isinstance(value, str):
-        _storable_text(value)
-    elif not isinstance(value, bool) and not -(2**63) <= value < 2**63:
+        _check_storable(value)
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
         value = float(value)
-    return Value(float(value), "real") if kind == "real" else literal(value)
+    return literal(value)
 
 
-def _check_is_text(predicate: _Search) -> None:
-    if not isinstance(predicate.value, str):
-        raise InvalidInputError(
-            f"{predicate!r} is not a predicate", remedy="see remloom.predicates"
-        )
-
-
-def _storable_text(text: str) -> str:
+def _check_storable(text: str) -> None:
     if not storable(text):
         raise InvalidInputError(
             "a text may hold no NUL character, and no half a character (a lone surrogate)"
         )
-    return text
+
+
+def _not_a_predicate(predicate: Any) -> InvalidInputError:
+    return InvalidInputError(f"{predicate!r} is not a predicate", remedy="see remloom.predicates")
 
 
 def _micros(field: str, value: Any) -> int:

@@ -37,13 +37,7 @@ class NodeReader:
 
     def value(self, node: Node) -> Expression:
         """The value of a node within an expression."""
-        from sqlglot import exp
-
-        handler = self.handlers.get(kind_of(node))
-        if handler is None:
-            if not isinstance(node, exp.Func):
-                self.refuse(f"{sql_name(node)} is not allowed", node)
-            handler = self.handlers["Func"]
+        handler = self.handlers.get(kind_of(node)) or self._function_handler(node)
         # Python's own stack would end in a RecursionError.
         self._depth += 1
         if self._depth > MAX_DEPTH:
@@ -56,6 +50,13 @@ class NodeReader:
             raise self._locate(error, node) from None
         finally:
             self._depth -= 1
+
+    def _function_handler(self, node: Node) -> Handler:
+        from sqlglot import exp
+
+        if not isinstance(node, exp.Func):
+            self.refuse(f"{sql_name(node)} is not allowed", node)
+        return self.handlers["Func"]
 
     def condition(self, node: Node) -> Expression:
         """The value of a node that holds or does not."""

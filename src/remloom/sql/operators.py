@@ -114,7 +114,9 @@ def _as_any_of(comparisons: Sequence[Expression]) -> AnyOf | None:
 
 
 def _read_between(read: NodeReader, node: Node) -> Expression:
-    value, low, high = map(read.value, (node.this, node.args["low"], node.args["high"]))
+    value = read.value(node.this)
+    low = read.value(node.args["low"])
+    high = read.value(node.args["high"])
     return And((compare(">=", value, low), compare("<=", value, high)))
 
 

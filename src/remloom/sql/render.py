@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
-
 import msgspec
 
 from . import times
@@ -99,125 +97,86 @@ def default_name(value: Expression) -> str:
 # -- expressions -----------------------------------------------------------------------------------
 
 
-@singledispatch
 def render(value: Expression) -> str:
     """The text of an expression."""
+    match value:
+        case Column(name=name):
+            return name
+        case Json(column=column, steps=steps):
+            keys = (str(step) if isinstance(step, int) else _quote(step) for step in steps)
+            return " ->> ".join((column, *keys))
+        case Value(value=literal, type=kind):
+            return _render_literal(literal, kind)
+        case Call():
+            return _render_call(value)
+        case Now():
+            return "now()"
+        case (
+            Arithmetic(operator=operator, left=left, right=right)
+            | Compare(operator=operator, left=left, right=right)
+        ):
+            return f"{_render_operand(left)} {operator} {_render_operand(right)}"
+        case Shift():
+            return _render_shift(value)
+        case Case():
+            return _render_case(value)
+        case Cast(part=part, type=kind):
+            return f"CAST({render(part)} AS {_TYPE_NAMES.get(kind, kind.upper())})"
+        case Aggregate():
+            return _render_aggregate(value)
+    return _render_condition(value)
+
+
+def _render_condition(value: Expression) -> str:
+    match value:
+        case And(parts=parts):
+            return " AND ".join(map(_render_operand, parts)) or "TRUE"
+        case Or(parts=parts):
+            return " OR ".join(map(_render_operand, parts)) or "FALSE"
+        case Not(part=part):
+            return f"NOT {_render_operand(part)}"
+        case NotDistinct(left=left, right=right):
+            return f"{_render_operand(left)} IS NOT DISTINCT FROM {_render_operand(right)}"
+        case IsTrue(part=part, negated=negated):
+            return f"{_render_operand(part)} IS {'NOT ' if negated else ''}TRUE"
+        case IsNull(part=part, negated=negated):
+            return f"{_render_operand(part)} IS {'NOT ' if negated else ''}NULL"
+        case IsSet(part=part):
+            return f"{_render_operand(part)} IS NOT NULL"
+    return _render_search(value)
+
+
+def _render_search(value: Expression) -> str:
+    match value:
+        case AnyOf(part=part, values=values):
+            return f"{_render_operand(part)} IN ({_render_list(values)})"
+        case Contains(part=part, value=needle):
+            return f"contains({render(part)}, {render(needle)})"
+        case StartsWith(part=part, text=text):
+            return f"starts_with({render(part)}, {_quote(text)})"
+        case EndsWith(part=part, text=text):
+            return f"ends_with({render(part)}, {_quote(text)})"
+        case Like(part=part, pattern=pattern):
+            escape = " ESCAPE '\\'" if "\\" in pattern else ""
+            return f"{_render_operand(part)} LIKE {_quote(pattern)}{escape}"
+        case Matches(part=part, pattern=pattern):
+            return f"{_render_operand(part)} ~ {_quote(pattern)}"
+        case InPath():
+            entity = [value.entity] if value.names_entity else []
+            steps = (value.schema, value.source, value.rel_type, *entity, value.target)
+            path = "".join(f"/{_path_step(step)}" for step in steps)
+            return f"contains(graph_paths, {_quote(path)})"
     raise TypeError(f"{type(value).__name__} is not an expression")
 
 
-@render.register(Column)
-def _(value: Column) -> str:
-    return value.name
-
-
-@render.register(Json)
-def _(value: Json) -> str:
-    text = value.column
-    for step in value.steps:
-        text += f" ->> {step if isinstance(step, int) else _quote(step)}"
-    return text
-
-
-@render.register(Value)
-def _(value: Value) -> str:
-    return _render_literal(value.value, value.type)
-
-
-@render.register(Now)
-def _(_: Now) -> str:
-    return "now()"
-
-
-@render.register(Arithmetic)
-@render.register(Compare)
-def _(value: Arithmetic | Compare) -> str:
-    return f"{_render_operand(value.left)} {value.operator} {_render_operand(value.right)}"
-
-
-@render.register(NotDistinct)
-def _(value: NotDistinct) -> str:
-    return f"{_render_operand(value.left)} IS NOT DISTINCT FROM {_render_operand(value.right)}"
-
-
-@render.register(Shift)
-def _(value: Shift) -> str:
+def _render_shift(value: Shift) -> str:
     sign, months, micros = "+", value.months, value.micros
     if min(months, micros) < 0 >= max(months, micros):
         sign, months, micros = "-", -months, -micros
     return f"{_render_operand(value.part)} {sign} interval '{_render_interval(months, micros)}'"
 
 
-@render.register(And)
-def _(value: And) -> str:
-    return " AND ".join(map(_render_operand, value.parts)) or "TRUE"
-
-
-@render.register(Or)
-def _(value: Or) -> str:
-    return " OR ".join(map(_render_operand, value.parts)) or "FALSE"
-
-
-@render.register(Not)
-def _(value: Not) -> str:
-    return f"NOT {_render_operand(value.part)}"
-
-
-@render.register(IsTrue)
-def _(value: IsTrue) -> str:
-    return f"{_render_operand(value.part)} IS {'NOT ' if value.negated else ''}TRUE"
-
-
-@render.register(IsNull)
-def _(value: IsNull) -> str:
-    return f"{_render_operand(value.part)} IS {'NOT ' if value.negated else ''}NULL"
-
-
-@render.register(IsSet)
-def _(value: IsSet) -> str:
-    return f"{_render_operand(value.part)} IS NOT NULL"
-
-
-@render.register(AnyOf)
-def _(value: AnyOf) -> str:
-    return f"{_render_operand(value.part)} IN ({_render_list(value.values)})"
-
-
-@render.register(Contains)
-def _(value: Contains) -> str:
-    return f"contains({render(value.part)}, {render(value.value)})"
-
-
-@render.register(StartsWith)
-def _(value: StartsWith) -> str:
-    return f"starts_with({render(value.part)}, {_quote(value.text)})"
-
-
-@render.register(EndsWith)
-def _(value: EndsWith) -> str:
-    return f"ends_with({render(value.part)}, {_quote(value.text)})"
-
-
-@render.register(Like)
-def _(value: Like) -> str:
-    escape = " ESCAPE '\\'" if "\\" in value.pattern else ""
-    return f"{_render_operand(value.part)} LIKE {_quote(value.pattern)}{escape}"
-
-
-@render.register(Matches)
-def _(value: Matches) -> str:
-    return f"{_render_operand(value.part)} ~ {_quote(value.pattern)}"
-
-
-@render.register(InPath)
-def _(value: InPath) -> str:
-    entity = [value.entity] if value.names_entity else []
-    steps = [value.schema, value.source, value.rel_type, *entity, value.target]
-    path = "".join(f"/{_path_step(step)}" for step in steps)
-    return f"contains(graph_paths, {_quote(path)})"
-
-
-@render.register(Case)
-def _(value: Case) -> str:
+def _render_case(value: Case) -> str:
     arms = "".join(
         f" WHEN {render(condition)} THEN {render(result)}" for condition, result in value.whens
     )
@@ -225,14 +184,7 @@ def _(value: Case) -> str:
     return f"CASE{arms}{otherwise} END"
 
 
-@render.register(Cast)
-def _(value: Cast) -> str:
-    type_name = _TYPE_NAMES.get(value.type, value.type.upper())
-    return f"CAST({render(value.part)} AS {type_name})"
-
-
-@render.register(Aggregate)
-def _(value: Aggregate) -> str:
+def _render_aggregate(value: Aggregate) -> str:
     argument = "*" if value.part is None else render(value.part)
     if value.distinct:
         argument = f"DISTINCT {argument}"
@@ -242,8 +194,7 @@ def _(value: Aggregate) -> str:
     return f"{value.name}({argument}){rows}"
 
 
-@render.register(Call)
-def _(value: Call) -> str:
+def _render_call(value: Call) -> str:
     name, arguments = value.name, value.arguments
     if name == "||":
         return " || ".join(map(_render_operand, arguments))

@@ -26,7 +26,7 @@ _WRITTEN = ""  # stands for the statement among the columns
 _DESCRIBED = 60  # characters of a value in an error
 
 
-def check_groups(select: Select, sql: str) -> None:
+def check_groups(select: Select) -> None:
     """Refuse a value that has many values in a group: a store would show any row's, or refuse.
 
     Raises:
@@ -43,7 +43,6 @@ def check_groups(select: Select, sql: str) -> None:
                 raise SqlGuardError(
                     f"{name} has many values in a group",
                     remedy=f"add it to GROUP BY, or take one of them: max({name})",
-                    statement=sql,
                 )
     if select.distinct:
         selected = set(_output_values(select))
@@ -52,7 +51,6 @@ def check_groups(select: Select, sql: str) -> None:
                 raise SqlGuardError(
                     f"SELECT DISTINCT is ordered by what it selects, not by {_describe(value)}",
                     remedy="select it too",
-                    statement=sql,
                 )
 
 
@@ -69,13 +67,13 @@ def _find_ungrouped(value: Expression, groups: set[Expression]) -> Expression | 
     return None
 
 
-def check_lengths(select: Select, sql: str) -> None:
+def check_lengths(select: Select) -> None:
     """Refuse rows much longer than what is stored of them, or that take thousands of scans.
 
     Raises:
         SqlGuardError: such rows.
     """
-    _check_row_length(select, sql)
+    _check_row_length(select)
     values = _output_values(select)
     values += [term.value for term in select.order]
     values += select.groups
@@ -88,7 +86,6 @@ def check_lengths(select: Select, sql: str) -> None:
         raise SqlGuardError(
             f"this looks through long texts {scans:,} times for a row, and may {MAX_SCANS} times",
             remedy="ask for less at a time, or find texts by their words with search_text",
-            statement=sql,
         )
     for part in parts:
         copies = _count_copies(part)
@@ -97,12 +94,11 @@ def check_lengths(select: Select, sql: str) -> None:
             raise SqlGuardError(
                 f"{_describe(part)} may become many times as long as what is stored",
                 remedy=f"repeat a long text at most {MAX_COPIES} times",
-                statement=sql,
             )
-        _check_written(written, _describe(part), sql)
+        _check_written(written, part)
 
 
-def _check_row_length(select: Select, sql: str) -> None:
+def _check_row_length(select: Select) -> None:
     copies: dict[str, float] = {}
     for value in _output_values(select):
         # the column itself is one copy of what is stored
@@ -111,24 +107,24 @@ def _check_row_length(select: Select, sql: str) -> None:
         else:
             _add_copies(copies, _count_copies(value))
     written = copies.pop(_WRITTEN, 0)
-    _check_written(written, "a row of this", sql)
+    _check_written(written, None)
     most = max(copies.values(), default=0)
     if most > MAX_COPIES:
         raise SqlGuardError(
             f"a row of this would be {most:,.0f} times as long as what is stored",
             remedy=f"repeat a long text at most {MAX_COPIES} times,"
             " or take a part of it: left(content, 200)",
-            statement=sql,
         )
 
 
-def _check_written(length: float, what: str, sql: str) -> None:
+def _check_written(length: float, part: Expression | None) -> None:
+    """Check what a part of a row has of the statement's own, or the row."""
     if length > MAX_WRITTEN:
+        what = "a row of this" if part is None else _describe(part)
         raise SqlGuardError(
             f"{what} may have {length:,.0f} characters of the statement's own, and may have"
             f" {MAX_WRITTEN:,}",
             remedy="put in shorter texts, or put them in fewer times",
-            statement=sql,
         )
 
 

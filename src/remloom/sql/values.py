@@ -106,7 +106,13 @@ class Shift(Struct, frozen=True):
     type: ClassVar[Type] = "time"
 
 
-class Compare(Struct, frozen=True):
+class _Condition(Struct, frozen=True):
+    """A value that holds or does not, or is unknown."""
+
+    type: ClassVar[Type] = "boolean"
+
+
+class Compare(_Condition, frozen=True):
     """A comparison of two values of one type.
 
     Or of JSON (`left`) with a value of a type that JSON has; the JSON must then be of that type.
@@ -115,95 +121,83 @@ class Compare(Struct, frozen=True):
     operator: Operator
     left: Expression
     right: Expression
-    type: ClassVar[Type] = "boolean"
 
 
-class NotDistinct(Struct, frozen=True):
+class NotDistinct(_Condition, frozen=True):
     """Two values of one type are equal, or both are NULL (SQL: IS NOT DISTINCT FROM)."""
 
     left: Expression
     right: Expression
-    type: ClassVar[Type] = "boolean"
 
 
-class And(Struct, frozen=True):
+class And(_Condition, frozen=True):
     """Every part holds; true when there are none."""
 
     parts: tuple[Expression, ...]
-    type: ClassVar[Type] = "boolean"
 
 
-class Or(Struct, frozen=True):
+class Or(_Condition, frozen=True):
     """At least one part holds; false when there are none."""
 
     parts: tuple[Expression, ...]
-    type: ClassVar[Type] = "boolean"
 
 
-class Not(Struct, frozen=True):
+class Not(_Condition, frozen=True):
     """The part does not hold. As in SQL, the NOT of an unknown is unknown."""
 
     part: Expression
-    type: ClassVar[Type] = "boolean"
 
 
-class IsTrue(Struct, frozen=True):
+class IsTrue(_Condition, frozen=True):
     """The part is true; `negated`: it is false or unknown."""
 
     part: Expression
     negated: bool = False
-    type: ClassVar[Type] = "boolean"
 
 
-class IsNull(Struct, frozen=True):
+class IsNull(_Condition, frozen=True):
     """The part is NULL; `negated`: it is not."""
 
     part: Expression
     negated: bool = False
-    type: ClassVar[Type] = "boolean"
 
 
-class IsSet(Struct, frozen=True):
+class IsSet(_Condition, frozen=True):
     """The part is neither null nor an empty text, list or object."""
 
     part: Expression
-    type: ClassVar[Type] = "boolean"
 
 
-class AnyOf(Struct, frozen=True):
+class AnyOf(_Condition, frozen=True):
     """The part equals one of the values; with `lists`, or is a list that holds one of them."""
 
     part: Expression
     values: tuple[Value, ...]
     lists: bool = False
-    type: ClassVar[Type] = "boolean"
 
 
-class Contains(Struct, frozen=True):
+class Contains(_Condition, frozen=True):
     """A list has the value, or an object of that name; a text contains it in any case."""
 
     part: Expression
     value: Value
-    type: ClassVar[Type] = "boolean"
 
 
-class StartsWith(Struct, frozen=True):
+class StartsWith(_Condition, frozen=True):
     """The text begins with another (case-sensitive)."""
 
     part: Expression
     text: str
-    type: ClassVar[Type] = "boolean"
 
 
-class EndsWith(Struct, frozen=True):
+class EndsWith(_Condition, frozen=True):
     """The text ends with another (case-sensitive)."""
 
     part: Expression
     text: str
-    type: ClassVar[Type] = "boolean"
 
 
-class Like(Struct, frozen=True):
+class Like(_Condition, frozen=True):
     """A text fits a pattern of `%` and `_`; a backslash escapes the next character.
 
     The case of ASCII letters does not matter, nor that of any letter once the pattern has others.
@@ -211,18 +205,16 @@ class Like(Struct, frozen=True):
 
     part: Expression
     pattern: str
-    type: ClassVar[Type] = "boolean"
 
 
-class Matches(Struct, frozen=True):
+class Matches(_Condition, frozen=True):
     """A Python regular expression matches somewhere in a text."""
 
     part: Expression
     pattern: str
-    type: ClassVar[Type] = "boolean"
 
 
-class InPath(Struct, frozen=True):
+class InPath(_Condition, frozen=True):
     """An edge leaves the record along a graph path of these parts: keys, None for any."""
 
     schema: str | None
@@ -231,7 +223,6 @@ class InPath(Struct, frozen=True):
     entity: str | None  # the key of the entity that source and target share
     target: str | None
     names_entity: bool = False  # the path has a shared entity in it: any one if `entity` is None
-    type: ClassVar[Type] = "boolean"
 
 
 class Case(Struct, frozen=True):

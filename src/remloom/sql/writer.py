@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -284,10 +284,12 @@ class Writer(ABC):
         # the day of a time, and the midnight of a day
         if value.type == "date" or (part.type == "date" and value.type == "time"):
             return f"{self.prefix}time_trunc('day', {self.write(part)})"
-        convert = _CONVERSIONS.get((part.type, value.type))
-        if convert is None:
+        if (part.type, value.type) == ("date", "text"):
+            return self.format_time("%F", self.write(part))
+        template = _CONVERSIONS.get((part.type, value.type))
+        if template is None:
             return self.cast(value)
-        return convert(self, self.write(part))
+        return template.format(self.write(part), prefix=self.prefix)
 
     def _aggregate(self, value: Aggregate) -> str:
         return f"count(*){self.filtered(value)}" if value.part is None else self.aggregate(value)
@@ -297,53 +299,20 @@ class Writer(ABC):
         return "" if call.where is None else f" FILTER (WHERE {self.write(call.where)})"
 
 
-def _keep(_: Writer, written: str) -> str:
-    return written
-
-
-def _time_to_text(writer: Writer, written: str) -> str:
-    return f"{writer.prefix}time_shown({written})"
-
-
-def _date_to_text(writer: Writer, written: str) -> str:
-    return writer.format_time("%F", written)
-
-
-def _text_to_time(writer: Writer, written: str) -> str:
-    return f"{writer.prefix}time_of({written})"
-
-
-def _number_to_integer(writer: Writer, written: str) -> str:
-    return f"{writer.prefix}whole({written})"
-
-
-def _text_to_integer(writer: Writer, written: str) -> str:
-    return f"{writer.prefix}whole({writer.prefix}number_of({written}))"
-
-
-def _text_to_number(writer: Writer, written: str) -> str:
-    return f"{writer.prefix}number_of({written})"
-
-
-def _integer_to_boolean(_: Writer, written: str) -> str:
-    return f"({written} <> 0)"
-
-
-# (from, to) -> the casts that all stores write alike
-_CONVERSIONS: dict[tuple[Type, Type], Callable[[Writer, str], str]] = {
-    ("date", "text"): _date_to_text,
-    ("time", "text"): _time_to_text,
-    ("text", "time"): _text_to_time,
-    ("number", "integer"): _number_to_integer,
-    ("real", "integer"): _number_to_integer,
-    ("text", "integer"): _text_to_integer,
-    ("text", "number"): _text_to_number,
-    ("text", "real"): _text_to_number,
-    ("number", "number"): _keep,
-    ("number", "real"): _keep,
-    ("real", "number"): _keep,
-    ("real", "real"): _keep,
-    ("integer", "boolean"): _integer_to_boolean,
+# (from, to) -> the casts that all stores write alike, of what is written
+_CONVERSIONS: dict[tuple[Type, Type], str] = {
+    ("time", "text"): "{prefix}time_shown({0})",
+    ("text", "time"): "{prefix}time_of({0})",
+    ("number", "integer"): "{prefix}whole({0})",
+    ("real", "integer"): "{prefix}whole({0})",
+    ("text", "integer"): "{prefix}whole({prefix}number_of({0}))",
+    ("text", "number"): "{prefix}number_of({0})",
+    ("text", "real"): "{prefix}number_of({0})",
+    ("number", "number"): "{0}",
+    ("number", "real"): "{0}",
+    ("real", "number"): "{0}",
+    ("real", "real"): "{0}",
+    ("integer", "boolean"): "({0} <> 0)",
 }
 
 
