@@ -17,26 +17,25 @@ from psycopg.pq import ExecStatus
 import postgres_server
 from remloom import Edge, Entity, Resource
 from remloom.kv import Entry
+from remloom.model import Direction
 from remloom.store import postgres as package
 from remloom.store.batch import TokenVectorBatch
 from remloom.store.postgres import PostgresStore
+from remloom.store.postgres.graph.edge_queries import walk_words
 from remloom.store.postgres.server.database import Database
 from remloom.store.postgres.statements import SQL
+from remloom.store.specs import EdgeOrder
 from remloom.store.sql_files import Statement
 from remloom.testing.conformance import put
 
 DIMS = 16
-OF_TYPES = " AND e.rel = ANY (%(rels)s::text[])"
 OF_TYPE = " AND r.type = %(type)s"
+NEWEST = EdgeOrder("created_at", "desc")
 # what stands in the slots, where a statement has no words of its own
 WORDS = {
-    "ends": "own, rel, other",
     "own": "src",
     "other": "dst",
     "types": "",
-    "column": "created",
-    "type": "bigint[]",
-    "way": "DESC",
     "order": "created DESC",
     "dims": str(DIMS),
     "count": "9",
@@ -52,6 +51,8 @@ OWN_WORDS = {
     "query_some_records": {"condition": "r.schema = 'resources' AND r.type = %s", "order": "r.seq"},
     "texts_by_number": {"condition": " AND r.type = %s"},
     "remaining_ids": {"column": "id"},
+    "walk": walk_words(NEWEST, "out", typed=False, aliased=False),
+    "walk_aliased": walk_words(NEWEST, "out", typed=False, aliased=True),
 }
 # statements that no server explains
 UNEXPLAINED = {
@@ -191,18 +192,24 @@ def test_every_select_answers_with_columns(database: Database) -> None:
     assert len(selects) > 50
 
 
-@pytest.mark.parametrize(
-    "name", ["walk", "walk_both_ways", "walk_aliased", "walk_aliased_both_ways"]
-)
-@pytest.mark.parametrize("words", [
-    {"column": "weight", "type": "double precision[]", "way": "ASC", "types": OF_TYPES},
-    {"column": "valid_to", "type": "bigint[]", "way": "DESC NULLS LAST", "types": ""},
-    {"column": "other", "type": 'text[] COLLATE "C"', "way": "ASC", "types": OF_TYPES},
+@pytest.mark.parametrize("aliased", [False, True], ids=["", "aliased"])
+@pytest.mark.parametrize("direction", ["out", "both"])
+@pytest.mark.parametrize(("order", "typed"), [
+    (EdgeOrder("weight", "asc"), True),
+    (EdgeOrder("valid_to", "desc"), False),
+    (EdgeOrder("dst", "asc"), True),
 ], ids=["weight", "valid_to", "dst"])  # fmt: skip
 def test_a_walk_in_any_order_goes_by_the_indexes_of_edges(
-    store: PostgresStore, database: Database, name: str, words: dict[str, str]
+    store: PostgresStore,
+    database: Database,
+    order: EdgeOrder,
+    typed: bool,
+    direction: Direction,
+    aliased: bool,
 ) -> None:
+    name = "walk_aliased" if aliased else "walk"
     (statement,) = (statement for statement in SQL if statement.name == name)
+    words = walk_words(order, direction, typed=typed, aliased=aliased)
     with database.read(store._tenant) as cursor:
         if cursor.connection.info.server_version < 160_000:
             pytest.skip("PostgreSQL 16 explains what has parameters")
@@ -222,8 +229,7 @@ def test_every_statement_is_used_and_every_use_has_its_statement() -> None:
     names = {statement.name for statement in SQL}
     assert used <= names
     mentioned = set(re.findall(r'"(\w+)"', code))
-    built = {f"{name}_both_ways" for name in ("walk", "walk_aliased")}
-    built |= {f"nearest_{kind}_filtered" for kind in ("indexed", "exact")}
+    built = {f"nearest_{kind}_filtered" for kind in ("indexed", "exact")}
     assert names - used - mentioned - built == set()
 
 

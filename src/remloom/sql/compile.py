@@ -154,7 +154,7 @@ class _SelectReader:
         """The table that is read, and the name by which the statement calls it."""
         # the parser's name for it, and that of its older versions
         source = self._tree.args.get("from_") or self._tree.args.get("from")
-        table = source.this if source is not None else None
+        table: Node = source.this if source is not None else None
         froms = (token.start for token in tokens if token.token_type.name == "FROM")
         position = next(froms, 0)
         if self._tree.args.get("joins") or self._tree.args.get("laterals"):

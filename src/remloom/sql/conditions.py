@@ -116,9 +116,11 @@ class Conditions:
         Raises:
             InvalidInputError: it is not a predicate, or compares what cannot be compared.
         """
-        if type(predicate) in _OPERATORS:
-            return self._read_comparison(predicate)
         match predicate:
+            case predicates.Eq() | predicates.Ne():
+                return self._read_comparison(predicate)
+            case predicates.Gt() | predicates.Gte() | predicates.Lt() | predicates.Lte():
+                return self._read_comparison(predicate)
             case predicates.All():
                 return values.And(())
             case predicates.And(predicates=parts):
@@ -128,10 +130,9 @@ class Conditions:
             case predicates.Not(predicate=part):
                 # A comparison with an unset field is false, not unknown, so its NOT is true.
                 return values.IsTrue(self.read(part), negated=True)
-            case predicates.Exists(field=field):
-                return values.IsSet(self.value(field))
-            case predicates.NotExists(field=field):
-                return values.Not(values.IsSet(self.value(field)))
+            case predicates.Exists(field=field) | predicates.NotExists(field=field):
+                is_set = values.IsSet(self.value(field))
+                return is_set if isinstance(predicate, predicates.Exists) else values.Not(is_set)
             case predicates.In() | predicates.NotIn():
                 return self._read_in(predicate)
             case predicates.Contains(field=field, value=value):

@@ -11,6 +11,7 @@ All of them take the tenant from `t.tenant` (see `Database.call`), and of the pa
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
@@ -34,6 +35,30 @@ _SOME_NAMES = """unnest(%(keys)b::text[]) k (key) CROSS JOIN LATERAL (
     AND (o.expires IS NULL OR o.expires > %(now)s)
   ORDER BY n.id LIMIT %(most)s
 ) n"""
+
+# the columns of an edge and the one of its own key, as it leaves a key and as it enters one
+_ENDS = ("own, rel, other", "other, rel, own")
+_OWN = ("src", "dst")
+_WALK_EDGES = """SELECT e.{column} AS value, e.created, e.other, e.rel
+FROM remloom.edges e (tenant_id, {ends})
+WHERE e.tenant_id = t.tenant AND e.own = {key} AND remloom.in_force(e, %(at)s, %(past)s){types}
+ORDER BY value {way}, e.created DESC, e.other, e.rel LIMIT %(limit)s"""
+# now: all edges, which are counted already, but for the dated ones that are not in force
+_COUNTED = """SELECT {node}e.edges FROM remloom.degrees e
+WHERE NOT %(past)s AND e.tenant_id = t.tenant AND e.key {among}{side}{types}"""
+_NOT_IN_FORCE = """SELECT {node}-1::bigint FROM remloom.edges e
+WHERE NOT %(past)s AND e.tenant_id = t.tenant AND e.{own} {among}
+AND (e.valid_to <= %(at)s OR e.valid_from > %(at)s){types}"""
+# in the past: one by one
+_IN_FORCE = """SELECT {node}1::bigint FROM remloom.edges e
+WHERE %(past)s AND e.tenant_id = t.tenant AND e.{own} {among}
+AND remloom.in_force(e, %(at)s, true){types}"""
+# the other keys of the records that have a key
+_OTHER_KEYS = """SELECT b.key FROM remloom.names a CROSS JOIN LATERAL (
+SELECT b.key FROM remloom.names b
+WHERE b.tenant_id = t.tenant AND b.id = a.id AND b.kin AND b.key <> {key} OFFSET 0
+) b
+WHERE a.tenant_id = t.tenant AND a.key = {key} AND a.kin"""
 
 
 class _Column(NamedTuple):
@@ -95,15 +120,47 @@ def walk(order: EdgeOrder, direction: Direction, *, typed: bool, aliased: bool) 
     Raises:
         UnknownNameError: edges have no such field to be ordered by.
     """
-    column = _column(order)
-    words = {
-        "column": column.name, "type": column.array, "way": _way(order), "types": _types(typed),
-    }  # fmt: skip
     name = "walk_aliased" if aliased else "walk"
-    if direction == "both":
-        return SQL.fill(f"{name}_both_ways", **words)
-    ends = "own, rel, other" if direction == "out" else "other, rel, own"
-    return SQL.fill(name, ends=ends, **words)
+    return SQL.fill(name, **walk_words(order, direction, typed=typed, aliased=aliased))
+
+
+def walk_words(
+    order: EdgeOrder, direction: Direction, *, typed: bool, aliased: bool
+) -> dict[str, str]:
+    """What stands in the slots of `walk`, or of `walk_aliased`."""
+    column, sides = _column(order), SIDES[direction]
+    words = {"column": column.name, "way": _way(order), "types": _types(typed)}
+    pieces = {
+        "edges": _walk_edges(sides, "p.key", words),
+        "counts": _counts(sides, words, aliased=aliased),
+    }
+    if aliased:
+        pieces["edges_of_all"] = _walk_edges(sides, "k.key", words)
+        for row, key in (("o", "o.key"), ("p", "p.key"), ("n", "n.other")):
+            pieces[f"others_of_{row}"] = _OTHER_KEYS.format(key=key)
+    return {"type": column.array, "way": words["way"], **pieces}
+
+
+def _walk_edges(sides: Sequence[int], key: str, words: Mapping[str, str]) -> str:
+    """The edges at a key, in their order: of both sides, the first of both together."""
+    parts = [_WALK_EDGES.format(key=key, ends=_ENDS[side], **words) for side in sides]
+    if len(parts) == 1:
+        return parts[0]
+    both = " UNION ALL ".join(f"({part})" for part in parts)
+    return f"{both}\nORDER BY value {words['way']}, created DESC, other, rel LIMIT %(limit)s"
+
+
+def _counts(sides: Sequence[int], words: Mapping[str, str], *, aliased: bool) -> str:
+    """How many edges there are at keys, in parts to be added up; a key is a node if not aliased."""
+    among, node = ("= a.key", "") if aliased else ("= ANY (b.seen)", "e.{}, ")
+    one_side = " AND e.side = %(side)s" if len(sides) == 1 else ""
+    parts = [_COUNTED.format(node=node.format("key"), among=among, side=one_side, **words)]
+    for template in (_NOT_IN_FORCE, _IN_FORCE):
+        parts += [
+            template.format(node=node.format(own), own=own, among=among, **words)
+            for own in (_OWN[side] for side in sides)
+        ]
+    return "\nUNION ALL\n".join(parts)
 
 
 def at_time(as_of: datetime | None) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 -- name: walk
--- Walk breadth first along the edges that leave keys, or those that enter them.
+-- Walk breadth first along the edges that leave keys, those that enter them, or both.
 -- A level has the keys reached at it, in order, the path to each, and what the order goes by of the
 -- edge that reached it; how many keys it `reached`, though the last level keeps only as many as may
 -- be shown; and the keys `seen` by then. Nothing is walked where a record of several keys exists:
@@ -29,9 +29,7 @@ WITH RECURSIVE gone AS MATERIALIZED (
       SELECT DISTINCT ON (e.other) p.position, p.path, e.*
       FROM unnest(l.keys, l.paths) WITH ORDINALITY p (key, path, position)
       CROSS JOIN LATERAL (
-        SELECT e.{column} AS value, e.created, e.other, e.rel FROM remloom.edges e (tenant_id, {ends})
-        WHERE e.tenant_id = t.tenant AND e.own = p.key AND remloom.in_force(e, %(at)s, %(past)s){types}
-        ORDER BY value {way}, e.created DESC, e.other, e.rel LIMIT %(limit)s
+        {edges}
       ) e
       WHERE e.other NOT IN (SELECT unnest(l.seen)) AND e.other NOT IN (SELECT g.key FROM gone g)
       ORDER BY e.other, p.position, e.value {way}, e.created DESC, e.rel
@@ -57,17 +55,7 @@ SELECT
       -- The keys that edges were followed from are those seen by the last level but one.
       FROM (SELECT b.seen FROM level b WHERE b.depth < %(depth)s ORDER BY b.depth DESC LIMIT 1) b
       CROSS JOIN LATERAL (
-        -- Now: all edges, which are counted already, but for the dated ones that are not in force.
-        SELECT e.key, e.edges FROM remloom.degrees e
-        WHERE NOT %(past)s AND e.tenant_id = t.tenant AND e.key = ANY (b.seen) AND e.side = %(side)s{types}
-        UNION ALL
-        SELECT e.own, -1::bigint FROM remloom.edges e (tenant_id, {ends})
-        WHERE NOT %(past)s AND e.tenant_id = t.tenant AND e.own = ANY (b.seen)
-          AND (e.valid_to <= %(at)s OR e.valid_from > %(at)s){types}
-        -- In the past: one by one.
-        UNION ALL
-        SELECT e.own, 1::bigint FROM remloom.edges e (tenant_id, {ends})
-        WHERE %(past)s AND e.tenant_id = t.tenant AND e.own = ANY (b.seen) AND remloom.in_force(e, %(at)s, true){types}
+        {counts}
       ) c
       GROUP BY c.key
     ) n
@@ -80,9 +68,11 @@ SELECT
   EXISTS (SELECT FROM remloom.names n WHERE n.tenant_id = t.tenant AND n.kin) AS aliased
 FROM level l;
 
--- name: walk_both_ways
--- Walk breadth first along the edges that leave keys, and those that enter them.
--- See `walk`; the first edges of a key are the first of both kinds together.
+-- name: walk_aliased
+-- Walk breadth first where records have several keys.
+-- As `walk`, but a record is one node, by the first of its keys that is reached. A level knows which
+-- of its keys are of such records (`aliased`); and for each key `seen`, in `nodes`, the one by which
+-- its record was reached.
 WITH RECURSIVE gone AS MATERIALIZED (
   -- The keys that only records have which have expired.
   SELECT n.key FROM remloom.records r JOIN remloom.names n ON n.tenant_id = t.tenant AND n.id = r.id
@@ -91,43 +81,95 @@ WITH RECURSIVE gone AS MATERIALIZED (
     WHERE o.tenant_id = t.tenant AND o.key = n.key AND o.kin IS NOT NULL AND (p.expires IS NULL OR p.expires > %(now)s)
   )
 ), level AS (
-  SELECT 0 AS depth, s.keys, s.keys AS paths, NULL::{type} AS vals, 0::bigint AS reached, s.keys AS seen
+  SELECT 0 AS depth, s.keys, s.keys AS paths, NULL::{type} AS vals, 0::bigint AS reached,
+         (
+           SELECT array_agg(EXISTS (
+             {others_of_o}
+           ) ORDER BY o.position)
+           FROM unnest(s.keys) WITH ORDINALITY o (key, position)
+         ) AS aliased,
+         s.keys || (
+           SELECT array_agg(k.key) FROM unnest(s.keys) WITH ORDINALITY o (key, position) CROSS JOIN LATERAL (
+             {others_of_o}
+           ) k
+         ) AS seen,
+         s.keys || (
+           SELECT array_agg(o.key) FROM unnest(s.keys) WITH ORDINALITY o (key, position) CROSS JOIN LATERAL (
+             {others_of_o}
+           ) k
+         ) AS nodes
   FROM (
     SELECT array_agg(s.key COLLATE "C" ORDER BY s.position) AS keys
     FROM unnest(%(starts)b::text[]) WITH ORDINALITY s (key, position)
     -- OFFSET 0: a probe for each key, whatever the planner thinks.
     WHERE EXISTS (SELECT FROM remloom.names n WHERE n.tenant_id = t.tenant AND n.key = s.key OFFSET 0)
       AND s.key NOT IN (SELECT g.key FROM gone g)
-      AND NOT EXISTS (SELECT FROM remloom.names n WHERE n.tenant_id = t.tenant AND n.kin)
+      -- Of several keys of one record the walk starts from the first.
+      AND NOT EXISTS (
+        SELECT FROM unnest(%(starts)b::text[]) WITH ORDINALITY o (key, position) CROSS JOIN LATERAL (
+          {others_of_o}
+        ) k
+        WHERE o.position < s.position AND k.key = s.key
+      )
   ) s
   UNION ALL
-  SELECT l.depth + 1, x.keys, x.paths, x.vals, x.reached, l.seen || x.keys
+  SELECT l.depth + 1, x.keys, x.paths, x.vals, x.reached, x.aliased, l.seen || x.seen, l.nodes || x.nodes
   FROM level l CROSS JOIN LATERAL (
     -- Of the edges to a key that was not seen yet, the first one.
     WITH fresh AS MATERIALIZED (
       SELECT DISTINCT ON (e.other) p.position, p.path, e.*
-      FROM unnest(l.keys, l.paths) WITH ORDINALITY p (key, path, position)
+      FROM unnest(l.keys, l.paths, l.aliased) WITH ORDINALITY p (key, path, aliased, position)
       CROSS JOIN LATERAL (
-        (
-          SELECT e.{column} AS value, e.created, e.other, e.rel FROM remloom.edges e (tenant_id, own, rel, other)
-          WHERE e.tenant_id = t.tenant AND e.own = p.key AND remloom.in_force(e, %(at)s, %(past)s){types}
-          ORDER BY value {way}, e.created DESC, e.other, e.rel LIMIT %(limit)s
-        ) UNION ALL (
-          SELECT e.{column} AS value, e.created, e.other, e.rel FROM remloom.edges e (tenant_id, other, rel, own)
-          WHERE e.tenant_id = t.tenant AND e.own = p.key AND remloom.in_force(e, %(at)s, %(past)s){types}
-          ORDER BY value {way}, e.created DESC, e.other, e.rel LIMIT %(limit)s
-        )
-        ORDER BY value {way}, created DESC, other, rel LIMIT %(limit)s
+        SELECT e.* FROM (
+          SELECT e.* FROM (
+            {edges}
+          ) e
+          WHERE NOT p.aliased
+          UNION ALL (
+            SELECT e.* FROM (
+              SELECT p.key AS key UNION
+              {others_of_p}
+            ) k CROSS JOIN LATERAL (
+              {edges_of_all}
+            ) e
+            WHERE p.aliased
+            ORDER BY e.value {way}, e.created DESC, e.other, e.rel LIMIT %(limit)s
+          )
+        ) e
+        -- PostgreSQL would copy the condition below into both parts, and the hashed NOT IN (…) in it
+        -- would then go by the rows of an earlier level.
+        OFFSET 0
       ) e
       WHERE e.other NOT IN (SELECT unnest(l.seen)) AND e.other NOT IN (SELECT g.key FROM gone g)
       ORDER BY e.other, p.position, e.value {way}, e.created DESC, e.rel
+    ), numbered AS MATERIALIZED (
+      SELECT f.*, row_number() OVER (ORDER BY position, value {way}, created DESC, other, rel) AS number
+      FROM fresh f
+    ), others AS MATERIALIZED (
+      SELECT DISTINCT k.key, n.other, n.number FROM numbered n CROSS JOIN LATERAL (
+        {others_of_n}
+      ) k
+    ), late AS MATERIALIZED (
+      -- Keys of a record that was reached by another key before.
+      SELECT c.key FROM (
+        SELECT o.key, o.number, NULL::bigint AS own_number FROM others o
+        UNION ALL SELECT n.other, n.number, n.number FROM numbered n
+      ) c
+      GROUP BY c.key HAVING min(c.number) < max(c.own_number)
+    ), first AS MATERIALIZED (
+      SELECT n.*, n.other IN (SELECT o.other FROM others o) AS aliased FROM numbered n
+      WHERE n.other NOT IN (SELECT key FROM late)
+    ), labels AS MATERIALIZED (
+      SELECT f.other AS key, f.other AS node FROM first f
+      UNION ALL SELECT o.key, o.other FROM others o WHERE o.other NOT IN (SELECT key FROM late)
     )
     SELECT array_agg(k.other) AS keys, array_agg(k.path || chr(30) || k.other) AS paths,
-           array_agg(k.value) AS vals, (SELECT count(*) FROM fresh) AS reached
+           array_agg(k.value) AS vals, (SELECT count(*) FROM first) AS reached,
+           array_agg(k.aliased) AS aliased, (SELECT array_agg(n.key) FROM labels n) AS seen,
+           (SELECT array_agg(n.node) FROM labels n) AS nodes
     FROM (
-      SELECT * FROM fresh
-      ORDER BY CASE WHEN l.depth + 1 = %(depth)s THEN value END {way}, position, value {way}, created DESC,
-               other, rel
+      SELECT * FROM first
+      ORDER BY CASE WHEN l.depth + 1 = %(depth)s THEN value END {way}, number
       LIMIT CASE WHEN l.depth + 1 = %(depth)s THEN %(shown)s::bigint END
     ) k
   ) x
@@ -141,28 +183,12 @@ SELECT
     FROM (
       SELECT sum(c.edges) AS edges
       -- The keys that edges were followed from are those seen by the last level but one.
-      FROM (SELECT b.seen FROM level b WHERE b.depth < %(depth)s ORDER BY b.depth DESC LIMIT 1) b
+      FROM (SELECT b.seen, b.nodes FROM level b WHERE b.depth < %(depth)s ORDER BY b.depth DESC LIMIT 1) b
+      CROSS JOIN LATERAL unnest(b.seen, b.nodes) a (key, node)
       CROSS JOIN LATERAL (
-        -- Now: all edges, which are counted already, but for the dated ones that are not in force.
-        SELECT e.key, e.edges FROM remloom.degrees e
-        WHERE NOT %(past)s AND e.tenant_id = t.tenant AND e.key = ANY (b.seen){types}
-        UNION ALL
-        SELECT e.src, -1::bigint FROM remloom.edges e
-        WHERE NOT %(past)s AND e.tenant_id = t.tenant AND e.src = ANY (b.seen)
-          AND (e.valid_to <= %(at)s OR e.valid_from > %(at)s){types}
-        UNION ALL
-        SELECT e.dst, -1::bigint FROM remloom.edges e
-        WHERE NOT %(past)s AND e.tenant_id = t.tenant AND e.dst = ANY (b.seen)
-          AND (e.valid_to <= %(at)s OR e.valid_from > %(at)s){types}
-        -- In the past: one by one.
-        UNION ALL
-        SELECT e.src, 1::bigint FROM remloom.edges e
-        WHERE %(past)s AND e.tenant_id = t.tenant AND e.src = ANY (b.seen) AND remloom.in_force(e, %(at)s, true){types}
-        UNION ALL
-        SELECT e.dst, 1::bigint FROM remloom.edges e
-        WHERE %(past)s AND e.tenant_id = t.tenant AND e.dst = ANY (b.seen) AND remloom.in_force(e, %(at)s, true){types}
+        {counts}
       ) c
-      GROUP BY c.key
+      GROUP BY a.node
     ) n
   ), 0) END::bigint AS unfollowed,
   ARRAY(
@@ -170,5 +196,5 @@ SELECT
     FROM level b CROSS JOIN LATERAL unnest(b.paths, b.vals) WITH ORDINALITY n (path, value, position)
     WHERE b.depth > 0 ORDER BY n.value {way}, b.depth, n.position LIMIT %(shown)s
   ) AS paths,
-  EXISTS (SELECT FROM remloom.names n WHERE n.tenant_id = t.tenant AND n.kin) AS aliased
+  false AS aliased
 FROM level l;
