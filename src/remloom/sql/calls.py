@@ -49,6 +49,8 @@ _FUNCTION_NAMES = {
 
 def _read_function(read: NodeReader, node: Node) -> Expression:
     """The call of a function, by its name and its arguments in their order."""
+    from sqlglot import exp
+
     if kind_of(node) == "Anonymous":
         if not isinstance(node.this, str):
             read.refuse("a function has a plain name", node)
@@ -58,7 +60,7 @@ def _read_function(read: NodeReader, node: Node) -> Expression:
         argument = node.args.get(key)
         if isinstance(argument, list):
             arguments += argument
-        elif hasattr(argument, "arg_types"):
+        elif isinstance(argument, exp.Expression):
             arguments.append(argument)
         elif argument and key not in _HARMLESS:
             read.refuse(f"{sql_name(node)} … {key.upper()} is not allowed", node)

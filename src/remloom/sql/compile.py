@@ -14,13 +14,16 @@ from .columns import SCHEMAS, Table, table_of
 from .expressions import ExpressionReader
 from .nodes import Node, kind_of, other_arguments
 from .render import default_name
-from .select_checks import check_groups, check_lengths
 from .values import (
+    Aggregate,
+    Column,
     Expression,
+    Json,
     OrderTerm,
     Output,
     Select,
     Value,
+    children,
     has_aggregate,
 )
 
@@ -141,8 +144,8 @@ class _SelectReader:
             == list(self._columns.items()),
         )
         try:
-            check_groups(select)
-            check_lengths(select)
+            _check_groups(select)
+            bounds.check_lengths(select)
         except SqlGuardError as error:
             error.fields["statement"] = self._sql
             raise
@@ -302,3 +305,46 @@ class _SelectReader:
                 "go on from the last row by a condition",
             )
         return min(count, MAX_WINDOW)
+
+
+def _check_groups(select: Select) -> None:
+    """Refuse a value that has many values in a group: a store would show any row's, or refuse.
+
+    Raises:
+        SqlGuardError: such a value, or an order of DISTINCT rows by what they do not have.
+    """
+    outputs = [output.value for output in select.outputs]
+    ordered = [term.value for term in select.order]
+    if select.aggregated:
+        groups = set(select.groups)
+        having = [] if select.having is None else [select.having]
+        for value in (*outputs, *ordered, *having):
+            column = _find_ungrouped(value, groups)
+            if column is not None:
+                name = bounds.abridge(column)
+                raise SqlGuardError(
+                    f"{name} has many values in a group",
+                    remedy=f"add it to GROUP BY, or take one of them: max({name})",
+                )
+    if select.distinct:
+        selected = set(outputs)
+        for value in ordered:
+            if value not in selected:
+                other = bounds.abridge(value)
+                raise SqlGuardError(
+                    f"SELECT DISTINCT is ordered by what it selects, not by {other}",
+                    remedy="select it too",
+                )
+
+
+def _find_ungrouped(value: Expression, groups: set[Expression]) -> Expression | None:
+    """A column of the value that is neither in a group nor in an aggregate function."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if part in groups or isinstance(part, Aggregate):
+            continue
+        if isinstance(part, Column | Json):
+            return part
+        waiting += children(part)
+    return None

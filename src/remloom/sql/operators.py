@@ -212,7 +212,8 @@ def _read_interval(read: NodeReader, node: Node) -> tuple[int, int]:
     is_negative = kind_of(amount) == "Neg"
     if is_negative:
         amount = amount.this
-    if kind_of(amount) != "Literal" or kind_of(unit) not in ("NoneType", "Var"):
+    has_known_unit = unit is None or kind_of(unit) == "Var"
+    if kind_of(amount) != "Literal" or not has_known_unit:
         read.refuse("an interval is a literal", node, "interval '7 days'")
     unit_name = "" if unit is None else unit.name.lower()
     months, micros = times.parse_interval(amount.name, unit_name)

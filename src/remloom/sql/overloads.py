@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ..errors import InvalidInputError, SqlGuardError
 from . import times
@@ -24,13 +24,14 @@ _MAX_DIGITS = 15  # behind the point
 _MAX_LENGTH = 2**31  # characters, and one more
 _START_OF = "start of "
 
-Reader = Callable[[str, list[Expression]], Expression]  # of the name as written, and the arguments
+# of the name as it is written, and the arguments
+CallReader: TypeAlias = Callable[[str, list[Expression]], Expression]
 
 
 class Overload(NamedTuple):
     """A function whose arguments are read in a way of their own."""
 
-    read: Reader
+    read: CallReader
     counts: tuple[int, ...] = ()  # how many arguments it may have; empty: `read` counts them
 
     def __call__(self, name: str, arguments: list[Expression]) -> Expression:
@@ -96,7 +97,7 @@ def _read_round(_: str, arguments: list[Expression]) -> Expression:
     return Call("round", (cast(arguments[0], "real"), digits), "real")
 
 
-def _to_whole(function: str) -> Reader:
+def _to_whole(function: str) -> CallReader:
     """Make the reader of floor or ceil, which leave a whole number as it is."""
 
     def read(_: str, arguments: list[Expression]) -> Expression:
@@ -182,7 +183,7 @@ def _read_overlap(name: str, arguments: list[Expression]) -> Expression:
     return overlaps(arguments[0], needles)
 
 
-def _at_end(kind: type[StartsWith | EndsWith]) -> Reader:
+def _at_end(kind: type[StartsWith | EndsWith]) -> CallReader:
     """Make the reader of starts_with or ends_with."""
 
     def read(name: str, arguments: list[Expression]) -> Expression:
@@ -219,7 +220,7 @@ def _read_extract(name: str, arguments: list[Expression]) -> Expression:
     return extend_path(arguments[0], steps)
 
 
-def _measure_json(function: str, kind: Type) -> Reader:
+def _measure_json(function: str, kind: Type) -> CallReader:
     """Make the reader of a function of one JSON value, which gives this type."""
 
     def read(name: str, arguments: list[Expression]) -> Expression:
