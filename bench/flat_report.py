@@ -18,16 +18,14 @@ def section(found: Found) -> str:
     large = {id.partition("/")[0]: row for id, row in found.items() if "/" in id}
     grown = {name: row for name, row in methods.items() if row["growth"] > flat.BAR}
     flat_ones = {name: row for name, row in methods.items() if name not in grown}
-    shown = [f"`{name}` {shown_time(row['cpu_us']['100000'])}" for name, row in flat_ones.items()]
     return "\n".join(
         [
             "## What does not grow",
             "",
-            "`make flat` calls the methods of `Memory` in tenants of 10³ to 10⁵ records; for those that it does not",
-            "call, `bench/flat.py` says why. Times are the median CPU time of the calling thread, warm, without a key.",
-            "",
-            "A call about one thing may grow by at most a half; a test counts the steps of SQLite's virtual machine.",
-            f"These grow by × {max(row['growth'] for row in flat_ones.values()):.2f} at most (time at 10⁵): {', '.join(shown)}.",
+            "`make flat` calls the methods of `Memory` in tenants of 10³ to 10⁵ records (`bench/flat.py` says which it",
+            "leaves out, and why). Times are the median CPU time of the calling thread, warm, without a key. A call about",
+            "one thing may grow by at most a half; a test counts the steps of SQLite's virtual machine.",
+            f"These grow by × {max(row['growth'] for row in flat_ones.values()):.2f} at most: {', '.join(f'`{name}`' for name in flat_ones)}.",
             "",
             "These grow more:",
             "",
@@ -60,20 +58,16 @@ def _loops(rows: dict[str, Row]) -> list[str]:
     if not rows:
         return []
     lines = [
-        "An agent's loop on one memory (`python -m bench.loop`), two turns an exchange. CPU time of the calling thread,",
-        "medians of the second and the last twentieth of the exchanges:",
+        "An agent's loop on one memory (`python -m bench.loop`), two turns an exchange. CPU time of the calling thread in",
+        "ms, medians of the second → the last twentieth of the exchanges:",
         "",
-        "| embedder | step | at the start | at the end | growth |",
-        "|---|---|---|---|---|",
+        f"| embedder | {' | '.join(f'{name} | growth' for name in rows)} |",
+        "|---|" + "---|---|" * len(rows),
     ]
-    for embedder, row in rows.items():
-        for step in loop.STEPS:
-            cpu = row[step]["cpu_ms"]
-            cells = [
-                embedder,
-                step,
-                f"{cpu[1]:.1f} ms",
-                f"{cpu[-1]:.1f} ms",
-            ]
-            lines.append(f"| {' | '.join(cells)} | {row[step]['growth']:.2f} |")
+    for step in loop.STEPS:
+        cells = [
+            f"{row[step]['cpu_ms'][1]:.1f} → {row[step]['cpu_ms'][-1]:.1f} | {row[step]['growth']:.2f}"
+            for row in rows.values()
+        ]
+        lines.append(f"| {step} | {' | '.join(cells)} |")
     return [*lines, ""]

@@ -27,10 +27,10 @@ _TARGETS: tuple[tuple[str, str, str, dict[str, float]], ...] = (
         f"walk{_AT}",
         {"ratio": 0.667},
     ),
-    ("a walk, beside one from Python", "10 times as quick", f"walk-by-hand{_AT}", {"ratio": 10}),
+    ("a walk, against one from Python", "10 times as quick", f"walk-by-hand{_AT}", {"ratio": 10}),
     ("TRAVERSE with its records", "", f"traverse{_AT}", {}),
     (
-        "SEARCH of a small tenant among others",
+        "SEARCH of a small tenant",
         "± 50 %",
         f"beside-others-search{_AT}",
         {"ratio": 0.5},

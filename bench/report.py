@@ -93,8 +93,8 @@ def _head(results: dict[str, Any]) -> str:
     load = max((row["load"] for row in rows), default=0.0)
     return f"""# Benchmarks
 
-How fast is Remloom? How well it finds things is in [Recall, measured](recall-quality.md). `make bench` measures this page through the public `Memory`;
-`python -m bench.report` writes it from `bench/results/`, which also has p50 and p99 of everything.
+How fast is Remloom? ([Recall, measured](recall-quality.md) says how well it finds things.) `make bench` measures everything through the public
+`Memory`; `python -m bench.report` writes this page from `bench/results/`, which also has the p99 of every call.
 
 Machine: {results["machine"]}; {" to ".join(dict.fromkeys((days[0], days[-1])))}, with a load average of up to {load:.1f} (the benchmark itself makes 1 to 2). Each measurement took turns with a
 raw reference doing the same work: **trust the ratios** more than the rates.
@@ -148,9 +148,8 @@ def _peers(found: Found) -> str:
     lines = [
         "## The same work, other systems",
         "",
-        "20,000 documents of some 900 characters with a 384-dimensional vector, in batches of 1,000, on disk. Remloom "
-        "is encrypted and also indexes words and names. HNSW with M 16, efConstruction 200, ef 50: Chroma builds it "
-        "while adding, Remloom in the background, LanceDB on request; LangGraph's store has none.",
+        "20,000 documents of some 900 characters with a 384-dimensional vector, on disk. Remloom is encrypted and also "
+        "indexes words and names. HNSW with M 16, efConstruction 200, ef 50; LangGraph's store has none.",
         "",
         "| | version | adds/s | index complete after | searches/s (recall) | filter keeping 1 % (recall) | gets/s |",
         "|---|---|---|---|---|---|---|",
@@ -171,13 +170,11 @@ def _peers(found: Found) -> str:
 
 _METHOD = """## Method
 
-- Data is synthetic and follows from seeds (`bench/data.py`): text with Zipf word frequencies, vectors in clusters of
-  unequal size, names with typos, a power-law graph whose largest node has some 3,000 edges.
-- Each call is timed on its own, warm. Ours and the reference take turns in ten rounds.
-- References do the same work with the standard library's `sqlite3` and `json.loads`, numpy, rapidfuzz, or bare inserts
-  into a table with two indexes, equally durable and encrypted.
-- Recall is against exact answers. In a text search a place is right if it has the exact score that belongs there.
-- Memory and commands are measured in new processes.
+- Data is synthetic and follows from seeds (`bench/data.py`): text with Zipf word frequencies, vectors in clusters, names
+  with typos, a power-law graph whose largest node has some 3,000 edges.
+- Each call is timed on its own, warm, in turns with a reference: `sqlite3` and `json.loads`, numpy, rapidfuzz, or bare
+  inserts into a table with two indexes, equally durable and encrypted.
+- Recall is against exact answers.
 """
 
 

@@ -74,5 +74,5 @@ def _held(found: dict[str, dict[str, Any]]) -> Iterator[str]:
         held, key=lambda pair: int(pair[0].split()[0]) if pair[0][0].isdigit() else 0
     ):
         if "MB before" in row:
-            yield f"- its first tenth: {row['MB before']:,.0f} MB, {row['files before']}"
+            yield f"- the first tenth of the soak: {row['MB before']:,.0f} MB, {row['files before']}"
         yield f"- {name}: {row['MB']:,.0f} MB, {row['files']}"

@@ -43,7 +43,6 @@ BEGAN = datetime(2023, 2, 6, 18, tzinfo=UTC)
 WAYS: dict[str, dict[str, Any]] = {
     "**recall**": {},
     "without hops": {"exclude": ("hops",)},
-    "hybrid": {"mode": "hybrid"},
     "iterated, hops 1": {"mode": "iterated", "hops": 1},
     "iterated, hops 2": {"mode": "iterated", "hops": 2},
 }

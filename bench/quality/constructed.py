@@ -39,8 +39,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "without entity": {"exclude": ("entity",)},
     "without time": {"exclude": ("time",)},
     "mode hybrid (no time)": {"mode": "hybrid"},
-    "iterated, hops 1": {"mode": "iterated", "hops": 1},
-    "iterated, hops 2": {"mode": "iterated", "hops": 2},
+    "iterated": {"mode": "iterated"},
 }
 HEAD = f"| asked | {' | '.join(KINDS)} |\n|---{'|---' * len(KINDS)}|"
 

@@ -43,11 +43,6 @@ def measure(
 ) -> dict[str, tuple[float, ...]]:
     systems: dict[str, Callable[[str], Any]] = {
         "BM25": lambda question: memory.search_text(question, limit=10).records,
-        **(
-            {name: lambda question: memory.search(question, limit=10).records}
-            if memory.admin.embedder
-            else {}
-        ),
         f"**recall**, {name}": lambda question: (
             memory.recall(question, limit=10, abstain=False, neighbours=0).hits
         ),
