@@ -9,7 +9,7 @@ holds.
 
 Shows by formula how often it was right, the Brier score (mean squared error of the confidence) and
 the expected calibration error in ten bins, before and after 300 answers of a user. With `--page` it
-also writes the table and the plot of docs/profile.md.
+also writes the table and the plot of docs/profile-confidence.md.
 """
 
 from __future__ import annotations
@@ -357,15 +357,15 @@ def learned_from(told: Sequence[Life]) -> Constants:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Is a belief as sure as it is often right?")
-    parser.add_argument("--page", action="store_true", help="write docs/profile.md's figures")
+    parser.add_argument("--page", action="store_true", help="write the page's figures")
     arguments = parser.parse_args()
     asked, told = lives(SLOTS, SEED), lives(ENOUGH, SEED + 1)
     sections = {"formulas": _formula_table(asked, told), "learning": _learning_table()}
     print("\n\n".join(sections.values()))
     if arguments.page:
-        put_into_page(sections, DOCS / "profile.md")
+        put_into_page(sections, DOCS / "profile-confidence.md")
         _plot(asked)
-        print("written: docs/profile.md, docs/img/calibration.svg")
+        print("written: docs/profile-confidence.md, docs/img/calibration.svg")
     _check(score(answers(bayes(), asked)), score(answers(MISSPECIFIED, asked)))
 
 

@@ -8,7 +8,7 @@ so, and as of the moment before it is still the old one. Whatever else a turn ch
 damage; so is any change by a turn in which nothing is said: a joke, somebody else's words, a wish.
 Beside it: the same judged by what an agent is given (`profile_context`); whether requests are given
 what they need and nothing else (`profile_requests`); how often what is learnt from choices alone
-predicts the next one. With `--page` it also writes the tables of docs/profile.md.
+predicts the next one. With `--page` it also writes the tables of docs/profile-confidence.md.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ def _options(rng: random.Random, wish: str) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Does a profile follow a person who changes?")
-    parser.add_argument("--page", action="store_true", help="write docs/profile.md's figures")
+    parser.add_argument("--page", action="store_true", help="write the page's figures")
     arguments = parser.parse_args()
     lives = load()
     score, chosen = measure(lives), choices()
@@ -238,7 +238,7 @@ def main() -> None:
     print("\n".join(line for one in scores for line in one.wrong))
     print("\n".join([*given.missed, *given.unsafe, *given.leaks, *given.odd]))
     if arguments.page:
-        put_into_page(sections, DOCS / "profile.md")
+        put_into_page(sections, DOCS / "profile-confidence.md")
     missed = [line for one in scores for line in one.low()]
     missed += score.collateral + given.unsafe + given.low()
     missed += [
