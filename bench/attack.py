@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -30,36 +30,22 @@ def load() -> dict[str, dict[str, Any]]:
 
 
 def written(page: str, counts: dict[str, dict[str, Any]]) -> str:
-    """The page with these counts in it."""
-    groups: dict[tuple[str, str], _Group] = defaultdict(_Group)
-    for key, row in counts.items():
-        attack, _, variant = key.rpartition(", ") if ", " in key else (key, "", "")
-        verb, middle, work = attack.partition(" in the middle of ")
+    """The page with these counts in it: a row for each kind of attack, over all stores, formats and
+    kinds of work."""
+    totals: Counter[tuple[str, str]] = Counter()
+    for attack, row in counts.items():
+        kind = re.sub(r" in the middle of .*?(?=, |$)", " in the middle of work", attack)
         test = row["test"].removeprefix("tests/attack/").split("::")[0]
-        groups[verb + middle, test].add(work, variant, row["count"])
+        totals[_without_variant(kind), test] += row["count"]
     rows = ["| attack | tried | test |", "|---|---:|---|"]
-    for (attack, test), group in groups.items():
-        rows.append(f"| {attack}{group.works()} | {group.tried()} | `{test}` |")
+    rows += [f"| {attack} | {count:,} | `{test}` |" for (attack, test), count in totals.items()]
     table = "\n".join(rows) + "\n" if counts else ""
     return _PLACE.sub(lambda found: found[1] + table + found[2], page)
 
 
-class _Group:
-    """Attacks of one kind: on which work, and how often on each store, format or database."""
-
-    def __init__(self) -> None:
-        self._works: dict[str, None] = {}
-        self._counts: Counter[str] = Counter()
-
-    def add(self, work: str, variant: str, count: int) -> None:
-        self._works[work.replace("_", " ")] = None
-        self._counts[variant] += count
-
-    def works(self) -> str:
-        return ", ".join(self._works)
-
-    def tried(self) -> str:
-        return ", ".join(f"{count:,} {variant}".rstrip() for variant, count in self._counts.items())
+def _without_variant(attack: str) -> str:
+    """The name without the store, format or database that ends it."""
+    return attack.rpartition(", ")[0] or attack
 
 
 if __name__ == "__main__":
