@@ -58,10 +58,10 @@ def _noun_of(one: Operation) -> str:
 
 
 def _table(operations: Iterable[Operation]) -> str:
-    rows = ["| operation | route | scope |", "|---|---|---|"]
+    rows = ["| operation | route |", "|---|---|"]
     for one in operations:
         route = f"`{one.route.method} {one.route.path}`" if one.route else ""
-        rows.append(f"| `{one.name}({_arguments(one)})` | {route}{_marks(one)} | {one.scope} |")
+        rows.append(f"| `{one.name}({_arguments(one)})` | {route}{_marks(one)} |")
     return "\n".join(rows) + "\n"
 
 
@@ -72,13 +72,15 @@ def _arguments(one: Operation) -> str:
 
 
 def _marks(one: Operation) -> str:
+    """The scope that a key needs, unless it is `read`, and what is streamed."""
     marks = {
+        f"**{one.scope}**": one.scope != "read",
         "streamed": one.is_long,
         "sends a stream": one.carries == "out",
         "takes a stream": one.carries == "in",
     }
     shown = ", ".join(mark for mark, is_so in marks.items() if is_so)
-    return f" ({shown})" if shown else ""
+    return f" {shown}" if shown else ""
 
 
 if __name__ == "__main__":
