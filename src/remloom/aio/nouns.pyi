@@ -6,7 +6,7 @@ import builtins
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 import os
-from remloom.aio.threads import Closing, InThreads, Noun
+from remloom.aio.threads import AsyncClosing, InThreads, Noun
 from remloom.ask.result import AskResult, AskTurn
 from remloom.dream.learn.run import LearnResult
 from remloom.dream.maintenance import MaintenanceResult
@@ -558,7 +558,7 @@ class AsyncAdmin(Noun):
     async def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy this tenant, as encrypted as it is, into a new folder."""
 
-class AsyncReader(Closing, Noun):
+class AsyncReader(AsyncClosing, Noun):
     """`Reader` for asyncio."""
 
     async def close(self) -> None:
@@ -702,7 +702,7 @@ class HomeInThreads(InThreads, metaclass=ABCMeta):
     async def new_key(file: str | os.PathLike[str] | None = None) -> str:
         """Make a master key, 64 hex digits; write it into a new, private file if one is given."""
 
-class MemoryInThreads(Closing, InThreads, metaclass=ABCMeta):
+class MemoryInThreads(AsyncClosing, InThreads, metaclass=ABCMeta):
     """`Memory` for asyncio."""
 
     async def close(self) -> None:

@@ -50,7 +50,7 @@ class Noun(InThreads):
         return await self._memory._run(call)
 
 
-class Closing(InThreads):
+class AsyncClosing(InThreads):
     """Base of what is closed at the end of `async with`."""
 
     @abstractmethod
@@ -89,7 +89,7 @@ def asynchronous(name: str, kind: type, base: type[InThreads] = Noun) -> Any:
             elif isinstance(member, FunctionType):
                 is_iterated = member.__qualname__ in _AT_ONCE
                 members[each] = _iterated(member) if is_iterated else _awaited(member)
-    made = type(name, (Closing, base) if "close" in members else (base,), members)
+    made = type(name, (AsyncClosing, base) if "close" in members else (base,), members)
     if base is Noun:
         _NOUNS[kind.__name__] = made
     return made

@@ -36,7 +36,7 @@ from .replies import (
     shown,
     unreachable,
 )
-from .request import Request
+from .request import HttpRequest
 
 R = TypeVar("R")
 
@@ -79,7 +79,7 @@ class _Target:
         # None: whoever gave the httpx client has said how long to wait
         self.timeout = None if timeout is None else httpx.Timeout(timeout)
 
-    def arguments(self, request: Request) -> dict[str, Any]:
+    def arguments(self, request: HttpRequest) -> dict[str, Any]:
         """Give httpx's arguments of a request.
 
         What writes has a key, so that sending it again after a lost reply writes nothing twice.
@@ -189,7 +189,7 @@ class Connection:
                 value: R = end.value
                 return value
 
-    def ask(self, request: Request) -> Any:
+    def ask(self, request: HttpRequest) -> Any:
         """Send a request, and give the value of its reply."""
         arguments = self.target.arguments(request)
         operation = request.operation
@@ -218,7 +218,7 @@ class Connection:
             return error.give_up(self.target.url)
         raise AssertionError("retrying ends with a reply or an error")
 
-    def _follow(self, request: Request, arguments: dict[str, Any]) -> Any:
+    def _follow(self, request: HttpRequest, arguments: dict[str, Any]) -> Any:
         """Call what is long, and report its progress as it comes."""
         arguments["headers"]["accept"] = EVENTS
         with connect_sse(self._http, **arguments) as source:
@@ -230,7 +230,7 @@ class Connection:
                     return read_json(request.operation, event.data.encode())
         raise _cut_off(request.operation)
 
-    def _download(self, request: Request, arguments: dict[str, Any]) -> None:
+    def _download(self, request: HttpRequest, arguments: dict[str, Any]) -> None:
         """Call what answers with a stream, and write it down."""
         with self._http.stream(**arguments) as response:
             if response.status_code >= 400:
@@ -268,7 +268,7 @@ class AsyncConnection:
                 value: R = end.value
                 return value
 
-    async def ask(self, request: Request) -> Any:
+    async def ask(self, request: HttpRequest) -> Any:
         """Send a request, and give the value of its reply."""
         arguments = self.target.arguments(request)
         operation = request.operation
@@ -298,7 +298,7 @@ class AsyncConnection:
             return error.give_up(self.target.url)
         raise AssertionError("retrying ends with a reply or an error")
 
-    async def _follow(self, request: Request, arguments: dict[str, Any]) -> Any:
+    async def _follow(self, request: HttpRequest, arguments: dict[str, Any]) -> Any:
         arguments["headers"]["accept"] = EVENTS
         async with aconnect_sse(self._http, **arguments) as source:
             if source.response.status_code >= 400:
@@ -309,7 +309,7 @@ class AsyncConnection:
                     return read_json(request.operation, event.data.encode())
         raise _cut_off(request.operation)
 
-    async def _download(self, request: Request, arguments: dict[str, Any]) -> None:
+    async def _download(self, request: HttpRequest, arguments: dict[str, Any]) -> None:
         async with self._http.stream(**arguments) as response:
             if response.status_code >= 400:
                 await response.aread()
@@ -326,7 +326,7 @@ async def _asynchronous(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
         yield piece
 
 
-def _is_last(request: Request, event: ServerSentEvent) -> bool:
+def _is_last(request: HttpRequest, event: ServerSentEvent) -> bool:
     """Report progress; tell whether the event is the result.
 
     Raises:

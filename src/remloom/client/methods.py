@@ -10,7 +10,7 @@ from typing import Any
 
 from ..operations import OPERATIONS, Operation
 from .plans import PAGES, PLANS, Plan
-from .request import Arguments, request_of
+from .request import SentArguments, request_of
 
 _OPERATIONS = {one.method: one for one in OPERATIONS if one.needs == "memory"}
 # both classes, by the class that they are derived from
@@ -72,7 +72,7 @@ def _single(operation: Operation, signature: inspect.Signature) -> Callable[...,
 
     def plan(over: Over, *args: Any, **kwargs: Any) -> Plan[Any]:
         given = {one: over.given[one] for one in over.given if one in signature.parameters}
-        arguments = Arguments(operation, signature.bind(over, *args, **{**given, **kwargs}))
+        arguments = SentArguments(operation, signature.bind(over, *args, **{**given, **kwargs}))
         taken = operation.takes.__struct_fields__
         fields = {one: over.given[one] for one in over.given if one in taken} | arguments.fields
         return (yield request_of(operation, fields, callback=arguments.callback))

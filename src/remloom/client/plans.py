@@ -22,7 +22,7 @@ from ..predicates import All, Query
 from ..query.render import render_condition
 from ..schema.definitions.definition_input import DefinitionInput, read_definition
 from ..sources import find_files
-from .request import Request, request_of
+from .request import HttpRequest, request_of
 from .transfers import BackupFolder, ExportFile, pieces_of
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 T = TypeVar("T", Resource, Entity, Moment)
-Plan: TypeAlias = Generator[Request, Any, R]
+Plan: TypeAlias = Generator[HttpRequest, Any, R]
 
 MOST_BYTES = 2_000_000  # of the files of one request, unless one file has more
 PAGE = 1_000  # records of one request

@@ -36,7 +36,7 @@ _HERE = ("count_tokens",)
 _CALLBACKS = ("progress", "on_turn", "told")
 
 
-class Request(Struct, frozen=True, kw_only=True):
+class HttpRequest(Struct, frozen=True, kw_only=True):
     """What is sent.
 
     Attributes:
@@ -60,7 +60,7 @@ def request_of(
     *,
     callback: Callable[..., None] | None = None,
     stream: Iterator[bytes] | Callable[[bytes], None] | None = None,
-) -> Request:
+) -> HttpRequest:
     """Make the request of an operation, or of that with a name, from fields: values of JSON."""
     if isinstance(operation, str):
         operation = _OPERATIONS[operation]
@@ -68,7 +68,7 @@ def request_of(
     rest = dict(fields)
     path = re.sub(r"\{(\w+)\}", lambda name: _path_part(name[1], rest.pop(name[1])), route.path)
     in_query = route.method in ("GET", "DELETE") or operation.carries == "in"
-    return Request(
+    return HttpRequest(
         operation=operation,
         method=route.method,
         path=path,
@@ -107,7 +107,7 @@ def _query_text(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-class Arguments:
+class SentArguments:
     """The arguments of one call, parted into what is sent and what stays here.
 
     Attributes:

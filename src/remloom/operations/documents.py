@@ -7,6 +7,7 @@ import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,7 +48,7 @@ class Upload(Struct, frozen=True, kw_only=True):
     content: bytes  # in JSON, as base64
 
 
-class Documents(OfMemory):
+class ServedDocuments(OfMemory):
     """Reads documents in."""
 
     def read_documents(
@@ -193,17 +194,18 @@ def scopes_of_job(kind: str) -> tuple[Scope, ...]:
     return (_SCOPES[kind],) if kind in _SCOPES else ()
 
 
+_documents = partial(derive, of=ServedDocuments)
+
 DOCUMENTS: tuple[Operation, ...] = (
-    derive("read_documents", "POST /v1/documents", "write", of=Documents, idempotent=True,
-           is_long=True),
-    derive("read_path", "POST /v1/paths", "admin", of=Documents, idempotent=True, is_long=True),
+    _documents("read_documents", "POST /v1/documents", "write", idempotent=True, is_long=True),
+    _documents("read_path", "POST /v1/paths", "admin", idempotent=True, is_long=True),
     replace(
-        derive("add_job", "POST /v1/jobs", "dream", of=Documents),
+        _documents("add_job", "POST /v1/jobs", "dream"),
         method="jobs.add",
         also_needs=lambda values: scopes_of_job(values.kind),
     ),
     replace(
-        derive("retry_job", "POST /v1/jobs/{id}/retry", "dream", of=Documents, idempotent=True),
+        _documents("retry_job", "POST /v1/jobs/{id}/retry", "dream", idempotent=True),
         method="jobs.retry",
     ),
-)  # fmt: skip
+)
