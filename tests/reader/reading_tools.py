@@ -11,7 +11,7 @@ from remloom.errors import SqlGuardError
 from remloom.llm import LLM, Request
 from remloom.reader.lines.lines import Lines, Passage, read_lines
 from remloom.reader.loop.asking import DocumentAsker
-from remloom.reader.loop.events import ReadEvent, Telling
+from remloom.reader.loop.events import EventStream, ReadEvent
 from remloom.reader.loop.limits import ReadLimits
 from remloom.reader.loop.session import SessionStore
 from remloom.reader.loop.strategy import ReadingStrategy, ReadTools
@@ -133,7 +133,7 @@ def asker(memory: Memory, model: ScriptedModel, strategy: Any = None) -> Documen
     return DocumentAsker(llm, strategy or ReadingStrategy(), SessionStore(store))
 
 
-def told(telling: Telling[Reading]) -> tuple[list[ReadEvent], Reading]:
+def told(telling: EventStream[Reading]) -> tuple[list[ReadEvent], Reading]:
     """All events, and the reading that they end with."""
     events: list[ReadEvent] = []
     while True:

@@ -12,7 +12,7 @@ from remloom.reader.check.evidence import Evidence
 from remloom.reader.lines.lines import Lines
 from remloom.reader.loop.answering import WrittenAnswer, write_answer
 from remloom.reader.loop.calls import Calls
-from remloom.reader.loop.events import Listener, tell
+from remloom.reader.loop.events import Listener, deliver
 from remloom.testing import ScriptedModel
 
 LEASE = [
@@ -45,7 +45,7 @@ def lease(*, last: int = 6, name: str = "lease") -> Evidence:
 
 def answer(question: str, evidence: Evidence, llm: LLM, **options: Any) -> WrittenAnswer:
     writing = write_answer(question, evidence, **options)
-    return tell(Calls(llm).make(writing, next(writing)), Listener(None))
+    return deliver(Calls(llm).make(writing, next(writing)), Listener(None))
 
 
 def said(*sentences: dict[str, Any], found: bool = True, **more: Any) -> dict[str, Any]:

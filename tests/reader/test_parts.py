@@ -16,7 +16,7 @@ from remloom.reader.check.evidence import Evidence
 from remloom.reader.lines.lines import Lines
 from remloom.reader.loop.answering import Asking, WrittenAnswer
 from remloom.reader.loop.calls import Calls
-from remloom.reader.loop.events import Listener, tell
+from remloom.reader.loop.events import Listener, deliver
 from remloom.reader.loop.parts import list_parts, rank_parts
 from remloom.testing import ScriptedModel
 
@@ -45,7 +45,7 @@ def find_firms(request: Request) -> list[dict[str, Any]]:
 
 
 def drive(asking: Asking[WrittenAnswer], llm: LLM) -> WrittenAnswer:
-    return tell(Calls(llm).make(asking, next(asking)), Listener(None))
+    return deliver(Calls(llm).make(asking, next(asking)), Listener(None))
 
 
 def ask(evidence: Evidence, model: ScriptedModel, tokens: int = 200_000) -> WrittenAnswer:

@@ -11,7 +11,7 @@ from reading_tools import ask, asker, between, book, scripted, step, tools_of
 
 from remloom import Memory
 from remloom.errors import ModelUnavailableError
-from remloom.reader.loop.events import EventType, Listener, ReadEvent, tell
+from remloom.reader.loop.events import EventType, Listener, ReadEvent, deliver
 from remloom.reader.loop.limits import ReadLimits
 from remloom.testing.models import ScriptedModel
 
@@ -135,7 +135,7 @@ def test_an_error_of_the_endpoint_is_told_and_what_has_begun_is_ended(memory: Me
     telling = asker(memory, model).ask("Rent?", tools_of(memory, "book.md"), ReadLimits())
     events: list[ReadEvent] = []
     with pytest.raises(ModelUnavailableError):
-        tell(telling, Listener(events.append))
+        deliver(telling, Listener(events.append))
     assert spell(events) == "(dq[lmxsr][lm]eQ)"
     assert events[-3].data["recoverable"] is False
 
@@ -159,7 +159,7 @@ def test_a_callback_that_fails_breaks_nothing_and_is_warned_of_once(memory: Memo
 
     telling = asker(memory, model).ask("Rent?", tools_of(memory, "book.md"), ReadLimits())
     with pytest.warns(UserWarning, match="no room on the screen") as caught:
-        reading = tell(telling, Listener(told))
+        reading = deliver(telling, Listener(told))
     assert len(caught) == 1
     assert heard.count("warning") == 1
     assert heard[-1] == "session_end"

@@ -16,7 +16,7 @@ from remloom import Memory, Message, Resource
 from remloom.embed.model_card import ModelCard
 from remloom.predicates import Query
 from remloom.retrieve.guidance import is_instruction, is_order, is_preference
-from remloom.retrieve.question.question_kinds import kind_of, without_telling
+from remloom.retrieve.question.question_kinds import kind_of, without_request
 from remloom.testing.embedder import WordEmbedder
 
 BEGAN = datetime(2024, 3, 4, 9, tzinfo=UTC)
@@ -326,7 +326,7 @@ def test_order_and_summary_are_of_what_was_and_of_who_asks(asked: dict[str, str]
 
 
 def test_a_question_about_order_that_names_nothing_is_searched_as_it_is() -> None:
-    assert without_telling("In which order did we speak?") == "In which order did we speak?"
+    assert without_request("In which order did we speak?") == "In which order did we speak?"
 
 
 GARDEN = (

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from remloom import Memory
 from remloom.sources import Document, Skipped, open_source
 from remloom.sources.web.plain_text import one_line
-from remloom.sources.web.sites import page, site, telling_title
+from remloom.sources.web.sites import informative_title, page, site
 
 # The schemas, and the visits to a few pages of a local server, as Chromium 156 and Firefox 153 left
 # them. Another page at http://news.example led to the bread by itself.
@@ -200,7 +200,7 @@ def test_usual_sites_are_not_private(host: str):
     ],
 )
 def test_titles_that_tell_too_much_are_left_out(title: str):
-    assert telling_title(title) == ""
+    assert informative_title(title) == ""
 
 
 def test_titles_of_strangers_become_plain_words_on_one_line(tmp_path: Path):

@@ -235,22 +235,22 @@ def _resolve(path: str) -> str:
     return resolved
 
 
-def _only_place(text: str, wanted: str, path: str) -> int:
+def _only_place(text: str, target: str, path: str) -> int:
     """Where a text stands that stands there once."""
     places = []
-    place = text.find(wanted)
+    place = text.find(target)
     while place >= 0:
         places.append(place)
-        place = text.find(wanted, place + 1)
-    count = text.count(wanted)
+        place = text.find(target, place + 1)
+    count = text.count(target)
     if count == 0:
         raise ToolError(
-            f"No replacement was performed, old_str `{wanted}` did not appear verbatim in {path}."
+            f"No replacement was performed, old_str `{target}` did not appear verbatim in {path}."
         )
     if count > 1:
         lines = ", ".join(str(text.count("\n", 0, place) + 1) for place in places)
         raise ToolError(
-            f"No replacement was performed. Multiple occurrences of old_str `{wanted}` in lines: "
+            f"No replacement was performed. Multiple occurrences of old_str `{target}` in lines: "
             f"{lines}. Please ensure it is unique"
         )
     return places[0]

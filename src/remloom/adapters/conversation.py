@@ -16,10 +16,10 @@ from ..model import Edge, Resource, edge_types
 from ..predicates import Eq, Query
 from .ids import record_id
 
-__all__ = ["Conversation", "Said"]
+__all__ = ["Conversation", "MessageReader"]
 
 # of an item: who said it, and the words; without words, nothing is found by it
-Said = Callable[[Any], tuple[str, str]]
+MessageReader = Callable[[Any], tuple[str, str]]
 
 _BEFORE = 8  # items before new ones among which the last that was said is looked for
 _BESIDE = 400  # characters of the words before that are part of a turn's context
@@ -37,9 +37,9 @@ class Conversation:
         name: of the conversation, exact; in its uri, percent-encoded.
     """
 
-    def __init__(self, memory: Memory, kind: str, name: str, said: Said) -> None:
+    def __init__(self, memory: Memory, kind: str, name: str, message_of: MessageReader) -> None:
         self._memory = memory
-        self._said = said
+        self._said = message_of
         encoded = quote(name, safe="", errors="surrogatepass")
         self._title = f"Session {encoded}"
         # no name has a number sign in it any more

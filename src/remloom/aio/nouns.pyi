@@ -61,7 +61,7 @@ from remloom.query.statements import SearchMode, Statement, Strategy, Plan as _P
 from remloom.reader.lines.documents import DocumentStats
 from remloom.reader.lines.lines import Passage
 from remloom.reader.lines.outline import Outline
-from remloom.reader.loop.events import ReadEvent, Told
+from remloom.reader.loop.events import EventCallback, ReadEvent
 from remloom.reader.loop.session import Session
 from remloom.reader.loop.strategy import Strategy as _Strategy
 from remloom.reader.result import Reading
@@ -617,7 +617,7 @@ class AsyncReader(AsyncClosing, Noun):
         budget_tokens: int = 30000,
         seconds: float | None = None,
         session: str | None = None,
-        told: Told | None = None,
+        told: EventCallback | None = None,
     ) -> Reading:
         """Let a model answer a question from what is open: it reads, and what it says is checked."""
 
@@ -944,7 +944,7 @@ class MemoryInThreads(AsyncClosing, InThreads, metaclass=ABCMeta):
     async def reader(
         self,
         *documents: str | os.PathLike[str],
-        told: Told | None = None,
+        told: EventCallback | None = None,
         strategy: _Strategy | None = None,
         table: str = "documents",
         files: bool = True,

@@ -145,11 +145,11 @@ class Transcript:
             pages=tuple(pages) if pages else None,
         )
 
-    def _cite(self, key: str, **given: Any) -> Citation:
+    def _cite(self, key: str, **fields: Any) -> Citation:
         """The citation of a record or SELECT; a new one has the next number."""
         if key not in self._citations:
             number = len(self._citations) + 1
-            self._citations[key] = Citation(number=number, **given)
+            self._citations[key] = Citation(number=number, **fields)
         return self._citations[key]
 
     # -- rows and edges ----------------------------------------------------------------------------

@@ -54,9 +54,9 @@ from remloom.profile.extract.normalise import NormaliseResult
 from remloom.profile.extract.scan import ScanResult
 from remloom.profile.slots.slot import Slot
 from remloom.query.statements import Plan, SearchMode, Statement, Strategy
-from remloom.reader.lines.lines import Passage
 from remloom.reader.lines.outline import Outline
-from remloom.reader.loop.events import Told
+from remloom.reader.lines.lines import Passage
+from remloom.reader.loop.events import EventCallback
 from remloom.reader.loop.session import Session
 from remloom.reader.result import Reading
 from remloom.reader.sql.queries import TableSchema
@@ -917,7 +917,7 @@ class ReaderMethods(Over):
         budget_tokens: int = 30000,
         seconds: float | None = None,
         session: str | None = None,
-        told: Told | None = None,
+        told: EventCallback | None = None,
     ) -> Reading:
         """Let a model answer a question from what is open: it reads, and what it says is checked."""
 
@@ -968,7 +968,7 @@ class AsyncReaderMethods(Over):
         budget_tokens: int = 30000,
         seconds: float | None = None,
         session: str | None = None,
-        told: Told | None = None,
+        told: EventCallback | None = None,
     ) -> Reading:
         """Let a model answer a question from what is open: it reads, and what it says is checked."""
 

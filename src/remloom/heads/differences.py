@@ -91,8 +91,8 @@ def compare(claim: str, lines: str) -> Comparison:
     """
     from rapidfuzz.distance import LCSseq
 
-    said, written = _words(claim), _words(lines)
-    own, theirs = list(map(_stem, said)), list(map(_stem, written))
+    claimed, written = _words(claim), _words(lines)
+    own, theirs = list(map(_stem, claimed)), list(map(_stem, written))
     stems = set(theirs)
     codes = LCSseq.opcodes(own, theirs)
     parts = []
@@ -103,9 +103,9 @@ def compare(claim: str, lines: str) -> Comparison:
         if is_equal or (start == end and len(instead) > _LONGEST):
             continue
         few = instead if len(instead) <= _LONGEST else []
-        parts.append(Part(start, said[start:end], few, len(instead)))
+        parts.append(Part(start, claimed[start:end], few, len(instead)))
     return Comparison(
-        words=said,
+        words=claimed,
         written=written,
         in_order=sum(code.src_end - code.src_start for code in codes if code.tag == "equal"),
         there=[word in stems for word in own],
@@ -180,8 +180,8 @@ def _named_anywhere(compared: Comparison) -> Iterator[str]:
     own = set(map(_stem, compared.words))
     instead = (word for part in compared.parts for word in part.instead)
     lost = _by_class(word for word in instead if _stem(word) not in own)
-    telling = list(dict.fromkeys(word for word in compared.written if _class(word) == _RARE))
-    others = [word for word in new[_RARE] if not _has_form(word, telling)]
+    rare = list(dict.fromkeys(word for word in compared.written if _class(word) == _RARE))
+    others = [word for word in new[_RARE] if not _has_form(word, rare)]
     counts = {
         "new": len(new[_RARE]),
         "new number": len(new[_NUMBER]),

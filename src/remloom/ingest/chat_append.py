@@ -90,14 +90,14 @@ def _beginning_by_ids(store: Reads, document: Document) -> _Beginning | None:
     # of several messages with one id the last counts; those without are all new
     last = {turn.message.id or position: turn for position, turn in enumerate(document.turns)}
     ids = [id for id in last if isinstance(id, str)]
-    given = store.records.messages(document.uri, ids) if ids else []
-    stored = {message.id: message for message in map(chats.message_of, given)}
+    messages = store.records.messages(document.uri, ids) if ids else []
+    stored = {message.id: message for message in map(chats.message_of, messages)}
     # one was edited: the chat is read as a whole again
     if any(last[id].message != message for id, message in stored.items()):
         return None
     new = [turn for id, turn in last.items() if id not in stored]
     titled = replace(document, title=tail[-1].metadata["title"])
-    return _Beginning(titled, given, tail, new)
+    return _Beginning(titled, messages, tail, new)
 
 
 def _beginning_by_turns(
@@ -310,9 +310,9 @@ class _Following:
 
     def _members(self, store: Reads, moment: Moment) -> list[Resource]:
         """The turns that a moment refers to."""
-        near = {turn.id: turn for turn in self._tail}
+        by_id = {turn.id: turn for turn in self._tail}
         records = [
-            near.get(id) or store.records.get("resources", id) for id in moment.resource_refs
+            by_id.get(id) or store.records.get("resources", id) for id in moment.resource_refs
         ]
         resources = [record for record in records if isinstance(record, Resource)]
         return [resource for resource in resources if chats.is_turn(resource)]

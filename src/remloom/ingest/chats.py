@@ -212,8 +212,10 @@ def part_sessions(turns: Sequence[Turn]) -> list[tuple[int, int]]:
     starts = [0]
     for position, (before, turn) in enumerate(pairwise(turns), 1):
         # where the source states sessions, silence parts nothing
-        said, answered = before.message.at, turn.message.at
-        is_silence = not turn.session and said and answered and answered - said > SESSION_GAP
+        asked_at, answered = before.message.at, turn.message.at
+        is_silence = (
+            not turn.session and asked_at and answered and answered - asked_at > SESSION_GAP
+        )
         if turn.session != before.session or is_silence:
             starts.append(position)
     return list(zip(starts, [*starts[1:], len(turns)], strict=True))

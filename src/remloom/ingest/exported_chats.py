@@ -36,10 +36,10 @@ class ExportedChats:
         # an earlier version may have read it from several files: each stays what it is
         if document.uri in uris:
             return document
-        begun = next((uri for uri in reversed(uris) if self._has_turn_of(uri, document)), "")
-        if not begun:
+        known_uri = next((uri for uri in reversed(uris) if self._has_turn_of(uri, document)), "")
+        if not known_uri:
             uris.append(document.uri)
-        return replace(document, uri=begun or document.uri)
+        return replace(document, uri=known_uri or document.uri)
 
     def _has_turn_of(self, uri: str, document: Document) -> bool:
         """Whether a turn of the document was read under a uri; told by ids, else by its words."""
@@ -74,7 +74,7 @@ def is_known(reads: Reads, document: Document, *, elsewhere: bool) -> bool:
     if not last:
         return False
     turns, stored = last[0].ordinal + 1, last[0].starts_at
-    given = max((turn.message.at for turn in document.turns if turn.message.at), default=None)
-    if stored is None or given is None:
+    newest = max((turn.message.at for turn in document.turns if turn.message.at), default=None)
+    if stored is None or newest is None:
         return elsewhere and len(document.turns) <= turns
-    return given < stored or (elsewhere and given == stored and len(document.turns) <= turns)
+    return newest < stored or (elsewhere and newest == stored and len(document.turns) <= turns)

@@ -267,8 +267,8 @@ class _Reading:
             if self._exported.is_begun(document):
                 # it may be among what waits
                 self.flush()
-            given, document = document, self._exported.locate(document)
-            elsewhere = document.uri != given.uri
+            original, document = document, self._exported.locate(document)
+            elsewhere = document.uri != original.uri
             if is_known(self._store, document, elsewhere=elsewhere):
                 turns = self._store.records.chunks(document.uri)
                 self._add_unchanged(document.uri, [turn.id for turn in turns])

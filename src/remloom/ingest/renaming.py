@@ -43,9 +43,9 @@ class Unnaming:
         named = [(entity, (entity.name, *entity.aliases)) for entity in self._mentioned(parts)]
         # only names that the texts which go say may be theirs alone
         every_name = chain.from_iterable(names for _, names in named)
-        said = said_names((part.content for part in parts), every_name)
+        written_names = said_names((part.content for part in parts), every_name)
         for entity, names in named:
-            doubtful = said.intersection(names)
+            doubtful = written_names.intersection(names)
             if not doubtful:
                 continue
             lost = self._unsaid(entity, doubtful)
@@ -71,14 +71,14 @@ class Unnaming:
         keys = keys_of(entity)
         graph = self._reads.graph
         first = graph.edges(EdgeSpec(keys, direction="in", limit=_FIRST_LOOK))
-        unsaid = self._without_said(names, {edge.src for edge in first})
+        unsaid = self._without_written(names, {edge.src for edge in first})
         # it is known from many, of which the first do not say it
         if unsaid and len(first) == _FIRST_LOOK:
             every = graph.stored_edges(keys, direction="in")
-            unsaid = self._without_said(unsaid, {edge.src for edge in every})
+            unsaid = self._without_written(unsaid, {edge.src for edge in every})
         return unsaid
 
-    def _without_said(self, names: set[str], sources: set[str]) -> set[str]:
+    def _without_written(self, names: set[str], sources: set[str]) -> set[str]:
         """The names that none of these sources says."""
         unsaid = set(names)
         for key in sorted(sources):

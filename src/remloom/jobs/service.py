@@ -138,7 +138,7 @@ class Jobs:
             return summarize(job.kind, bind(self._find_method, job.kind, job.payload)())
 
         worker = Worker(self._queue, do, on_job=on_job, kinds=kinds, lease=lease, stop=stop)
-        begun = worker.work(until_idle=until_idle)
+        done = worker.work(until_idle=until_idle)
         if until_idle and not kinds and not (stop and stop.is_set()):
             self._engine.linker.try_run(_LINKED)
-        return begun
+        return done

@@ -131,13 +131,13 @@ def _with_budget(payload: Mapping[str, Any]) -> dict[str, Any]:
             remedy='give the arguments by name, e.g. {"dreams": 3}',
         )
     arguments = dict(payload)
-    given = arguments.pop("budget", None)
-    limits = _limits_of(given)
+    budget = arguments.pop("budget", None)
+    limits = _limits_of(budget)
     for name in _LIMITS:
         limit = arguments.pop(f"budget_{name}", None)
         if limit is not None:
             limits[name] = limit
-    if given is None and not limits:
+    if budget is None and not limits:
         return arguments
     from ..llm import Budget
 

@@ -11,9 +11,9 @@ from ..store.forgetting.forget import Remade, RemovedRecords
 
 
 def _withdraw_evidence(reads: Reads, passages: Sequence[str]) -> Outdated:
-    from ..profile.evidence.withdrawal import evidence_of, marks_of
+    from ..profile.evidence.withdrawal import evidence_of, seen_entries
 
-    return Outdated(tuple(evidence_of(reads, passages)), tuple(marks_of(reads, passages)))
+    return Outdated(tuple(evidence_of(reads, passages)), tuple(seen_entries(reads, passages)))
 
 
 def _remake_dreams(reads: Reads, removed: RemovedRecords) -> Remade:

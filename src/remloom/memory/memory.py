@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from ..embed.contract import Embedder, TokenEncoder
     from ..llm import Budget, Model
     from ..query.statements import Plan, SearchMode, Statement, Strategy
-    from ..reader.loop.events import Told
+    from ..reader.loop.events import EventCallback
     from ..reader.loop.strategy import Strategy as ReadingStrategy
     from ..reader.reader import Reader
     from ..retrieve.options import RecallChanges, RecallOptions
@@ -766,7 +766,7 @@ class Memory:
     def reader(
         self,
         *documents: str | os.PathLike[str],
-        told: Told | None = None,
+        told: EventCallback | None = None,
         strategy: ReadingStrategy | None = None,
         table: str = "documents",
         files: bool = True,

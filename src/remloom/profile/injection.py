@@ -112,7 +112,7 @@ class Injection:
         from .evidence.evidence import ME
 
         text = check_text("" if query is None else query, "a query")
-        given = check_text(purpose, "a purpose")
+        stated = check_text(purpose, "a purpose")
         asks = check_text(agent, "the name of an agent")
         vector = self._vector(text)
         request = Request(
@@ -121,18 +121,18 @@ class Injection:
             embedder=self._embedder_name,
             is_of_somebody=profile.subject != ME,
         )
-        told = check_purpose(given) if given else purpose_for(asks, request.purpose)
+        checked = check_purpose(stated) if stated else purpose_for(asks, request.purpose)
         spec = ContextSpec(
             query=text,
-            purpose=told,
-            is_given=bool(given),
-            personal=request.personal_for(is_given=bool(given)),
+            purpose=checked,
+            is_given=bool(stated),
+            personal=request.personal_for(is_given=bool(stated)),
             extent=request.extent,
             # what holds for coding counts where code is the purpose
-            scopes=(*scopes, f"domain:{told}"),
+            scopes=(*scopes, f"domain:{checked}"),
             similar=self._similar(vector, profile, slots),
         )
-        return replace(spec, near=self._near(spec, vector, profile, slots))
+        return replace(spec, near=self._similarities(spec, vector, profile, slots))
 
     @property
     def _embedder_name(self) -> str:
@@ -164,7 +164,7 @@ class Injection:
         except EmbedderError:
             return {}
 
-    def _near(
+    def _similarities(
         self, spec: ContextSpec, vector: Floats | None, profile: Profile, slots: Registry
     ) -> dict[str, float]:
         from .context.build import rules_for

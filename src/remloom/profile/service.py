@@ -415,7 +415,7 @@ class Profiles:
         from msgspec.structs import replace
 
         from .evidence.evidence import value_key
-        from .evidence.withdrawal import said_in
+        from .evidence.withdrawal import records_with
         from .slots.values import canonical
 
         found = self._editing.slot(slot)
@@ -435,8 +435,10 @@ class Profiles:
         receipt = self._writing.forget(
             beliefs.forgettable(belief.id, only), by="id", dry_run=dry_run
         )
-        said = held.values() if only is None else [only]
-        return replace(receipt, named_in=said_in(self._store, evidence, said, receipt.ids))
+        forgotten_values = held.values() if only is None else [only]
+        return replace(
+            receipt, named_in=records_with(self._store, evidence, forgotten_values, receipt.ids)
+        )
 
     # -- slots of one's own ------------------------------------------------------------------------
 
@@ -604,29 +606,29 @@ class Profiles:
         except OSError as error:
             raise InvalidInputError(f"{path} cannot be read: {error.strerror}") from error
         bundle = parse(text)
-        given = Import(bundle, self._store, self._editing.slots())
-        beliefs = self._editing.beliefs(given.slots)
+        imported = Import(bundle, self._store, self._editing.slots())
+        beliefs = self._editing.beliefs(imported.slots)
         marks = beliefs.marks(bundle.subject)
-        entries = list(given.entries(marks))
+        entries = list(imported.entries(marks))
         for entry in entries:
             admit_entry(self._store.kv, entry)
-        evidence = given.not_forgotten(beliefs, marks)
-        answers = len(given.new_answers)
+        evidence = imported.not_forgotten(beliefs, marks)
+        answers = len(imported.new_answers)
         new = 0
 
         def work(writer: Writer) -> None:
             nonlocal new
             recorder = Recorder(self._store, beliefs, writer)
-            new = len(recorder.record((), evidence, origins=given.origins, entries=entries))
+            new = len(recorder.record((), evidence, origins=imported.origins, entries=entries))
 
         self._editing.run(work)
         self._editing.relearn()
         return Imported(
             subject=bundle.subject,
             evidence=new,
-            slots=len(given.new_slots),
+            slots=len(imported.new_slots),
             answers=answers,
-            known=len(given.evidence) - new,
+            known=len(imported.evidence) - new,
         )
 
     # -- learning ----------------------------------------------------------------------------------
@@ -691,7 +693,7 @@ class Profiles:
             ModelNotConfiguredError: `model` is True, and there is none.
             ConflictError: a scan is going on.
         """
-        return self._pipeline(model, dry_run, budget).observe(anew=True, progress=progress)
+        return self._pipeline(model, dry_run, budget).observe(from_start=True, progress=progress)
 
     def staged(self) -> list[Evidence]:
         """List the claims that wait to be normalised, the oldest first. Source: seed 4."""

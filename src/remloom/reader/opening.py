@@ -17,7 +17,7 @@ from .reader import Reader
 
 if TYPE_CHECKING:
     from ..model import ReadReport
-    from .loop.events import Told
+    from .loop.events import EventCallback
     from .loop.kept_answer import AnswerKeeper
     from .loop.strategy import Strategy
 
@@ -31,7 +31,7 @@ def open_reader(
     engine: Engine,
     ingesting: Ingesting,
     documents: tuple[str | os.PathLike[str], ...],
-    told: Told | None,
+    told: EventCallback | None,
     strategy: Strategy | None,
     table: str,
     *,

@@ -13,7 +13,7 @@ from .lines.documents import Documents, Notice
 from .lines.lines import Passage
 from .lines.outline import Outline
 from .loop.browser import DocumentBrowser, DocumentLoader
-from .loop.events import Listener, Told, tell
+from .loop.events import EventCallback, Listener, deliver
 from .loop.session import Session, SessionStore
 from .sql.queries import TABLE, LineQueries
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..llm import LLM
     from .find.search import LineSearch
     from .loop.asking import DocumentAsker
-    from .loop.events import Telling
+    from .loop.events import EventStream
     from .loop.kept_answer import AnswerKeeper
     from .loop.strategy import ReadTools, Strategy
     from .loop.transcript import Range
@@ -62,7 +62,7 @@ class Reader(DocumentBrowser):
         embed: Embed,
         llm: Callable[[], LLM],
         keeper: Callable[[], AnswerKeeper],
-        told: Told | None = None,
+        told: EventCallback | None = None,
         strategy: Strategy | None = None,
         table: str = TABLE,
     ) -> None:
@@ -84,7 +84,7 @@ class Reader(DocumentBrowser):
         budget_tokens: int = 30_000,
         seconds: float | None = None,
         session: str | None = None,
-        told: Told | None = None,
+        told: EventCallback | None = None,
     ) -> Reading:
         """Let a model answer a question from what is open: it reads, and what it says is checked.
 
@@ -106,14 +106,14 @@ class Reader(DocumentBrowser):
                 document is open.
             GoneError: a document was forgotten meanwhile.
         """
-        telling = self.stream(
+        events = self.stream(
             question,
             turns=turns,
             budget_tokens=budget_tokens,
             seconds=seconds,
             session=session,
         )
-        return tell(telling, self._listener if told is None else Listener(told))
+        return deliver(events, self._listener if told is None else Listener(told))
 
     def stream(
         self,
@@ -123,7 +123,7 @@ class Reader(DocumentBrowser):
         budget_tokens: int = 30_000,
         seconds: float | None = None,
         session: str | None = None,
-    ) -> Telling[Reading]:
+    ) -> EventStream[Reading]:
         """Answer a question as `ask` does, and yield the events as they happen.
 
         The last one, `session_end`, has the reading in its data; a generator returns it, too. Who
@@ -149,8 +149,8 @@ class Reader(DocumentBrowser):
         tools = _make_tools(self._current, lambda: self._search, self._queries, self._note_shown)
         return self._count(self._asker.ask(question, tools, limits, session))
 
-    def _count(self, telling: Telling[Reading]) -> Telling[Reading]:
-        reading = yield from telling
+    def _count(self, events: EventStream[Reading]) -> EventStream[Reading]:
+        reading = yield from events
         self._totals.update({name: getattr(reading, field) for name, field in _TOTALS.items()})
         self._totals["questions_asked"] += 1
         return reading

@@ -96,8 +96,8 @@ def _terms_of(candidate: Candidate) -> set[str]:
     record = candidate.record
     if isinstance(record, Resource):
         return term_set(f"{record.name}\n{record.content}\n{record.context}")
-    said = record.text if isinstance(record, Row) else record.summary
-    return term_set(f"{record.name}\n{said}")
+    text = record.text if isinstance(record, Row) else record.summary
+    return term_set(f"{record.name}\n{text}")
 
 
 def drop_far(candidates: Candidates, card: ModelCard | None) -> None:
@@ -213,9 +213,9 @@ class _Sentences:
         """By how much the best about others fit better than the best about the person."""
         if not self._about_others:
             return None
-        near = blend(dict(enumerate(cosines(self._windows, self._vector))))
+        similarities = blend(dict(enumerate(cosines(self._windows, self._vector))))
         person, others = (
-            _mean_of_best([near[name] + fit for name, fit in sentences])
+            _mean_of_best([similarities[name] + fit for name, fit in sentences])
             for sentences in (self._about_person, self._about_others)
         )
         return others - person

@@ -22,7 +22,7 @@ from ..store.contract import Store
 from .candidates import Candidate, Candidates
 from .cosines import cosines
 from .fusion import blend
-from .guidance import is_instruction, replies, said_by_users
+from .guidance import is_instruction, replies, user_turns
 from .options import HALF_LIFE
 from .question.question import Question
 from .question.question_kinds import TOLD
@@ -85,9 +85,9 @@ def _boost_answers(candidates: Candidates, _question: Question, weight: float) -
             continue
         before = asking.get((turn.uri, turn.ordinal))
         if before is not None and _in_one_session(before, turn):
-            near = nearness.get(before.id, 0.0)
-            if near:
-                candidate.add_share("answers", weight * near, note=f"answers {before.name}")
+            similarity = nearness.get(before.id, 0.0)
+            if similarity:
+                candidate.add_share("answers", weight * similarity, note=f"answers {before.name}")
 
 
 def _asking(candidates: Candidates) -> list[tuple[Candidate, Resource]]:
@@ -139,24 +139,24 @@ def _boost_history(candidates: Candidates, question: Question, weight: float) ->
 def _boost_preferences(candidates: Candidates, question: Question, weight: float) -> None:
     """Raise or lower what names a thing that the user cares for."""
     preferences = question.options.preferences
-    worths = {labels.key(label): worth for label, worth in preferences.items()}
-    _boost_naming(candidates, worths, "preferences", weight)
+    weights = {labels.key(label): worth for label, worth in preferences.items()}
+    _boost_naming(candidates, weights, "preferences", weight)
 
 
 def _boost_naming(
     candidates: Candidates,
-    worths: Mapping[str, float],
+    weights: Mapping[str, float],
     part: str,
     weight: float,
 ) -> None:
     """Boost what names any of these keys, by the highest worth among them (-1..1)."""
-    if not worths:
+    if not weights:
         return
     for candidate in candidates:
         named = _names_of(candidate.record)
-        best = max((key for key in worths if key in named), key=worths.__getitem__, default=None)
+        best = max((key for key in weights if key in named), key=weights.__getitem__, default=None)
         if best is not None:
-            candidate.add_share(part, weight * worths[best], note=f"names {best}")
+            candidate.add_share(part, weight * weights[best], note=f"names {best}")
 
 
 def _names_of(record: Record) -> set[str]:
@@ -222,21 +222,23 @@ BOOSTS = (
 )
 
 
-def raise_newer(store: Store, candidates: Candidates, question: Question, most: float) -> None:
+def raise_newer_turns(
+    store: Store, candidates: Candidates, question: Question, most: float
+) -> None:
     """Raise a turn above an older one that is of one thing and leads by `most` at most."""
-    users = {turn.id: turn for _, turn in said_by_users(candidates)}
-    told = [
+    users = {turn.id: turn for _, turn in user_turns(candidates)}
+    turns = [
         one
         for one in candidates.first(_RECENT_LOOKED_AT)
         # what is to be heeded holds whatever is said later
         if one.record.id in users and not is_instruction(users[one.record.id].content)
     ]
-    if question.vector is None or len(told) < 2:
+    if question.vector is None or len(turns) < 2:
         return
-    windows = store.vectors.of([one.record.id for one in told])
+    windows = store.vectors.of([one.record.id for one in turns])
     nearest = {id: _nearest(some, question.vector) for id, some in windows.items()}
-    for older in told:
-        for newer in told:
+    for older in turns:
+        for newer in turns:
             before, after = users[older.record.id], users[newer.record.id]
             if before.starts_at is None or after.starts_at is None:
                 continue
@@ -244,18 +246,18 @@ def raise_newer(store: Store, candidates: Candidates, question: Question, most: 
             is_later = after.uri == before.uri and after.starts_at > before.starts_at
             if not is_later or not 0 <= gap <= most or not {before.id, after.id} <= set(nearest):
                 continue
-            if _are_alike(nearest[before.id], nearest[after.id]):
+            if _are_similar(nearest[before.id], nearest[after.id]):
                 newer.add_share("newer", gap + _LEAD, note=f"newer than {before.name}")
 
 
 def _nearest(windows: Sequence[Vector], question: Sequence[float]) -> Vector:
     """The sentence most like the question; the first window is the whole turn."""
     sentences = windows[1:] or windows
-    near = cosines(sentences, question)
-    return sentences[near.index(max(near))]
+    similarities = cosines(sentences, question)
+    return sentences[similarities.index(max(similarities))]
 
 
-def _are_alike(one: Vector, other: Vector) -> bool:
+def _are_similar(one: Vector, other: Vector) -> bool:
     import numpy as np
 
     vector: Any = np.frombuffer(other.data, np.float32)

@@ -163,13 +163,13 @@ class Candidates:
         for part, scores in self._scores.items():
             ranking = self._rankings[part]
             if fusion == "blend":
-                worths = blend(scores, floor=ranking.floor, top=ranking.top)
+                blended = blend(scores, floor=ranking.floor, top=ranking.top)
             else:
-                worths = rrf(scores)
+                blended = rrf(scores)
             weight = weights[part]
             ordered = sorted(scores, key=scores.__getitem__, reverse=True)
             for rank, id in enumerate(ordered, 1):
-                self._by_id[id].add_share(part, weight * worths[id], rank=rank, score=scores[id])
+                self._by_id[id].add_share(part, weight * blended[id], rank=rank, score=scores[id])
 
     def first(self, count: int) -> list[Candidate]:
         """What `best` begins with; the sources of its other texts are not gathered."""

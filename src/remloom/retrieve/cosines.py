@@ -25,5 +25,5 @@ def cosines(windows: Sequence[Vector], vector: Sequence[float]) -> list[float]:
         raise VectorError(
             f"the vectors have {rows.shape[1]} dimensions, that of the question {len(vector)}"
         )
-    near: list[float] = (rows @ np.asarray(vector, np.float32)).tolist()
-    return near
+    similarities: list[float] = (rows @ np.asarray(vector, np.float32)).tolist()
+    return similarities

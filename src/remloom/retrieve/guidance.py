@@ -86,14 +86,14 @@ def replies(candidates: Candidates) -> list[Candidate]:
     return [turn.candidate for turn in candidates.turns if turn.role == ASSISTANT]
 
 
-def said_by_users(candidates: Candidates) -> list[tuple[Candidate, Resource]]:
+def user_turns(candidates: Candidates) -> list[tuple[Candidate, Resource]]:
     """The turns of those whom an assistant serves: who talks with it in a chat, alone.
 
     What a document says, or a tool, or people among themselves, is no order to an assistant; where
     several talk with it, nobody knows whose orders count.
     """
     chats: set[str] = set()
-    said: list[tuple[Candidate, Resource]] = []
+    turns: list[tuple[Candidate, Resource]] = []
     for turn in candidates.turns:
         record = turn.record
         if record.trust == "derived":
@@ -101,15 +101,15 @@ def said_by_users(candidates: Candidates) -> list[tuple[Candidate, Resource]]:
         if turn.role == ASSISTANT:
             chats.add(record.uri)
         elif turn.speaker and turn.role in (USER, ""):
-            said.append((turn.candidate, record))
+            turns.append((turn.candidate, record))
     if not chats:
         return []
     speakers: dict[str, set[str]] = {}
-    for _, record in said:
+    for _, record in turns:
         if record.uri in chats:
             speakers.setdefault(record.uri, set()).add(speaker_key(record))
     users = {key for keys in speakers.values() if len(keys) == 1 for key in keys}
-    return [(one, record) for one, record in said if speaker_key(record) in users]
+    return [(one, record) for one, record in turns if speaker_key(record) in users]
 
 
 def raise_guidance(store: Store, candidates: Candidates, question: Question, weight: float) -> None:
@@ -121,29 +121,29 @@ def raise_guidance(store: Store, candidates: Candidates, question: Question, wei
     if question.kind in (TOLD, *OVERVIEWS):
         return
     proposed = _propose(store, candidates, question)
-    asked = min(1.0, question.request_probability / _ASKED)
-    of_orders, of_preferences = (least + (1 - least) * asked for least in _UNASKED)
+    request_weight = min(1.0, question.request_probability / _ASKED)
+    of_orders, of_preferences = (least + (1 - least) * request_weight for least in _UNASKED)
     by_rule = is_english(question.text)
     tells_order = is_instruction if by_rule else is_order
-    said = [
+    turns = [
         (one, turn)
-        for one, turn in said_by_users(candidates)
+        for one, turn in user_turns(candidates)
         if not by_rule or _heeded_in(turn.content)
     ]
-    ids = [turn.id for _, turn in said]
+    ids = [turn.id for _, turn in turns]
     windows = store.vectors.of(ids) if question.vector is not None else {}
     found: list[tuple[Candidate, float]] = []
-    near: dict[int, float] = {}
-    for candidate, turn in said:
+    similarities: dict[int, float] = {}
+    for candidate, turn in turns:
         for text, cosine in _sentences(turn, windows.get(turn.id, ()), question.vector):
             worth = max(
                 of_orders if tells_order(text) else 0.0,
                 of_preferences if is_preference(text) else 0.0,
             )
             if worth:
-                near[len(found)] = cosine
+                similarities[len(found)] = cosine
                 found.append((candidate, worth))
-    nearest = sorted(near, key=near.__getitem__, reverse=True)
+    nearest = sorted(similarities, key=similarities.__getitem__, reverse=True)
     nearness = {number: 1 - place / _NEAREST for place, number in enumerate(nearest[:_NEAREST])}
     shares: dict[str, float] = {}
     for number, (candidate, worth) in enumerate(found):

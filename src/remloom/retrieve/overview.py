@@ -22,7 +22,7 @@ from ..store.contract import Store
 from ..text.analysis import term_set, terms
 from ..text.sentences import marked_ends
 from .candidates import Candidates
-from .guidance import said_by_users
+from .guidance import user_turns
 from .question.question import Question
 from .question.question_kinds import ORDER
 
@@ -47,10 +47,10 @@ def raise_overview(store: Store, candidates: Candidates, question: Question, wei
     candidates are of chats with an assistant.
     """
     best = candidates.first(_BEST)
-    chats = {turn.uri for _, turn in said_by_users(candidates)}
+    chats = {turn.uri for _, turn in user_turns(candidates)}
     if 2 * sum(getattr(one.record, "uri", "") in chats for one in best) <= len(best):
         return
-    weights, turns = _said_in_sessions(store, candidates, question)
+    weights, turns = _statements_in_sessions(store, candidates, question)
     choose = _introducing
     if question.kind != ORDER:
         choose = _stating
@@ -62,7 +62,7 @@ def raise_overview(store: Store, candidates: Candidates, question: Question, wei
         candidates.include(turn).add_share("overview", share, rank=place + 1)
 
 
-def _said_in_sessions(
+def _statements_in_sessions(
     store: Store, candidates: Candidates, question: Question
 ) -> tuple[dict[str, float], list[Resource]]:
     """What users said in the sessions in which most was found, in order of time; also how much was
@@ -83,17 +83,19 @@ def _said_in_sessions(
     for of_turns, ids in sessions:
         for place, id in enumerate(ids):
             if id in found:
-                beside = of_turns[max(0, place - _BESIDE) : place + _BESIDE + 1]
-                weights[id] = fmean(of_turns) + sum(beside) / (2 * _BESIDE + 1)
+                neighbours = of_turns[max(0, place - _BESIDE) : place + _BESIDE + 1]
+                weights[id] = fmean(of_turns) + sum(neighbours) / (2 * _BESIDE + 1)
     looked_through = Candidates()
     for record in found.values():
         looked_through.include(record)
-    said = [turn for _, turn in said_by_users(looked_through)]
+    statements = [turn for _, turn in user_turns(looked_through)]
     window = question.window
     if window is not None:
-        said = [turn for turn in said if turn.starts_at and turn.starts_at in window] or said
-    said.sort(key=lambda turn: (str(turn.starts_at or ""), turn.uri, turn.ordinal))
-    return weights, said
+        statements = [
+            turn for turn in statements if turn.starts_at and turn.starts_at in window
+        ] or statements
+    statements.sort(key=lambda turn: (str(turn.starts_at or ""), turn.uri, turn.ordinal))
+    return weights, statements
 
 
 def _resources(store: Store, ids: Sequence[str]) -> dict[str, Resource]:
@@ -116,12 +118,12 @@ def _stating(
         for turn in turns
     }
     counts = Counter(term for turn in turns for term in term_set(turn.content))
-    worths = {term: log(1 + len(turns) / number) for term, number in counts.items()}
+    term_weights = {term: log(1 + len(turns) / number) for term, number in counts.items()}
     facts = " ".join(fact for text in stated.values() for fact in _facts(text))
-    for term in term_set(facts) & worths.keys():
-        worths[term] *= _FACT_FACTOR
+    for term in term_set(facts) & term_weights.keys():
+        term_weights[term] *= _FACT_FACTOR
     added = {id: term_set(text) - subject for id, text in stated.items()}
-    return _covering(turns, added, worths, weights, count)
+    return _covering(turns, added, term_weights, weights, count)
 
 
 def _introducing(
@@ -129,12 +131,12 @@ def _introducing(
 ) -> list[Resource]:
     """Choose turns by what they were the first to ask about and others went on with."""
     # the whole of a turn without a question: not all who ask write a mark
-    asked = {
+    query_terms = {
         turn.id: " ".join(filter(_asks, _sentences(turn.content))) or turn.content for turn in turns
     }
-    words = {id: term_set(text) - subject for id, text in asked.items()}
+    words = {id: term_set(text) - subject for id, text in query_terms.items()}
     counts = Counter(term for some in words.values() for term in some)
-    worths = {
+    term_weights = {
         term: sqrt(number - 1) * log(1 + len(turns) / number) for term, number in counts.items()
     }
     known: set[str] = set()
@@ -143,15 +145,15 @@ def _introducing(
         added[turn.id] = words[turn.id] - known
         known |= words[turn.id]
     by_length = {
-        id: weights[id] / max(_LEAST_TERMS, len(terms(text))) for id, text in asked.items()
+        id: weights[id] / max(_LEAST_TERMS, len(terms(text))) for id, text in query_terms.items()
     }
-    return _covering(turns, added, worths, by_length, count)
+    return _covering(turns, added, term_weights, by_length, count)
 
 
 def _covering(
     turns: Sequence[Resource],
     added: Mapping[str, set[str]],
-    worths: Mapping[str, float],
+    term_weights: Mapping[str, float],
     weights: Mapping[str, float],
     count: int,
 ) -> list[Resource]:
@@ -159,7 +161,7 @@ def _covering(
 
     def gain(place: int) -> float:
         id = turns[place].id
-        return weights[id] * sum(worths[term] for term in added[id] - covered)
+        return weights[id] * sum(term_weights[term] for term in added[id] - covered)
 
     covered: set[str] = set()
     chosen: list[Resource] = []

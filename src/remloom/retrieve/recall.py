@@ -20,7 +20,7 @@ from ..model import Recall, RecallHit
 from ..query.late_interaction import with_missing
 from ..store.contract import Store
 from .abstention import drop_far, heeded, misattributed, nothing_found, unrelated
-from .boosts import BOOSTS, raise_newer
+from .boosts import BOOSTS, raise_newer_turns
 from .candidates import Candidate, Candidates, RankedRecord, Ranking
 from .expansion import follow, with_expansion
 from .fusion import blend
@@ -167,13 +167,13 @@ class Recaller:
         deadline = self._deadline()
         late = self._late_question(question, deadline)
         question.embed(deadline)
-        begun = self._begin(question)
+        pending = self._begin(question)
         if late is not None and late.is_begun:
             # waited for here: while a snapshot lasts, nothing that is forgotten leaves the disk
             with suppress(EmbedderError):
                 late.vectors()
         with self._store.snapshot():
-            candidates, weights = self._find(question, begun, late)
+            candidates, weights = self._find(question, pending, late)
             self._boost(candidates, question)
             doubts = options.abstain and not (question.kind == REQUEST and heeded(candidates))
             reason = self._unrelated(candidates, question) if doubts else ""
@@ -187,7 +187,7 @@ class Recaller:
             self._late.mend()
         if reranker is not None and not reason and question.uses("rerank"):
             count = max(LOOKED_AT, options.limit)
-            said = rerank(
+            reranking_note = rerank(
                 candidates,
                 reranker,
                 question.text,
@@ -195,7 +195,7 @@ class Recaller:
                 weight=weights["rerank"],
                 seconds=options.rerank_seconds,
             )
-            question.notes += [said] if said else []
+            question.notes += [reranking_note] if reranking_note else []
         # behind the second look, which sees how much each passage is like the question
         if not reason and question.kind in OVERVIEWS and question.uses("overview"):
             with self._store.snapshot():
@@ -203,7 +203,7 @@ class Recaller:
         if not reason and question.uses("newer") and asks_present(question.text):
             with self._store.snapshot():
                 scale = RRF_SCALE if options.fusion == "rrf" else 1.0
-                raise_newer(self._store, candidates, question, scale * WEIGHTS["newer"])
+                raise_newer_turns(self._store, candidates, question, scale * WEIGHTS["newer"])
         if options.abstain:
             drop_far(candidates, self._card)
         all_hits = [] if reason else self._hits(candidates, question)
@@ -242,12 +242,12 @@ class Recaller:
     def _find(
         self,
         question: Question,
-        begun: Mapping[str, Callable[[], Ranking | None]],
+        pending: Mapping[str, Callable[[], Ranking | None]],
         late: TokenQuestion | None,
     ) -> tuple[Candidates, dict[str, float]]:
         """Fuse the lists of all signals; also the weights of the lists."""
         candidates = Candidates()
-        for part, rank in begun.items():
+        for part, rank in pending.items():
             ranking = rank()
             if ranking is not None:
                 candidates.add(part, ranking)
@@ -278,14 +278,14 @@ class Recaller:
         return late.question(question.matter, deadline)
 
     def _add_late(
-        self, candidates: Candidates, question: Question, asked: TokenQuestion | None
+        self, candidates: Candidates, question: Question, token_question: TokenQuestion | None
     ) -> None:
         """Add the list of late interaction, where it can be had."""
         late = self._late
-        if late is None or asked is None:
+        if late is None or token_question is None:
             return
         try:
-            ranking = _rank_late(late, candidates, asked)
+            ranking = _rank_late(late, candidates, token_question)
         except EmbedderError as error:
             if late.is_asked_for and not isinstance(error, EmbedderTimeoutError):
                 raise

@@ -76,8 +76,8 @@ def _scores(reranker: Reranker, question: str, passages: Sequence[Passage]) -> l
 def _passage(candidate: Candidate) -> Passage:
     record, source = candidate.record, candidate.as_hit().source
     if not isinstance(record, Resource):
-        said = record.text if isinstance(record, Row) else record.summary
-        return Passage(record.id, f"{record.name}: {said}", source, trust_of(record))
+        content = record.text if isinstance(record, Row) else record.summary
+        return Passage(record.id, f"{record.name}: {content}", source, trust_of(record))
     text = record.content
     if record.speaker:
         when = f" ({record.starts_at.date().isoformat()})" if record.starts_at else ""

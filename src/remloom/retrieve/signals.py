@@ -68,7 +68,7 @@ def _by_vector(store: Store, question: Question, count: int) -> _Rank:
     """Rank the records by the window that is nearest in meaning."""
     if question.vector is None:
         return lambda: None
-    find = _begin_near(store, question, question.vector, count)
+    find = _begin_vector_searches(store, question, question.vector, count)
 
     return lambda: _ranking_of_vectors(find())
 
@@ -131,11 +131,11 @@ def _by_paraphrases(store: Store, question: Question, count: int) -> Ranking | N
     for text, vector in question.paraphrases:
         lists = [_with_words(store, question, text, count)]
         if vector is not None:
-            lists.append(_begin_near(store, question, vector, count)())
+            lists.append(_begin_vector_searches(store, question, vector, count)())
         matches = {match.record.id: match for some in lists for match in some}
-        worths = [blend({match.record.id: match.score for match in some}) for some in lists]
+        blended = [blend({match.record.id: match.score for match in some}) for some in lists]
         for id, match in matches.items():
-            score = sum(worth.get(id, 0.0) for worth in worths) / len(worths)
+            score = sum(worth.get(id, 0.0) for worth in blended) / len(blended)
             if id not in best or best[id].score < score:
                 best[id] = RankedRecord(match.record, score, match.matched)
     return Ranking(nlargest(count, best.values(), key=_SCORE), floor=0.0, top=1.0)
@@ -150,8 +150,8 @@ def rank_summaries(store: Store, question: Question, count: int) -> dict[str, Ra
         found = _with_words(store, question, question.searched_text, count, schemas)
         rankings["text"] = _ranking_of_words(found, count)
     if question.vector is not None:
-        near = _begin_near(store, question, question.vector, count, schemas)
-        rankings["vector"] = _ranking_of_vectors(near())
+        search = _begin_vector_searches(store, question, question.vector, count, schemas)
+        rankings["vector"] = _ranking_of_vectors(search())
     return rankings
 
 
@@ -170,7 +170,7 @@ def _with_words(
     return nlargest(count, found, key=_SCORE)
 
 
-def _begin_near(
+def _begin_vector_searches(
     store: Store,
     question: Question,
     vector: Sequence[float],
@@ -179,13 +179,13 @@ def _begin_near(
 ) -> Callable[[], list[Match]]:
     """Begin to find the records with a window near a vector, best first; default those that have
     texts."""
-    begun = [
+    searches = [
         store.search.begin_vector(
             vector, SearchSpec(schema=schema, where=question.predicate, limit=count)
         )
         for schema in (question.searched_schemas if schemas is None else schemas)
     ]
-    return lambda: nlargest(count, chain.from_iterable(find() for find in begun), key=_SCORE)
+    return lambda: nlargest(count, chain.from_iterable(find() for find in searches), key=_SCORE)
 
 
 SIGNALS = (

@@ -23,7 +23,7 @@ from .sources import Sources
 
 if TYPE_CHECKING:
     from .definitions.definition_input import DefinitionInput, DefinitionParts
-    from .definitions.registry import Beside, Registry
+    from .definitions.registry import EntriesToWrite, Registry
     from .drift.drift import Drift
     from .plan.plan import Plan
     from .plan.source import Source
@@ -354,12 +354,12 @@ class Schemas:
         return self._sources().drift(source, accept=accept, url=url)
 
     def _register_all(
-        self, definitions: Sequence[SchemaDefinition], beside: Beside
+        self, definitions: Sequence[SchemaDefinition], extra_entries: EntriesToWrite
     ) -> tuple[Registered, ...]:
         from .definitions.definition_input import read_definition
 
         checked = [read_definition(definition, {}) for definition in definitions]
-        return self._registry.register_all(checked, beside=beside)
+        return self._registry.register_all(checked, extra_entries=extra_entries)
 
 
 def _those(schema: str, ids: Sequence[str], reads: Reads) -> builtins.list[Record]:
@@ -369,17 +369,17 @@ def _those(schema: str, ids: Sequence[str], reads: Reads) -> builtins.list[Recor
 
 
 def _check_mapping(mapping: Any) -> dict[str, str | None]:
-    given = {} if mapping is None else mapping
-    is_mapping = isinstance(given, Mapping)
-    if not is_mapping or not all(isinstance(key, str) for key in given):
+    checked = {} if mapping is None else mapping
+    is_mapping = isinstance(checked, Mapping)
+    if not is_mapping or not all(isinstance(key, str) for key in checked):
         raise InvalidInputError(
             f"a mapping says what becomes of fields, and is not {mapping!r}"[:200],
             remedy="mapping={'old': 'new', 'gone': None, 'other': 'integer'}",
         )
-    for name, target in given.items():
+    for name, target in checked.items():
         if not isinstance(target, str | None):
             raise InvalidInputError(
                 f"the field {name!r} cannot become {target!r}"[:200],
                 remedy="give the name that it has now, its kind now, or None if it goes",
             )
-    return dict(given)
+    return dict(checked)

@@ -80,9 +80,9 @@ class Sources:
         from .plan.source import check_source_name, find_source
 
         check_source_name(name)
-        said = source_password(name) or ""
-        if is_address(said) and name not in {source.name for source in self.list()}:
-            return self.discover(said, name, tables, relationships, sample, progress)
+        password = source_password(name) or ""
+        if is_address(password) and name not in {source.name for source in self.list()}:
+            return self.discover(password, name, tables, relationships, sample, progress)
         with self._opened(find_source(self._store.kv, name), None) as database:
             return discover(database, name, tables, relationships, sample, progress)
 
@@ -208,9 +208,13 @@ class Sources:
         from .databases.addresses import is_address
         from .databases.opening import open_database
 
-        said = source_password(source.name) or ""
-        given = url or self._engine.source_urls.get(source.name) or (is_address(said) and said)
-        database = open_database(given) if given else open_database(source.plan.address, said)
+        password = source_password(source.name) or ""
+        address = (
+            url or self._engine.source_urls.get(source.name) or (is_address(password) and password)
+        )
+        database = (
+            open_database(address) if address else open_database(source.plan.address, password)
+        )
         try:
             yield database
         finally:
@@ -236,9 +240,9 @@ class Sources:
         """Where a source is, by what is registered or the environment says; empty: neither does."""
         from .databases.addresses import is_address, parse_address
 
-        said = source_password(name) or ""
-        if is_address(said):
-            return parse_address(said).url
+        password = source_password(name) or ""
+        if is_address(password):
+            return parse_address(password).url
         return next((each.plan.address for each in self.list() if each.name == name), "")
 
 

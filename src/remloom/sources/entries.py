@@ -126,9 +126,9 @@ def time(value: Any, odd: Note) -> datetime | None:
     return at
 
 
-def is_said(role: Any, said: tuple[str, ...], odd: Note) -> bool:
+def is_message(role: Any, roles: tuple[str, ...], odd: Note) -> bool:
     """Whether a role is one of those whose words are read; else it is a tool's or the system's."""
-    if role in said:
+    if role in roles:
         return True
     if not isinstance(role, str) or role_of(role) != NOBODY:
         odd("its role is none that is known")

@@ -498,9 +498,9 @@ def _heading(text: str) -> str:
     for line, below in zip(lines, [*lines[1:], ""], strict=True):
         if line.startswith("# "):
             return line[2:].strip().strip("#").strip()
-        title, marks = line.strip(), below.strip()
-        long_enough = len(marks) >= max(3, len(title))
-        if title and long_enough and len(set(marks)) == 1 and marks[0] in "=-*~#":
+        title, underline = line.strip(), below.strip()
+        long_enough = len(underline) >= max(3, len(title))
+        if title and long_enough and len(set(underline)) == 1 and underline[0] in "=-*~#":
             return title
     return ""
 

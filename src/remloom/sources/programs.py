@@ -51,6 +51,6 @@ def belongs_to_export(path: Path) -> bool:
     if not _BESIDE.fullmatch(path.name):
         return False
     return any(
-        exports.is_export(streams.head(beside))
-        for beside in path.parent.glob("conversations*.json")
+        exports.is_export(streams.head(sibling))
+        for sibling in path.parent.glob("conversations*.json")
     )

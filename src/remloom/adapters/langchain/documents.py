@@ -38,8 +38,8 @@ def resource_of(collection: str, id: str, text: str, metadata: dict[str, Any]) -
 
 def document_of(record: Resource) -> Document:
     """The document that a resource keeps, as it was added."""
-    given = record.metadata
-    return Document(id=given["id"], page_content=record.content, metadata=given["document"])
+    metadata = record.metadata
+    return Document(id=metadata["id"], page_content=record.content, metadata=metadata["document"])
 
 
 def document_of_hit(hit: Hit) -> Document:

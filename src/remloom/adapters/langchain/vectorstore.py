@@ -165,11 +165,11 @@ class RemloomVectorStore(VectorStore):
         """
         texts = list(texts)
         metadatas = metadatas or [{} for _ in texts]
-        given = ids or [None] * len(texts)
-        if not len(texts) == len(metadatas) == len(given):
-            counts = f"{len(texts)} texts, {len(metadatas)} metadatas and {len(given)} ids"
+        document_ids = ids or [None] * len(texts)
+        if not len(texts) == len(metadatas) == len(document_ids):
+            counts = f"{len(texts)} texts, {len(metadatas)} metadatas and {len(document_ids)} ids"
             raise InvalidInputError(f"there are {counts}", remedy="give one of each for a text")
-        known = [id or str(uuid4()) for id in given]
+        known = [id or str(uuid4()) for id in document_ids]
         resources = [
             resource_of(self._collection, id, text, metadata)
             for id, text, metadata in zip(known, texts, metadatas, strict=True)
@@ -260,25 +260,25 @@ class RemloomVectorStore(VectorStore):
         if not found:
             return []
         vectors = self._embeddings.embed_documents([document.page_content for document in found])
-        asked = np.array(self._embeddings.embed_query(query))
-        chosen = maximal_marginal_relevance(asked, vectors, lambda_mult, k)
+        query_vector = np.array(self._embeddings.embed_query(query))
+        chosen = maximal_marginal_relevance(query_vector, vectors, lambda_mult, k)
         return [found[position] for position in chosen]
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         # a cosine below 0 is not relevant at all
         return lambda cosine: min(max(cosine, 0.0), 1.0)
 
-    def _where(self, wanted: Mapping[str, Any] | None) -> Predicate:
+    def _where(self, conditions: Mapping[str, Any] | None) -> Predicate:
         in_collection = StartsWith("uri", collection_uri(self._collection))
-        if not wanted:
+        if not conditions:
             return in_collection
-        return And((in_collection, _predicate_of(wanted, GIVEN)))
+        return And((in_collection, _predicate_of(conditions, GIVEN)))
 
     def _stored(self, ids: Sequence[str] | None) -> list[Resource]:
         if ids is None:
             return self._memory.query_resources(Query().filter(self._where(None)))
-        wanted = [document_id(self._collection, id) for id in ids]
-        return self._memory.query_resources(Query().filter(In("id", wanted)))
+        record_ids = [document_id(self._collection, id) for id in ids]
+        return self._memory.query_resources(Query().filter(In("id", record_ids)))
 
 
 def _scored(hits: Iterable[Any]) -> Iterator[tuple[Document, float]]:
@@ -300,7 +300,7 @@ def _embedder_of(embedding: Embeddings) -> FunctionEmbedder:
     )
 
 
-def _predicate_of(wanted: Mapping[str, Any], within: str) -> Predicate:
+def _predicate_of(metadata_filter: Mapping[str, Any], within: str) -> Predicate:
     """Translate a filter such as `{"year": {"$gte": 2020}, "$or": [{"a": 1}, {"b": 2}]}`.
 
     Keys are names of the metadata, with dots between those of objects inside each other; several
@@ -314,7 +314,7 @@ def _predicate_of(wanted: Mapping[str, Any], within: str) -> Predicate:
         UnknownNameError: there is no such operator.
     """
     conditions: list[Predicate] = []
-    for key, value in wanted.items():
+    for key, value in metadata_filter.items():
         if isinstance(key, str) and key.startswith("$"):
             conditions.append(_joined(key, value, within))
         else:

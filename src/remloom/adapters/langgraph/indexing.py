@@ -65,8 +65,8 @@ class Indexing:
         if self.embeddings is None or not (documents or questions):
             return {}, {}
         rows = self.embeddings.embed_documents(documents) if documents else []
-        asked = [self.embeddings.embed_query(question) for question in questions]
-        return _paired(documents, rows), _paired(questions, asked)
+        query_vectors = [self.embeddings.embed_query(question) for question in questions]
+        return _paired(documents, rows), _paired(questions, query_vectors)
 
     async def aembed(self, texts: Iterable[str], queries: Iterable[str]) -> tuple[Vectors, Vectors]:
         """Embed texts and questions by what of the embedder is async."""
@@ -74,8 +74,8 @@ class Indexing:
         if self.embeddings is None or not (documents or questions):
             return {}, {}
         rows = await self.embeddings.aembed_documents(documents) if documents else []
-        asked = [await self.embeddings.aembed_query(question) for question in questions]
-        return _paired(documents, rows), _paired(questions, asked)
+        query_vectors = [await self.embeddings.aembed_query(question) for question in questions]
+        return _paired(documents, rows), _paired(questions, query_vectors)
 
     def _fields_of(self, index: Literal[False] | list[str] | None) -> Sequence[str]:
         return self._fields if index is None or index is False else index

@@ -24,13 +24,13 @@ def list_namespaces(memory: Memory, op: ListNamespacesOp) -> list[Namespace]:
 
 def _distinct(memory: Memory, op: ListNamespacesOp) -> Iterator[Namespace]:
     conditions = op.match_conditions or ()
-    given: set[Namespace] = set()
+    seen: set[Namespace] = set()
     for namespace in _walk(memory, _common_prefix(conditions)):
         if not all(_matches(condition, namespace) for condition in conditions):
             continue
         shown = namespace[: op.max_depth]
-        if shown not in given:
-            given.add(shown)
+        if shown not in seen:
+            seen.add(shown)
             yield shown
 
 
@@ -38,17 +38,17 @@ def _walk(memory: Memory, prefix: Namespace) -> Iterator[Namespace]:
     """Yield each namespace that begins so and has items: the first item of each tells."""
     rest = namespace_range(prefix)
     while True:
-        firsts = memory.admin.store.records.first_names(
+        first_names = memory.admin.store.records.first_names(
             CATEGORY, first=rest.first, end=rest.end, mark=MARK, limit=_PAGE
         )
-        for name, id in firsts:
+        for name, id in first_names:
             of_one = namespace_of(name)
             # whoever writes a resource of such a name has another id for it
             if of_one is not None and (id == id_of(name) or _has_items(memory, of_one)):
                 yield of_one
-        if len(firsts) < _PAGE:
+        if len(first_names) < _PAGE:
             return
-        rest = rest.behind(firsts[-1][0])
+        rest = rest.behind(first_names[-1][0])
 
 
 def _has_items(memory: Memory, namespace: Namespace) -> bool:
@@ -79,4 +79,4 @@ def _matches(condition: MatchCondition, namespace: Namespace) -> bool:
     part = namespace[: len(path)]
     if condition.match_type == "suffix":
         part = namespace[len(namespace) - len(path) :]
-    return all(wanted in (_ANY, label) for wanted, label in zip(path, part, strict=True))
+    return all(expected in (_ANY, label) for expected, label in zip(path, part, strict=True))

@@ -43,8 +43,8 @@ class Searcher:
 
     def newest(self, op: SearchOp) -> list[SearchItem]:
         """List the items that fit, the latest put first."""
-        wanted = _wanted(op)
-        found = islice(self._listed(op), op.offset, wanted)
+        limit = _limit_of(op)
+        found = islice(self._listed(op), op.offset, limit)
         return [scored(item) for item in found]
 
     def by_vector(self, op: SearchOp, vector: Sequence[float]) -> list[SearchItem]:
@@ -71,19 +71,19 @@ class Searcher:
 
     def _ranked(self, op: SearchOp, fetch: Callable[[int], Sequence[Hit]]) -> list[SearchItem]:
         """The items of a window: first those that were found, by score, then the others."""
-        wanted, count = _wanted(op), max(1, _wanted(op))
+        limit, count = _limit_of(op), max(1, _limit_of(op))
         filter = Filter(op.filter)
         while True:
             hits = fetch(min(count, MOST_RESULTS))
             found = [one for one in self._items_of(hits) if filter.matches(one.value)]
-            if len(found) >= wanted or len(hits) < count:
+            if len(found) >= limit or len(hits) < count:
                 break
             count *= _GROWTH
-        if len(found) < wanted:
+        if len(found) < limit:
             seen = {(one.namespace, one.key) for one in found}
             others = (one for one in self._listed(op) if (one.namespace, one.key) not in seen)
-            found += [scored(one) for one in islice(others, wanted - len(found))]
-        return found[op.offset : wanted]
+            found += [scored(one) for one in islice(others, limit - len(found))]
+        return found[op.offset : limit]
 
     def _items_of(self, hits: Iterable[Hit]) -> Iterator[SearchItem]:
         for hit in hits:
@@ -107,19 +107,19 @@ class Searcher:
         """Yield all items that fit, the latest put first."""
         filter = Filter(op.filter)
         if not filter:
-            for page in self._pages(_scope(op), _wanted(op)):
+            for page in self._pages(_scope(op), _limit_of(op)):
                 yield from _items(page)
             return
         # most filters let enough of the newest through, and of few items it is quicker to look at
         # each than to ask for those that fit
-        glance = _GLANCE * _wanted(op) + 1
+        glance = _GLANCE * _limit_of(op) + 1
         where = _scope(op)
         newest = self._page(where, glance, 0)
         if len(newest) < glance:
             yield from _fitting(newest, filter)
             return
         fitting = list(_fitting(newest, filter))
-        if len(fitting) >= _wanted(op):
+        if len(fitting) >= _limit_of(op):
             yield from fitting
             where, skip = _scope(op), len(newest)
         else:
@@ -142,7 +142,7 @@ class Searcher:
         return self._memory.query_resources(query.limit(size).offset(skip))
 
 
-def _wanted(op: SearchOp) -> int:
+def _limit_of(op: SearchOp) -> int:
     for name, number in (("limit", op.limit), ("offset", op.offset)):
         if not isinstance(number, int) or number < 0:
             raise InvalidInputError(f"a {name} is a whole number from 0, not {number!r}")
@@ -182,8 +182,8 @@ class Filter:
         UnknownNameError: an operator that there is not.
     """
 
-    def __init__(self, wanted: Mapping[str, Any] | None) -> None:
-        self._wanted = dict(wanted or {})
+    def __init__(self, conditions: Mapping[str, Any] | None) -> None:
+        self._wanted = dict(conditions or {})
         _check_keys(self._wanted, is_value=True)
 
     def __bool__(self) -> bool:
@@ -191,15 +191,15 @@ class Filter:
 
     def matches(self, value: Mapping[str, Any]) -> bool:
         """Say whether a value is wanted."""
-        return all(_fits(_find(value, key), wanted) for key, wanted in self._wanted.items())
+        return all(_fits(_find(value, key), condition) for key, condition in self._wanted.items())
 
     def predicates(self) -> Iterator[Predicate]:
         """Yield what a store can decide: each holds wherever the filter matches."""
-        for key, wanted in self._wanted.items():
+        for key, condition in self._wanted.items():
             if not _PLAIN.fullmatch(key):
                 continue
             field = f"metadata.value.{key}"
-            operators = wanted if _is_operators(wanted) else {"$eq": wanted}
+            operators = condition if _is_operators(condition) else {"$eq": condition}
             for name, operand in operators.items():
                 if not _is_comparable(operand):
                     continue
@@ -209,28 +209,28 @@ class Filter:
                     yield _COMPARISONS[name][1](field, operand)
 
 
-def _check_keys(wanted: Any, *, is_value: bool = False) -> None:
+def _check_keys(condition: Any, *, is_value: bool = False) -> None:
     """Check the keys of a filter, or of a part of it; a whole value holds no operators."""
-    if isinstance(wanted, list | tuple):
-        for part in wanted:
+    if isinstance(condition, list | tuple):
+        for part in condition:
             _check_keys(part)
-    if not isinstance(wanted, Mapping):
+    if not isinstance(condition, Mapping):
         return
-    for key, part in wanted.items():
+    for key, part in condition.items():
         if not isinstance(key, str) or not key or _REFUSED.search(key):
             raise InvalidInputError(
                 f"Invalid filter key {key!r:.100}",
                 remedy="a key is text without quotes, backslashes and control characters",
             )
         _check_keys(part)
-    if not is_value and _is_operators(wanted):
-        for key in wanted:
+    if not is_value and _is_operators(condition):
+        for key in condition:
             if key not in _OPERATORS:
                 raise UnknownNameError("operator", key, _OPERATORS)
 
 
-def _is_operators(wanted: Any) -> bool:
-    return isinstance(wanted, Mapping) and any(key.startswith("$") for key in wanted)
+def _is_operators(condition: Any) -> bool:
+    return isinstance(condition, Mapping) and any(key.startswith("$") for key in condition)
 
 
 def _is_comparable(operand: Any) -> bool:
@@ -251,18 +251,18 @@ def _find(value: Mapping[str, Any], key: str) -> Any:
     return found
 
 
-def _fits(value: Any, wanted: Any) -> bool:
-    if _is_operators(wanted):
-        return all(_holds(value, name, operand) for name, operand in wanted.items())
-    if isinstance(wanted, Mapping):
+def _fits(value: Any, condition: Any) -> bool:
+    if _is_operators(condition):
+        return all(_holds(value, name, operand) for name, operand in condition.items())
+    if isinstance(condition, Mapping):
         if not isinstance(value, Mapping):
             return False
-        return all(_fits(_find(value, key), part) for key, part in wanted.items())
-    if isinstance(wanted, list | tuple):
-        if not isinstance(value, list | tuple) or len(value) != len(wanted):
+        return all(_fits(_find(value, key), part) for key, part in condition.items())
+    if isinstance(condition, list | tuple):
+        if not isinstance(value, list | tuple) or len(value) != len(condition):
             return False
-        return all(map(_fits, value, wanted))
-    return _equal(value, wanted)
+        return all(map(_fits, value, condition))
+    return _equal(value, condition)
 
 
 def _holds(value: Any, name: str, operand: Any) -> bool:

@@ -126,32 +126,32 @@ class RemloomStore(BaseStore):
                 written.
         """
         batch = _Batch(ops)
-        vectors, asked = self._indexing.embed(*self._to_embed(batch))
-        return self._do(batch, vectors, asked)
+        vectors, query_vectors = self._indexing.embed(*self._to_embed(batch))
+        return self._do(batch, vectors, query_vectors)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Do several operations, in a thread. See `batch`."""
         batch = _Batch(ops)
-        vectors, asked = await self._indexing.aembed(*self._to_embed(batch))
-        return await asyncio.to_thread(self._do, batch, vectors, asked)
+        vectors, query_vectors = await self._indexing.aembed(*self._to_embed(batch))
+        return await asyncio.to_thread(self._do, batch, vectors, query_vectors)
 
     def _to_embed(self, batch: _Batch) -> tuple[list[str], list[str]]:
         texts = [text for op in batch.puts for text in self._indexing.texts(op)]
         return texts, [op.query for op in batch.searches if op.query]
 
-    def _do(self, batch: _Batch, vectors: Vectors, asked: Vectors) -> list[Result]:
-        results = [self._read(op, asked) for op in batch.ops]
+    def _do(self, batch: _Batch, vectors: Vectors, query_vectors: Vectors) -> list[Result]:
+        results = [self._read(op, query_vectors) for op in batch.ops]
         if self.ttl_config and self.ttl_config.get("refresh_on_read"):
             refresh(self.memory, _ids_to_refresh(batch.ops, results))
         self._write([op for op in batch.puts if op.value is not None], vectors)
         self._forget([op for op in batch.puts if op.value is None])
         return results
 
-    def _read(self, op: Op, asked: Vectors) -> Result:
+    def _read(self, op: Op, query_vectors: Vectors) -> Result:
         if isinstance(op, GetOp):
             return self._get(op.namespace, op.key)
         if isinstance(op, SearchOp):
-            return self._search(op, asked)
+            return self._search(op, query_vectors)
         if isinstance(op, ListNamespacesOp):
             return list_namespaces(self.memory, op)
         return None
@@ -162,12 +162,12 @@ class RemloomStore(BaseStore):
         except NotFoundError:
             return None
 
-    def _search(self, op: SearchOp, asked: Vectors) -> Result:
+    def _search(self, op: SearchOp, query_vectors: Vectors) -> Result:
         if not op.query or not op.query.strip():
             return cast("Result", self._searcher.newest(op))
         if self.embeddings is None:
             return cast("Result", self._searcher.by_question(op))
-        return cast("Result", self._searcher.by_vector(op, asked[op.query]))
+        return cast("Result", self._searcher.by_vector(op, query_vectors[op.query]))
 
     # -- writing -----------------------------------------------------------------------------------
 

@@ -70,7 +70,7 @@ class RemloomChatStore(BaseChatStore):
         return sorted({unquote(name, errors="surrogatepass") for name in names})
 
     def _conversation(self, key: str) -> Conversation:
-        return Conversation(self.memory, _KIND, key, said)
+        return Conversation(self.memory, _KIND, key, text_of)
 
 
 def item_of(message: ChatMessage) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def message_of(item: Any) -> ChatMessage:
     return ChatMessage.model_validate(item)
 
 
-def said(item: Any) -> tuple[str, str]:
+def text_of(item: Any) -> tuple[str, str]:
     """Who said an item, and the words; none of tools, and of the system."""
     role = item["role"]
     if role not in _ROLES:

@@ -12,7 +12,7 @@ from pydantic import Field, InstanceOf
 
 from ...memory import Memory
 from ..conversation import Conversation
-from .chat_store import item_of, said
+from .chat_store import item_of, text_of
 
 _KIND = "llamaindex"
 _LONGEST = 4000  # characters of a message by which is recalled: the last ones
@@ -39,7 +39,9 @@ class RemloomMemoryBlock(BaseMemoryBlock[str]):
     async def _aget(self, messages: list[ChatMessage] | None = None, **_: Any) -> str:
         """Recall what fits the last message that has words, minding those before it."""
         items = [item_of(message) for message in messages or ()]
-        turns = [{"role": speaker, "content": text} for speaker, text in map(said, items) if text]
+        turns = [
+            {"role": speaker, "content": text} for speaker, text in map(text_of, items) if text
+        ]
         if not turns:
             return ""
         question = turns[-1]["content"][-_LONGEST:]
@@ -52,7 +54,7 @@ class RemloomMemoryBlock(BaseMemoryBlock[str]):
 
     def _put(self, messages: list[ChatMessage]) -> None:
         for session, own in groupby(messages, _session_of):
-            conversation = Conversation(self.memory, _KIND, session, said)
+            conversation = Conversation(self.memory, _KIND, session, text_of)
             conversation.add(map(item_of, own))
 
 

@@ -299,12 +299,12 @@ def _keys(edge: Edge) -> Keys:
 
 
 def _with_verdict(edge: Edge, verdict: Verdict, model: str) -> Edge:
-    said = {
+    verdict_properties = {
         "match_type": "judged",
         "relation": verdict.relation,
         "context": verdict.reason,
         "judged_by": model,
     }
-    stated = {name: value for name, value in said.items() if value}
+    stated = {name: value for name, value in verdict_properties.items() if value}
     confidence = min(1.0, max(0.0, verdict.strength))
     return replace(edge, properties={**edge.properties, **stated, "confidence": confidence})

@@ -93,8 +93,8 @@ def implant_learnings(
         sources = [by_id[id] for id in learning.passages if id in by_id]
         parents = tuple(resource for passage in sources for resource in passage.resources)
         ideas.append(Idea(learning.learning, parents, tuple(neighbours)))
-    asked = [(one, idea) for one, idea in zip(learnings, ideas, strict=True) if idea.neighbours]
-    replies = iter(context.ask_all([_learning_call(one, idea) for one, idea in asked]))
+    pairs = [(one, idea) for one, idea in zip(learnings, ideas, strict=True) if idea.neighbours]
+    replies = iter(context.ask_all([_learning_call(one, idea) for one, idea in pairs]))
     outcomes = []
     for learning, idea in zip(learnings, ideas, strict=True):
         reply = next(replies) if idea.neighbours else idea.text

@@ -59,8 +59,8 @@ def _summarize(resources: Sequence[Resource], vectors: Floats) -> str:
     sizes = [len(term_set(resource.content)) for resource in resources]
     nearness = vectors @ vectors.mean(axis=0)
     weights = [
-        float(near) * min(1.0, size / _FULL_WEIGHT)
-        for near, size in zip(nearness, sizes, strict=True)
+        float(score) * min(1.0, size / _FULL_WEIGHT)
+        for score, size in zip(nearness, sizes, strict=True)
     ]
     if not np.any(weights):
         # none has a vector yet

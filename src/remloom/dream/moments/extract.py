@@ -201,8 +201,8 @@ def _timeline(store: Store, moments: Sequence[Moment]) -> Iterator[Part]:
     first = max(min(times), lowest) - _LOOK_BESIDE
     last = min(max(times), highest) + _LOOK_BESIDE
     own = {moment.id for moment in moments}
-    beside = (*store.records.moments_between(first, last), *moments)
-    wholes = {one.id: one for one in beside if one.starts_at and not one.parent_moment}
+    neighbours = (*store.records.moments_between(first, last), *moments)
+    wholes = {one.id: one for one in neighbours if one.starts_at and not one.parent_moment}
     ordered = sorted(wholes.values(), key=lambda moment: (moment.starts_at or lowest, moment.name))
     for before, after in pairwise(ordered):
         if own.isdisjoint((before.id, after.id)):

@@ -104,12 +104,12 @@ def _is_current(moment: Moment, by_model: bool) -> bool:
 
 def _retire(moment: Moment) -> Moment:
     """The moment with what it said moved into its metadata."""
-    said = {
+    properties = {
         "starts_at": moment.starts_at.isoformat() if moment.starts_at else "",
         "ends_at": moment.ends_at.isoformat() if moment.ends_at else "",
         "summary": moment.summary,
     }
-    superseded = {name: value for name, value in said.items() if value}
+    superseded = {name: value for name, value in properties.items() if value}
     return replace(
         moment,
         starts_at=None,

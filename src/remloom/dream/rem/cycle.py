@@ -260,9 +260,9 @@ def _ask_for_each(
     make_call: Callable[[_Dream], Call],
 ) -> Iterator[tuple[_Dream, str]]:
     """Put the calls of all dreams to the model at once; gives those that were answered."""
-    asked = _unfailed(dreams)
-    replies = context.ask_all([make_call(dream) for dream in asked])
-    for dream, reply in zip(asked, replies, strict=True):
+    open_dreams = _unfailed(dreams)
+    replies = context.ask_all([make_call(dream) for dream in open_dreams])
+    for dream, reply in zip(open_dreams, replies, strict=True):
         if isinstance(reply, ModelError):
             dream.error = reply
         else:

@@ -56,7 +56,7 @@ class EmbeddingQueue:
         self, store: Store, embedder: Embedder | None, tokens: TokenQueue | None = None
     ) -> None:
         self._store = store
-        self._given_embedder = embedder
+        self._explicit_embedder = embedder
         self._tokens = tokens
         self._error: RemloomError | None = None  # why the last background run stopped
         self._stop = threading.Event()
@@ -67,15 +67,15 @@ class EmbeddingQueue:
         self._calls = ModelCalls()
         self._running = threading.Lock()
         self._starting = threading.Lock()  # of what follows
-        self._is_wanted = False
+        self._work_available = False
         self._thread: threading.Thread | None = None
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         """Forget, in a process that was forked, the thread, which is not there, and the locks that
         it may hold."""
         self._begin()
         if self._tokens is not None:
-            self._tokens.begin_anew()
+            self._tokens.restart()
 
     @property
     def trouble(self) -> str:
@@ -86,12 +86,12 @@ class EmbeddingQueue:
 
     @property
     def _embedder(self) -> Embedder:
-        if self._given_embedder is None:
+        if self._explicit_embedder is None:
             raise EmbedderError(
                 "this memory was opened without an embedder",
                 remedy="set REMLOOM_EMBEDDER=minilm, or open it with one",
             )
-        return self._given_embedder
+        return self._explicit_embedder
 
     def run(self, progress: Progress | None = None) -> int:
         """Embed all queued texts, then make their token vectors; returns how many texts.
@@ -114,7 +114,7 @@ class EmbeddingQueue:
         """
         done = len(self._run_vectors(progress))
         encoded = self._tokens.run(progress) if self._tokens is not None else 0
-        return encoded if self._given_embedder is None else done
+        return encoded if self._explicit_embedder is None else done
 
     def unpark(self) -> None:
         """Queue what was parked again."""
@@ -135,7 +135,7 @@ class EmbeddingQueue:
 
     def _run_vectors(self, progress: Progress | None) -> list[str]:
         """Embed queued texts; returns their ids."""
-        if self._given_embedder is None:
+        if self._explicit_embedder is None:
             return []
         done: list[str] = []
         total = self._store.vectors.queue_lengths()[0] if progress else 0
@@ -174,7 +174,7 @@ class EmbeddingQueue:
         Raises:
             EmbedderError, VectorError: some of it could not be embedded. It stays queued.
         """
-        for first in range(0, len(ids) if self._given_embedder is not None else 0, _BATCH):
+        for first in range(0, len(ids) if self._explicit_embedder is not None else 0, _BATCH):
             some = ids[first : first + _BATCH]
             batch = self._store.vectors.pending(_BATCH, ids=some)
             if not batch:
@@ -205,7 +205,7 @@ class EmbeddingQueue:
         """Embed in the background until the queue is empty. While that is going on, what was queued
         meanwhile is looked for once more at its end."""
         with self._starting:
-            self._is_wanted = True
+            self._work_available = True
             if self._thread is not None or self._stop.is_set():
                 return
             self._thread = threading.Thread(
@@ -232,7 +232,7 @@ class EmbeddingQueue:
         """Embed every text with this embedder, if there is one, then let its vectors serve instead
         of others; make the token vectors that are lacking or damaged."""
         done = 0
-        if self._given_embedder is not None:
+        if self._explicit_embedder is not None:
             done = self.embed_all(progress)
             self.adopt()
             # what it refused, and what was written meanwhile
@@ -285,7 +285,7 @@ class EmbeddingQueue:
         """Whether something was queued since the last look; if not, the thread is given up, so that
         whoever queues next starts another."""
         with self._starting:
-            is_wanted, self._is_wanted = self._is_wanted, False
+            is_wanted, self._work_available = self._work_available, False
             if not is_wanted:
                 self._thread = None
             return is_wanted
@@ -374,13 +374,13 @@ class EmbeddingQueue:
 _queues: WeakSet[EmbeddingQueue] = WeakSet()
 
 
-def _begin_anew() -> None:
+def _restart() -> None:
     for queue in _queues:
-        queue.begin_anew()
+        queue.restart()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew)
+    os.register_at_fork(after_in_child=_restart)
 
 
 def _digest(text: str) -> bytes:

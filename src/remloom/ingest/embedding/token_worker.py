@@ -37,9 +37,9 @@ class TokenQueue:
         self._store = store
         self._encoder = encoder
         self._stop = threading.Event()
-        self.begin_anew()
+        self.restart()
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         """Forget what was under way: after a fork it is in the other process."""
         self._calls = ModelCalls()
         # of two who encode at once, both would do the same texts

@@ -30,7 +30,7 @@ _RANKS: dict[Authority, int] = {
     "edit": 4,
 }
 # said by the user: of two such, the later counts, whatever was said before, and however often
-_SAID = _RANKS["confirmed"]
+_VALUE_SIGNALS = _RANKS["confirmed"]
 # sittings from which on what was only seen there is believed: a visit to a site tells nothing yet
 _SITTINGS = {"browsing": 3}
 _UNSURE = 0.5  # confidence below which a belief that was sure is stale
@@ -282,13 +282,13 @@ def _independent(pieces: Sequence[Piece], constants: Constants) -> list[Piece]:
     """
     strongest: dict[tuple[str, str, str, int, bool], Piece] = {}
     turns = 0  # how often the user has said something else than before
-    said: tuple[str, str] | None = None
+    last: tuple[str, str] | None = None
     for piece in sorted(pieces, key=_moment):
         claim = (value_key(piece.value), piece.polarity)
         turn = -1
         if is_said(piece):
-            turns += said is not None and claim != said
-            said, turn = claim, turns
+            turns += last is not None and claim != last
+            last, turn = claim, turns
         # what was wrong is another matter than what has changed
         key = (piece.group, *claim, turn, piece.sets_right)
         first = strongest.get(key)
@@ -316,14 +316,14 @@ def _rank(piece: Piece) -> int:
 
 def is_said(piece: Piece) -> bool:
     """Whether the user says it, without a hedge."""
-    return _rank(piece) >= _SAID
+    return _rank(piece) >= _VALUE_SIGNALS
 
 
 class _Ended(Struct, frozen=True):
     """Who ended a value, and when that was said."""
 
     rank: int
-    said_at: datetime
+    stated_at: datetime
 
 
 class _Folding:
@@ -430,7 +430,7 @@ class _Folding:
         ended = self._ended.get(value_key(piece.value))
         if ended is None or piece.authority in BY_HAND or _rank(piece) >= ended.rank:
             self._begin(piece)
-        elif is_said(piece) and piece.at > ended.said_at:
+        elif is_said(piece) and piece.at > ended.stated_at:
             # The user ended it by hand and says it again: newer, yet of less weight.
             self._begin(piece)
             self._disputed_by = ended.rank

@@ -208,11 +208,13 @@ class BeliefStore:
             own = {one.id for one in evidence}
             needed = set()
             if any(one.claim for one in evidence):
-                needed = {self.origin(one) for one in self._beside(belief) if one.id not in own}
+                needed = {
+                    self.origin(one) for one in self._other_beliefs(belief) if one.id not in own
+                }
             origins = [(one.id, self.origin(one)) for one in evidence]
         return list(dict.fromkeys(id if claim in needed else claim for id, claim in origins))
 
-    def _beside(self, belief: str) -> Iterator[Evidence]:
+    def _other_beliefs(self, belief: str) -> Iterator[Evidence]:
         """The evidence in the slot of a belief: all that is made of one claim is in one slot."""
         person, _, rest = belief.partition("/")
         for pieces in self._all_pieces(self._store, f"{person}/{rest[:_SLOT_DIGITS]}").values():

@@ -350,9 +350,9 @@ def _belief_lines(explanation: Explanation) -> Iterator[str]:
 
 def _evidence_line(evidence: Evidence) -> str:
     words = evidence.quote or evidence.note
-    said = f"“{_plain(words)}” " if words else ""
+    quoted = f"“{_plain(words)}” " if words else ""
     since = f", since {evidence.since}" if evidence.since else ""
-    return f"  - {said}({_plain(evidence.citation)}, {_day(evidence.at)}{since})"
+    return f"  - {quoted}({_plain(evidence.citation)}, {_day(evidence.at)}{since})"
 
 
 def _facts(belief: Belief) -> Iterator[str]:

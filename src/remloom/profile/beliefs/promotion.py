@@ -86,8 +86,8 @@ def slot_for(extra: Slot, fields: Mapping[str, Any]) -> Slot:
     """
     inherited = msgspec.to_builtins(extra)
     name = extra.id.removeprefix(EXTRAS)
-    given = {field: value for field, value in fields.items() if value not in ("", None)}
-    merged = {**inherited, "id": f"own.{name}", **given}
+    options = {field: value for field, value in fields.items() if value not in ("", None)}
+    merged = {**inherited, "id": f"own.{name}", **options}
     merged["aliases"] = (*merged["aliases"], extra.id)
     # health does not become harmless because it has a slot now
     merged["sensitive"] = extra.sensitive or merged["sensitive"]

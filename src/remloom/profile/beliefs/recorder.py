@@ -82,14 +82,14 @@ class Recorder:
         passages: Mapping[str, datetime | None],
     ) -> list[Evidence]:
         """Write what is new; what the user deletes at this moment is looked at again."""
-        given = {(entry.namespace, entry.key) for entry in entries}
+        written = {(entry.namespace, entry.key) for entry in entries}
         for _ in range(_ATTEMPTS):
             stored = {key: self._store.kv.get(MARK, key) for key in self._keys(evidence)}
             new, deleted_before = self._new(evidence, stored)
             versions = {
                 (MARK, key): mark.version if mark is not None else 0
                 for key, mark in stored.items()
-                if (MARK, key) not in given
+                if (MARK, key) not in written
             }
             try:
                 self._writer.write(

@@ -291,9 +291,9 @@ def _answers(outcomes: Iterable[Outcome]) -> list[Answer]:
     """What the user answered, by time; several pieces of one belief have one answer."""
     answers: dict[tuple[datetime, float], bool] = {}
     for outcome in outcomes:
-        asked = outcome.at, outcome.confidence
+        answered = outcome.at, outcome.confidence
         # one that was partly wrong was wrong, in whatever order its pieces come
-        answers[asked] = answers.get(asked, True) and outcome.right
+        answers[answered] = answers.get(answered, True) and outcome.right
     return [(confidence, right) for (_, confidence), right in sorted(answers.items())]
 
 

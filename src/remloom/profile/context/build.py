@@ -30,7 +30,7 @@ from .context_line import (
     line_of_end,
     line_of_question,
     on_shared_lines,
-    said_on,
+    quoted_on,
     short_line_of_safety,
 )
 from .relevance import NAMED, Relevance, rare_words, sentence_of
@@ -61,7 +61,7 @@ _HINTS = 2  # among what could hurt: last
 _FEW_HINTS = 3  # that go before what the query is about; the others have their turn
 _NAMED = ("identity.name", "identity.pronouns", "output_contract.reply_language")
 # what is liked, and what is not, by the end of the path of its slot
-_WORTHS = {
+_SLOT_SCORES = {
     "likes": 1.0,
     "favorites": 1.0,
     "genres": 1.0,
@@ -356,8 +356,8 @@ class _Choice:
 
     def _distance(self, belief: Belief) -> tuple[float, float]:
         """How far it is from the query, then from now."""
-        near = self._spec.near.get(sentence_of(self._slot(belief), belief.value), 0.0)
-        return -near if near >= _NEAR else 0.0, -belief.checked_at.timestamp()
+        similarity = self._spec.near.get(sentence_of(self._slot(belief), belief.value), 0.0)
+        return -similarity if similarity >= _NEAR else 0.0, -belief.checked_at.timestamp()
 
     def _slot(self, belief: Belief) -> Slot:
         return self._slots.get_or_extra(belief.slot)
@@ -416,7 +416,7 @@ class _Page:
         for number, candidate in enumerate(candidates):
             line = self._write(candidate)
             is_shared = self._shares_lines and candidate.is_safety
-            size = self._count(said_on(line) if is_shared and line.slot in slots else line.text)
+            size = self._count(quoted_on(line) if is_shared and line.slot in slots else line.text)
             if candidate.part not in parts:
                 size += self._count(_TITLES[candidate.part])
             if used + size <= self._room(candidate):
@@ -460,8 +460,8 @@ class _Page:
 
     def _body(self) -> str:
         written = [self._head]
-        for part, given in groupby(self._in_order(), key=lambda one: one[0].part):
-            pairs = list(given)
+        for part, lines in groupby(self._in_order(), key=lambda one: one[0].part):
+            pairs = list(lines)
             shared = [line for one, line in pairs if one.is_safety and self._shares_lines]
             written += [_TITLES[part], on_shared_lines(shared)]
             written += [line.text for _, line in pairs[len(shared) :]]
@@ -525,7 +525,7 @@ def likes_of(profile: Profile, slots: Registry, spec: ContextSpec) -> dict[str, 
     likes: dict[str, float] = {}
     for belief in within(profile, spec.scopes):
         slot = slots.get_or_extra(belief.slot)
-        worth = _WORTHS.get(belief.slot.rpartition(".")[2], 0.0)
+        worth = _SLOT_SCORES.get(belief.slot.rpartition(".")[2], 0.0)
         if not worth or not isinstance(belief.value, str) or not _is_sure(belief):
             continue
         if rules.allow(belief, slot, named=0.0):

@@ -73,16 +73,16 @@ def line_of_belief(belief: Belief, part: Part, *, could_hurt: bool = False) -> C
         doubt_of_safety(belief) if could_hurt else _doubt(belief),
         _before(belief),
     ]
-    said = f"{_label(belief.label)}: {shown_value(belief.label, belief.value)}"
-    return _line(belief, part, said, notes)
+    text = f"{_label(belief.label)}: {shown_value(belief.label, belief.value)}"
+    return _line(belief, part, text, notes)
 
 
 def short_line_of_safety(belief: Belief) -> ContextLine:
     """The line of what could hurt, without all that is not needed; see `on_shared_lines`."""
     notes = ", ".join(filter(None, (_scope_note(belief.scope), _short_doubt(belief))))
-    said = f"{_label(belief.label)}{_COLON}{shown_value(belief.label, belief.value)}"
-    line = _line(belief, "standing", said, [])
-    return replace(line, text=f"- {said} ({notes})\n" if notes else f"- {said}\n")
+    text = f"{_label(belief.label)}{_COLON}{shown_value(belief.label, belief.value)}"
+    line = _line(belief, "standing", text, [])
+    return replace(line, text=f"- {text} ({notes})\n" if notes else f"- {text}\n")
 
 
 def on_shared_lines(lines: Iterable[ContextLine]) -> str:
@@ -90,11 +90,11 @@ def on_shared_lines(lines: Iterable[ContextLine]) -> str:
     text = ""
     for _, some in groupby(lines, key=lambda line: line.slot):
         first, *others = some
-        text += first.text.rstrip("\n") + "".join(map(said_on, others)) + "\n"
+        text += first.text.rstrip("\n") + "".join(map(quoted_on, others)) + "\n"
     return text
 
 
-def said_on(line: ContextLine) -> str:
+def quoted_on(line: ContextLine) -> str:
     """What a short line adds to the one before, of the same slot."""
     return f", {line.text.rstrip().partition(_COLON)[2]}"
 
@@ -103,9 +103,9 @@ def line_of_question(belief: Belief, slot: Slot) -> ContextLine:
     """The line of what may no longer hold, with what to ask; the question is for the user alone."""
     doubt = doubt_of_safety(belief) if slot.is_safety else _doubt(belief)
     notes = [_scope_note(belief.scope), f"since {_day(belief.since)}", "unsure", doubt]
-    said = f"{_label(belief.label)}: {shown_value(belief.label, belief.value)}"
+    text = f"{_label(belief.label)}: {shown_value(belief.label, belief.value)}"
     question = clean(slot.question) if belief.subject == "me" else ""
-    return _line(belief, "unsure", said, notes, end=f' ask: "{question}"' if question else "")
+    return _line(belief, "unsure", text, notes, end=f' ask: "{question}"' if question else "")
 
 
 def line_of_change(belief: Belief, change: Change) -> ContextLine:
@@ -116,9 +116,9 @@ def line_of_change(belief: Belief, change: Change) -> ContextLine:
         after = shown_value(belief.label, change.after)
     notes = [_scope_note(belief.scope), f"on {_day(change.at)}"]
     first = "set right" if change.was_wrong else "before"
-    said = f"{_label(belief.label)}: {first}: {before} → {after}"
+    text = f"{_label(belief.label)}: {first}: {before} → {after}"
     changed = replace(belief, since=change.at, citation=change.citation)
-    return replace(_line(changed, "changed", said, notes), value=change.after)
+    return replace(_line(changed, "changed", text, notes), value=change.after)
 
 
 def line_of_end(belief: Belief) -> ContextLine:
@@ -127,9 +127,9 @@ def line_of_end(belief: Belief) -> ContextLine:
     notes = [_scope_note(belief.scope), f"until {_day(until)}"]
     value = shown_value(belief.label, belief.value)
     ended_how = "never so, set right" if belief.was_wrong else "no longer so, before"
-    said = f"{_label(belief.label)}: {ended_how}: {value}"
+    text = f"{_label(belief.label)}: {ended_how}: {value}"
     ended = replace(belief, since=until, citation=belief.ended_by or belief.citation)
-    return replace(_line(ended, "relevant", said, notes), value=None)
+    return replace(_line(ended, "relevant", text, notes), value=None)
 
 
 def certainty(belief: Belief) -> str:
@@ -165,7 +165,7 @@ def clean(text: str) -> str:
     return unquoted(one_line(text[: 8 * _LONGEST_VALUE], 0))
 
 
-def _line(belief: Belief, part: Part, said: str, notes: list[str], *, end: str = "") -> ContextLine:
+def _line(belief: Belief, part: Part, text: str, notes: list[str], *, end: str = "") -> ContextLine:
     noted = ", ".join(filter(None, notes))
     return ContextLine(
         part=part,
@@ -175,7 +175,7 @@ def _line(belief: Belief, part: Part, said: str, notes: list[str], *, end: str =
         since=belief.since,
         confidence=certainty(belief),
         citation=belief.citation,
-        text=f"- {said} ({noted}){_cited(belief.citation)}{end}\n",
+        text=f"- {text} ({noted}){_cited(belief.citation)}{end}\n",
     )
 
 

@@ -33,7 +33,7 @@ _MEANING = 2.0  # of a cosine of 1
 _LEAST_COSINE = 0.35
 _MOST_SENTENCES = 12  # of who the user is that are given: those nearest to the request
 _HARDLY = 0.05  # worth of what the user said and is not near
-_LEAST_NEAR = 0.1  # of a value in a slot; what is farther is not given
+_LEAST_SIMILARITY = 0.1  # of a value in a slot; what is farther is not given
 _LONGEST_QUERY = 4000  # characters that are looked at, from either end
 _LONGEST_VALUE = 300
 _FEW = 3  # terms of a value that is named by any of them
@@ -47,21 +47,21 @@ class Relevance:
 
     Args:
         similar: the cosine of the query to each slot, by id; see `similarities`.
-        near: how near the query is to sentences of who the user is; see `nearness`.
+        similarities: how near the query is to sentences of who the user is; see `nearness`.
     """
 
     def __init__(
         self,
         query: str,
         similar: Mapping[str, float] | None = None,
-        near: Mapping[str, float] | None = None,
+        similarities: Mapping[str, float] | None = None,
     ) -> None:
         if len(query) > 2 * _LONGEST_QUERY:
             query = f"{query[:_LONGEST_QUERY]} {query[-_LONGEST_QUERY:]}"
         self._query = query
         self._terms = frozenset(terms(query))
         self._similar = similar or {}
-        self._near = near or {}
+        self._similarities = similarities or {}
         self._of_slots: dict[str, float] = {}
 
     def by_words(self, slot: Slot, value: Value) -> float:
@@ -73,8 +73,10 @@ class Relevance:
         whole = slot.verbatim and not slot.sensitive
         named = self._of_slot(slot) if whole else self.by_words(slot, value)
         if has_nearness(slot):
-            near = self._near.get(sentence_of(slot, value), 0.0)
-            return named + _MEANING * (near if slot.verbatim or near >= _LEAST_NEAR else 0.0)
+            similarity = self._similarities.get(sentence_of(slot, value), 0.0)
+            return named + _MEANING * (
+                similarity if slot.verbatim or similarity >= _LEAST_SIMILARITY else 0.0
+            )
         cosine = self._similar.get(slot.id, 0.0)
         return named + (_MEANING * cosine if cosine >= _LEAST_COSINE else 0.0)
 
@@ -92,8 +94,8 @@ class Relevance:
         if not self._terms or isinstance(value, bool | int | float):
             return 0.0
         written = str(value)[:_LONGEST_VALUE]
-        said = [one for one, meant in slot.synonyms.items() if meant == value]
-        if any(_is_within(self._terms, one) for one in (written, *said)):
+        synonyms = [one for one, canonical in slot.synonyms.items() if canonical == value]
+        if any(_is_within(self._terms, one) for one in (written, *synonyms)):
             return _VALUE
         words = _terms_of(written)
         if slot.verbatim and slot.sensitive:
@@ -116,7 +118,7 @@ def query_vector(query: str, embedder: Embedder, deadline: Deadline = NEVER) -> 
 
 
 def similarities(
-    slots: Sequence[Slot], asked: Floats, embedder: Embedder, deadline: Deadline = NEVER
+    slots: Sequence[Slot], query: Floats, embedder: Embedder, deadline: Deadline = NEVER
 ) -> dict[str, float]:
     """The cosine of a query's vector to each slot, by id. Slots are embedded once in a process.
 
@@ -124,8 +126,8 @@ def similarities(
         EmbedderTimeoutError: the embedder has not answered by the deadline.
         EmbedderError: it does not work.
     """
-    vectors = _cards_embedded(embedder, slots, len(asked), deadline)
-    return {slot.id: float(vectors[_card(slot)] @ asked) for slot in slots}
+    vectors = _cards_embedded(embedder, slots, len(query), deadline)
+    return {slot.id: float(vectors[_card(slot)] @ query) for slot in slots}
 
 
 def has_nearness(slot: Slot) -> bool:
@@ -140,8 +142,10 @@ def sentence_of(slot: Slot, value: Value) -> str:
 
 def shares(query: str, sentences: Sequence[str]) -> dict[str, float]:
     """The share of the terms of a query that each sentence has: where there is no embedder."""
-    asked = frozenset(terms(query[:_LONGEST_QUERY]))
-    return {text: len(asked & _terms_of(text)) / max(len(asked), 1) for text in sentences}
+    query_terms = frozenset(terms(query[:_LONGEST_QUERY]))
+    return {
+        text: len(query_terms & _terms_of(text)) / max(len(query_terms), 1) for text in sentences
+    }
 
 
 def nearness(sentences: Sequence[str], likenesses: Mapping[str, float]) -> dict[str, float]:
@@ -187,9 +191,9 @@ def rare_words(text: str) -> dict[str, str]:
     return {stem: word for stem, word in content_words(text).items() if word not in known}
 
 
-def _is_within(asked: frozenset[str], text: str) -> bool:
+def _is_within(query_terms: frozenset[str], text: str) -> bool:
     words = _terms_of(text)
-    return bool(words) and words <= asked
+    return bool(words) and words <= query_terms
 
 
 def _phrases_of(slot: Slot) -> tuple[_Phrase, ...]:
@@ -204,13 +208,13 @@ def _phrases(
     end = id.rpartition(".")[2].replace("_", " ")
     # "default" says nothing by itself, nor does "mode"
     named = [label, *aliases, *([end] if " " in end else [])]
-    worths = {
+    scores = {
         frozenset(terms(words)): worth
         for worth, texts in ((_TOPIC, topics), (_NAME, named))
         for words in texts
     }
-    worths.pop(frozenset(), None)
-    return tuple(worths.items())
+    scores.pop(frozenset(), None)
+    return tuple(scores.items())
 
 
 @lru_cache(maxsize=16_384)

@@ -230,7 +230,7 @@ def check_purpose(name: str) -> Purpose:
     return name
 
 
-def purpose_for(agent: str, told: Purpose) -> Purpose:
+def purpose_for(agent: str, stated: Purpose) -> Purpose:
     """Return the purpose of an agent that is asked something whose purpose is told.
 
     What restrains goes first, whoever asks: a letter of a coding agent is a letter.
@@ -239,4 +239,4 @@ def purpose_for(agent: str, told: Purpose) -> Purpose:
     ('coding', 'letter')
     """
     name = re.sub(r"[\W_]", "", agent).casefold().removesuffix("agent")
-    return told if told in _RESTRAINED else _AGENTS.get(name, told)
+    return stated if stated in _RESTRAINED else _AGENTS.get(name, stated)

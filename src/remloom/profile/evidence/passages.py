@@ -87,7 +87,7 @@ def unseen(store: Store, settings: Settings, extractor: str, since: Watermark) -
             continue
         if extractor and store.kv.get(SEEN, _seen_key(extractor, record.id)) is not None:
             continue
-        found.append((_said_at(record), record.ordinal, record.id))
+        found.append((_spoken_at(record), record.ordinal, record.id))
         numbers[record.id] = number
     return Unseen(tuple(id for _, _, id in sorted(found, reverse=True)), numbers, upto)
 
@@ -101,7 +101,7 @@ def seen_entry(passage: Passage, extractor: str) -> Entry:
 def unheard_entry(passage: Passage, language: str) -> Entry:
     """The entry that says a passage is in a language that is not heard; it goes with it."""
     id, begin = passage.record.id, key_of_subject(passage.subject)
-    said_at = msgspec.json.encode(_said_at(passage.record))
+    said_at = msgspec.json.encode(_spoken_at(passage.record))
     return Entry(UNHEARD, f"{begin}/{language}/{id}", said_at, (id,))
 
 
@@ -138,7 +138,7 @@ def looked_by(reads: Reads, namespace: str, prefix: str = "") -> Iterator[str]:
         after = f"{begin}0"  # "0" sorts right behind "/"
 
 
-def _said_at(record: Resource) -> datetime:
+def _spoken_at(record: Resource) -> datetime:
     return record.starts_at or record.created_at or _EARLIEST
 
 

@@ -41,15 +41,15 @@ class Watermark(Struct, frozen=True, array_like=True):
     rollbacks: int = 0
 
 
-def read_watermark(store: Store, extractor: str, *, anew: bool = False) -> Watermark:
+def read_watermark(store: Store, extractor: str, *, from_start: bool = False) -> Watermark:
     """The watermark that counts; the lowest if there is none, or if a run was rolled back since.
 
     Args:
-        anew: the lowest, in any case.
+        from_start: the lowest, in any case.
     """
     rollbacks = last_rollback_version(store)
     entry = store.kv.get(TEXT_NUMBERS, _key(extractor))
-    if entry is not None and not anew:
+    if entry is not None and not from_start:
         stored = msgspec.json.decode(entry.value, type=Watermark)
         if stored.rollbacks == rollbacks:
             return stored

@@ -28,13 +28,13 @@ def evidence_of(reads: Reads, passages: Iterable[str]) -> Iterator[str]:
                 yield id
 
 
-def marks_of(reads: Reads, passages: Iterable[str]) -> list[tuple[str, str]]:
+def seen_entries(reads: Reads, passages: Iterable[str]) -> list[tuple[str, str]]:
     """The entries that say that passages were looked at, by whichever extractor, and not heard."""
     marks = [(one, begin) for one in (SEEN, UNHEARD) for begin in looked_by(reads, one)]
     return [(one, f"{begin}/{passage}") for passage in passages for one, begin in marks]
 
 
-def said_in(
+def records_with(
     store: Store, evidence: Iterable[Evidence], values: Iterable[Value], gone: Collection[str]
 ) -> tuple[str, ...]:
     """List the ids of records that stay and still say what was forgotten: the passages that the

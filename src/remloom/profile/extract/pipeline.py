@@ -80,15 +80,15 @@ class Pipeline:
         self,
         *,
         limit: int | None = None,
-        anew: bool = False,
+        from_start: bool = False,
         read: ReadReport | None = None,
         progress: Progress | None = None,
     ) -> ScanResult:
         """See `Profiles.observe` and, with `anew`, `Profiles.bootstrap`."""
         extractor = self._llm.name if self._llm is not None else RULES
-        settings = {"extractor": extractor, "anew": anew}
+        settings = {"extractor": extractor, "anew": from_start}
         writer = self._begin(OBSERVE, settings)
-        if anew:
+        if from_start:
             # what an interrupted run looked at is looked at again, and counted then, but for what
             # failed
             skipped = skipped_counts(self._store, writer.id)
@@ -102,12 +102,12 @@ class Pipeline:
         mappings: list[FieldMapping] = []
         with self._calls(writer) as llm:
             if llm is None:
-                scanners = [self._scanner(writer, self._hearing, HEADS, anew=anew)]
+                scanners = [self._scanner(writer, self._hearing, HEADS, from_start=from_start)]
             else:
                 model = ModelExtractor(self._store, writer, llm)
                 scanners = [
-                    self._scanner(writer, extract_by_rules, RULES, anew=anew),
-                    self._scanner(writer, model, llm.name, anew=anew, stages=True),
+                    self._scanner(writer, extract_by_rules, RULES, from_start=from_start),
+                    self._scanner(writer, model, llm.name, from_start=from_start, stages=True),
                 ]
             for scanner in scanners:
                 scanner.run(limit=limit, progress=progress)
@@ -168,7 +168,13 @@ class Pipeline:
                 self._llm.finish(writer.id)
 
     def _scanner(
-        self, writer: Writer, extract: Extract, extractor: str, *, anew: bool, stages: bool = False
+        self,
+        writer: Writer,
+        extract: Extract,
+        extractor: str,
+        *,
+        from_start: bool,
+        stages: bool = False,
     ) -> Scanner:
         return Scanner(
             self._store,
@@ -179,7 +185,7 @@ class Pipeline:
             slots=self._slots,
             settings=self._settings,
             stages=stages,
-            anew=anew,
+            from_start=from_start,
         )
 
     def _normaliser(self, writer: Writer, llm: LLM | None) -> Normaliser:

@@ -112,7 +112,7 @@ class Scanner:
         extractor: its name; passages are marked as looked at by it.
         slots: what can be known.
         stages: whether all it finds waits to be normalised, as a model's claims do.
-        anew: look at all passages, also at those that were looked at.
+        from_start: look at all passages, also at those that were looked at.
     """
 
     def __init__(
@@ -126,10 +126,10 @@ class Scanner:
         slots: Registry,
         settings: Settings,
         stages: bool = False,
-        anew: bool = False,
+        from_start: bool = False,
     ) -> None:
         self._stages = stages
-        self._anew = anew
+        self._from_start = from_start
         self._tenant = settings.tenant
         self._store = store
         self._writer = writer
@@ -150,12 +150,12 @@ class Scanner:
         Raises:
             BudgetError: it is spent; what was found until then is written.
         """
-        extractor = "" if self._anew else self._extractor
+        extractor = "" if self._from_start else self._extractor
         # what failed in this run, before it was interrupted, is tried again by the next one; by
         # rule nothing fails
         failed = failed_in(self._store, self._writer.id) if self._stages else []
         tried = {item.item for item in failed}
-        since = read_watermark(self._store, self._extractor, anew=self._anew)
+        since = read_watermark(self._store, self._extractor, from_start=self._from_start)
         found = unseen(self._store, self._settings, extractor, since)
         self._waiting = found.numbers
         ids = [id for id in found.ids if id not in tried][:limit]

@@ -192,7 +192,7 @@ def registry() -> Registry:
     for row in rows:
         # they stand by the value that they are for
         synonyms = row.get("synonyms", {}).items()
-        row["synonyms"] = {said: value for value, all in synonyms for said in all}
+        row["synonyms"] = {synonym: value for value, all in synonyms for synonym in all}
     return Registry(map(_slot_of, rows), sensitive_words=file["sensitive"])
 
 
@@ -218,10 +218,10 @@ def _check(slot: Slot) -> None:
             f"{slot.id}: half_life {slot.half_life}, alternatives {slot.alternatives}",
             remedy="half_life is in days, above 0, and ends; alternatives are 2 or more, or 0",
         )
-    for said, value in slot.synonyms.items():
+    for synonym, value in slot.synonyms.items():
         if slot.values and not slot.open and value not in slot.values:
             raise InvalidInputError(
-                f"{slot.id}: {said!r} stands for {value!r}, which is none of its values",
+                f"{slot.id}: {synonym!r} stands for {value!r}, which is none of its values",
                 remedy=f"values: {', '.join(slot.values)}",
             )
 

@@ -97,14 +97,14 @@ def _flag(slot: Slot, value: Value) -> bool:
 
 
 def _number(slot: Slot, value: Value) -> int | float:
-    said = repr(value) if isinstance(value, str | bool | float) else "this"
+    shown = repr(value) if isinstance(value, str | bool | float) else "this"
     if isinstance(value, str):
         found = _NUMBER.fullmatch(_text(slot, value))
         value = float(found[1].replace(",", "") + (found[2] or "")) if found else math.nan
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 <= value <= _LARGEST:
         raise InvalidInputError(
-            f"{slot.label} is a number from 0 up, not {said}",
+            f"{slot.label} is a number from 0 up, not {shown}",
             remedy="give digits, such as 16",
             slot=slot.id,
         )
@@ -176,5 +176,5 @@ def _forms(slot: Slot) -> dict[str, str]:
 def _forms_of(values: tuple[str, ...], synonyms: tuple[tuple[str, str], ...]) -> dict[str, str]:
     """The form of everything that is known to be said of a slot → the value that it is."""
     # a value stands for itself, whatever a synonym says
-    said = {_form(one): value for one, value in synonyms}
-    return {**said, **{_form(value): value for value in (*said.values(), *values)}}
+    forms = {_form(one): value for one, value in synonyms}
+    return {**forms, **{_form(value): value for value in (*forms.values(), *values)}}

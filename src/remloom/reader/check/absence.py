@@ -32,10 +32,10 @@ def describe_absence(question: str, evidence: Evidence, searched: Iterable[str] 
     Args:
         searched: words that were searched for, beside those of the question.
     """
-    wanted = _words(" ".join((question, *searched)))
-    matching = _match(wanted, evidence)
+    terms = _words(" ".join((question, *searched)))
+    matching = _match(terms, evidence)
     parts = ["What was read does not answer this."]
-    if named := wanted[:_MOST_NAMED]:
+    if named := terms[:_MOST_NAMED]:
         looked_for = term_set(" ".join(named))
         count = sum(not looked_for.isdisjoint(one.terms) for one in matching)
         total = sum(len(lines.texts) for lines in evidence.documents.values())
@@ -82,11 +82,11 @@ def _words(text: str) -> list[str]:
 
 def _match(looked_for: Iterable[str], evidence: Evidence) -> list[_Matching]:
     """List the lines with a form of one of these words."""
-    wanted = term_set(" ".join(looked_for))
+    terms = term_set(" ".join(looked_for))
 
     @cache
     def matching(word: str | bytes) -> set[str]:
-        return wanted.intersection(terms_of_word(word))
+        return terms.intersection(terms_of_word(word))
 
     matches = []
     others: set[str | bytes] = set()  # words that are no form of one: of most lines, all

@@ -217,16 +217,16 @@ def doubts(sentence: str, basis: Basis) -> list[str]:
     scope, cited = _BROKEN.sub("", basis.scope), _BROKEN.sub("", basis.cited[:_MOST_CITED])
     if are_of_two_languages(claim, cited):
         return ["it is in another language than the lines: not checked"]
-    said = content_words(claim)
-    if said and said.keys().isdisjoint(content_words(f"{scope}\n{cited}")):
+    claimed = content_words(claim)
+    if claimed and claimed.keys().isdisjoint(content_words(f"{scope}\n{cited}")):
         # the head knows only claims that are about their lines
-        return [_say_nothing(_missing(said, ()), claim)]
+        return [_say_nothing(_missing(claimed, ()), claim)]
     compared = compare(claim, scope)
     # a name alone, as lists have it, claims nothing
     is_named = len(compared.words) <= _NAME and compared.is_within
     if compared.is_same or is_named:
         return []
-    lines = _lines_about(said, scope, cited)
+    lines = _lines_about(claimed, scope, cited)
     decision = head("support").decide_by(differences(claim, lines))
     if _lie(decision) < _DOUBTED:
         return []
@@ -238,13 +238,13 @@ def _lie(decision: Decision) -> float:
     return decision.probabilities["lie"]
 
 
-def _lines_about(said: Collection[str], scope: str, cited: str) -> str:
+def _lines_about(stems: Collection[str], scope: str, cited: str) -> str:
     """The sentences that are quoted, with those others of the cited lines that have words of a
     sentence which these do not; only the others if the quote has none of its words."""
     known = content_words(scope)
-    wanted = {stem for stem in said if stem not in known}
-    pieces = _pieces(cited) if wanted else []
-    of_pieces = [wanted.intersection(content_words(piece)) for piece in pieces]
+    unknown = {stem for stem in stems if stem not in known}
+    pieces = _pieces(cited) if unknown else []
+    of_pieces = [unknown.intersection(content_words(piece)) for piece in pieces]
     chosen = []
     while any(of_pieces):
         best = max(range(len(pieces)), key=lambda at: len(of_pieces[at]))
@@ -252,7 +252,7 @@ def _lines_about(said: Collection[str], scope: str, cited: str) -> str:
         found = of_pieces[best]
         of_pieces = [one - found for one in of_pieces]
     others = [pieces[at] for at in sorted(chosen)]
-    is_about = len(wanted) < len(said) or not others
+    is_about = len(unknown) < len(stems) or not others
     return "\n".join([scope, *others] if is_about else others)
 
 
@@ -290,12 +290,12 @@ def _lie_when_mended(compared: Comparison, part: Part, lines: str) -> float:
 
 
 def _describe(part: Part, claim: str, lines: str) -> str:
-    said, written = _spelled(part.words, claim), _spelled(part.instead, lines)
+    claimed, written = _spelled(part.words, claim), _spelled(part.instead, lines)
     if not written:
-        return f"it says {said!r}, and the lines do not"
-    if not said:
+        return f"it says {claimed!r}, and the lines do not"
+    if not claimed:
         return f"the lines say {written!r}, and it does not"
-    return f"it says {said!r} where the lines say {written!r}"
+    return f"it says {claimed!r} where the lines say {written!r}"
 
 
 def _say_nothing(missing: Sequence[str], claim: str) -> str:
@@ -303,9 +303,9 @@ def _say_nothing(missing: Sequence[str], claim: str) -> str:
     return f"the lines say nothing of {named}"
 
 
-def _missing(said: Mapping[str, str], there: Collection[str]) -> list[str]:
+def _missing(claimed: Mapping[str, str], there: Collection[str]) -> list[str]:
     """The words of which none is there, in the order of the sentence, each once."""
-    return list(dict.fromkeys(word for stem, word in said.items() if stem not in there))
+    return list(dict.fromkeys(word for stem, word in claimed.items() if stem not in there))
 
 
 def _spelled(words: Sequence[str], text: str) -> str:

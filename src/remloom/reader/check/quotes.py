@@ -235,34 +235,34 @@ def _differences(quote: Sequence[str], words: Sequence[str]) -> tuple[int, int, 
             continue
         parts = list(group)
         begin, end = parts[0], parts[-1]
-        said = quote[begin.src_start : end.src_end]
+        quoted = quote[begin.src_start : end.src_end]
         written = words[begin.dest_start : end.dest_end]
         # what stands before and after a quote is no part of it
-        if not said and begin.src_start == 0:
+        if not quoted and begin.src_start == 0:
             lead = len(written)
-        elif not said and end.src_end == len(quote):
+        elif not quoted and end.src_end == len(quote):
             trail = len(written)
-        elif problem := _difference(said, written):
+        elif problem := _difference(quoted, written):
             # the last word may differ in spelling, with others behind it
-            if begin.src_start == 0 and not _difference(said, written[-len(said) :]):
-                lead = len(written) - len(said)
-            elif end.src_end == len(quote) and not _difference(said, written[: len(said)]):
-                trail = len(written) - len(said)
+            if begin.src_start == 0 and not _difference(quoted, written[-len(quoted) :]):
+                lead = len(written) - len(quoted)
+            elif end.src_end == len(quote) and not _difference(quoted, written[: len(quoted)]):
+                trail = len(written) - len(quoted)
             else:
                 return 0, 0, problem
     return lead, trail, ""
 
 
-def _difference(said: Sequence[str], written: Sequence[str]) -> str:
-    said = [word for word in said if word not in IGNORABLE]
+def _difference(quoted: Sequence[str], written: Sequence[str]) -> str:
+    quoted = [word for word in quoted if word not in IGNORABLE]
     written = [word for word in written if word not in IGNORABLE]
-    if said == written or _is_misspelled("".join(said), "".join(written)):
+    if quoted == written or _is_misspelled("".join(quoted), "".join(written)):
         return ""
-    if not said:
+    if not quoted:
         return f"the quote leaves out {' '.join(written)!r}"
     if not written:
-        return f"the lines do not say {' '.join(said)!r} there"
-    return f"the quote says {' '.join(said)!r}, the lines {' '.join(written)!r}"
+        return f"the lines do not say {' '.join(quoted)!r} there"
+    return f"the quote says {' '.join(quoted)!r}, the lines {' '.join(written)!r}"
 
 
 def _is_misspelled(one: str, other: str) -> bool:
@@ -378,10 +378,10 @@ class ShownWords:
     def likely(self, parts: Sequence[Sequence[str]]) -> Iterator[WordRun]:
         """Yield lines that have half of the words of a quote or more, with those around them: those
         that have most of its rarest words."""
-        wanted = {word for part in parts for word in part}
+        quote_words = {word for part in parts for word in part}
         # a quote of many words goes over several lines
         margin = 1 + sum(map(len, parts)) // 8
-        having = [self._lines[word] for word in wanted & self._lines.keys()]
+        having = [self._lines[word] for word in quote_words & self._lines.keys()]
         having.sort(key=lambda lines: (len(lines), lines[0]))
         weights: Counter[int] = Counter()
         for lines in having[:_RARE]:
@@ -390,7 +390,7 @@ class ShownWords:
         for line in sorted(weights, key=lambda line: (-weights[line], line))[:_CANDIDATES]:
             at = bisect_right(self._first_lines, line) - 1
             run = self._runs[at].around(line - self._first_lines[at], margin)
-            if 2 * len(wanted.intersection(run.words)) >= len(wanted):
+            if 2 * len(quote_words.intersection(run.words)) >= len(quote_words):
                 yield run
 
     @cached_property

@@ -240,15 +240,19 @@ def _score_paragraphs(
     Args:
         likeness: of the chunks that are most like the question in meaning, by their ids.
     """
-    asked = read_question(question)
+    question_terms = read_question(question)
     spans = joined.paragraphs
-    near = _with_neighbours(joined.terms.score(asked, spans.starts), spans.documents)
+    spread_scores = _with_neighbours(
+        joined.terms.score(question_terms, spans.starts), spans.documents
+    )
     wide = joined.wide
     begins = np.flatnonzero(np.diff(wide, prepend=-1))
-    around = joined.terms.score(asked, spans.starts[begins])[wide]
+    around = joined.terms.score(question_terms, spans.starts[begins])[wide]
     # behind the last, for paragraphs that are in no section
-    titles = np.append(joined.titles.score(asked, joined.titles.starts), 0.0)[joined.sections]
-    scores = _scaled(near) + _WIDE * _scaled(around) + _TITLES * _scaled(titles)
+    titles = np.append(joined.titles.score(question_terms, joined.titles.starts), 0.0)[
+        joined.sections
+    ]
+    scores = _scaled(spread_scores) + _WIDE * _scaled(around) + _TITLES * _scaled(titles)
     if likeness:
         scores += _MEANING * _scaled(_spread(joined, likeness))
     return scores

@@ -99,14 +99,14 @@ def _beside(joined: JoinedLines, chosen: Sequence[int], words: int) -> list[int]
     added: list[int] = []
     while waiting and words > 0:
         at = waiting.popleft()
-        for beside in (at + 1, at - 1):
-            if not 0 <= beside < len(counts) or beside in seen:
+        for neighbour in (at + 1, at - 1):
+            if not 0 <= neighbour < len(counts) or neighbour in seen:
                 continue
-            if documents[beside] == documents[at] and counts[beside] <= words:
-                seen.add(beside)
-                added.append(beside)
-                waiting.append(beside)
-                words -= int(counts[beside])
+            if documents[neighbour] == documents[at] and counts[neighbour] <= words:
+                seen.add(neighbour)
+                added.append(neighbour)
+                waiting.append(neighbour)
+                words -= int(counts[neighbour])
     return added
 
 

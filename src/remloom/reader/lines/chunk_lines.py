@@ -130,7 +130,7 @@ def _place_of(metadata: dict[str, Any]) -> _Place:
     except msgspec.ValidationError:
         return _Place()
     ranges = (place.lines, place.pages, place.header)
-    if any(given and given[0] > given[1] for given in ranges):
+    if any(range_ and range_[0] > range_[1] for range_ in ranges):
         return _Place()
     if place.column_lines and place.column_lines[0] > place.column_lines[1]:
         # no line ends in a chunk of the middle of a long one

@@ -160,13 +160,13 @@ class Documents:
             for name, opened in list(self._opened.items()):
                 if self._state(opened.lines.uri) == opened.state:
                     continue
-                anew = self._read(opened.lines.uri, name)
-                notices.append(Notice(name, opened.lines.uri, forgotten=anew is None))
-                if anew is None:
+                reread = self._read(opened.lines.uri, name)
+                notices.append(Notice(name, opened.lines.uri, forgotten=reread is None))
+                if reread is None:
                     del self._opened[name]
                     self._forgotten.append(name)
                 else:
-                    self._opened[name] = anew
+                    self._opened[name] = reread
             return notices
 
     def close(self) -> None:

@@ -135,8 +135,8 @@ class HeadingFilter:
         ]
         runs = [positions[:1]] if positions else []
         for before, position in pairwise(positions):
-            near = position - before <= _CONTENTS
-            if near and all(map(self._is_blank, range(before + 1, position))):
+            is_close = position - before <= _CONTENTS
+            if is_close and all(map(self._is_blank, range(before + 1, position))):
                 runs[-1].append(position)
             else:
                 runs.append([position])

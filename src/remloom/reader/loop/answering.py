@@ -59,7 +59,7 @@ class DraftAnswer(Struct, frozen=True, kw_only=True):
     list_all: bool = False
 
 
-AskedAnswer = Annotated[
+RequestedAnswer = Annotated[
     DraftAnswer, Meta(extra_json_schema={"required": list(DraftAnswer.__struct_fields__)})
 ]
 
@@ -119,7 +119,7 @@ def write_answer(
         "checked": (),
     }
     about = tuple(subjects)
-    (reply,) = yield [Call("read_answer", slots, AskedAnswer, about)]
+    (reply,) = yield [Call("read_answer", slots, RequestedAnswer, about)]
     if isinstance(reply, ModelError):
         return _without_model(reply, question, evidence)
     drafts = [draft for draft in reply.sentences if without_citations(draft.text)]
@@ -147,10 +147,12 @@ def render(sentences: Iterable[Sentence], *, named: bool) -> str:
     """Write sentences with what they cite; what has a doubt is marked."""
     parts = []
     for sentence in sentences:
-        marks = [cite(one, named=named) for one in sentence.citations if one.found != "unfounded"]
+        citations = [
+            cite(one, named=named) for one in sentence.citations if one.found != "unfounded"
+        ]
         if sentence.doubt:
-            marks = [*marks, DOUBTFUL]
-        parts.append(" ".join([sentence.text, *marks]))
+            citations = [*citations, DOUBTFUL]
+        parts.append(" ".join([sentence.text, *citations]))
     return "\n".join(parts) if any(part.startswith(_BULLETS) for part in parts) else " ".join(parts)
 
 

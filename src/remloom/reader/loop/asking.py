@@ -18,7 +18,7 @@ from ..lines.lines import Lines
 from ..result import Reading
 from .answering import WrittenAnswer, write_answer
 from .calls import Calls
-from .events import EventType, Telling, error_event, event
+from .events import EventStream, EventType, error_event, event
 from .limits import ReadLimits
 from .parts import list_parts
 from .reading import ReadingLoop
@@ -50,7 +50,7 @@ class DocumentAsker:
 
     def ask(
         self, question: str, tools: ReadTools, limits: ReadLimits, session: str | None = None
-    ) -> Telling[Reading]:
+    ) -> EventStream[Reading]:
         """Answer a question; yields events as they happen, and returns the reading.
 
         Args:
@@ -69,7 +69,7 @@ class DocumentAsker:
 
     def _tell(
         self, question: str, tools: ReadTools, limits: ReadLimits, session: Session
-    ) -> Telling[Reading]:
+    ) -> EventStream[Reading]:
         began = time.monotonic()
         documents = tools.documents
         yield event(EventType.SESSION_START, session=session.name, documents=list(documents))
@@ -103,7 +103,7 @@ class DocumentAsker:
         limits: ReadLimits,
         session: Session,
         began: float,
-    ) -> Telling[Reading]:
+    ) -> EventStream[Reading]:
         session = self._begin(session, question, tools.documents)
         assert session.open is not None  # noqa: S101 - it has just begun
         budget = Budget(tokens=limits.tokens)
@@ -159,7 +159,7 @@ class DocumentAsker:
 
     def _write_answer(
         self, question: str, loop: ReadingLoop, calls: Calls, limits: ReadLimits
-    ) -> Telling[WrittenAnswer]:
+    ) -> EventStream[WrittenAnswer]:
         evidence = loop.evidence
         if not any(lines.words(1, len(lines)) for lines in evidence.documents.values()):
             return WrittenAnswer(text=_NO_TEXT)
@@ -181,7 +181,7 @@ class DocumentAsker:
 
     def _write_sentences(
         self, question: str, loop: ReadingLoop, calls: Calls, left: int
-    ) -> Telling[WrittenAnswer]:
+    ) -> EventStream[WrittenAnswer]:
         evidence = loop.evidence
         notes = "\n".join(step.notes for step in loop.steps if step.notes)
         searched = searched_words(loop.steps)
@@ -232,7 +232,7 @@ def _size(evidence: Evidence) -> dict[str, int]:
 def _cited_before(session: Session, documents: Mapping[str, Lines]) -> Iterator[Range]:
     """The lines that earlier answers of a session rest on."""
     names = {lines.uri: name for name, lines in documents.items()}
-    for asked in session.asked:
-        for uri, first, last in asked.cited:
+    for question in session.asked:
+        for uri, first, last in question.cited:
             if uri in names:
                 yield names[uri], first, last

@@ -16,7 +16,7 @@ from ..lines.lines import Passage
 from ..lines.outline import Outline
 from ..sql.queries import TABLE, LineQueries, TableSchema, checked_table, describe_tables
 from ..sql.rows import Rows
-from .events import EventType, Listener, Told, event
+from .events import EventCallback, EventType, Listener, event
 from .transcript import line_ranges
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class DocumentBrowser:
         loader: DocumentLoader,
         *,
         embed: Embed,
-        told: Told | None = None,
+        told: EventCallback | None = None,
         table: str = TABLE,
     ) -> None:
         self._store = store

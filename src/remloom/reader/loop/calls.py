@@ -13,7 +13,7 @@ from ...llm import LLM, Call
 from ...llm.prompts import prompt
 from ...text.tokens import approximate_token_ends
 from .answering import Asking
-from .events import EventType, Telling, event
+from .events import EventStream, EventType, event
 
 _T = TypeVar("_T")
 
@@ -46,14 +46,14 @@ class Calls:
         """Tokens of all calls so far, in and out, rather too many."""
         return max(self.estimate, self.llm.spent)
 
-    def ask(self, call: Call) -> Telling[Any]:
+    def ask(self, call: Call) -> EventStream[Any]:
         """Make a call, and return the value of the reply; errors are those of `LLM.ask`."""
         (result,) = yield from self.ask_all([call])
         if isinstance(result, ModelError):
             raise result
         return result
 
-    def ask_all(self, calls: Sequence[Call]) -> Telling[list[Any]]:
+    def ask_all(self, calls: Sequence[Call]) -> EventStream[list[Any]]:
         """Make calls at once; in place of a result that failed stands its error."""
         if not calls:
             return []
@@ -74,7 +74,7 @@ class Calls:
         )
         return results
 
-    def make(self, asking: Asking[_T], first: Sequence[Call]) -> Telling[_T]:
+    def make(self, asking: Asking[_T], first: Sequence[Call]) -> EventStream[_T]:
         """Make the calls that are asked for, beginning with these, until there is a result."""
         calls = first
         try:

@@ -57,9 +57,9 @@ class ReadEvent(Struct, frozen=True, kw_only=True):
 
 
 # what is called with each event; an error in it breaks no reading
-Told: TypeAlias = Callable[[ReadEvent], object]
+EventCallback: TypeAlias = Callable[[ReadEvent], object]
 # yields events as they happen, and returns what comes of it
-Telling: TypeAlias = Generator[ReadEvent, None, _T]
+EventStream: TypeAlias = Generator[ReadEvent, None, _T]
 
 
 def event(type: EventType, **data: Any) -> ReadEvent:
@@ -77,11 +77,11 @@ def error_event(error: RemloomError, *, recoverable: bool) -> ReadEvent:
     )
 
 
-def tell(telling: Telling[_T], listener: Listener) -> _T:
+def deliver(events: EventStream[_T], listener: Listener) -> _T:
     """Tell a listener each event, and return what comes of it."""
     while True:
         try:
-            listener.hear(next(telling))
+            listener.hear(next(events))
         except StopIteration as stop:
             value: _T = stop.value
             return value
@@ -96,7 +96,7 @@ class Listener:
         InvalidInputError: what is to be called cannot be.
     """
 
-    def __init__(self, told: Told | None) -> None:
+    def __init__(self, told: EventCallback | None) -> None:
         if told is not None and not callable(told):
             raise InvalidInputError(
                 f"told={told!r:.100} cannot be called",

@@ -64,9 +64,9 @@ def rank_parts(
         for name, lines in documents.items()
         for first, last in _cut(lines, tokens)
     ]
-    wanted = term_set(question)
+    question_terms = term_set(question)
     found = [
-        wanted.intersection(terms(documents[part.document].text(part.first, part.last)))
+        question_terms.intersection(terms(documents[part.document].text(part.first, part.last)))
         for part in parts
     ]
     occurrences = Counter(term for one in found for term in one)
@@ -95,7 +95,7 @@ def list_parts(question: str, evidence: Evidence, *, tokens: int) -> Asking[Writ
     unread = [part for part in parts if part not in chosen]
     problems: list[tuple[Part, ModelError]] = []
     drafts: list[Draft] = []
-    asked = 0
+    calls = 0
     while chosen:
         results = yield [_call(question, part, evidence) for part in chosen]
         again: list[Part] = []
@@ -104,7 +104,7 @@ def list_parts(question: str, evidence: Evidence, *, tokens: int) -> Asking[Writ
             again += halves
             if halves:
                 continue
-            asked += 1
+            calls += 1
             items = result
             if isinstance(result, ModelError):
                 unread.append(part)
@@ -116,7 +116,7 @@ def list_parts(question: str, evidence: Evidence, *, tokens: int) -> Asking[Writ
             drafts += [_draft(item, part) for item in items if item.item.strip()]
         chosen = again
     others = [error for _, error in problems if not isinstance(error, BudgetError)]
-    if others and len(problems) == asked and not drafts:
+    if others and len(problems) == calls and not drafts:
         raise others[0]
     checker = CitationChecker(evidence)
     order = {name: number for number, name in enumerate(evidence.documents)}

@@ -28,10 +28,10 @@ from ..lines.lines import chunk_ids
 from ..result import ReadStep
 from ..sql.rows import Rows
 from .calls import Calls
-from .events import EventType, Telling, error_event, event
+from .events import EventStream, EventType, error_event, event
 from .gathering import FOUND, fill_evidence, look_first, read_whole
 from .limits import ReadLimits
-from .strategy import AskedStep, ReadTools, Step, Strategy
+from .strategy import ReadTools, RequestedStep, Step, Strategy
 from .transcript import (
     Range,
     Shown,
@@ -121,7 +121,7 @@ class ReadingLoop:
             if name in self._tools.documents:
                 self.evidence.add(name, first, last, value=_EARLIER)
 
-    def read(self) -> Telling[None]:
+    def read(self) -> EventStream[None]:
         """Read what the answer is to rest on.
 
         Raises:
@@ -135,7 +135,7 @@ class ReadingLoop:
             return
         fill_evidence(self._question, self._tools, self.evidence, self.evidence_tokens)
 
-    def _take_turns(self) -> Telling[None]:
+    def _take_turns(self) -> EventStream[None]:
         """Read what fits without a model, then what the model asks for."""
         look = look_first(self._question, self._tools, self._strategy, self.evidence)
         self._outline = look.outline
@@ -153,7 +153,7 @@ class ReadingLoop:
             yield from self._take_turn(iteration)
             yield from self.check_documents()
 
-    def check_documents(self) -> Telling[None]:
+    def check_documents(self) -> EventStream[None]:
         """See that what is read is still there.
 
         What is changed meanwhile is read as it was when the question came.
@@ -190,7 +190,7 @@ class ReadingLoop:
 
     # -- turns -------------------------------------------------------------------------------------
 
-    def _take_turn(self, iteration: int) -> Telling[None]:
+    def _take_turn(self, iteration: int) -> EventStream[None]:
         """Let the model say what to read next, and read that."""
         yield event(
             EventType.ITERATION_START,
@@ -224,7 +224,7 @@ class ReadingLoop:
         if failure is not None:
             raise failure
 
-    def _move(self, reply: Step, step: ReadStep) -> Telling[ReadStep]:
+    def _move(self, reply: Step, step: ReadStep) -> EventStream[ReadStep]:
         """Do what a reply says; errors are for the model to mend in the next turn."""
         self._is_done = reply.satisfied or reply.list_all
         self.list_all = reply.list_all
@@ -236,7 +236,7 @@ class ReadingLoop:
             return step
         return (yield from self._refuse(step, _REPEATED if reply.query else _NOTHING))
 
-    def _run_query(self, query: str, step: ReadStep) -> Telling[ReadStep]:
+    def _run_query(self, query: str, step: ReadStep) -> EventStream[ReadStep]:
         queries = self._tools.queries
         documents = list(self._tools.documents.values())
         assert queries is not None  # noqa: S101 - else no turn is taken
@@ -292,7 +292,7 @@ class ReadingLoop:
 
     def _refuse(
         self, step: ReadStep, problem: str, error: RemloomError | None = None
-    ) -> Telling[ReadStep]:
+    ) -> EventStream[ReadStep]:
         """Show the model what is wrong with its move."""
         self._outcome = "Your last query did not run"
         self._shown = Shown(problem)
@@ -344,7 +344,7 @@ class ReadingLoop:
             "guidance": self._strategy.guide(iteration, self.steps),
             "left": f"{left} more queries can be run." if left > 1 else "This is the last query.",
         }
-        return Call("read_step", slots, AskedStep, self.subjects())
+        return Call("read_step", slots, RequestedStep, self.subjects())
 
 
 def _new_step(iteration: int, reply: Step) -> ReadStep:

@@ -64,7 +64,7 @@ class Session(Struct, frozen=True, kw_only=True):
     def begin(self, question: str, documents: Mapping[str, Lines]) -> Session:
         """Note that a question is asked; one that was interrupted goes on under its run."""
         uris = [lines.uri for lines in documents.values()]
-        firsts = [lines.chunks[0].id for lines in documents.values() if lines.chunks]
+        first_chunks = [lines.chunks[0].id for lines in documents.values() if lines.chunks]
         open = self.open
         if open is None or open.question != question:
             open = OpenQuestion(question=question, run=f"read-{new_id()}", at=datetime.now(UTC))
@@ -72,7 +72,7 @@ class Session(Struct, frozen=True, kw_only=True):
             self,
             open=open,
             documents=tuple(dict.fromkeys((*self.documents, *uris))),
-            subjects=tuple(dict.fromkeys((*self.subjects, *firsts))),
+            subjects=tuple(dict.fromkeys((*self.subjects, *first_chunks))),
         )
 
     def end(self, reading: Reading, subjects: Sequence[str]) -> Session:
@@ -81,7 +81,7 @@ class Session(Struct, frozen=True, kw_only=True):
         Args:
             subjects: ids of the records whose lines were shown for it.
         """
-        asked = Asked(
+        answered = Asked(
             question=reading.question,
             answer=reading.answer,
             found=reading.found,
@@ -90,16 +90,16 @@ class Session(Struct, frozen=True, kw_only=True):
             cited=tuple((cited.uri, cited.first, cited.last) for cited in reading.citations),
         )
         every = dict.fromkeys((*self.subjects, *subjects))
-        kept = (*self.asked, asked)[-_MOST_ASKED:]
+        kept = (*self.asked, answered)[-_MOST_ASKED:]
         return replace(self, asked=kept, open=None, subjects=tuple(every))
 
     def earlier(self) -> list[str]:
         """What the last questions were and what came of them, as texts for a prompt."""
         texts = []
-        for asked in self.asked[-_SHOWN:]:
-            lines = [f"question: {asked.question}", f"answer: {_short(asked.answer)}"]
-            if asked.notes:
-                lines.append(f"notes: {_short('; '.join(asked.notes))}")
+        for question in self.asked[-_SHOWN:]:
+            lines = [f"question: {question.question}", f"answer: {_short(question.answer)}"]
+            if question.notes:
+                lines.append(f"notes: {_short('; '.join(question.notes))}")
             texts.append("\n".join(lines))
         return texts
 

@@ -60,7 +60,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 # a step, as it is asked for
-AskedStep = Annotated[Step, Meta(extra_json_schema={"required": list(Step.__struct_fields__)})]
+RequestedStep = Annotated[Step, Meta(extra_json_schema={"required": list(Step.__struct_fields__)})]
 
 
 class ReadTools(Struct, frozen=True, kw_only=True):

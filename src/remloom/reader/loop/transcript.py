@@ -49,8 +49,8 @@ def show_lines(documents: Mapping[str, Lines], ranges: Iterable[Range], tokens: 
     """Show lines in the order given, each once, as many as fit."""
     shown: list[Range] = []
     blocks = []
-    asked = list(ranges)
-    for name, first, last in asked:
+    requested = list(ranges)
+    for name, first, last in requested:
         lines = documents[name]
         fitting, used = fit_lines(lines, first, last, tokens)
         if fitting < first:
@@ -61,7 +61,7 @@ def show_lines(documents: Mapping[str, Lines], ranges: Iterable[Range], tokens: 
         blocks.append(f"[{prefix}Lines {first}-{fitting}]\n{number_lines(lines, first, fitting)}")
         if fitting < last:
             break
-    hidden = _count(asked) - _count(shown)
+    hidden = _count(requested) - _count(shown)
     left = f"and {hidden:,} more lines that did not fit: ask for fewer" if hidden else ""
     return Shown("\n\n".join(blocks), tuple(shown), left)
 

@@ -160,10 +160,10 @@ def _is_heading_mark(condition: Any) -> bool:
 def _add_columns(query: exp.Select, shown: Sequence[str], fixes: list[str]) -> list[str]:
     """Show a line with its number, text and words; gives the names that were added."""
     outputs = query.expressions
-    given = {output.name for output in outputs}
+    selected = {output.name for output in outputs}
     has_all = any(output.is_star for output in outputs)
-    missing = [name for name in shown if name not in given]
-    if has_all or not missing or not given & {"line_num", "text"}:
+    missing = [name for name in shown if name not in selected]
+    if has_all or not missing or not selected & {"line_num", "text"}:
         return []
     query.set("expressions", [*outputs, *map(exp.column, missing)])
     fixes.append(f"added {', '.join(missing)}: what a line is shown with")

@@ -69,8 +69,8 @@ def check_tree(tree: Any, sql: str) -> None:
         if kind not in allowed.nodes:
             words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).upper()
             _refuse(f"{words} is not allowed", sql, node, _REMEDIES.get(kind, ""))
-        given = (name.rstrip("_") for name, value in node.args.items() if value)
-        extras = sorted(set(given) - allowed.nodes[kind])
+        present = (name.rstrip("_") for name, value in node.args.items() if value)
+        extras = sorted(set(present) - allowed.nodes[kind])
         if extras:
             word = _WORDS.get(extras[0], extras[0].upper().replace("_", " "))
             _refuse(f"{word} is not allowed here", sql, node, _REMEDIES.get(extras[0], ""))

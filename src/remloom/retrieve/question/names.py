@@ -47,8 +47,8 @@ def lookup(store: Store, keys: Iterable[str], *, own: bool = False) -> dict[str,
 
     A key that more than `MOST_NAMESAKES` share is a word, which names nothing: it is left out.
     """
-    wanted = list(dict.fromkeys(keys))
-    found = store.records.lookup(wanted, edges=0, limit=MOST_NAMESAKES + 1, own=own)
+    unique = list(dict.fromkeys(keys))
+    found = store.records.lookup(unique, edges=0, limit=MOST_NAMESAKES + 1, own=own)
     return {key: records for key, records in found.items() if len(records) <= MOST_NAMESAKES}
 
 

@@ -25,7 +25,7 @@ from .question_kinds import (
     REQUEST,
     decided,
     kind_by,
-    without_telling,
+    without_request,
 )
 
 
@@ -141,12 +141,12 @@ class Question:
     @cached_property
     def searched_text(self) -> str:
         """The words that are searched: of a question about order, only what it is about."""
-        return without_telling(self.text) if self.kind == ORDER else self.text
+        return without_request(self.text) if self.kind == ORDER else self.text
 
     @cached_property
     def subject(self) -> str:
         """What it is about: the words of telling say nothing of that, where it asks for much."""
-        return without_telling(self.text) if self.kind in OVERVIEWS else self.text
+        return without_request(self.text) if self.kind in OVERVIEWS else self.text
 
     @property
     def follows(self) -> bool:

@@ -32,7 +32,7 @@ _WERE = re.compile(
 )
 _ARE = re.compile(r"\b(?:now|currently|these days|at the moment|nowadays|still)\b", re.IGNORECASE)
 # of a question about order: what speaks of telling, not of what is told
-_TELLING = re.compile(
+_ACCOUNT_REQUESTS = re.compile(
     r"\b(?:can|could|would|you|please|give|list|tell|show|me|the|order|sequence|chronolog\w+"
     r"|timeline|in|which|what|how|did|do|I|we|came|come|brought|bring|to|speak|spoke|talk\w*|about"
     r"|up|mention\w*|name|only|and|different|various|aspects?|parts?|topics?|of|items?|them|two"
@@ -76,11 +76,11 @@ def asks_present(text: str) -> bool:
     return _ARE.search(text) is not None or _WERE.search(text) is None
 
 
-def without_telling(text: str) -> str:
+def without_request(text: str) -> str:
     """Leave out of a question about order what is not of its matter; the whole text if nothing else
     is in it.
 
     >>> without_telling("In which order did I bring up the parts of my garden?")
     'my garden'
     """
-    return " ".join(_TELLING.sub(" ", text).rstrip(" ?.!").split()) or text
+    return " ".join(_ACCOUNT_REQUESTS.sub(" ", text).rstrip(" ?.!").split()) or text

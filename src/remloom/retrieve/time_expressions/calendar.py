@@ -81,8 +81,8 @@ class Floating(Struct, frozen=True):
 
     def latest(self, base: datetime) -> Span:
         """The last one that began by `base`."""
-        begun = (span for span in self._rounds(base, 1, -1) if span.start <= base)
-        return next(begun, _NEVER)
+        past = (span for span in self._rounds(base, 1, -1) if span.start <= base)
+        return next(past, _NEVER)
 
     def first(self, base: datetime) -> Span:
         """The first one that begins at `base` or later."""

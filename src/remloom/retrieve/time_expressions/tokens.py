@@ -122,9 +122,9 @@ class TokenReader:
         """Whether it is a possessive: "Monday's"."""
         return 0 <= at < len(self._tokens) and self._tokens[at].owns
 
-    def skip(self, at: int, *given: str) -> int:
+    def skip(self, at: int, *words: str) -> int:
         """The token behind these words, each of which may be missing."""
-        for text in given:
+        for text in words:
             if self.word(at) == text:
                 at += 1
         return at

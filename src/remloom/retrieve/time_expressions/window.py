@@ -68,8 +68,8 @@ class Window(Struct, frozen=True):
         inside: list[Predicate] = [
             And((Gte("starts_at", start), Lt("starts_at", end))) for start, end in self.spans
         ]
-        begun = inside[0] if len(inside) == 1 else Or(tuple(inside))
-        return And((begun, where)) if where is not None else begun
+        started = inside[0] if len(inside) == 1 else Or(tuple(inside))
+        return And((started, where)) if where is not None else started
 
 
 def find_window(question: str, now: datetime | None) -> Window | None:

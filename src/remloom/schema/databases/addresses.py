@@ -126,9 +126,9 @@ def _of_server(kind: str, url: str) -> Address:
         raise _unreadable(kind) from None
     if _is_cut(split):
         raise _unreadable(kind)
-    given = parse_qsl(split.query, keep_blank_values=True)
-    secrets = {name: value for name, value in given if name.lower() not in _options()[kind]}
-    shown = [(name, value) for name, value in given if name not in secrets]
+    parameters = parse_qsl(split.query, keep_blank_values=True)
+    secrets = {name: value for name, value in parameters if name.lower() not in _options()[kind]}
+    shown = [(name, value) for name, value in parameters if name not in secrets]
     host = split.netloc.rpartition("@")[2]
     user = split.username or ""
     netloc = f"{user}@{host}" if user else host
@@ -173,9 +173,9 @@ def _of_file(kind: str, url: str, scheme: str) -> Address:
     return Address(kind=kind, url=_file_url(scheme, str(location)), location=str(location))
 
 
-def _of_path(path: Path, given: str) -> Address:
+def _of_path(path: Path, address: str) -> Address:
     if not path.exists():
-        raise _missing(path, given)
+        raise _missing(path, address)
     location = str(path.resolve())
     kind = _kind_of_file(path)
     return Address(kind=kind, url=_file_url(kind, location), location=location)
@@ -205,9 +205,9 @@ def _kind_of_file(path: Path) -> str:
     )
 
 
-def _missing(path: Path, given: str) -> SourceError:
+def _missing(path: Path, address: str) -> SourceError:
     # what follows a "?" is in no path
-    place = given.partition("?")[0] if "://" in given else given
+    place = address.partition("?")[0] if "://" in address else address
     shown, uri = (
         _ASSIGNED.sub(r"\1***", _PASSWORD.sub("***@", str(text))) for text in (path, place)
     )

@@ -55,8 +55,8 @@ def columns_of(documents: Sequence[Document], schema: Document) -> Iterable[Colu
 def _columns(
     documents: Sequence[Document], schema: Document, path: tuple[str, ...], total: int
 ) -> Iterator[Column]:
-    said = schema.get("properties", {})
-    names = dict.fromkeys([*(name for document in documents for name in document), *said])
+    properties = schema.get("properties", {})
+    names = dict.fromkeys([*(name for document in documents for name in document), *properties])
     required = set(schema.get("required", ()))
     for name in names:
         found = [
@@ -64,7 +64,7 @@ def _columns(
             for document in documents
             if (value := document.get(name)) is not None and not isinstance(value, Unreadable)
         ]
-        of_schema = said.get(name, {})
+        of_schema = properties.get(name, {})
         place = (*path, name)
         # a name with a dot may be that of a column within
         is_free = not any(other.startswith(f"{name}.") for other in names)
@@ -115,11 +115,11 @@ def _sampled(types: Counter[str], total: int) -> str:
     filled = types.total()
     if not filled:
         return f"in none of {total:,} documents seen"
-    said = f"in {_share(filled, total)} of {total:,} documents seen"
+    share = f"in {_share(filled, total)} of {total:,} documents seen"
     if len(types) == 1:
-        return said
+        return share
     shares = (f"{name} {_share(many, filled)}" for name, many in types.most_common())
-    return f"{said}; {', '.join(shares)}"
+    return f"{share}; {', '.join(shares)}"
 
 
 def _share(part: int, whole: int) -> str:

@@ -296,8 +296,8 @@ def _schema(name: str) -> str | None:
     return None if name == "main" else name
 
 
-def _column(said: tuple[Any, ...], is_key: bool, allowed: dict[str, tuple[str, ...]]) -> Column:
-    name, declared, nullable, comment = said
+def _column(row: tuple[Any, ...], is_key: bool, allowed: dict[str, tuple[str, ...]]) -> Column:
+    name, declared, nullable, comment = row
     type_ = read_type(declared, is_key=is_key)
     values = type_.values or allowed.get(name.casefold(), ())
     return Column(

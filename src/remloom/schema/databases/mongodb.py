@@ -56,8 +56,10 @@ class MongoDatabase:
                 remedy="end it with the name of one: mongodb://user@host/database",
             )
         user = address.parts()["user"]
-        given: dict[str, Any] = {"username": user, "password": address.password} if user else {}
-        given |= address.secrets
+        credentials: dict[str, Any] = (
+            {"username": user, "password": address.password} if user else {}
+        )
+        credentials |= address.secrets
         scheme, _, rest = address.url.partition("://")
         with self._translated():
             self._client: Any = pymongo.MongoClient(
@@ -65,7 +67,7 @@ class MongoDatabase:
                 serverSelectionTimeoutMS=_CONNECTING,
                 uuidRepresentation="standard",
                 appname="remloom",
-                **given,
+                **credentials,
             )
             self._options: CodecOptions[Any] = CodecOptions(
                 tz_aware=True,
@@ -106,9 +108,9 @@ class MongoDatabase:
         for name in names or ():
             if name not in found:
                 raise UnknownNameError("table", name, list(found))
-        wanted = sorted(found if names is None else set(names))
+        collections = sorted(found if names is None else set(names))
         with self._translated():
-            described = [self._table(found[name]) for name in wanted]
+            described = [self._table(found[name]) for name in collections]
         self._described |= {table.name: table for table in described}
         return described
 
@@ -131,12 +133,12 @@ class MongoDatabase:
         if table not in self._described:
             self.tables([table])
         described = self._described[table]
-        wanted = set(columns)
-        indexed = any(set(one[: len(wanted)]) == wanted for one in described.indexed)
+        key_columns = set(columns)
+        indexed = any(set(one[: len(key_columns)]) == key_columns for one in described.indexed)
         if not indexed and (described.rows is None or described.rows > _SCANNED):
             return None
         by_name = {column.name: column for column in described.columns}
-        if not by_name.keys() >= wanted:
+        if not by_name.keys() >= key_columns:
             return 0
         keys = [
             dict(zip(columns, (bound(value, by_name[name]) for name, value in pairs), strict=True))
@@ -201,8 +203,8 @@ class MongoDatabase:
         try:
             yield
         except self._errors as error:
-            said = self._address.clean(str(error)).partition("\n")[0].partition(", Timeout:")[0]
-            raise SourceError(f"{self.address}: {said[:300]}", uri=self.address) from None
+            message = self._address.clean(str(error)).partition("\n")[0].partition(", Timeout:")[0]
+            raise SourceError(f"{self.address}: {message[:300]}", uri=self.address) from None
 
     def _collection(self, name: str) -> Collection[Any]:
         return self._database[name]

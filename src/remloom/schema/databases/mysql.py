@@ -150,14 +150,16 @@ class MysqlDatabase(ServerDatabase):
     def _table(
         self,
         place: tuple[str | None, str],
-        said: Mapping[str, Any],
+        reflected: Mapping[str, Any],
         rows: int | None,
         names: Mapping[tuple[str | None, str], str],
     ) -> Table:
-        table = _unescaped(super()._table(place, said, rows, names))
+        table = _unescaped(super()._table(place, reflected, rows, names))
         # MariaDB's JSON is a text with a condition
         json = {
-            name for condition in said["checks"] or () for name in _JSON_VALID.findall(condition)
+            name
+            for condition in reflected["checks"] or ()
+            for name in _JSON_VALID.findall(condition)
         }
         columns = []
         for column in table.columns:

@@ -197,12 +197,12 @@ class PostgresqlDatabase(ServerDatabase):
     def _table(
         self,
         place: _Place,
-        said: Mapping[str, Any],
+        reflected: Mapping[str, Any],
         rows: int | None,
         names: Mapping[_Place, str],
     ) -> Table:
-        foreign = [*(said["foreign_keys"] or ()), *self._of_partitions.get(place, ())]
-        table = super()._table(place, {**said, "foreign_keys": foreign}, rows, names)
+        foreign = [*(reflected["foreign_keys"] or ()), *self._of_partitions.get(place, ())]
+        table = super()._table(place, {**reflected, "foreign_keys": foreign}, rows, names)
         types = self._composites.get(place, {})
         columns = tuple(
             replace(column, declared=types.get(column.name, column.declared))

@@ -29,12 +29,12 @@ def rows_to_read(rows: int | None, columns: int, sample: int) -> int:
     [20000, 800, 800]
     """
     if rows is None:
-        wanted = _LEAST
+        count = _LEAST
     elif rows <= sample:
-        wanted = sample
+        count = sample
     else:
-        wanted = max(_LEAST, rows // _SHARE)
-    return max(1, min(wanted, sample, max(_FEWEST, _CELLS // max(1, columns))))
+        count = max(_LEAST, rows // _SHARE)
+    return max(1, min(count, sample, max(_FEWEST, _CELLS // max(1, columns))))
 
 
 def items_of(values: Iterable[Any]) -> list[Any]:

@@ -133,20 +133,23 @@ class ServerDatabase(SqlDatabase):
     ) -> list[Table]:
         from sqlalchemy.engine.reflection import ObjectKind
 
-        said = {
+        reflected = {
             what: getattr(inspector, f"get_multi_{what}")(schema=schema, kind=ObjectKind.ANY)
             for what in ("columns", "pk_constraint", "foreign_keys", "unique_constraints")
         }
-        said["indexes"] = inspector.get_multi_indexes(schema=schema, kind=ObjectKind.ANY)
-        said["table_comment"] = inspector.get_multi_table_comment(
+        reflected["indexes"] = inspector.get_multi_indexes(schema=schema, kind=ObjectKind.ANY)
+        reflected["table_comment"] = inspector.get_multi_table_comment(
             schema=schema, kind=ObjectKind.ANY
         )
-        said["checks"] = self._checks(inspector, schema)
+        reflected["checks"] = self._checks(inspector, schema)
         return [
             self._table(
-                place, {what: of.get(place) for what, of in said.items()}, readable[place], names
+                place,
+                {what: of.get(place) for what, of in reflected.items()},
+                readable[place],
+                names,
             )
-            for place in said["columns"]
+            for place in reflected["columns"]
             if place in readable
         ]
 
@@ -163,22 +166,24 @@ class ServerDatabase(SqlDatabase):
     def _table(
         self,
         place: _Place,
-        said: Mapping[str, Any],
+        reflected: Mapping[str, Any],
         rows: int | None,
         names: Mapping[_Place, str],
     ) -> Table:
-        key = tuple((said["pk_constraint"] or {}).get("constrained_columns") or ())
-        foreign = tuple(_foreign_keys(said["foreign_keys"] or (), place[0], names))
+        key = tuple((reflected["pk_constraint"] or {}).get("constrained_columns") or ())
+        foreign = tuple(_foreign_keys(reflected["foreign_keys"] or (), place[0], names))
         in_keys = {*key, *(column for one in foreign for column in one.columns)}
-        unique, indexed = _indexes(said["unique_constraints"] or (), said["indexes"] or ())
+        unique, indexed = _indexes(
+            reflected["unique_constraints"] or (), reflected["indexes"] or ()
+        )
         allowed: dict[str, tuple[str, ...]] = {}
-        for condition in said["checks"] or ():
+        for condition in reflected["checks"] or ():
             allowed |= allowed_values(condition, self._checks_dialect)
         return Table(
             name=names[place],
             columns=tuple(
                 self._column(one, is_key=one["name"] in in_keys, allowed=allowed)
-                for one in said["columns"]
+                for one in reflected["columns"]
             ),
             primary_key=key,
             unique=unique,
@@ -186,15 +191,15 @@ class ServerDatabase(SqlDatabase):
             indexed=(key, *indexed) if key else indexed,
             rows=None if rows is None else self._counted(names[place], rows),
             is_view=rows is None,
-            comment=(said["table_comment"] or {}).get("text") or "",
+            comment=(reflected["table_comment"] or {}).get("text") or "",
         )
 
     def _column(
-        self, said: Mapping[str, Any], *, is_key: bool, allowed: Mapping[str, tuple[str, ...]]
+        self, reflected: Mapping[str, Any], *, is_key: bool, allowed: Mapping[str, tuple[str, ...]]
     ) -> Column:
-        name = str(said["name"])
-        declared = self._declared(said["type"])
-        is_list, values = _enumerated(said["type"])
+        name = str(reflected["name"])
+        declared = self._declared(reflected["type"])
+        is_list, values = _enumerated(reflected["type"])
         type_ = read_type(declared, is_key=is_key)
         values = values or type_.values or allowed.get(name.casefold(), ())
         return Column(
@@ -202,9 +207,9 @@ class ServerDatabase(SqlDatabase):
             kind="enum" if values else type_.kind,
             list=is_list or type_.list,
             declared=declared,
-            nullable=bool(said.get("nullable", True)),
+            nullable=bool(reflected.get("nullable", True)),
             values=values,
-            comment=said.get("comment") or "",
+            comment=reflected.get("comment") or "",
         )
 
     def _declared(self, type_: TypeEngine[Any]) -> str:
@@ -243,9 +248,9 @@ def _enumerated(type_: TypeEngine[Any]) -> tuple[bool, tuple[str, ...]]:
 
 
 def _foreign_keys(
-    said: Iterable[Mapping[str, Any]], schema: str | None, names: Mapping[_Place, str]
+    reflected: Iterable[Mapping[str, Any]], schema: str | None, names: Mapping[_Place, str]
 ) -> Iterable[ForeignKey]:
-    for one in said:
+    for one in reflected:
         place = (one["referred_schema"], one["referred_table"])
         # a schema that is not said is the default one, or that of the table itself
         target = names.get(place) or names.get((schema, place[1])) or ".".join(filter(None, place))

@@ -193,8 +193,8 @@ def _sequence(row: Mapping[str, Any]) -> int:
     return int(row["key_sequence"] or 0)
 
 
-def _column(said: tuple[Any, ...], is_key: bool) -> Column:
-    name, type_, precision, scale, nullable, comment = said
+def _column(row: tuple[Any, ...], is_key: bool) -> Column:
+    name, type_, precision, scale, nullable, comment = row
     declared = f"{type_}({precision}, {scale})" if precision is not None else str(type_)
     read = read_type(declared, is_key=is_key)
     return Column(

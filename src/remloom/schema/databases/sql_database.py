@@ -143,7 +143,7 @@ class SqlDatabase(ABC):
         if self._texts.isdisjoint(columns):
             return row
         return [
-            _given_back(value, column) if column in self._texts and type(value) is str else value
+            _comparable(value, column) if column in self._texts and type(value) is str else value
             for value, column in zip(row, columns, strict=True)
         ]
 
@@ -173,7 +173,7 @@ class SqlDatabase(ABC):
                 behind = f"SELECT {listed} FROM {place} WHERE {mark} = {self._placeholder}"
                 condition, parameters = f"({listed}) > ({behind})", found
             else:
-                values = found if is_last else list(map(_given_back, after, keys))
+                values = found if is_last else list(map(_comparable, after, keys))
                 condition, parameters = self._after(names, [*map(self._mark, keys)], values)
             sql = f"{sql} WHERE {condition}"
         return self._read(
@@ -363,8 +363,8 @@ class SqlDatabase(ABC):
         """The errors of the driver."""
 
     def _problem(self, error: Exception) -> SourceError:
-        said = " ".join(str(part) for part in error.args) or type(error).__name__
-        first = self._address.clean(said).strip().partition("\n")[0]
+        message = " ".join(str(part) for part in error.args) or type(error).__name__
+        first = self._address.clean(message).strip().partition("\n")[0]
         return SourceError(f"{self.address}: {first[:300]}", uri=self.address)
 
     def _quote(self, name: str) -> str:
@@ -422,9 +422,9 @@ class SqlDatabase(ABC):
         return f"LIMIT {int(limit)} OFFSET {int(offset)}" if offset else f"LIMIT {int(limit)}"
 
     def _may_look(self, table: Table, columns: Sequence[str]) -> bool:
-        wanted = set(columns)
+        looked_up = set(columns)
         indexes = (table.primary_key, *table.unique, *table.indexed)
-        if any(index and set(index[: len(wanted)]) == wanted for index in indexes):
+        if any(index and set(index[: len(looked_up)]) == looked_up for index in indexes):
             return True
         if self._scanned is None:
             return True
@@ -438,18 +438,18 @@ class SqlDatabase(ABC):
         return f"({listed}) IN ({', '.join([f'({one})'] * many)})"
 
     def _after(
-        self, names: Sequence[str], marks: Sequence[str], values: Sequence[Any]
+        self, names: Sequence[str], placeholders: Sequence[str], values: Sequence[Any]
     ) -> tuple[str, Sequence[Any]]:
         """The condition that a key comes after this one, and its parameters."""
         if len(names) == 1:
-            return f"{names[0]} > {marks[0]}", values
+            return f"{names[0]} > {placeholders[0]}", values
         if self._compares_tuples:
-            return f"({', '.join(names)}) > ({', '.join(marks)})", values
+            return f"({', '.join(names)}) > ({', '.join(placeholders)})", values
         ranges: list[str] = []
         parameters: list[Any] = []
         for number, name in enumerate(names):
-            equal = [f"{names[place]} = {marks[place]}" for place in range(number)]
-            ranges.append(" AND ".join([*equal, f"{name} > {marks[number]}"]))
+            equal = [f"{names[place]} = {placeholders[place]}" for place in range(number)]
+            ranges.append(" AND ".join([*equal, f"{name} > {placeholders[number]}"]))
             parameters += values[: number + 1]
         return " OR ".join(f"({one})" for one in ranges), parameters
 
@@ -488,7 +488,7 @@ def _plain(rows: Sequence[Sequence[Any]], columns: Sequence[Column]) -> list[tup
     return list(zip(*made, strict=True))
 
 
-def _given_back(value: Any, column: Column) -> Any:
+def _comparable(value: Any, column: Column) -> Any:
     """A value of a key as the driver takes it; what is odd as it came."""
     try:
         return bind(value, column)

@@ -219,11 +219,11 @@ class SqliteDatabase(SqlDatabase):
         seen = covered = 0
         for number in range(_PROBES):
             start = lowest + span * number // _PROBES
-            near = (
+            estimate = (
                 f"SELECT {row_id} AS id FROM {place} WHERE {row_id} >= ? "
                 f"ORDER BY {row_id} LIMIT {_RUN}"
             )
-            found, last = self._read(f"SELECT count(*), max(id) FROM ({near})", (start,))[0]
+            found, last = self._read(f"SELECT count(*), max(id) FROM ({estimate})", (start,))[0]
             seen += found
             covered += (last if found == _RUN else highest) - start + 1
         return int(span * seen // covered)

@@ -148,15 +148,15 @@ class _Comparison:
             self._rewrites = True
         self._compare_kind(name_now, field, now)
         self._compare_presence(name_now, field, now)
-        told = [
+        reported = [
             part
             for part in ("description", "is_key", "searchable", "personal", "default")
             if getattr(field, part) != getattr(now, part)
         ]
-        if told:
-            self._told.append(f"field {name_now}: {', '.join(told)}")
+        if reported:
+            self._told.append(f"field {name_now}: {', '.join(reported)}")
         # what is found by it is found once the row is written anew
-        self._rewrites |= bool({"is_key", "searchable", "default"}.intersection(told))
+        self._rewrites |= bool({"is_key", "searchable", "default"}.intersection(reported))
 
     def _remove(self, name: str) -> None:
         if name not in self._mapping:

@@ -36,7 +36,7 @@ _KINDS: tuple[tuple[type, str], ...] = (
     (UUID, "string"), (datetime, "datetime"), (date, "date"), (Mapping, "json"), (Struct, "json"),
 )  # fmt: skip
 # of what a class says of a field besides its type
-_SAID = ("is_key", "searchable", "personal", "description")
+_FIELD_OPTIONS = ("is_key", "searchable", "personal", "description")
 
 
 class DefinitionParts(TypedDict, total=False):
@@ -63,19 +63,19 @@ _LARGEST = 1_000_000  # bytes of a definition: it is read with every row that is
 _SET = ("tenant_id", "version", "rows_since", "renamed")
 
 
-def read_definition(given: DefinitionInput | None, parts: Mapping[str, Any]) -> SchemaDefinition:
+def read_definition(origin: DefinitionInput | None, parts: Mapping[str, Any]) -> SchemaDefinition:
     """Read a definition, check it, and bring it into the form in which it is kept.
 
     Args:
-        given: the definition, or where it stands; `parts` alone make one as well.
-        parts: take the place of those that `given` has.
+        origin: the definition, or where it stands; `parts` alone make one as well.
+        parts: replace those that `origin` has.
 
     Raises:
         DefinitionError: names every fault.
         SourceError: there is no such file, or it is no TOML.
-        InvalidInputError: `given` is nothing that has a definition.
+        InvalidInputError: `origin` does not have a definition.
     """
-    found = {**_parts_of(given), **_same_names(parts)}
+    found = {**_parts_of(origin), **_same_names(parts)}
     faults: list[Fault] = []
     values: dict[str, Any] = {}
     types = {field.name: field.type for field in msgspec.structs.fields(SchemaDefinition)}
@@ -99,19 +99,19 @@ def read_definition(given: DefinitionInput | None, parts: Mapping[str, Any]) -> 
     return _normal(definition)
 
 
-def _parts_of(given: DefinitionInput | None) -> dict[str, Any]:
-    if given is None:
+def _parts_of(origin: DefinitionInput | None) -> dict[str, Any]:
+    if origin is None:
         return {}
-    if isinstance(given, SchemaDefinition):
-        return asdict(given)
-    if isinstance(given, Mapping):
-        return _same_names(given)
-    if isinstance(given, type):
-        return _parts_of_class(given)
-    if isinstance(given, str | os.PathLike):
-        return _same_names(_read_toml(Path(given)))
+    if isinstance(origin, SchemaDefinition):
+        return asdict(origin)
+    if isinstance(origin, Mapping):
+        return _same_names(origin)
+    if isinstance(origin, type):
+        return _parts_of_class(origin)
+    if isinstance(origin, str | os.PathLike):
+        return _same_names(_read_toml(Path(origin)))
     raise InvalidInputError(
-        f"a {type(given).__name__} does not define a schema",
+        f"a {type(origin).__name__} does not define a schema",
         remedy="give a SchemaDefinition, the path of a TOML file, a Struct or pydantic class, "
         "or schema_name=… and fields=…",
     )
@@ -121,9 +121,9 @@ def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        told = "there is no such file" if isinstance(error, FileNotFoundError) else str(error)
+        reason = "there is no such file" if isinstance(error, FileNotFoundError) else str(error)
         raise SourceError(
-            f"{path} cannot be read as a definition: {told}",
+            f"{path} cannot be read as a definition: {reason}",
             remedy='a TOML file with schema_name = "…" and a table [fields]',
             uri=str(path),
         ) from error
@@ -151,13 +151,13 @@ def _nearest_of(name: str, known: Sequence[str]) -> str:
 # -- fields ----------------------------------------------------------------------------------------
 
 
-def _read_fields(given: Any, faults: list[Fault]) -> dict[str, Field]:
-    if not isinstance(given, Mapping):
-        why = f"must be an object, not {type(given).__name__}"
+def _read_fields(declared: Any, faults: list[Fault]) -> dict[str, Field]:
+    if not isinstance(declared, Mapping):
+        why = f"must be an object, not {type(declared).__name__}"
         faults.append(Fault("fields", why, 'fields={"total": "float"}'))
         return {}
     fields = {}
-    for name, value in given.items():
+    for name, value in declared.items():
         try:
             fields[str(name)] = _read_field(value)
         except InvalidInputError as error:
@@ -241,8 +241,8 @@ def _parts_of_class(kind: type[Any]) -> dict[str, Any]:
         return parts | {"base_fields": _struct_fields(kind)}
     if isinstance(getattr(kind, "model_fields", None), Mapping):
         extra = getattr(kind, "model_config", {}).get("json_schema_extra")
-        said = dict(extra) if isinstance(extra, Mapping) else {}
-        return parts | said | {"base_fields": _model_fields(kind)}
+        options = dict(extra) if isinstance(extra, Mapping) else {}
+        return parts | options | {"base_fields": _model_fields(kind)}
     raise InvalidInputError(
         f"{kind.__name__} does not define a schema",
         remedy="give a msgspec Struct or a pydantic model",
@@ -275,10 +275,10 @@ def _model_fields(kind: type[Any]) -> dict[str, Field]:
     for name, info in kind.model_fields.items():
         is_required = info.is_required()
         default = UNSET if is_required or info.default_factory else info.default
-        said = dict(info.json_schema_extra or {}) if not callable(info.json_schema_extra) else {}
-        said["description"] = info.description or ""
+        options = dict(info.json_schema_extra or {}) if not callable(info.json_schema_extra) else {}
+        options["description"] = info.description or ""
         annotation: Any = info.annotation
-        annotated = Annotated[annotation, Meta(extra=said)]
+        annotated = Annotated[annotation, Meta(extra=options)]
         fields[name] = _field(kind, name, annotated, is_required, default)
     return fields
 
@@ -297,14 +297,14 @@ def _field(kind: type[Any], name: str, annotation: Any, required: bool, default:
         default = default.value
     if default is None:
         default = UNSET
-    said = {key: parts[key] for key in _SAID if parts.get(key)}
+    options = {key: parts[key] for key in _FIELD_OPTIONS if parts.get(key)}
     return Field(
         kind=parts["kind"],
         list=parts.get("list", False),
         values=parts.get("values", ()),
         required=required and not parts.get("optional"),
         default=list(default) if isinstance(default, tuple | set | frozenset) else default,
-        **said,
+        **options,
     )
 
 

@@ -47,13 +47,13 @@ def migrate(
     work.run()
     if not work.failed:
         registry.settle(definition)
-        _index_anew(store, name)
+        _reindex(store, name)
     return RowsMigrated(
         schema_name=name, version=definition.version, rows=work.done, failed=work.failed
     )
 
 
-def _index_anew(store: Store, name: str) -> None:
+def _reindex(store: Store, name: str) -> None:
     """Make the indexes of a schema again: values stand in one place of its rows now."""
     for entry in indexes_of(store.kv, name):
         # of a field that is gone nobody asks

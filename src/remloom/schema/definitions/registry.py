@@ -38,7 +38,7 @@ _AT_ONCE = 500  # rows
 _SHOWN = 3  # rows that a conversion is refused for
 
 # entries that are written with definitions, by what the transaction reads
-Beside: TypeAlias = Callable[[EntryReads], Sequence[Entry]]
+EntriesToWrite: TypeAlias = Callable[[EntryReads], Sequence[Entry]]
 
 
 class Registry:
@@ -90,7 +90,7 @@ class Registry:
         self,
         definitions: Sequence[SchemaDefinition],
         mapping: FieldMapping | None = None,
-        beside: Beside | None = None,
+        extra_entries: EntriesToWrite | None = None,
     ) -> tuple[Registered, ...]:
         """Register definitions that were checked: all of them, or none.
 
@@ -98,20 +98,20 @@ class Registry:
         come in between.
 
         Args:
-            beside: gives entries that are written with them.
+            extra_entries: gives entries that are written with them.
 
         Raises:
             SchemaChangeError: see `register`.
         """
         # what is refused anyway is refused before others have to wait for a transaction
         steps = self._steps(self._store, definitions, mapping or {})
-        if beside is None and not any(step.definition for step in steps):
+        if extra_entries is None and not any(step.definition for step in steps):
             return tuple(step.registered for step in steps)
 
         def work(reads: Reads) -> Batch:
             nonlocal steps
             steps = self._steps(reads, definitions, mapping or {})
-            entries = [*(beside(reads.kv) if beside else ())]
+            entries = [*(extra_entries(reads.kv) if extra_entries else ())]
             for changes, step in enumerate(steps, _changes(reads.kv) + 1):
                 if step.definition is not None:
                     entries += definition_entries(step.definition, changes, step.before)
@@ -159,14 +159,18 @@ class Registry:
         return [self._step(reads, definition, mapping, known) for definition in definitions]
 
     def _step(
-        self, reads: Reads, given: SchemaDefinition, mapping: FieldMapping, known: Collection[str]
+        self,
+        reads: Reads,
+        proposed: SchemaDefinition,
+        mapping: FieldMapping,
+        known: Collection[str],
     ) -> _Step:
-        name = given.schema_name
+        name = proposed.schema_name
         before = _find(reads.kv, name)
-        if before is not None and _is_same(before, given):
+        if before is not None and _is_same(before, proposed):
             return _Step(Registered(schema_name=name, version=before.version))
-        changes = Changes() if before is None else _compare(reads, before, given, mapping)
-        definition = replace(_next(before, given, changes), tenant_id=self._tenant)
+        changes = Changes() if before is None else _compare(reads, before, proposed, mapping)
+        definition = replace(_next(before, proposed, changes), tenant_id=self._tenant)
         registered = Registered(
             schema_name=name,
             version=definition.version,
@@ -214,8 +218,8 @@ def _compare(
     if breaks:
         has_rows = bool(reads.records.query(before.schema_name, Query().limit(1)))
         remedy = "" if has_rows else f"it has no rows: schemas.drop({now.schema_name!r}) first"
-        told = [asdict(broken) for broken in breaks]
-        raise SchemaChangeError(now.schema_name, told, remedy=remedy)
+        reported = [asdict(broken) for broken in breaks]
+        raise SchemaChangeError(now.schema_name, reported, remedy=remedy)
     return changes
 
 
@@ -236,10 +240,10 @@ def _unfit_rows(
     reads: Reads, before: SchemaDefinition, now: SchemaDefinition, changes: Changes
 ) -> list[Break]:
     """List what of the stored rows cannot be as the definition asks."""
-    asked = now.metadata_schema if now.metadata_schema != before.metadata_schema else {}
-    if not changes.converted and not asked:
+    schema = now.metadata_schema if now.metadata_schema != before.metadata_schema else {}
+    if not changes.converted and not schema:
         return []
-    metadata = compile_schema(asked) if asked else None
+    metadata = compile_schema(schema) if schema else None
     names = {new: old for old, new in changes.renamed.items() if old in before.base_fields}
     unfit: list[Break] = []
     for row in rows_of(reads, before.schema_name):

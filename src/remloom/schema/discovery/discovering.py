@@ -217,8 +217,10 @@ def _table(
     name: NameProposal | None,
     fields: tuple[PlannedField, ...],
 ) -> PlannedTable:
-    said = [f"key: {key.evidence}" if key else "no key: rows are told apart by their content"]
-    said.append(f"name: {name.evidence}" if name else "no name: rows are called by their handle")
+    evidence = [f"key: {key.evidence}" if key else "no key: rows are told apart by their content"]
+    evidence.append(
+        f"name: {name.evidence}" if name else "no name: rows are called by their handle"
+    )
     return PlannedTable(
         table=facts.name,
         schema_name=schema_name,
@@ -231,7 +233,7 @@ def _table(
         watermark=find_watermark(facts),
         rows=facts.rows,
         confidence=key.confidence if key else 0.0,
-        evidence="; ".join(said),
+        evidence="; ".join(evidence),
     )
 
 

@@ -165,10 +165,10 @@ def _wider(column: ColumnFacts, field: Field) -> Field:
 def _ask_of_type(
     facts: TableFacts, column: ColumnFacts, field: Field, misfits: Sequence[Any]
 ) -> Question:
-    said = f"{len(misfits):,} of {column.profile.distinct:,} different values seen are not"
+    evidence = f"{len(misfits):,} of {column.profile.distinct:,} different values seen are not"
     if not field.personal:
         shown = ", ".join(str(value)[:_SHOWN] for value in misfits[:_EXAMPLES])
-        said = f"{said}: {shown}"
+        evidence = f"{evidence}: {shown}"
     is_wider = field.kind not in (column.column.kind, "enum")
     declared = column.column.declared or column.column.kind
     return Question(
@@ -176,7 +176,7 @@ def _ask_of_type(
         columns=(column.name,),
         question=f"Is it {declared}?",
         proposal=f"no: {field.kind}, which takes all" if is_wider else "yes: others are left out",
-        evidence=said,
+        evidence=evidence,
     )
 
 
@@ -224,20 +224,20 @@ def _evidence(
     sensitivity: Sensitivity | None,
     is_key: bool,
 ) -> str:
-    said = []
+    notes = []
     if sensitivity is not None:
-        said.append(f"personal: {sensitivity.kind}, {sensitivity.evidence}")
+        notes.append(f"personal: {sensitivity.kind}, {sensitivity.evidence}")
     if facts.is_sampled and not column.filled:
-        said.append("no values seen")
+        notes.append("no values seen")
     elif column.is_unique:
-        said.append("all different")
+        notes.append("all different")
     elif values and not column.column.values:
-        said.append(f"{len(values)} values in {column.filled:,} rows")
+        notes.append(f"{len(values)} values in {column.filled:,} rows")
     if is_key:
-        said.append("rows are found by it")
+        notes.append("rows are found by it")
     if column.column.sampled:
-        said.append(column.column.sampled)
-    return "; ".join(said)
+        notes.append(column.column.sampled)
+    return "; ".join(notes)
 
 
 def find_watermark(facts: TableFacts) -> str:

@@ -118,9 +118,9 @@ def find_foreign_keys(
         }
         for column in table.columns.values():
             if column.name.lower() not in taken and column.item_class:
-                best, asked = finder.decide(table, column)
+                best, column_questions = finder.decide(table, column)
                 edges += best
-                questions += asked
+                questions += column_questions
     return ForeignKeys(tuple(edges), tuple(questions))
 
 
@@ -164,21 +164,21 @@ class _Finder:
 
     def declared(self, table: TableFacts, foreign: ForeignKey) -> PlannedEdge:
         """The edge that a declared foreign key is. Not every database keeps its promise."""
-        said = "a foreign key that is declared"
+        evidence = "a foreign key that is declared"
         target = self._tables.get(foreign.target)
         if target is not None and len(foreign.columns) == 1 and foreign.target_columns:
             column = table.column_of(foreign.columns[0])
             key = target.column_of(foreign.target_columns[0])
             included, _ = self._included(column, target, key)
             if included is not None and included < 1:
-                said += f"; {1 - included:.1%} of the values seen are nowhere there"
+                evidence += f"; {1 - included:.1%} of the values seen are nowhere there"
         return PlannedEdge(
             table=table.name,
             columns=foreign.columns,
             target=foreign.target,
             target_columns=foreign.target_columns,
             declared=True,
-            evidence=said,
+            evidence=evidence,
         )
 
     def _named(self, table: TableFacts, column: ColumnFacts) -> Iterator[Candidate]:
@@ -240,8 +240,8 @@ class _Finder:
         values = column.values
         missing = values - key.values
         if missing and not target.profile.whole:
-            asked = [(value,) for value in missing]
-            found = self._contains(target.name, (key.name,), asked)
+            keys = [(value,) for value in missing]
+            found = self._contains(target.name, (key.name,), keys)
             if found is None:
                 return None, 0.0
             absent = len(missing) - found
@@ -338,14 +338,14 @@ def find_composite_keys(
     known = {(edge.table, frozenset(edge.columns)) for edge in edges}
     alone = {(edge.table, *edge.columns) for edge in edges if len(edge.columns) == 1}
     found: list[PlannedEdge] = []
-    asked: list[Question] = []
-    for source, columns, target in _called_alike(tables, keys):
+    questions: list[Question] = []
+    for source, columns, target in _matching_keys(tables, keys):
         is_known = (source.name, frozenset(columns)) in known
         if is_known or not _is_included(source, columns, target, keys, read_rows, contains):
             continue
         place = f"{target.name}.{', '.join(keys[target.name].columns)}"
         if all((source.name, column) in alone for column in columns):
-            asked.append(
+            questions.append(
                 Question(
                     table=source.name,
                     columns=columns,
@@ -363,10 +363,10 @@ def find_composite_keys(
                 evidence=f"called as {place}, and its values are there together",
             )
             found.append(edge)
-    return ForeignKeys(tuple(found), tuple(asked))
+    return ForeignKeys(tuple(found), tuple(questions))
 
 
-def _called_alike(
+def _matching_keys(
     tables: Mapping[str, TableFacts], keys: Mapping[str, KeyProposal]
 ) -> Iterator[tuple[TableFacts, tuple[str, ...], TableFacts]]:
     """Columns of a table that are called as those of the key of another."""
@@ -374,19 +374,23 @@ def _called_alike(
         target = tables[name]
         if len(key.columns) < 2 or not key.declared:
             continue
-        wanted = [target.column_of(column) for column in key.columns]
+        key_columns = [target.column_of(column) for column in key.columns]
         for source in tables.values():
             by_words = {column.words: column for column in source.columns.values()}
-            columns = [by_words.get(column.words) for column in wanted]
-            alike = [
+            columns = [by_words.get(column.words) for column in key_columns]
+            matching = [
                 column.name
-                for column, key_column in zip(columns, wanted, strict=True)
+                for column, key_column in zip(columns, key_columns, strict=True)
                 if column is not None and column.value_class == key_column.value_class
             ]
             own = keys[source.name].columns if source.name in keys else ()
             # the same key in two tables says not which of them leads to the other
-            if source is not target and len(alike) == len(wanted) and set(alike) != set(own):
-                yield source, tuple(alike), target
+            if (
+                source is not target
+                and len(matching) == len(key_columns)
+                and set(matching) != set(own)
+            ):
+                yield source, tuple(matching), target
 
 
 def _is_included(

@@ -214,7 +214,7 @@ class NameIndex:
         self.tables = tables
         self._joined: dict[str, set[str]] = defaultdict(set)
         self._by_words: dict[tuple[str, ...], set[str]] = defaultdict(set)
-        self._alike: dict[str, frozenset[str]] = {}
+        self._by_last_word: dict[str, frozenset[str]] = {}
         for name, table in tables.items():
             self._joined["".join(table.words)].add(name)
             self._by_words[table.words].add(name)
@@ -224,14 +224,14 @@ class NameIndex:
         if not content:
             return frozenset()
         same = self._joined.get("".join(content), ())
-        return self._alike_last(content[-1]).union(same)
+        return self._tables_ending_like(content[-1]).union(same)
 
-    def _alike_last(self, word: str) -> frozenset[str]:
-        if word not in self._alike:
-            self._alike[word] = frozenset(
+    def _tables_ending_like(self, word: str) -> frozenset[str]:
+        if word not in self._by_last_word:
+            self._by_last_word[word] = frozenset(
                 name
                 for words, names in self._by_words.items()
                 if likeness(word, words[-1]) > 0 or stands_for(word, words) > 0
                 for name in names
             )
-        return self._alike[word]
+        return self._by_last_word[word]

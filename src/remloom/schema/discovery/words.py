@@ -129,10 +129,10 @@ class Vocabulary:
         """The words of a table's name: without its schema, and what says only that it is one."""
         return self._tables[name]
 
-    def of_column(self, name: str, beside: Sequence[str] = ()) -> tuple[str, ...]:
+    def of_column(self, name: str, others: Sequence[str] = ()) -> tuple[str, ...]:
         """The words of a column's name, without what all `beside` it in its table begin with."""
         found = split_name(name)
-        if len(found) > 1 and found[0] == self._own_prefix(tuple(beside)):
+        if len(found) > 1 and found[0] == self._own_prefix(tuple(others)):
             found = found[1:]
         return self._split_all(found)
 

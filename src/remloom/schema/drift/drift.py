@@ -56,8 +56,8 @@ class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
         place = f"{self.table}.{self.column}" if self.column else self.table
         if self.before and self.now:
             return f"{place}: {self.kind}, {self.before} -> {self.now}"
-        said = self.before or self.now
-        return f"{place}: {self.kind}, {said}" if said else f"{place}: {self.kind}"
+        value = self.before or self.now
+        return f"{place}: {self.kind}, {value}" if value else f"{place}: {self.kind}"
 
 
 class Drift(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -311,7 +311,7 @@ def _renamed_columns(
             continue
         for other in _at_place(old, new, position):
             is_free = other.name not in known and other.name not in renamed.values()
-            if is_free and _is_alike(column, other, before, now):
+            if is_free and _is_similar(column, other, before, now):
                 renamed[column.name] = other.name
                 break
     return renamed
@@ -336,7 +336,7 @@ def _at_place(old: Table, new: Table, position: int) -> list[Column]:
     return [new.columns[place] for place in dict.fromkeys(places) if 0 <= place < len(new.columns)]
 
 
-def _is_alike(one: Column, other: Column, before: TableFigures, now: TableFigures) -> bool:
+def _is_similar(one: Column, other: Column, before: TableFigures, now: TableFigures) -> bool:
     if (one.kind, one.list) != (other.kind, other.list):
         return False
     was, has = before.column(one.name), now.column(other.name)

@@ -49,8 +49,8 @@ class SeenHandles:
 
     def missing(self, handles: Sequence[str]) -> list[bool]:
         """Say of each handle whether it was not met."""
-        wanted = np.fromiter(map(hash, handles), dtype=np.int64, count=len(handles))
-        return [not is_there for is_there in self._has(wanted)]
+        hashes = np.fromiter(map(hash, handles), dtype=np.int64, count=len(handles))
+        return [not is_there for is_there in self._has(hashes)]
 
     def count_missing(self, others: SeenHandles) -> int:
         """Count those of others that were not met here."""
@@ -62,12 +62,12 @@ class SeenHandles:
         found = self._in_order()
         return set(found[1:][found[1:] == found[:-1]].tolist())
 
-    def _has(self, wanted: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def _has(self, hashes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         there = self._in_order()
         if not len(there):
-            return np.zeros(len(wanted), dtype=bool)
-        places = np.minimum(np.searchsorted(there, wanted), len(there) - 1)
-        found: np.ndarray[Any, Any] = there[places] == wanted
+            return np.zeros(len(hashes), dtype=bool)
+        places = np.minimum(np.searchsorted(there, hashes), len(there) - 1)
+        found: np.ndarray[Any, Any] = there[places] == hashes
         return found
 
     def _in_order(self) -> np.ndarray[Any, Any]:
@@ -98,12 +98,12 @@ def pages(
         after: the key behind which it begins.
     """
     # each column once: a key is mostly among them
-    wanted = tuple(dict.fromkeys((*columns, *table.primary_key)))
-    places = [wanted.index(name) for name in columns]
-    key = [wanted.index(name) for name in table.primary_key]
-    is_whole = wanted == tuple(columns)
+    read_columns = tuple(dict.fromkeys((*columns, *table.primary_key)))
+    places = [read_columns.index(name) for name in columns]
+    key = [read_columns.index(name) for name in table.primary_key]
+    is_whole = read_columns == tuple(columns)
     count = 0
-    while rows := database.rows(table, wanted, after=after, limit=size):
+    while rows := database.rows(table, read_columns, after=after, limit=size):
         yield rows if is_whole else [tuple([row[place] for place in places]) for row in rows]
         count += len(rows)
         if len(rows) < size:

@@ -141,10 +141,10 @@ class SyncReport(Struct, frozen=True, kw_only=True):
         return self.totals["orphans"]
 
     @classmethod
-    def of(cls, source: str, tables: Sequence[TableReport], **said: Any) -> SyncReport:
+    def of(cls, source: str, tables: Sequence[TableReport], **fields: Any) -> SyncReport:
         """Make the report of tables that were synced."""
         totals = {name: sum(getattr(table, name) for table in tables) for name in _TOTALS}
-        return cls(source=source, tables=tuple(tables), totals=totals, **said)
+        return cls(source=source, tables=tuple(tables), totals=totals, **fields)
 
     @property
     def faults(self) -> dict[str, str]:

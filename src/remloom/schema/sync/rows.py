@@ -154,7 +154,7 @@ class RowReader:
             LabelError: what it would be called is no label.
         """
         key = self._key_of(values)
-        if not all(map(_is_said, key)):
+        if not all(map(_is_stated, key)):
             return None
         handle = self._handles.of(key)
         digest = blake2b(_encode(values), digest_size=_DIGEST, key=self.plan_digest)
@@ -189,7 +189,7 @@ class RowReader:
     def name_of(self, values: Mapping[str, Any], handle: str) -> str:
         """Give what people call a row; its handle if nothing."""
         parts = [values[column] for column in self.table.name]
-        name = " ".join(str(part).strip() for part in parts if _is_said(part)).strip()
+        name = " ".join(str(part).strip() for part in parts if _is_stated(part)).strip()
         return name if labels.is_label(name) else handle
 
     def row_of(
@@ -256,7 +256,7 @@ def _inverse_of(edge: RowEdge, target: str, handle: str, entity_type: str, name:
     return Edge(src=target, rel_type=edge.planned.inverse, dst=handle, properties=properties)
 
 
-def _is_said(value: Any) -> bool:
+def _is_stated(value: Any) -> bool:
     return value is not None and not isinstance(value, Unreadable)
 
 

@@ -95,10 +95,12 @@ def _end_quietly(end: Callable[..., None], writer: SyncWriter, error: BaseExcept
         return
 
 
-def _report(work: _Sync, reports: Sequence[TableReport], began: float, **said: bool) -> SyncReport:
+def _report(
+    work: _Sync, reports: Sequence[TableReport], began: float, **fields: bool
+) -> SyncReport:
     seconds = time.monotonic() - began
     same_as = tuple(work.same_as)
-    return SyncReport.of(work.source.name, reports, same_as=same_as, seconds=seconds, **said)
+    return SyncReport.of(work.source.name, reports, same_as=same_as, seconds=seconds, **fields)
 
 
 class _Sync:
@@ -133,7 +135,7 @@ class _Sync:
         for table in ordered:
             shared: frozenset[str] = frozenset()
             if not faults[table.table]:
-                with self._fault_told(database, faults, table.table):
+                with self._report_fault(database, faults, table.table):
                     shared = find_shared_labels(database, tables[table.table], table)
             self._handles[table.table] = Handles(table, shared)
         done: list[TableSync] = []
@@ -142,7 +144,7 @@ class _Sync:
             name = table.table
             report = TableReport(table=name, schema_name=table.schema_name)
             if not faults[name]:
-                with self._fault_told(database, faults, name):
+                with self._report_fault(database, faults, name):
                     work = self._table_sync(database, tables, table)
                     report = work.report
                     work.sync(database, tables[name])
@@ -159,7 +161,9 @@ class _Sync:
         return reports
 
     @contextmanager
-    def _fault_told(self, database: Database, faults: dict[str, str], table: str) -> Iterator[None]:
+    def _report_fault(
+        self, database: Database, faults: dict[str, str], table: str
+    ) -> Iterator[None]:
         """Let a table that cannot be read cost no other."""
         try:
             yield
@@ -259,7 +263,7 @@ class _Sync:
                 self._store, self._writer, reader, names=self._names, on_page=self._count_rows
             )
             faults: dict[str, str] = {}
-            with self._fault_told(database, faults, link.table):
+            with self._report_fault(database, faults, link.table):
                 work.sync(database, tables[link.table])
                 done.append(work)
             work.report.fault = faults.get(link.table, "")
@@ -287,8 +291,8 @@ class _Sync:
 
 def _fault_of(planned: PlannedTable, tables: dict[str, Table]) -> str:
     """Say why a table cannot be synced; empty: it can."""
-    wanted = [*planned.key, *planned.name, *(field.column for field in planned.fields)]
-    return _missing(planned.table, wanted, tables)
+    needed = [*planned.key, *planned.name, *(field.column for field in planned.fields)]
+    return _missing(planned.table, needed, tables)
 
 
 def _link_fault(link: PlannedLink, tables: dict[str, Table]) -> str:

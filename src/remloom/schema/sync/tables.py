@@ -188,9 +188,9 @@ class TableSync:
     def _write(self, changed: list[_Read], there: Mapping[str, list[Record]]) -> None:
         targets = {read.row.key: self._targets_of(read) for read in changed}
         own = {read.row.key: self.reader.name_of(read.values, read.row.handle) for read in changed}
-        wanted = {handle for some in targets.values() for _, handle in some}
-        names = self._names.of(wanted)
-        for handle in wanted:
+        handles = {handle for some in targets.values() for _, handle in some}
+        names = self._names.of(handles)
+        for handle in handles:
             if (name := own.get(labels.key(handle))) is not None:
                 names[handle] = name
         stored_edges = self._own_edges([read.row.key for read in changed if read.stored])
@@ -233,10 +233,10 @@ class TableSync:
         found: dict[str, list[Edge]] = {}
         if not keys:
             return found
-        wanted = set(keys)
+        own_keys = set(keys)
         direction: Direction = "both" if self.reader.inverse else "out"
         for edge in self._store.graph.stored_edges(keys, direction=direction):
-            if key := self.reader.says(edge, wanted):
+            if key := self.reader.says(edge, own_keys):
                 found.setdefault(key, []).append(edge)
         return found
 

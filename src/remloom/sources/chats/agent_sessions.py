@@ -23,7 +23,7 @@ import msgspec
 from ...errors import SourceError
 from ...model import Message
 from ..document import Document, Skipped, Turn
-from ..entries import Entries, Note, conversation, decode, is_said, time, words
+from ..entries import Entries, Note, conversation, decode, is_message, time, words
 
 if TYPE_CHECKING:
     import apsw
@@ -109,7 +109,7 @@ def _turn(message: Any, odd: Note, times: dict[str, datetime]) -> Turn | None:
         odd("no message")
         return None
     role = message.get("type") or message.get("role")
-    if not is_said(role, tuple(_SPEAKERS), odd):
+    if not is_message(role, tuple(_SPEAKERS), odd):
         return None
     speaker, text = _SPEAKERS[str(role)], words(message.get("content"), odd)
     if not text:
@@ -170,7 +170,7 @@ def _message_turn(data: Any, odd: Note, id: str, at: Any) -> Turn | None:
         odd("no message")
     if kind != "message":
         return None
-    if not is_said(item.get("role"), _ROLES, odd):
+    if not is_message(item.get("role"), _ROLES, odd):
         return None
     text = words(item.get("content"), odd)
     if not text:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...model import Message
 from ..document import Turn
-from ..entries import Entries, Note, is_said, time, words
+from ..entries import Entries, Note, is_message, time, words
 
 _SPEAKERS = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant"}
 
@@ -23,15 +23,15 @@ def entries(value: dict[str, Any]) -> Entries | None:
     graph, nodes = value.get("graph"), value.get("nodes")
     if isinstance(graph, dict) and isinstance(nodes, list) and "original_query" in graph:
         entries = Entries("step")
-        asked = partial(_asked, time_of=graph.get("created_at"))
-        entries.read("0, the question", graph["original_query"], asked)
+        user_turn = partial(_asked, time_of=graph.get("created_at"))
+        entries.read("0, the question", graph["original_query"], user_turn)
         for number, node in enumerate(nodes, 1):
             entries.read(number, node, _step)
         return entries
     if isinstance(value.get("history"), list) and {"query", "summary"} <= value.keys():
         entries = Entries("message")
-        asked = partial(_asked, time_of=value.get("created_at"))
-        entries.read("0, the question", value["query"], asked)
+        user_turn = partial(_asked, time_of=value.get("created_at"))
+        entries.read("0, the question", value["query"], user_turn)
         questions = len(entries.turns)
         for number, message in enumerate(value["history"], 1):
             entries.read(number, message, _said)
@@ -74,7 +74,7 @@ def _said(message: Any, odd: Note) -> Turn | None:
         return None
     role = message.get("role")
     role = role.lower() if isinstance(role, str) else role
-    if not is_said(role, tuple(_SPEAKERS), odd):
+    if not is_message(role, tuple(_SPEAKERS), odd):
         return None
     text = words(message.get("content"), odd)
     return _turn(_SPEAKERS[str(role)], text, odd, message.get("timestamp"))
@@ -87,5 +87,5 @@ def _turn(speaker: str, value: Any, odd: Note, at: Any = None, id: str = "") -> 
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if not text.strip():
         return None
-    said = Message(speaker=speaker, text=text.strip(), id=id, at=time(at, odd))
-    return Turn(message=said)
+    parsed = Message(speaker=speaker, text=text.strip(), id=id, at=time(at, odd))
+    return Turn(message=parsed)

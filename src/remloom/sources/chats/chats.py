@@ -261,8 +261,8 @@ def _time(item: dict[str, Any], odd: Note) -> datetime | None:
 
 def _role(item: dict[str, Any], stated: str) -> str:
     """The role that an entry states in words, or by a mark of what the user wrote."""
-    marks = (item.get(name) for name in _BY_USER)
-    by_user = next((mark for mark in marks if isinstance(mark, bool)), None)
+    flags = (item.get(name) for name in _BY_USER)
+    by_user = next((mark for mark in flags if isinstance(mark, bool)), None)
     if by_user is not None:
         return USER if by_user else ASSISTANT
     return stated if role_of(stated) else ""

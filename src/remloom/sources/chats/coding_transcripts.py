@@ -161,8 +161,8 @@ def _turn(
         if (id, text) in seen:
             return None
         seen.add((id, text))
-    said = Message(speaker=speaker, text=text, id=id, at=time(record.get("timestamp"), odd))
-    return Turn(message=said, lines=(number, number))
+    parsed = Message(speaker=speaker, text=text, id=id, at=time(record.get("timestamp"), odd))
+    return Turn(message=parsed, lines=(number, number))
 
 
 def _is_tool_result(content: Any) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from ...model import Message
 from ...text import dates
 from ..document import Turn
-from ..entries import Entries, Note, is_said, time, words
+from ..entries import Entries, Note, is_message, time, words
 
 _TREE = "mapping"  # what a conversation of ChatGPT has
 _LIST = "chat_messages"  # what one of Claude has
@@ -92,7 +92,7 @@ def _turn_of_chatgpt(node: Any, odd: Note) -> Turn | None:
         return None
     role = _dict(message.get("author")).get("role")
     # what goes to a tool is not said to the user
-    if not is_said(role, _ROLES, odd) or message.get("recipient", "all") != "all":
+    if not is_message(role, _ROLES, odd) or message.get("recipient", "all") != "all":
         return None
     kind = content.get("content_type", "text")
     if not isinstance(kind, str):
@@ -163,12 +163,12 @@ def _turn_of_claude(message: Any, odd: Note) -> Turn | None:
         odd("no message")
         return None
     sender = message.get("sender")
-    if not is_said(sender, _SENDERS, odd):
+    if not is_message(sender, _SENDERS, odd):
         return None
     # exports of before have no parts
     content, text = message.get("content"), message.get("text")
-    said = words(text if content is None else content, odd)
-    return _turn(message, str(sender), said or _plain(text), "created_at", odd)
+    content_words = words(text if content is None else content, odd)
+    return _turn(message, str(sender), content_words or _plain(text), "created_at", odd)
 
 
 def _plain(text: Any) -> str:
@@ -180,8 +180,8 @@ def _turn(message: dict[str, Any], speaker: str, text: str, at: str, odd: Note) 
     if not text:
         return None
     id = str(message.get("id") or message.get("uuid") or "")
-    said = Message(speaker=speaker, text=text, id=id, at=time(message.get(at), odd))
-    return Turn(message=said)
+    parsed = Message(speaker=speaker, text=text, id=id, at=time(message.get(at), odd))
+    return Turn(message=parsed)
 
 
 def _dict(value: Any) -> dict[str, Any]:

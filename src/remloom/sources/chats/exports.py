@@ -86,7 +86,7 @@ def read_zip(path: Path, uri: str) -> Iterator[Document | Skipped]:
     Raises:
         SourceError: it is no export, damaged, encrypted, or made to do harm.
     """
-    with open_regular(path, uri) as file, _damage_told(uri):
+    with open_regular(path, uri) as file, _describe_damage(uri):
         _check_index(file, uri)
         with zipfile.ZipFile(file) as archive:
             reading = _Reading(uri)
@@ -234,7 +234,7 @@ def _next_mark(data: bytearray, place: int, depth: int, is_string: bool) -> tupl
 
 
 @contextmanager
-def _damage_told(uri: str) -> Iterator[None]:
+def _describe_damage(uri: str) -> Iterator[None]:
     """Make our error of what the library raises when a zip is damaged."""
     try:
         yield

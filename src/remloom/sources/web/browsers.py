@@ -20,7 +20,7 @@ from msgspec import Struct
 from ...errors import SourceError
 from ..document import Document, Skipped
 from .plain_text import one_line
-from .sites import Page, page, telling_title
+from .sites import Page, informative_title, page
 
 if TYPE_CHECKING:
     import apsw
@@ -109,7 +109,7 @@ class _Site:
     def add(self, visit: _Visit, is_search: bool) -> None:
         self.visits += 1
         self.typed += visit.typed
-        title = "" if is_search else telling_title(one_line(visit.title, _LONGEST_TITLE))
+        title = "" if is_search else informative_title(one_line(visit.title, _LONGEST_TITLE))
         if title and (title in self.titles or len(self.titles) < _MOST_TITLES):
             self.titles[title] += 1
 
@@ -119,9 +119,9 @@ class _Site:
         titles = [title for title, _ in ranked[:_SHOWN_TITLES]]
         if len(ranked) > _SHOWN_TITLES:
             titles.append("…")
-        told = f": {', '.join(titles)}" if titles else ""
+        listed = f": {', '.join(titles)}" if titles else ""
         typed = f", {self.typed} typed" if self.typed else ""
-        return f"- {name}{told} ({_count(self.visits, 'visit')}{typed})"
+        return f"- {name}{listed} ({_count(self.visits, 'visit')}{typed})"
 
 
 class _Day:

@@ -18,7 +18,7 @@ from ...errors import SourceError
 from .. import decode
 from ..document import Document
 from .plain_text import from_html, one_line
-from .sites import site_of, telling_title
+from .sites import informative_title, site_of
 
 MEDIA_TYPES = {
     ".opml": "text/x-opml",
@@ -91,16 +91,16 @@ def _feed_lines(feed: Any) -> Iterator[str]:
 
     A feed of which neither name nor site may be told has none.
     """
-    name = telling_title(one_line(feed.title or "", _LONGEST_TITLE))
+    name = informative_title(one_line(feed.title or "", _LONGEST_TITLE))
     place = site_of(feed.url or "")
-    told = f"{name} ({place})" if name and place else name or place
-    if not told:
+    label = f"{name} ({place})" if name and place else name or place
+    if not label:
         return
     if not feed.categories:
-        yield f"- {told}"
+        yield f"- {label}"
     for path in feed.categories:
         folder = " > ".join(one_line(part, _LONGEST_TITLE) for part in path if part.strip())
-        yield f"- {folder}: {told}" if folder else f"- {told}"
+        yield f"- {folder}: {label}" if folder else f"- {label}"
 
 
 def _feed(uri: str, data: bytes, title: str) -> Document:

@@ -108,7 +108,7 @@ def site_of(url: str) -> str:
 
 # one page is visited again and again
 @lru_cache(8192)
-def telling_title(title: str) -> str:
+def informative_title(title: str) -> str:
     """Return a page's title without counts of unread messages; empty when it is not to be told.
 
     >>> telling_title("(3) Rye bread"), telling_title("Sign in - Example"), telling_title("a@b.org")
