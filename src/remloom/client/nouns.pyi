@@ -54,8 +54,8 @@ from remloom.profile.extract.normalise import NormaliseResult
 from remloom.profile.extract.scan import ScanResult
 from remloom.profile.slots.slot import Slot
 from remloom.query.statements import Plan, SearchMode, Statement, Strategy
-from remloom.reader.lines.outline import Outline
 from remloom.reader.lines.lines import Passage
+from remloom.reader.lines.outline import Outline
 from remloom.reader.loop.events import EventCallback
 from remloom.reader.loop.session import Session
 from remloom.reader.result import Reading
