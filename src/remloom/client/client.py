@@ -12,7 +12,7 @@ from .nouns import AsyncClientMethods, AsyncReaderMethods, ClientMethods, Reader
 if TYPE_CHECKING:
     import httpx
 
-    from ..reader.loop.events import Told
+    from ..reader.loop.events import EventCallback
 
 
 class Client(ClientMethods):
@@ -68,7 +68,7 @@ class Client(ClientMethods):
         """Close the connections. The memory stays open at the server."""
         self._connection.close()
 
-    def reader(self, *documents: str, told: Told | None = None) -> ClientReader:
+    def reader(self, *documents: str, told: EventCallback | None = None) -> ClientReader:
         """Open long documents that the server has, by uri, title or label.
 
         What is not there yet is read in first: `read`. What they are called is looked at by the
@@ -112,7 +112,7 @@ class AsyncClient(AsyncClientMethods):
         """Close the connections. The memory stays open at the server."""
         await self._connection.close()
 
-    def reader(self, *documents: str, told: Told | None = None) -> AsyncClientReader:
+    def reader(self, *documents: str, told: EventCallback | None = None) -> AsyncClientReader:
         """Open long documents that the server has; see `Client.reader`."""
         return AsyncClientReader(self._connection, list(documents), told)
 
@@ -120,7 +120,9 @@ class AsyncClient(AsyncClientMethods):
 class _Documents(Over):
     """Documents by their names, which every call of a reader sends."""
 
-    def __init__(self, connection: Any, names: list[str], told: Told | None = None) -> None:
+    def __init__(
+        self, connection: Any, names: list[str], told: EventCallback | None = None
+    ) -> None:
         super().__init__(connection)
         self.given = {"documents": names, "told": told}
 
