@@ -16,7 +16,7 @@ from ..._version import __version__
 from ...errors import InvalidInputError
 from .frame.call import Call
 from .frame.command import Command
-from .frame.failures import INTERRUPTED, report
+from .frame.failures import INTERRUPTED, boundary, report
 from .frame.running import build, help_of, own_parameters, run
 from .frame.shared_options import COMMON
 from .frame.terminal import echo, warn
@@ -55,6 +55,8 @@ class Group(click.Group):
     def list_commands(self, context: click.Context) -> list[str]:
         return list(self.rows)
 
+    # what a command calls is imported here, and may be interrupted
+    @boundary(json=False)
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in self.rows:
             return None
@@ -104,6 +106,8 @@ class Program(click.Group):
     def list_commands(self, context: click.Context) -> list[str]:
         return [name for names in SECTIONS.values() for name in names]
 
+    # what a command calls is imported here, and may be interrupted
+    @boundary(json=False)
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         rows = {
             usage.partition(" ")[2]: row

@@ -293,7 +293,7 @@ TABLE: dict[str, dict[str, Command]] = {
         "stats": Command("admin.stats"),
         "usage": Command(
             "admin.usage",
-            by="commands.usage.usage",
+            by="commands.maintenance.usage",
             without=("since",),
             options={"days": _SPAN},
         ),

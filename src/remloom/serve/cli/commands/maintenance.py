@@ -1,10 +1,10 @@
-"""`moments`, `affinity`, `metrics`: what orders and measures what was dreamt."""
+"""`moments`, `affinity`, `metrics`, `usage`: what dreams are ordered by, and what they cost."""
 
 from __future__ import annotations
 
 import os
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from ..frame.command import Report
 
 if TYPE_CHECKING:
     from ....dream.maintenance import MaintenanceResult
+    from ....llm import UsageReport
     from ....memory import Memory
 
 
@@ -81,3 +82,15 @@ def metrics(memory: Memory, *, held_out: str | None = None, html: str | None = N
         Path(html).write_text(measured.page(), encoding="utf-8")
     note = f"wrote {os.path.abspath(html)}" if html else ""
     return Report(measured, lambda: draw_metrics(measured, note))
+
+
+def usage(memory: Memory, *, days: float | None = None, **options: Any) -> UsageReport:
+    """Show what the language model was used for, and what it cost.
+
+    Calls, tokens, cost and time, by task and by run.
+
+    Args:
+        days: of the last so many days only.
+    """
+    since = None if days is None else datetime.now(UTC) - timedelta(days=days)
+    return memory.admin.usage(since=since, **options)

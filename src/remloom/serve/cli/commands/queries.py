@@ -207,7 +207,7 @@ def ask(call: Call, memory: Memory, question: str, **options: Any) -> AskResult:
 
     def show_turn(turn: AskTurn) -> None:
         """Print a turn as it comes: an answer may take a minute."""
-        from ..views.ask import draw_turn
+        from ..views.answers import draw_turn
 
         nonlocal shown
         shown += 1

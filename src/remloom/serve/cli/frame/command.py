@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rich.console import RenderableType
+
+_HERE = "remloom.serve.cli"
+# the classes of the nouns of `Memory`, and of what is not of one memory
+_NOUNS = {
+    "": "memory.memory.Memory",
+    "admin": "memory.admin.Admin",
+    "dreams": "dream.service.Dreams",
+    "home": "memory.home.Home",
+    "jobs": "jobs.service.Jobs",
+    "keys": "tenancy.api_keys.ApiKeys",
+    "profile": "profile.service.Profiles",
+    "runs": "runs.service.Runs",
+    "schemas": "schema.service.Schemas",
+}
 
 
 class Option(NamedTuple):
@@ -62,6 +75,12 @@ class Command:
     llm: bool = False
     more: str = ""
 
+    @property
+    def functions(self) -> list[Callable[..., Any]]:
+        """The function that it calls, and the method of which that does the work."""
+        functions = [load(self.by)] if self.by else []
+        return [*functions, load_method(self.of)] if self.of else functions
+
 
 class Report(NamedTuple):
     """What a command shows when that is not just a result: as JSON, and as text.
@@ -73,3 +92,16 @@ class Report(NamedTuple):
     data: Any
     text: str | Callable[[], RenderableType]
     result: Any = None
+
+
+def load(path: str) -> Callable[..., Any]:
+    """Import a function of this package: "commands.records.forget"."""
+    module, _, name = f"{_HERE}.{path}".rpartition(".")
+    return getattr(importlib.import_module(module), name)  # type: ignore[no-any-return]
+
+
+def load_method(path: str) -> Callable[..., Any]:
+    """Import a method of `Memory` or one of its nouns: "recall", "profile.confirm"."""
+    noun, _, name = path.rpartition(".")
+    module, _, owner = f"remloom.{_NOUNS[noun]}".rpartition(".")
+    return getattr(getattr(importlib.import_module(module), owner), name)  # type: ignore[no-any-return]

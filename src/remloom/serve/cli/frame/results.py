@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ....errors import EmbedderError
-from .loading import load
+from .command import load
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -18,10 +18,10 @@ DRIFTED = 3
 # by the type that a function returns: what in `views` draws it
 VIEWS = {
     "Answer": "answers.draw_answer",
-    "AskResult": "ask.draw_result",
+    "AskResult": "answers.draw_asked",
     "Belief": "profile.belief_line",
     "Drift": "databases.draw_drift",
-    "FederatedAnswer": "across.draw_across",
+    "FederatedAnswer": "answers.draw_across",
     "MaintenanceResult": "maintenance.draw_maintenance",
     "MemoryStats": "answers.draw_stats",
     "NormaliseResult": "profile.draw_normalised",

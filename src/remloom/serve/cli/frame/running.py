@@ -5,15 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import Any
 
 import click
 
 from ....text.docstrings import first_paragraph
 from .call import Call
-from .command import Command, Report
+from .command import Command, Report, load
 from .failures import boundary
-from .loading import load, load_method
 from .parameters import click_parameters, parameters_of
 from .results import FAILED_WHEN, VIEWS, draw, exit_code, fields_of
 from .shared_options import COMMON, LLM
@@ -31,13 +31,13 @@ def build(name: str, words: list[str], command: Command) -> click.Command:
 
 def own_parameters(command: Command, words: list[str]) -> list[click.Parameter]:
     """Give the arguments and options that a command has besides those that all have."""
-    made = click_parameters(command, words, _functions(command))
+    made = click_parameters(command, words, command.functions)
     return [*made, LLM] if command.llm else made
 
 
 def help_of(command: Command) -> str:
     """Give the help of a command: that of its function, and when it fails."""
-    function = _functions(command)[0]
+    function = command.functions[0]
     doc = function.__doc__ or ""
     # a function of this package speaks to those who type; a method to programmers, at length
     head = inspect.cleandoc(doc).partition("\n\nArgs:")[0] if command.by else first_paragraph(doc)
@@ -52,7 +52,7 @@ def run(
     context = click.get_current_context()
     context.obj = call = context.obj.with_options(home, tenant, json, arguments.pop("llm", None))
     with boundary(json=call.json):
-        if "budget_tokens" in arguments and "budget_cost" in arguments:
+        if "budget_cost" in arguments:
             from ....llm import Budget
 
             tokens, cost = arguments.pop("budget_tokens"), arguments.pop("budget_cost")
@@ -67,7 +67,7 @@ def run(
 
 
 def _call(command: Command, call: Call, arguments: dict[str, Any]) -> Any:
-    functions = _functions(command)
+    functions = command.functions
     function = functions[0]
     wanted = {
         name: one for name, one in parameters_of(functions).items() if name not in command.without
@@ -80,7 +80,8 @@ def _call(command: Command, call: Call, arguments: dict[str, Any]) -> Any:
             own = {name: value for name, value in injected.items() if name in wanted}
             result = function(**arguments, **own)
         else:
-            result = _method(owner, command.of)(**arguments, **progress)
+            method = attrgetter(command.of.removeprefix("home.").removeprefix("keys."))(owner)
+            result = method(**arguments, **progress)
         return load(command.after)(owner, result) if command.after else result
 
 
@@ -121,22 +122,10 @@ def _show(command: Command, call: Call, result: Any, arguments: dict[str, Any]) 
         call.show(fields_of(result), lambda: command.says.format(result, **arguments))
         return
     # that of a list goes by what the function says that it returns
-    view = command.view or VIEWS.get(_result(_functions(command)[0]), "")
+    view = command.view or VIEWS.get(_result(command.functions[0]), "")
     call.show(fields_of(result), lambda: draw(result, arguments, view=view))
 
 
 def _result(function: Callable[..., Any]) -> str:
     """Give the type of what a function returns, as its annotation has it."""
     return str(function.__annotations__.get("return", "")).replace("builtins.", "")
-
-
-def _functions(command: Command) -> list[Callable[..., Any]]:
-    """Give the function that a command calls, and the method of which it does the work."""
-    functions = [load(command.by)] if command.by else []
-    return [*functions, load_method(command.of)] if command.of else functions
-
-
-def _method(owner: Any, method: str) -> Callable[..., Any]:
-    noun, _, name = method.rpartition(".")
-    found = owner if noun in ("", "home", "keys") else getattr(owner, noun)
-    return getattr(found, name)  # type: ignore[no-any-return]

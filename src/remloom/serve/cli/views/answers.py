@@ -14,13 +14,16 @@ from rich.table import Table
 from rich.text import Text
 
 from ....model import Answer, Meaning, Receipt
-from ..frame.text_formats import byte_size, one_line, plural
+from ....text.quoting import visible
+from ..frame.text_formats import byte_size, one_line, plural, short_source
 from .hit_list import draw_hits, written_later_note
 from .rows import draw_rows
 from .tables import draw_nested
 from .traversal import draw_edges, draw_traversal, styled_kind
 
 if TYPE_CHECKING:
+    from ....ask.result import AskResult, AskTurn
+    from ....federation import FederatedAnswer
     from ....memory import MemoryStats, RecordView
 
 
@@ -62,6 +65,56 @@ def _nothing(found: Answer) -> RenderableType:
     return Group(
         Text("nothing found; the nearest names are", "yellow"), draw_hits(found.suggestions)
     )
+
+
+def draw_across(answer: FederatedAnswer) -> RenderableType:
+    """Draw what others answered, and who did not."""
+    parts: list[RenderableType] = []
+    if answer.hits:
+        parts.append(draw_hits(answer.hits))
+    else:
+        parts.append(Text(f"not answered: {one_line(answer.reason)}", "yellow"))
+    if answer.note:
+        parts.append(Text(one_line(answer.note), "yellow"))
+    if answer.suggestions:
+        parts += [Text("did you mean"), draw_hits(answer.suggestions)]
+    parts += [
+        Text(f"{tenant}: {one_line(why)}", "yellow") for tenant, why in answer.unanswered.items()
+    ]
+    return Group(*parts)
+
+
+def draw_turn(number: int, turn: AskTurn) -> RenderableType:
+    lines = [Text.assemble((f"{number}. ", "green"), (one_line(turn.statement), "bold"))]
+    # the model plans once, with its first statement
+    if number == 1 and turn.staged_plan:
+        lines.append(Text(f"   plan: {'; '.join(map(one_line, turn.staged_plan))}", "dim"))
+    # a TRAVERSE carries its memo in the statement itself
+    if turn.memo and turn.memo not in turn.statement:
+        lines.append(Text(f"   memo: {one_line(turn.memo)}", "dim italic"))
+    if turn.answer is None:
+        lines.append(Text(f"   {one_line(turn.error)}", "yellow"))
+    else:
+        line = f"   found {turn.found}"
+        if turn.answer.edge_summary:
+            line += f", {plural(len(turn.answer.edge_summary), 'edge')}"
+        lines.append(Text(line, "dim"))
+    return Group(*lines)
+
+
+def draw_asked(result: AskResult) -> RenderableType:
+    parts = [Text(visible(result.answer) or "no answer", "" if result.answer else "yellow")]
+    # only those that the answer does not quote already
+    unquoted = [line for line in result.connections if line not in result.answer]
+    parts += [Text(one_line(line), "dim") for line in unquoted]
+    for citation in result.citations:
+        name = one_line(citation.name or citation.statement)
+        line = Text.assemble((f"[{citation.number}] ", "green"), (name, "bold"))
+        if citation.uri:
+            line.append("  ").append(short_source(citation.source), "blue")
+        parts.append(line)
+    parts += [Text(one_line(doubt), "yellow") for doubt in result.doubts]
+    return Group(*parts)
 
 
 def draw_record_view(view: RecordView) -> RenderableType:
