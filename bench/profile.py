@@ -24,7 +24,8 @@ from remloom.kv import KeyRange
 from remloom.profile.beliefs.belief_store import BELIEF
 from remloom.profile.beliefs.recorder import Recorder
 from remloom.profile.evidence.evidence import Evidence, key_of_subject
-from remloom.profile.slots.registry import Slot, registry
+from remloom.profile.slots.registry import registry
+from remloom.profile.slots.slot import Slot
 from remloom.runs.lifecycle import run_to_end
 from remloom.runs.run import begin_run
 from remloom.runs.writer import Writer
@@ -86,9 +87,9 @@ def fill(memory: Memory, size: int, pieces: Sequence[Evidence]) -> None:
     store, beliefs = memory._engine.store, memory.profile._editing.beliefs()
     writer = Writer(store, memory._engine.tenant, begin_run(store, "observe", {}), model="")
     recorder = Recorder(store, beliefs, writer)
-    with run_to_end(store, writer):
+    with run_to_end(writer):
         for some in stores.batches(pieces, 1_000):
-            recorder.record(some)
+            recorder.record((), some)
     memory.admin.optimize()
 
 

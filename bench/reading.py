@@ -98,7 +98,8 @@ def main() -> int:
         print(f"skipped: there is no {FOLDER}")
         return 0
     if given.one:
-        print(json.dumps(measure(*given.one, given.passages)))
+        embedder, encoder = given.one
+        print(json.dumps(measure(embedder, encoder, given.passages)))
         return 0
     lines = [HEAD, "|---" * (HEAD.count("|") - 1) + "|"]
     print("\n".join(lines))

@@ -21,7 +21,8 @@ from typing import Any
 
 from remloom import Memory
 from remloom.model import Field
-from remloom.schema.plan.plan import Plan, PlannedEdge, PlannedField, PlannedTable
+from remloom.schema.plan.plan import Plan
+from remloom.schema.plan.planned import PlannedEdge, PlannedField, PlannedTable
 
 _CUSTOMERS = 10  # orders a customer
 

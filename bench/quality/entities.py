@@ -12,6 +12,7 @@ import json
 import re
 import sys
 import time
+from typing import Any
 from pathlib import Path
 
 from remloom import labels
@@ -34,7 +35,7 @@ def wanted(tagged: str) -> list[str]:
     return [labels.key(form) for form in forms]
 
 
-def measure(extractor: Extractor, folder: Path) -> dict[str, object]:
+def measure(extractor: Extractor, folder: Path) -> dict[str, Any]:
     tagged = json.loads((folder / "entities.json").read_text(encoding="utf-8"))
     hits = {"people": 0, "places": 0}
     typed = {"people": 0, "places": 0}

@@ -32,7 +32,7 @@ from remloom.profile.evidence.evidence import ME
 from remloom.profile.evidence.passages import passage_of
 from remloom.profile.extract.hearing import Hearing
 from remloom.profile.extract.scan import Extracted, Found
-from remloom.profile.slots import registry
+from remloom.profile.slots.registry import registry
 from remloom.reader.check.citations import Basis, doubts
 from remloom.retrieve.guidance import is_instruction, is_preference
 from remloom.retrieve.question.question_kinds import decided
@@ -122,7 +122,7 @@ def judge_turns(texts: Texts, language: str, errors: list[str]) -> Figures:
         extracted = _extracted(_turn(number, item["text"], speaker))
         found = extracted.found
         count["turns"] += 1
-        count["unheard"] += len(extracted.unheard)
+        count["unheard"] += len(extracted.unheard or ())
         # what others say of themselves says nothing of the user
         says = item["says"] if item["from"] == "user" else "nothing"
         if says == "lasting":
