@@ -12,8 +12,8 @@ import json
 import re
 import sys
 import time
-from typing import Any
 from pathlib import Path
+from typing import Any
 
 from remloom import labels
 from remloom.ingest.names.name import Extractor, Name
