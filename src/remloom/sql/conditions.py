@@ -99,7 +99,9 @@ class Conditions:
 
     def value(self, name: str) -> Column | Json:
         """The value that a field name means."""
-        path = self.field(name)
+        return self._value_at(self.field(name))
+
+    def _value_at(self, path: str) -> Column | Json:
         if path in self.table.own:
             return self.table.columns[path]
         root, *steps = path.split(".")
@@ -136,7 +138,9 @@ class Conditions:
             case predicates.In() | predicates.NotIn():
                 return self._read_in(predicate)
             case predicates.Contains(field=field, value=value):
-                return values.Contains(self._searchable(predicate), self._comparable(field, value))
+                path = self.field(field)
+                searched = self._searchable(predicate, path)
+                return values.Contains(searched, self._comparable(field, path, value))
             case predicates.StartsWith() | predicates.EndsWith() | predicates.Matches():
                 return self._read_text_search(predicate)
             case predicates.VectorSimilar():
@@ -149,10 +153,11 @@ class Conditions:
     # -- kinds of predicates -----------------------------------------------------------------------
 
     def _read_comparison(self, predicate: _Comparison) -> Expression:
-        left = self.value(predicate.field)
+        path = self.field(predicate.field)
+        left = self._value_at(path)
         if predicate.value is None and isinstance(predicate, predicates.Eq | predicates.Ne):
             return values.IsNull(left, negated=isinstance(predicate, predicates.Ne))
-        right = self._comparable(predicate.field, predicate.value)
+        right = self._comparable(predicate.field, path, predicate.value)
         comparison = values.Compare(_OPERATORS[type(predicate)], left, right)
         # An empty text is stored as none.
         if right.value == "" and isinstance(predicate, predicates.Eq):
@@ -163,12 +168,13 @@ class Conditions:
         listed: Any = predicate.value
         if isinstance(listed, str) or not isinstance(listed, Sequence | set | frozenset):
             raise InvalidInputError(f"{type(predicate).__name__} takes a list, not {listed!r}")
-        field = self.value(predicate.field)
+        path = self.field(predicate.field)
+        field = self._value_at(path)
         is_json_field = field.type == "json"
         # A store compares with several values of one type at once.
         by_type: dict[Type, list[Value]] = {}
         for given in listed:
-            value = self._comparable(predicate.field, given)
+            value = self._comparable(predicate.field, path, given)
             kind = "real" if value.type == "integer" and is_json_field else value.type
             by_type.setdefault(kind, []).append(value)
         some: list[Expression] = [
@@ -184,7 +190,7 @@ class Conditions:
     def _read_text_search(self, predicate: _TextSearch) -> Expression:
         if not isinstance(predicate.value, str):
             raise _not_a_predicate(predicate)
-        field = self._searchable(predicate)
+        field = self._searchable(predicate, self.field(predicate.field))
         if isinstance(predicate, predicates.Matches):
             return values.Matches(field, check_regex(predicate.value))
         _check_storable(predicate.value)
@@ -194,9 +200,9 @@ class Conditions:
 
     # -- their fields and values -------------------------------------------------------------------
 
-    def _searchable(self, predicate: predicates.Contains | _TextSearch) -> Expression:
+    def _searchable(self, predicate: predicates.Contains | _TextSearch, path: str) -> Expression:
         """The value of a field that is a text, or may be one."""
-        value = self.value(predicate.field)
+        value = self._value_at(path)
         if value.type in _NOT_TEXT:
             raise InvalidInputError(
                 f"{predicate.field} is not text, and {type(predicate).__name__} looks into texts",
@@ -204,24 +210,23 @@ class Conditions:
             )
         return value
 
-    def _comparable(self, name: str, value: Any) -> Value:
-        """A value as a literal of the type that the field has.
+    def _comparable(self, name: str, path: str, value: Any) -> Value:
+        """A value as a literal of the type that the field of this name, at this path, has.
 
         Raises:
             InvalidInputError: it cannot be one.
         """
-        field = self.field(name)
-        if field in self.table.own:
-            return _of_kind(name, value, self.value(name).type)
-        if field in TIMES:
-            return Value(_micros(field, value), "time")
+        if path in self.table.own:
+            return _of_kind(name, value, self.table.columns[path].type)
+        if path in TIMES:
+            return Value(_micros(path, value), "time")
         if isinstance(value, datetime):
             # in JSON a time is a text, written so
             text = value.astimezone(UTC).isoformat().replace("+00:00", "Z")
             return Value(text, "text")
-        _check_plain(field, value)
-        _check_type(field, value)
-        return _bounded(bool(value) if isinstance(DEFAULTS.get(field), bool) else value)
+        _check_plain(path, value)
+        _check_type(path, value)
+        return _bounded(bool(value) if isinstance(DEFAULTS.get(path), bool) else value)
 
 
 def _check_type(field: str, value: Any) -> None:
