@@ -189,10 +189,10 @@ def complex_functions(folder: Path) -> int:
 
 
 def glossary_words() -> int:
-    """Rows of the table of words that a newcomer has to learn."""
+    """Items of the list of words that a newcomer has to learn."""
     page = (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")
-    table = page.partition("\n## Words\n")[2]
-    return sum(line.startswith("| ") for line in table.splitlines()) - 1  # without its head
+    words = page.partition("\n## Words\n")[2]
+    return sum(line.startswith("- ") for line in words.splitlines())
 
 
 def figures(modules: list[Module], folder: Path) -> dict[str, float]:

@@ -207,7 +207,7 @@ def test_every_command_is_documented() -> None:
 
     documented = set(
         re.findall(
-            r"^\| `remloom (\w+)",
+            r"^- `remloom (\w+)",
             (ROOT / "docs" / "cli.md").read_text(encoding="utf-8"),
             re.MULTILINE,
         )
@@ -237,15 +237,12 @@ def test_every_setting_is_documented_with_its_default() -> None:
 
 
 def test_every_dependency_has_its_reason() -> None:
-    rows = re.findall(
-        r"^\| ([\w.-]+) \| (?:([\w.-]+) \| )?.+ \|$",
+    items = re.findall(
+        r"^- (?:([\w.-]+)/)?([\w.-]+): .+$",
         (ROOT / "docs" / "dependencies.md").read_text().partition("\n## What they would send")[0],
         re.MULTILINE,
     )
-    documented = {(extra, name) if name else ("", extra) for extra, name in rows} - {
-        ("", "package"),
-        ("extra", "package"),
-    }
+    documented = set(items)
     declared = {("", _name(line)) for line in PROJECT["dependencies"]}
     for extra, lines in PROJECT["optional-dependencies"].items():
         declared |= {(extra, _name(line)) for line in lines if _name(line) != "remloom"}

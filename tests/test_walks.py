@@ -26,13 +26,13 @@ from remloom.testing.models import ScriptedModel
 
 PAGE = Path(__file__).parent.parent / "docs" / "architecture.md"
 SOURCE = Path(remloom.__file__).parent
-_ROW = re.compile(r"^\| `([\w/]+\.py)` \| `([\w.<>]+)` \|", re.MULTILINE)
+_STEP = re.compile(r"^1\. `([\w/]+\.py)` `([\w.<>]+)`", re.MULTILINE)
 
 
 def documented(title: str) -> list[tuple[str, str]]:
-    """The rows of one walk: file and function, in order."""
+    """The steps of one walk: file and function, in order."""
     section = PAGE.read_text(encoding="utf-8").split(f"\n### {title}\n")[1]
-    return _ROW.findall(re.split(r"\n##", section)[0])
+    return _STEP.findall(re.split(r"\n##", section)[0])
 
 
 @contextmanager

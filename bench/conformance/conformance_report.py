@@ -21,6 +21,7 @@ Every outcome, with the name of its test, is in `bench/results/conformance/`.
 
 | suite | version | passed | failed | skipped | not applicable |
 |---|---|---|---|---|---|"""
+_LISTED = 3  # tests of one reason, from which on it is listed
 _REASONS = "## What did not pass, and why\n"
 
 
@@ -49,7 +50,14 @@ def _reasons(found: Sequence[Outcomes]) -> list[str]:
         for status in ("failed", "skipped", "not applicable")
         for outcome in outcomes.of(status)
     )
-    return [f"- {count} {status}: {why}" for (status, why), count in reasons.most_common()]
+    listed = {
+        key: count for key, count in reasons.most_common() if count >= _LISTED or key[0] == "failed"
+    }
+    rows = [f"- {count} {status}: {why}" for (status, why), count in listed.items()]
+    return [
+        *rows,
+        f"- {reasons.total() - sum(listed.values())} for reasons of one or two tests each",
+    ]
 
 
 def _first_sentence(reason: str) -> str:
