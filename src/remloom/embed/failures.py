@@ -25,24 +25,24 @@ def answered_by(model: _Model, work: Callable[[], _T], deadline: Deadline = NEVE
         EmbedderTimeoutError: it does not answer by the deadline.
         EmbedderError: it failed. Our own errors stay as they are.
     """
-    with _told(model):
-        return within(deadline, _itself(model), work)
+    with _translated(model):
+        return within(deadline, _uncached(model), work)
 
 
 def ask(model: _Model, work: Callable[[], _T], deadline: Deadline = NEVER) -> Callable[[], _T]:
     """Begin to ask a model; what is returned waits for its answer, as `answered_by` does. Any
     thread may wait, and several may."""
-    with _told(model):
-        wait = begin(deadline, _itself(model), work)
+    with _translated(model):
+        wait = begin(deadline, _uncached(model), work)
 
     def answer() -> _T:
-        with _told(model):
+        with _translated(model):
             return wait()
 
     return answer
 
 
-def _itself(model: _Model) -> object:
+def _uncached(model: _Model) -> object:
     """The model behind a cache of questions: several memories may have it, each with its own."""
     from .queries import CachedQueries, CachedTokenQueries
 
@@ -50,7 +50,7 @@ def _itself(model: _Model) -> object:
 
 
 @contextmanager
-def _told(model: _Model) -> Iterator[None]:
+def _translated(model: _Model) -> Iterator[None]:
     """Raise what a model raises as one error."""
     try:
         yield

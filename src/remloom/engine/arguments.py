@@ -67,10 +67,12 @@ def end_of(text: str, now: datetime, what: str) -> datetime | None:
 
 
 def _parse_end(text: str, now: datetime) -> datetime:
-    lasting = _LIFETIME.fullmatch(text)
+    duration = _LIFETIME.fullmatch(text)
     try:
         end = (
-            now + int(lasting[1]) * _UNITS[lasting[2]] if lasting else datetime.fromisoformat(text)
+            now + int(duration[1]) * _UNITS[duration[2]]
+            if duration
+            else datetime.fromisoformat(text)
         )
     except (ValueError, OverflowError):
         raise InvalidInputError(

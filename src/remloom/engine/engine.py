@@ -83,9 +83,9 @@ class Engine:
         self.hooks = hooks
         self.store = store
         self.settings = settings
-        self._given_embedder = embedder
-        self._given_token_encoder = token_encoder or settings.token_encoder or None
-        self._given_model = model
+        self._embedder_setting = embedder
+        self._token_encoder_setting = token_encoder or settings.token_encoder or None
+        self._model_setting = model
         # of databases that are followed, by name of the source; their passwords are kept nowhere
         # else, and go with the memory
         self.source_urls: dict[str, str] = {}
@@ -117,12 +117,12 @@ class Engine:
     @_loaded_once
     def embedder(self) -> Embedder | None:
         """The embedder, loaded if it was not yet; None when there is none."""
-        if not isinstance(self._given_embedder, str):
-            return self._given_embedder
+        if not isinstance(self._embedder_setting, str):
+            return self._embedder_setting
         from ..embed import load
         from ..settings import DEFAULT_EMBEDDER
 
-        name = self._given_embedder or self._kept_embedder() or DEFAULT_EMBEDDER
+        name = self._embedder_setting or self._kept_embedder() or DEFAULT_EMBEDDER
         return load(name, self.settings)
 
     @_loaded_once
@@ -133,7 +133,7 @@ class Engine:
     @_loaded_once
     def token_encoder(self) -> TokenEncoder | None:
         """The token encoder, loaded if it was not yet; None when there is none."""
-        given = self._given_token_encoder
+        given = self._token_encoder_setting
         if given is not None and not isinstance(given, str):
             return given
         from ..embed.token_encoders import default_token_encoder, load_token_encoder
@@ -141,7 +141,7 @@ class Engine:
         if given is not None:
             return load_token_encoder(given, self.settings)
         # whoever brings an embedder of their own says what goes with it
-        if not isinstance(self._given_embedder, str) or self._given_embedder == "none":
+        if not isinstance(self._embedder_setting, str) or self._embedder_setting == "none":
             return None
         made_by = [name for name, _ in self.store.token_vectors.models()]
         return default_token_encoder(self.settings, made_by)
@@ -163,7 +163,7 @@ class Engine:
             self.store,
             self.token_encoder,
             tokens.encode if tokens is not None else None,
-            is_asked_for=self._given_token_encoder is not None,
+            is_requested=self._token_encoder_setting is not None,
         )
 
     @_loaded_once
@@ -249,8 +249,8 @@ class Engine:
             moving.adopt()
             # where none was asked for, the one whose vectors serve goes on to be taken
             has_kept = isinstance(embedder, str) and bool(self._kept_embedder())
-            if self._given_embedder != "" or not has_kept:
-                self._given_embedder = embedder
+            if self._embedder_setting != "" or not has_kept:
+                self._embedder_setting = embedder
             queue = self._drop_embedder()
         if queue is not None:
             queue.close()
@@ -262,7 +262,7 @@ class Engine:
     def follow_store(self) -> None:
         """Take the embedder whose vectors serve, if none was asked for: another process may have
         moved this memory to it."""
-        stored = self.store.vectors.model() if self._given_embedder == "" else None
+        stored = self.store.vectors.model() if self._embedder_setting == "" else None
         if not stored or stored[0] == self.embedder_name:
             return
         with self._loading:
@@ -368,7 +368,7 @@ class Engine:
     @property
     def llm(self) -> LLM | None:
         """The language model, opened if it was not yet; None when none is set."""
-        if self._given_model is None and not self.settings.llm_model:
+        if self._model_setting is None and not self.settings.llm_model:
             return None
         return self.required_llm
 
@@ -377,7 +377,7 @@ class Engine:
         """Whether a model is set, and calls are not switched off."""
         from ..settings import calls_forbidden
 
-        is_set = self._given_model is not None or bool(self.settings.llm_model)
+        is_set = self._model_setting is not None or bool(self.settings.llm_model)
         return is_set and not calls_forbidden(self.settings)
 
     @_loaded_once
@@ -389,7 +389,7 @@ class Engine:
         """
         from ..llm import LLM, open_llm, open_model
 
-        model = self._given_model if self._given_model is not None else open_llm(self.settings)
+        model = self._model_setting if self._model_setting is not None else open_llm(self.settings)
         if model is None:
             raise ModelNotConfiguredError
         self._resources.llm = LLM(
@@ -398,7 +398,7 @@ class Engine:
             # what cannot be written has no ledger
             kv=self.store.kv if self.store.capabilities.writable else None,
             opening=partial(open_model, settings=self.settings),
-            owned=self._given_model is None,
+            owned=self._model_setting is None,
         )
         return self._resources.llm
 

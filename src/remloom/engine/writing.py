@@ -15,7 +15,7 @@ from ..store.batch import Batch, Preconditions
 from ..store.contract import Reads
 from ..store.results import Written
 from ..store.rules import validation
-from ..store.rules.indexed_text import said
+from ..store.rules.indexed_text import content_key
 from ..store.specs import EdgeSpec
 from .arguments import MAX_COUNT, check_aware, check_text
 from .engine import Engine
@@ -237,7 +237,7 @@ class Writing:
         find: Callable[[Reads], Sequence[Record]],
         *,
         keep_away: bool,
-        beside: Callable[[Reads], Batch] | None = None,
+        extra: Callable[[Reads], Batch] | None = None,
     ) -> Receipt:
         """Forget what is found in the transaction that forgets; see `forget_found`."""
         from ..store.forgetting.forget import forget_found
@@ -249,7 +249,7 @@ class Writing:
             build=self._rebuild,
             remakes=self._remakes(),
             keep_away=keep_away,
-            beside=beside,
+            extra=extra,
         )
         self._engine.embed_in_background()
         return receipt
@@ -289,7 +289,7 @@ class Writing:
             if item.fresh or not isinstance(item.record, Resource):
                 continue
             stored = reads.records.get("resources", item.record.id)
-            if isinstance(stored, Resource) and said(stored) != said(item.record):
+            if isinstance(stored, Resource) and content_key(stored) != content_key(item.record):
                 changed.append(stored.id)
         if not changed:
             return batch

@@ -92,10 +92,10 @@ def merge_by_rank(
     ranked: list[tuple[float, float, str, FederatedHit]] = []
     for tenant in sorted(lists):
         hits = lists[tenant]
-        places = {str(place): -float(place) for place in range(len(hits))}
-        worths = rrf(places)
-        for place, hit in enumerate(hits):
+        ranks = {str(rank): -float(rank) for rank in range(len(hits))}
+        weights = rrf(ranks)
+        for rank, hit in enumerate(hits):
             one = FederatedHit.of(hit, tenant)
-            ranked.append((-worths[str(place)], -hit.score, tenant, one))
+            ranked.append((-weights[str(rank)], -hit.score, tenant, one))
     ranked.sort(key=lambda entry: entry[:3])
     return [hit for *_, hit in ranked][:limit]

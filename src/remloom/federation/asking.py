@@ -165,13 +165,13 @@ class Asker:
             self._check_open()
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(_THREADS, "remloom-federation")
-            asked: dict[str, Future[Found | str]] = {
+            futures: dict[str, Future[Found | str]] = {
                 tenant: self._threads.submit(ask_one, tenant) for tenant in tenants
             }
-        return {tenant: future.result() for tenant, future in asked.items()}
+        return {tenant: future.result() for tenant, future in futures.items()}
 
     def _ask_one(self, tenant: str, ids: set[str], use: Use, operation: str, work: Work) -> Found:
-        began = time.perf_counter()
+        started = time.perf_counter()
         with self._opening(tenant) as store:
             found: Found | RemloomError | None = None
             while found is None:
@@ -182,7 +182,7 @@ class Asker:
                 except RemloomError as error:
                     found = error
             # before anything is given out: what cannot be noted is not answered
-            self._note(store, operation, found, began)
+            self._note(store, operation, found, started)
         if isinstance(found, RemloomError):
             raise found
         return found
@@ -193,10 +193,10 @@ class Asker:
             grants = self._in_force(store, tenant, ids)
             if not grants:
                 raise _Refused(self._nothing_granted(tenant))
-            fitting = [grant for grant in grants if use in grant.may]
-            if not fitting:
+            usable = [grant for grant in grants if use in grant.may]
+            if not usable:
                 raise _Refused(f"its grants to {self._tenant!r} are not for {use}")
-            return work(GrantedStore(store, _conditions(fitting)), store)
+            return work(GrantedStore(store, _conditions(usable)), store)
 
     def _nothing_granted(self, tenant: str) -> str:
         """What is said of a tenant whose grants have ended: nothing, unless it was asked for."""
@@ -209,7 +209,7 @@ class Asker:
         return [grant for grant in grants if grant.id in ids and grant.holds_at(now)]
 
     def _note(
-        self, store: Store, operation: str, found: Found | RemloomError, began: float
+        self, store: Store, operation: str, found: Found | RemloomError, started: float
     ) -> None:
         records: list[str] = []
         outcome = "done"
@@ -223,7 +223,7 @@ class Asker:
             operation=operation,
             records=tuple(dict.fromkeys(records[:_MOST_RECORDS])),
             outcome=outcome,
-            ms=round((time.perf_counter() - began) * 1000, 2),
+            ms=round((time.perf_counter() - started) * 1000, 2),
         )
         AuditLog(store.kv).add([entry])
 

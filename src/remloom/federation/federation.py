@@ -109,11 +109,11 @@ class Federation:
                 use with those who have its token vectors.
             settings: all settings as one value.
         """
-        given = {"home": None if home_or_url is None else os.fspath(home_or_url), "key": key}
+        options = {"home": None if home_or_url is None else os.fspath(home_or_url), "key": key}
         if settings is None:
-            settings = Settings.load(**given, tenant=as_tenant)
+            settings = Settings.load(**options, tenant=as_tenant)
         else:
-            changes = {name: value for name, value in given.items() if value is not None}
+            changes = {name: value for name, value in options.items() if value is not None}
             settings = msgspec.structs.replace(settings, **changes)
         name = settings.embedder if embedder is None else embedder
         if isinstance(name, str) and name:
@@ -123,10 +123,10 @@ class Federation:
         def embedder_of(stored: str) -> Embedder | None:
             if not isinstance(name, str):
                 return name
-            wanted = name or kept_name(stored) or DEFAULT_EMBEDDER
-            if wanted not in loaded:
-                loaded[wanted] = load(wanted, settings)
-            return loaded[wanted]
+            name_or_default = name or kept_name(stored) or DEFAULT_EMBEDDER
+            if name_or_default not in loaded:
+                loaded[name_or_default] = load(name_or_default, settings)
+            return loaded[name_or_default]
 
         encoder_name = settings.token_encoder if token_encoder is None else token_encoder
         if isinstance(encoder_name, str) and encoder_name:
@@ -181,14 +181,14 @@ class Federation:
             missing = answer.report.missing if isinstance(answer.report, LookupReport) else ()
             return Found(hits=answer.records, suggestions=answer.suggestions, missing=missing)
 
-        asked = self._asker.ask("lookup", "federation.lookup", work)
-        answer = self._merged(asked)
-        answers = asked.answers.values()
+        replies = self._asker.ask("lookup", "federation.lookup", work)
+        answer = self._merged(replies)
+        answers = replies.answers.values()
         missing = [label for label in labels if all(label in one.missing for one in answers)]
-        suggestions = {tenant: one.suggestions for tenant, one in asked.answers.items()}
+        suggestions = {tenant: one.suggestions for tenant, one in replies.answers.items()}
         return replace(
             answer,
-            missing=tuple(missing) if asked.answers else (),
+            missing=tuple(missing) if replies.answers else (),
             suggestions=[] if answer.hits else merge_by_rank(suggestions),
         )
 
@@ -279,7 +279,7 @@ class Federation:
             granted = _as_store(view)
             late = None
             if encoder is not None and once is not None:
-                late = LateInteraction(granted, encoder, is_asked_for=False, begin=once.begin)
+                late = LateInteraction(granted, encoder, is_requested=False, begin=once.begin)
             recaller = Recaller(
                 granted, vectors.for_store(store), self._card(store), late, deadline=deadline
             )
@@ -324,23 +324,23 @@ class Federation:
         return model_card_of(embedder) if embedder is not None else None
 
     @staticmethod
-    def _merged(asked: Asked, limit: int | None = None) -> FederatedAnswer:
-        lists = {tenant: one.hits for tenant, one in asked.answers.items()}
+    def _merged(replies: Asked, limit: int | None = None) -> FederatedAnswer:
+        lists = {tenant: one.hits for tenant, one in replies.answers.items()}
         hits = merge_by_rank(lists, limit)
-        reasons = [f"{name}: {one.reason}" for name, one in asked.answers.items() if one.reason]
-        reason = asked.reason or "; ".join(reasons) or "nothing was found"
-        told: dict[str, list[str]] = {}  # by note, whose it is
-        for tenant, one in asked.answers.items():
+        reasons = [f"{name}: {one.reason}" for name, one in replies.answers.items() if one.reason]
+        reason = replies.reason or "; ".join(reasons) or "nothing was found"
+        tenants_by_note: dict[str, list[str]] = {}  # by note, whose it is
+        for tenant, one in replies.answers.items():
             if one.note:
-                told.setdefault(one.note, []).append(tenant)
+                tenants_by_note.setdefault(one.note, []).append(tenant)
         notes = [
-            note if len(whose) == len(asked.answers) else f"{', '.join(whose)}: {note}"
-            for note, whose in told.items()
+            note if len(whose) == len(replies.answers) else f"{', '.join(whose)}: {note}"
+            for note, whose in tenants_by_note.items()
         ]
         return FederatedAnswer(
             hits=hits,
-            tenants=tuple(asked.answers),
-            unanswered=asked.unanswered,
+            tenants=tuple(replies.answers),
+            unanswered=replies.unanswered,
             reason="" if hits else reason,
             note="; ".join(notes),
         )

@@ -58,8 +58,8 @@ class GrantedStore:
     def __init__(self, store: Store, conditions: Mapping[str, Predicate]) -> None:
         registered = store.schemas()
         # a schema may have been dropped since
-        there = {*SCHEMAS, *registered}
-        scope = _Scope(store, {name: conditions[name] for name in conditions if name in there})
+        known = {*SCHEMAS, *registered}
+        scope = _Scope(store, {name: conditions[name] for name in conditions if name in known})
         self.granted = frozenset(scope.conditions)
         self._registered = {name: registered[name] for name in registered if name in self.granted}
         self.records = _Records(scope)
@@ -309,19 +309,19 @@ def score_names(text: str, records: Sequence[Record], threshold: float) -> list[
 
 def score_texts(question: str, records: Sequence[Record]) -> list[Match]:
     """Rank the records whose own text has words of the question, best first; ties by id."""
-    wanted = term_set(question)
+    query_terms = term_set(question)
     counts = [Counter(terms(embedded_text(record))) for record in records]
     lengths = [sum(count.values()) for count in counts]
     average = sum(lengths) / max(1, len(lengths)) or 1.0
     weights = {}
-    for term in wanted:
+    for term in query_terms:
         having = sum(1 for count in counts if term in count)
         weights[term] = log1p((len(counts) - having + 0.5) / (having + 0.5))
     matches = []
     for record, count, length in zip(records, counts, lengths, strict=True):
         saturation = K1 * (1 - B + B * length / average)
         score = 0.0
-        for term in sorted(wanted & count.keys()):
+        for term in sorted(query_terms & count.keys()):
             score += weights[term] * (K1 + 1) * count[term] / (count[term] + saturation)
         if score:
             matches.append(Match(record, score))

@@ -17,7 +17,7 @@ from ..model.edge_types import ABOUT, ATTENDED_BY, MENTIONS, PART_OF
 from ..sources import Turn
 from ..store.contract import Reads
 from ..store.forgetting.forget import Remade, RemovedRecords
-from ..store.forgetting.namings import said_names
+from ..store.forgetting.mentions import names_in
 from ..store.specs import ChunkRange
 from . import chats
 from .edges import follows
@@ -217,9 +217,9 @@ def _remove_headings(
             heading = chunk.metadata.get("heading")
             if not isinstance(heading, str):
                 return
-            if not said_names((part.content for part in gap), [heading]):
+            if not names_in((part.content for part in gap), [heading]):
                 return
-            if not said_names([chunk.content], [heading]):
+            if not names_in([chunk.content], [heading]):
                 others = {key: value for key, value in chunk.metadata.items() if key != "heading"}
                 records[chunk.id] = replace(chunk, metadata=others)
         ahead = ChunkRange(after=after[-1].ordinal, limit=_AHEAD)

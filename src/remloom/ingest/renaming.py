@@ -12,7 +12,7 @@ from ..model import EXTRACTED, SHARES, Edge, EdgeKey, Entity, Moment, Record, Re
 from ..model.edge_types import MENTIONS
 from ..store.contract import Reads
 from ..store.forgetting.forget import RemovedRecords
-from ..store.forgetting.namings import said_names
+from ..store.forgetting.mentions import names_in
 from ..store.rules.merge import keys_of
 from ..store.specs import EdgeSpec
 
@@ -43,7 +43,7 @@ class Unnaming:
         named = [(entity, (entity.name, *entity.aliases)) for entity in self._mentioned(parts)]
         # only names that the texts which go say may be theirs alone
         every_name = chain.from_iterable(names for _, names in named)
-        written_names = said_names((part.content for part in parts), every_name)
+        written_names = names_in((part.content for part in parts), every_name)
         for entity, names in named:
             doubtful = written_names.intersection(names)
             if not doubtful:
@@ -84,7 +84,7 @@ class Unnaming:
         for key in sorted(sources):
             for record in self._reads.records.lookup([key], edges=0)[key]:
                 if record.id not in self._removed:
-                    unsaid -= said_names(_texts_of(record), unsaid)
+                    unsaid -= names_in(_texts_of(record), unsaid)
             if not unsaid:
                 break
         return unsaid

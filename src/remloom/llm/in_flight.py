@@ -135,7 +135,7 @@ class InFlight:
                 self._add(Finished(pending, error))
                 return
             usage = Usage(task=request.task, model=model.name, at=datetime.now(UTC), seconds=0.0)
-            began = time.monotonic()
+            started = time.monotonic()
             outcome: Reply | ModelError | None = None
             try:
                 outcome = await self._complete(model, request)
@@ -147,7 +147,7 @@ class InFlight:
                 raise
             finally:
                 # What was called is in the ledger, whatever became of it: it may have been paid.
-                usage = replace(usage, seconds=time.monotonic() - began)
+                usage = replace(usage, seconds=time.monotonic() - started)
                 if isinstance(outcome, Reply):
                     usage = replace(
                         usage,
@@ -164,16 +164,16 @@ class InFlight:
     def _add(self, item: Finished) -> None:
         self._finished.append(item)
         if len(self._finished) == 1:
-            asyncio.get_running_loop().call_later(_TOGETHER, self._hand_over)
+            asyncio.get_running_loop().call_later(_TOGETHER, self._dispatch)
 
-    def _hand_over(self) -> None:
+    def _dispatch(self) -> None:
         if self._finished:
             self._batches.put(self._finished)
             self._finished = []
 
     def _end(self, error: BaseException | None) -> None:
         self.error = error
-        self._hand_over()
+        self._dispatch()
         self._batches.put(None)
 
 

@@ -48,8 +48,8 @@ class LocalModel:
 
     def __init__(self, name: str, *, settings: Settings | None = None) -> None:
         self._settings = settings or Settings()
-        given = name.removeprefix("local:")
-        self._path = carried(given) if given in _CARRIED else Path(given).expanduser()
+        location = name.removeprefix("local:")
+        self._path = carried(location) if location in _CARRIED else Path(location).expanduser()
         self.name = f"local:{self._path.stem}"
         if not self._path.is_file():
             known = ", ".join(f"local:{name}" for name in _CARRIED)

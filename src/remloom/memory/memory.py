@@ -127,16 +127,16 @@ class Memory:
         _check_embedder(embedder)
         _check_token_encoder(token_encoder)
         _check_model(llm)
-        given = {
+        options = {
             "home": os.fspath(home_or_url) if home_or_url is not None else None,
             "tenant": tenant,
             "key": key,
             "llm_model": llm if isinstance(llm, str) else None,
         }
         if settings is None:
-            settings = Settings.load(**given)
+            settings = Settings.load(**options)
         else:
-            changes = {name: value for name, value in given.items() if value is not None}
+            changes = {name: value for name, value in options.items() if value is not None}
             settings = msgspec.structs.replace(settings, **changes)
         if embedder is None:
             embedder = settings.embedder

@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from .edges import EdgeKey
 
-MOST_NAMINGS = 1_000  # told of what was forgotten
+MOST_MENTIONS = 1_000  # told of what was forgotten
 _SHOWN_EDGES = 5  # in words
 
 
@@ -29,11 +29,11 @@ class Receipt(Struct, frozen=True, kw_only=True):
     remaining: tuple[str, ...] = ()  # words that were still found, and where
     # what a file may still hold although nothing leads to it, and when it goes
     pending: tuple[str, ...] = ()
-    # ids of records that stay and say a name of what was forgotten, up to `MOST_NAMINGS`: they are
+    # ids of records that stay and say a name of what was forgotten, up to `MOST_MENTIONS`: they are
     # somebody's words, are found and recalled as before, and go when these ids are forgotten too
     named_in: tuple[str, ...] = ()
     # edges, as (src, rel_type, dst), at a name of what was forgotten that others have too: they
-    # stay, as an edge is at a name and does not say whose; up to `MOST_NAMINGS`
+    # stay, as an edge is at a name and does not say whose; up to `MOST_MENTIONS`
     shared_edges: tuple[EdgeKey, ...] = ()
     at: datetime | None = None
 
@@ -47,7 +47,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
         count = len(self.named_in)
         if count == 1:
             return "1 record that stays says its name, and is found and recalled as before"
-        at_least = "at least " if count == MOST_NAMINGS else ""
+        at_least = "at least " if count == MOST_MENTIONS else ""
         stay = "records that stay say its name, and are found and recalled as before"
         return f"{at_least}{count:,} {stay}" if count else ""
 
@@ -80,8 +80,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
             remaining=self.remaining + other.remaining,
             # each says what is pending of all
             pending=other.pending,
-            named_in=tuple(id for id in named_in if id not in gone)[:MOST_NAMINGS],
-            shared_edges=tuple(shared_edges)[:MOST_NAMINGS],
+            named_in=tuple(id for id in named_in if id not in gone)[:MOST_MENTIONS],
+            shared_edges=tuple(shared_edges)[:MOST_MENTIONS],
             at=other.at,
         )
 

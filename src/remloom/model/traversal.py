@@ -181,8 +181,8 @@ class Meaning(JsonValue, frozen=True, gc=False, kw_only=True):
         >>> str(Meaning(schema="rooms", name="Room 2", id="0b1c", handle="room-1"))
         "rooms 'Room 2' (room-1, id 0b1c)"
         """
-        told = ", ".join(filter(None, [self.handle or self.type, self.uri or f"id {self.id}"]))
-        return f"{self.schema} {self.name[:_SHOWN]!r} ({told})"
+        details = ", ".join(filter(None, [self.handle or self.type, self.uri or f"id {self.id}"]))
+        return f"{self.schema} {self.name[:_SHOWN]!r} ({details})"
 
 
 def meanings_dict(meanings: Mapping[str, Sequence[Meaning]]) -> dict[str, list[dict[str, Any]]]:

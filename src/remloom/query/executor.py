@@ -283,19 +283,19 @@ class Executor:
         spec = replace(
             self._vector_spec(query), limit=proposed_by_each(query.limit), min_score=None
         )
-        near = self.store.search.vector(vector, spec) if vector is not None else []
+        matches = self.store.search.vector(vector, spec) if vector is not None else []
         found = {match.record.id: match for match in self.store.search.text(query.text, spec)}
         # those of vectors say which window it was
-        found.update((match.record.id, match) for match in near)
+        found.update((match.record.id, match) for match in matches)
         late.make(list(found), question.deadline)
         scores = late.scores(question, list(found))
-        late.mend()
+        late.repair()
         if found and not scores and late.waiting():
             raise EmbedderError(
                 "what this search is about has no token vectors yet",
                 remedy="call embed_pending(), or wait until they are made in the background",
             )
-        scores = with_missing(scores, list(found), _worths(near))
+        scores = with_missing(scores, list(found), _scores(matches))
         # what has no text to encode fits nothing
         matches = [replace(match, score=scores.get(id, -1.0)) for id, match in found.items()]
         least = -1.0 if query.min_score is None else query.min_score
@@ -345,7 +345,7 @@ class Executor:
         )
 
 
-def _worths(matches: Sequence[Match]) -> dict[str, float]:
+def _scores(matches: Sequence[Match]) -> dict[str, float]:
     """The scores of matches brought to 0..1, by id."""
     scores = {match.record.id: match.score for match in matches}
     low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)

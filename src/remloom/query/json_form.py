@@ -148,21 +148,21 @@ def _pop_required(
 # What is not of a right type is left to the value to refuse.
 
 
-def _read_where(given: Any) -> Predicate:
-    return parse_where(given) if isinstance(given, str) else given
+def _read_where(value: Any) -> Predicate:
+    return parse_where(value) if isinstance(value, str) else value
 
 
-def _read_start(given: Any) -> Start:
-    if isinstance(given, Mapping):
-        if set(given) != {"query_type", "parameters"}:
+def _read_start(value: Any) -> Start:
+    if isinstance(value, Mapping):
+        if set(value) != {"query_type", "parameters"}:
             raise InvalidInputError(
                 "an initial_query object has query_type and parameters, and nothing else"
             )
-        query: Any = from_parameters(given["query_type"], given["parameters"])
+        query: Any = from_parameters(value["query_type"], value["parameters"])
         return query  # type: ignore[no-any-return]
-    if isinstance(given, str) and _STATEMENT.match(given):
-        return parse(given).query  # type: ignore[return-value]
-    return given  # type: ignore[no-any-return]
+    if isinstance(value, str) and _STATEMENT.match(value):
+        return parse(value).query  # type: ignore[return-value]
+    return value  # type: ignore[no-any-return]
 
 
 def _read_sql(fields: dict[str, Any]) -> Sql:

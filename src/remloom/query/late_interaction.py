@@ -58,7 +58,7 @@ class LateInteraction:
     Args:
         encoder: makes the vectors of a question.
         encode: makes and stores the token vectors of records that lack them.
-        is_asked_for: whether somebody chose the encoder; else its failure is no error of a recall.
+        is_requested: whether somebody chose the encoder; else its failure is no error of a recall.
         begin: asks the encoder, where a question is asked of several stores; default: by itself.
     """
 
@@ -68,15 +68,15 @@ class LateInteraction:
         encoder: TokenEncoder,
         encode: Callable[[Sequence[str], Deadline], None] | None = None,
         *,
-        is_asked_for: bool = True,
+        is_requested: bool = True,
         begin: BeginTokens | None = None,
     ) -> None:
         self._store = store
         self._encoder = encoder
         self._encode = encode
-        self._given_begin = begin
+        self._begin_setting = begin
         self._damaged: set[str] = set()  # ids, that were come across and are still there
-        self.is_asked_for = is_asked_for
+        self.is_requested = is_requested
 
     @property
     def model(self) -> str:
@@ -113,8 +113,8 @@ class LateInteraction:
         """
         if not ids or (not question.is_begun and self._stored_dims() is None):
             return {}
-        asked = question.vectors()
-        dims = asked.shape[1]
+        question_vectors = question.vectors()
+        dims = question_vectors.shape[1]
         found: dict[str, float] = {}
         with self._store.snapshot():
             # rows of twice the length would be taken for twice as many tokens
@@ -126,7 +126,7 @@ class LateInteraction:
             for first in range(0, len(ids), _READ_AT_ONCE):
                 some = ids[first : first + _READ_AT_ONCE]
                 stored = self._store.token_vectors.of(some, model=self.model)
-                found |= max_similarities(asked, stored)
+                found |= max_similarities(question_vectors, stored)
                 self._note_damaged(stored.keys() - found.keys())
         return found
 
@@ -143,7 +143,7 @@ class LateInteraction:
         if 0 < len(waiting) <= _ENCODED_FIRST and length <= _MOST_ENCODED:
             self._encode([item.id for item in waiting], deadline)
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         """Discard the token vectors that were found damaged, so that they are made again. Not while
         a snapshot lasts; what cannot be written now is left for the next time."""
         damaged, model = self._damaged, self.model
@@ -168,8 +168,8 @@ class LateInteraction:
         return sum(self._store.token_vectors.queue_lengths(self._encoder.name))
 
     def _begin(self, text: str, deadline: Deadline) -> Callable[[], Floats]:
-        if self._given_begin is not None:
-            return self._given_begin(text, deadline)
+        if self._begin_setting is not None:
+            return self._begin_setting(text, deadline)
         encoder = self._encoder
         return ask(encoder, lambda: question_tokens(encoder, text), deadline)
 
@@ -199,8 +199,8 @@ def max_similarities(question: Floats, texts: Mapping[str, bytes]) -> dict[str, 
         rows = np.frombuffer(b"".join(texts[id] for id in some), np.int8).reshape(-1, dims)
         lengths = [len(texts[id]) // dims for id in some]
         starts = np.cumsum([0, *lengths[:-1]])
-        near = products(rows, question)
-        fits = np.maximum.reduceat(near, starts, axis=0).mean(axis=1) / _SCALE
+        similarities = products(rows, question)
+        fits = np.maximum.reduceat(similarities, starts, axis=0).mean(axis=1) / _SCALE
         # bytes are rounded: the same text is a little more than 1
         scores.update(zip(some, np.clip(fits, -1.0, 1.0).tolist(), strict=True))
     return scores
@@ -225,7 +225,7 @@ def proposed_by_each(limit: int) -> int:
 
 
 def with_missing(
-    scores: Mapping[str, float], ids: Sequence[str], worths: Mapping[str, float]
+    scores: Mapping[str, float], ids: Sequence[str], scores_by_vector: Mapping[str, float]
 ) -> dict[str, float]:
     """Add to the scores of late interaction those of records whose token vectors are not made yet.
 
@@ -235,16 +235,16 @@ def with_missing(
     Args:
         scores: of the others; if there are none, nothing is added.
         ids: of all.
-        worths: by what the vectors say; who has none is worth 0.
+        scores_by_vector: by what the vectors say; who has none is worth 0.
     """
     made = [id for id, score in scores.items() if score > -1]
     if not made:
         return dict(scores)
     by_tokens = sorted(scores[id] for id in made)
-    by_vector = sorted(worths.get(id, 0.0) for id in made)
+    by_vector = sorted(scores_by_vector.get(id, 0.0) for id in made)
     found = dict(scores)
     for id in ids:
         if id not in scores:
-            place = bisect_left(by_vector, worths.get(id, 0.0))
-            found[id] = by_tokens[min(place, len(made) - 1)]
+            position = bisect_left(by_vector, scores_by_vector.get(id, 0.0))
+            found[id] = by_tokens[min(position, len(made) - 1)]
     return found

@@ -178,13 +178,13 @@ def parse_table_path() -> str | bool:
     file = folder / f"dialect-{sys.version_info.major}.{sys.version_info.minor}.lark"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        is_safe = _is_ours(folder) and (not os.path.lexists(file) or _is_ours(file))
+        is_safe = _is_private(folder) and (not os.path.lexists(file) or _is_private(file))
     except OSError:
         return False
     return str(file) if is_safe else False
 
 
-def _is_ours(path: Path) -> bool:
+def _is_private(path: Path) -> bool:
     """Whether only we (and the administrator) can write to a path, or replace it."""
     # On Windows it is within the user's own, by the system's rules.
     if os.name == "nt":

@@ -287,20 +287,20 @@ def _as_number(
     raise InvalidInputError(f"{what} takes a number from {low} to {high}, not {value!r}")
 
 
-def _as_names(what: str, given: object) -> tuple[str, ...]:
-    names = (given,) if isinstance(given, str) else given
+def _as_names(what: str, value: object) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else value
     if not isinstance(names, list | tuple):
         raise InvalidInputError(
-            f"{what} must be text, or a list of texts, not {type(given).__name__}"
+            f"{what} must be text, or a list of texts, not {type(value).__name__}"
         )
     for name in names:
         _check_text(what, name)
     return tuple(names)
 
 
-def _as_edge_types(given: object) -> tuple[str, ...]:
+def _as_edge_types(value: object) -> tuple[str, ...]:
     """The edge types, each once; none at all for '*', which means every type."""
-    names = _as_names("an edge type", given.split(",") if isinstance(given, str) else given)
+    names = _as_names("an edge type", value.split(",") if isinstance(value, str) else value)
     types = tuple(dict.fromkeys(name.strip() for name in names))
     if types == ("*",):
         return ()

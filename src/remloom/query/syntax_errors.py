@@ -112,10 +112,10 @@ def _explain_first_word(statement: str, word: str, example: str) -> tuple[str, s
     first = _first_word(word)
     if first in _FIRST_WORDS:  # EXPLAIN, once more
         return f"{word!r} is not expected here", example
-    near = get_close_matches(first, _FIRST_WORDS, n=1, cutoff=0.75)
-    if near:
-        message = f"{word!r} is not a kind of query; did you mean {near[0]}?"
-        return message, EXAMPLES.get(near[0], example)
+    close = get_close_matches(first, _FIRST_WORDS, n=1, cutoff=0.75)
+    if close:
+        message = f"{word!r} is not a kind of query; did you mean {close[0]}?"
+        return message, EXAMPLES.get(close[0], example)
     label = " ".join(statement.split()).replace('"', '""')
     if len(label) <= _MAX_QUOTED:
         example = f'LOOKUP "{label}"'
@@ -128,8 +128,8 @@ def _explain_mode(rest: str) -> tuple[str, list[str], str]:
     mode = next(iter(rest.split(None, 1)), "")
     if not mode:
         return "MODE needs a mode", list(_MODES), example
-    near = get_close_matches(mode.lower().strip("\"';"), _MODES, n=1, cutoff=0.6)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    close = get_close_matches(mode.lower().strip("\"';"), _MODES, n=1, cutoff=0.6)
+    hint = f"; did you mean {close[0]}?" if close else ""
     return f"{mode[:40]!r} is not a mode of SEARCH{hint}", list(_MODES), example
 
 

@@ -373,7 +373,7 @@ def _build(
     kind: type[_Query],
     first: Any,
     clauses: Sequence[Clause],
-    **given: Any,
+    **arguments: Any,
 ) -> _Query:
     """A query of its first argument and its options."""
     options = {}
@@ -384,7 +384,7 @@ def _build(
             raise Fault(f"{clause.keyword} is given twice", position, "each option once")
         options[field] = clause.value
     try:
-        return kind(first, **given, **options)
+        return kind(first, **arguments, **options)
     except UnknownNameError:
         raise
     except InvalidInputError:

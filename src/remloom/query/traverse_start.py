@@ -98,8 +98,8 @@ def _find_by_labels(
     namesakes = store.records.lookup(
         [resolution.key for resolution in resolutions], edges=edges, as_of=as_of
     )
-    meant = [record for record in _distinct(namesakes.values()) if record.id in ids]
-    found = _distinct([*by_key.values(), meant])
+    similar = [record for record in _distinct(namesakes.values()) if record.id in ids]
+    found = _distinct([*by_key.values(), similar])
     return Starts(
         found,
         own_keys(store, found, by_key, by_key),

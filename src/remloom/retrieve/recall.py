@@ -184,7 +184,7 @@ class Recaller:
             elif doubts:
                 reason = misattributed(self._store, candidates, question)
         if self._late is not None:
-            self._late.mend()
+            self._late.repair()
         if reranker is not None and not reason and question.uses("rerank"):
             count = max(LOOKED_AT, options.limit)
             reranking_note = rerank(
@@ -287,7 +287,7 @@ class Recaller:
         try:
             ranking = _rank_late(late, candidates, token_question)
         except EmbedderError as error:
-            if late.is_asked_for and not isinstance(error, EmbedderTimeoutError):
+            if late.is_requested and not isinstance(error, EmbedderTimeoutError):
                 raise
             question.notes.append(f"no late interaction: {error.message}")
             return

@@ -140,9 +140,9 @@ class _Rollback:
         # what there still is of it
         ids = {id for made in self._created for id in made.ids}
         records = [store.records.get(None, id) for id in ids]
-        self._standing = {record.id: record for record in records if record is not None}
+        self._present = {record.id: record for record in records if record is not None}
         self._removed = {
-            id: record for id, record in self._standing.items() if not self._was_edited(record)
+            id: record for id, record in self._present.items() if not self._was_edited(record)
         }
 
     def execute(self) -> Run:
@@ -158,7 +158,7 @@ class _Rollback:
             "removed": len(removed),
             "restored": len(records.written) + len(restored_edges),
             "unlinked": len(edges.deleted),
-            "kept": edges.kept + records.kept + len(self._standing) - len(removed),
+            "kept": edges.kept + records.kept + len(self._present) - len(removed),
         }
         rolled_back = replace(
             run,
@@ -246,7 +246,7 @@ class _Rollback:
         """Ids of runs, and names of records of nobody's, that build on records of this run."""
         runs: set[str] = set()
         names: dict[str, None] = {}
-        for id, record in self._standing.items():
+        for id, record in self._present.items():
             superseded = _metadata(record).get(SUPERSEDED)
             if isinstance(superseded, dict) and superseded.get("run", self._run.id) != self._run.id:
                 runs.add(superseded["run"])
@@ -271,7 +271,7 @@ class _Rollback:
             for kind, id in made.entry_keys
             if kind == FAILED_ITEM
         ]
-        record_ids = [*self._standing, *(image.id for image in self._record_images)]
+        record_ids = [*self._present, *(image.id for image in self._record_images)]
         changes: list[tuple[str, Collection[str]]] = [
             (BEFORE_EDGE, self._edge_images),
             (BEFORE_RECORD, record_ids),

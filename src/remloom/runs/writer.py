@@ -190,11 +190,11 @@ class Writer:
                 )
             except GoneError as error:
                 gone = set(error.fields["names"])
-                standing = [part for part in left if gone.isdisjoint(part.names)]
-                if len(standing) == len(left):
+                valid = [part for part in left if gone.isdisjoint(part.names)]
+                if len(valid) == len(left):
                     raise
-                self.count(forgotten=len(left) - len(standing))
-                left = standing
+                self.count(forgotten=len(left) - len(valid))
+                left = valid
             else:
                 return left
 
@@ -330,12 +330,12 @@ def _retry(work: Callable[[], _T]) -> _T:
 
 
 def _gone(names: Iterable[str]) -> GoneError:
-    given = tuple(names)
+    all_names = tuple(names)
     return GoneError(
         "what this was to rest on was forgotten meanwhile",
         remedy="start it again: it goes on without",
-        ids=tuple(name for name in given if not is_other_ref(name)),
-        names=given,
+        ids=tuple(name for name in all_names if not is_other_ref(name)),
+        names=all_names,
     )
 
 

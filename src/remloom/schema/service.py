@@ -133,7 +133,7 @@ class Schemas:
             return rest
 
         removal = partial(self._registry.removal, name=name)
-        last = self._writing.forget_found(find_rest, keep_away=keep_away, beside=removal)
+        last = self._writing.forget_found(find_rest, keep_away=keep_away, extra=removal)
         return receipt.plus(last)
 
     def migrate(self, name: str, progress: Progress | None = None) -> RowsMigrated:

@@ -118,7 +118,7 @@ class Definitions:
         definitions of today. These are read once, when the first row comes."""
         known: Schemas | None = None
 
-        def given_out(record: _R) -> _R:
+        def read_record(record: _R) -> _R:
             nonlocal known
             if not isinstance(record, Row):
                 return record
@@ -127,7 +127,7 @@ class Definitions:
             definition = known.get(record.schema)
             return record if definition is None else cast(_R, read_row(record, definition))
 
-        return given_out
+        return read_record
 
 
 @lru_cache(maxsize=256)

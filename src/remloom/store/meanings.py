@@ -62,12 +62,12 @@ def several_meanings(
 
 
 def check_one_meaning(
-    word: str, *, itself: Record | None, source: Sequence[Record], named: Sequence[Record]
+    word: str, *, by_id: Record | None, source: Sequence[Record], named: Sequence[Record]
 ) -> None:
     """Refuse a word that means several things.
 
     Args:
-        itself: the record whose id it is, if any.
+        by_id: the record whose id it is, if any.
         source: what was read and remembered from the source that it is.
         named: the records whose label it is.
 
@@ -84,8 +84,8 @@ def check_one_meaning(
         meanings = [_meaning(others[0])]
     ids = [record.id for record in others]
     texts = [record.id for record in source if isinstance(record, Resource)]
-    if itself is not None and texts != [itself.id] and itself.id not in ids:
-        meanings.insert(0, replace(_meaning(itself), uri=""))
+    if by_id is not None and texts != [by_id.id] and by_id.id not in ids:
+        meanings.insert(0, replace(_meaning(by_id), uri=""))
     if len(meanings) < 2:
         return
     shown = "; ".join(map(str, meanings[:_SHOWN]))
@@ -117,7 +117,7 @@ def own_keys(
     reads: Reads,
     records: Sequence[Record],
     found: Mapping[str, Sequence[Record]] = _NONE,
-    asked: Collection[str] = (),
+    preferred: Collection[str] = (),
 ) -> list[str]:
     """Return a key of each record: that of its own label, or, where other records have that too and
     nobody asked for it, another that it has. Empty for a record that is called as the handle of
@@ -133,14 +133,14 @@ def own_keys(
     unsure: list[str] = []  # ids of those whose own label others have, or may have
     for id, (first, *others) in keys.items():
         ids = owners.get(first, {id})
-        if id in ids and (first in asked or len(ids) == 1 or not others):
+        if id in ids and (first in preferred or len(ids) == 1 or not others):
             chosen[id] = first
         else:
             unsure.append(id)
     owners |= _owners(reads, [key for id in unsure for key in keys[id]])
     for id in unsure:
         first, *others = keys[id]
-        ordered = [*filter(asked.__contains__, others), *others, first]
+        ordered = [*filter(preferred.__contains__, others), *others, first]
         chosen[id] = next((key for key in ordered if id in owners[key]), "")
     return [chosen[id] for id in keys]
 

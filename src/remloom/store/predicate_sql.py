@@ -70,7 +70,7 @@ def _split(where: Predicate) -> tuple[VectorSimilar | None, Predicate]:
     return similar[0], And(tuple(part for part in where.predicates if part is not similar[0]))
 
 
-def asks_regex(where: Predicate) -> bool:
+def has_regex(where: Predicate) -> bool:
     """Whether a regular expression is part of a filter."""
     waiting = [where]
     while waiting:

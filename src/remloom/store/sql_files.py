@@ -83,8 +83,8 @@ class SqlFiles:
         self.__dict__.update(statements)
         if name in statements:
             return statements[name]
-        near = difflib.get_close_matches(name, statements, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        close = difflib.get_close_matches(name, statements, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
         raise AttributeError(f"no SQL statement is named {name!r}{hint}")
 
     def __iter__(self) -> Iterator[Statement]:

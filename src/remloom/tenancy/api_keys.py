@@ -154,13 +154,13 @@ class ApiKeys:
                 "an API key needs a name",
                 remedy=f"say in 1-{_LONGEST_NAME} characters what it is for",
             )
-        given = _known(scopes)
-        tenant = self._permitted(tenant, given)
+        known_scopes = _known(scopes)
+        tenant = self._permitted(tenant, known_scopes)
         made = ApiKey(
             id=secrets.token_hex(6),
             name=name.strip(),
             tenant=tenant,
-            scopes=given,
+            scopes=known_scopes,
             created_at=now,
             expires_at=end_of(expires, now, "a key"),
         )
@@ -199,13 +199,13 @@ class ApiKeys:
             gone = [key.id for key in self.list() if key.tenant == tenant]
             store.kv.put([], deleted=[(_NAMESPACE, id) for id in gone])
 
-    def check(self, given: str) -> ApiKey:
+    def check(self, key: str) -> ApiKey:
         """Find the API key that was sent: one probe of an index.
 
         Raises:
             AuthenticationError: it is none, or has ended.
         """
-        form = _FORM.fullmatch(given)
+        form = _FORM.fullmatch(key)
         id, secret = form.groups() if form else ("", "")
         stored = self._stored(self._found(), id)
         is_right = hmac.compare_digest(_hash(secret), stored.hash if stored else _NO_HASH)

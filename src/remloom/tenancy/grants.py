@@ -153,7 +153,7 @@ class Grants:
         """Return the ids of what a tenant received, by the tenants that gave it: one range of an
         index."""
         ids: dict[str, set[str]] = {}
-        for _, giver, id in self._noted(to=to):
+        for _, giver, id in self._index_keys(to=to):
             ids.setdefault(giver, set()).add(id)
         return ids
 
@@ -170,7 +170,7 @@ class Grants:
             NotFoundError: there is none.
         """
         tenant = self._giver(tenant)
-        given = [key for key in self._noted(to=to, tenant=tenant) if id in ("", key[2])]
+        given = [key for key in self._index_keys(to=to, tenant=tenant) if id in ("", key[2])]
         if not given:
             raise NotFoundError(
                 f"{tenant!r} has granted {to!r} nothing" + (f" by the id {id!r}" if id else ""),
@@ -182,8 +182,8 @@ class Grants:
     def revoke_all(self, tenant: str) -> None:
         """End all that a tenant which is deleted gave or received: one of its name that is made
         later is another."""
-        noted = self._noted()
-        self._end([key for key in noted if tenant in key[:2]], gone=tenant)
+        index_keys = self._index_keys()
+        self._end([key for key in index_keys if tenant in key[:2]], gone=tenant)
 
     def _end(self, given: Sequence[tuple[str, str, str]], gone: str = "") -> None:
         store = self._found()
@@ -200,7 +200,7 @@ class Grants:
                 finally:
                     giving.close()
 
-    def _noted(self, *, to: str = "", tenant: str = "") -> list[tuple[str, str, str]]:
+    def _index_keys(self, *, to: str = "", tenant: str = "") -> list[tuple[str, str, str]]:
         """List who received what from whom, as (to, tenant, id)."""
         store = self._found()
         if store is None:
@@ -256,11 +256,11 @@ class Grants:
             StoreError: the store of a tenant that gave some cannot be opened.
         """
         tenant = self._giver(tenant) if self._tenant or tenant else ""
-        noted: dict[str, set[str]] = {}
-        for _, giver, id in self._noted(to=to, tenant=tenant):
-            noted.setdefault(giver, set()).add(id)
+        index_keys: dict[str, set[str]] = {}
+        for _, giver, id in self._index_keys(to=to, tenant=tenant):
+            index_keys.setdefault(giver, set()).add(id)
         found: list[Grant] = []
-        for giver, ids in noted.items():
+        for giver, ids in index_keys.items():
             try:
                 store = self._open(giver)
             except TenantNotFoundError:

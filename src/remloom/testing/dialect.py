@@ -197,9 +197,9 @@ def _unordered(expected: list[Any], found: Any, where: str) -> None:
     left = list(found)
     for value in expected:
         # each element stands for one expected value, so the first that fits is used up
-        fitting = next((index for index, other in enumerate(left) if _fits(value, other)), None)
-        assert fitting is not None, f"{where}: {value!r} is not among {found!r}"
-        del left[fitting]
+        position = next((index for index, other in enumerate(left) if _fits(value, other)), None)
+        assert position is not None, f"{where}: {value!r} is not among {found!r}"
+        del left[position]
     assert not left, f"{where}: {left!r} was not expected"
 
 

@@ -18,7 +18,7 @@ class Cut(str):
     __slots__ = ()
 
 
-Said: TypeAlias = "str | ModelError | Mapping[str, Any] | list[Any]"
+ScriptedReply: TypeAlias = "str | ModelError | Mapping[str, Any] | list[Any]"
 
 
 class ScriptedModel:
@@ -48,7 +48,9 @@ class ScriptedModel:
 
     def __init__(
         self,
-        replies: Iterable[Said] | Mapping[str, Said] | Callable[[Request], Said],
+        replies: Iterable[ScriptedReply]
+        | Mapping[str, ScriptedReply]
+        | Callable[[Request], ScriptedReply],
         latency: float = 0.0,
         *,
         name: str = "scripted:model",
@@ -61,7 +63,7 @@ class ScriptedModel:
         self._dollars = dollars
         self._under_way = 0
         self._lock = threading.Lock()
-        self._reply: Callable[[Request], Said]
+        self._reply: Callable[[Request], ScriptedReply]
         if callable(replies):
             self._reply = replies
         elif isinstance(replies, Mapping):
@@ -85,7 +87,7 @@ class ScriptedModel:
             self.most_at_once = max(self.most_at_once, self._under_way)
             # under the lock, so that requests get the replies of a script in the order in which
             # they came
-            said = self._reply(request)
+            reply = self._reply(request)
         try:
             if self._latency:
                 # the request counts as under way meanwhile, as with a real model
@@ -93,10 +95,10 @@ class ScriptedModel:
         finally:
             with self._lock:
                 self._under_way -= 1
-        if isinstance(said, ModelError):
-            raise said
-        text = said if isinstance(said, str) else msgspec.json.encode(said).decode()
-        finish: Literal["stop", "length"] = "length" if isinstance(said, Cut) else "stop"
+        if isinstance(reply, ModelError):
+            raise reply
+        text = reply if isinstance(reply, str) else msgspec.json.encode(reply).decode()
+        finish: Literal["stop", "length"] = "length" if isinstance(reply, Cut) else "stop"
         length = len(request.system) + len(request.prompt)
         return Reply(
             text=str(text),
@@ -107,7 +109,7 @@ class ScriptedModel:
         )
 
 
-def _next(script: list[Said], request: Request) -> Said:
+def _next(script: list[ScriptedReply], request: Request) -> ScriptedReply:
     if not script:
         raise AssertionError(
             f"the script has no reply left for a request of the task {request.task!r}"

@@ -173,14 +173,14 @@ def _find_called(text: str) -> Iterator[Secret]:
     table = _table()
     for name in table.passwords:
         for start in _starts(lower, name):
-            match = table.said.match(text, start + len(name))
+            match = table.assigned.match(text, start + len(name))
             if match is not None:
-                yield from _said(match, "password", text[max(0, start - _FARTHEST) : start])
+                yield from _assignment(match, "password", text[max(0, start - _FARTHEST) : start])
     for name in table.keys:
         for start in _starts(lower, name):
-            match = table.said.match(text, start + len(name))
+            match = table.assigned.match(text, start + len(name))
             if match is not None:
-                yield from _said(match, "key")
+                yield from _assignment(match, "key")
     for start in _starts(lower, "pin"):
         match = _PIN.match(text, start + len("pin"))
         if match is not None:
@@ -255,7 +255,7 @@ def _iban_end(text: str, start: int) -> int:
     return end if int(digits) % 97 == 1 else 0
 
 
-def _said(match: re.Match[str], kind: str, before: str = "") -> Iterator[Secret]:
+def _assignment(match: re.Match[str], kind: str, before: str = "") -> Iterator[Secret]:
     """What follows "password is" or "token=", if it looks like a secret."""
     if match["quoted"] is not None:
         start, end = match.span("quoted")
@@ -310,7 +310,7 @@ class _Table(NamedTuple):
     prefixed: list[tuple[str, str, re.Pattern[str]]]
     passwords: list[str]
     keys: list[str]
-    said: re.Pattern[str]
+    assigned: re.Pattern[str]
     words: frozenset[str]
     iban_lengths: dict[str, int]
 
@@ -326,7 +326,7 @@ def _table() -> _Table:
         ],
         passwords=data["passwords"],
         keys=data["keys"],
-        said=_said_after(data["verbs"]),
+        assigned=_assigned_after(data["verbs"]),
         words=frozenset(data["words"]),
         iban_lengths=data["iban"],
     )
@@ -338,7 +338,7 @@ def _prefixed(prefix: str, body: str) -> re.Pattern[str]:
     return re.compile(rf"{start}(?<![A-Za-z0-9_-]{start}){body}(?![A-Za-z0-9_-])")
 
 
-def _said_after(verbs: list[str]) -> re.Pattern[str]:
+def _assigned_after(verbs: list[str]) -> re.Pattern[str]:
     """The pattern of what follows "password": " for the bank is hunter2", ": …", `='…'`."""
     verb = "|".join(map(re.escape, verbs))
     return re.compile(

@@ -17,7 +17,7 @@ _MARKED_END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’)\]]*\s+|[。！？]+
 _MAYBE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’)\]*_]*\s+")
 # Beyond doubt: "… ended. They …". A word of four small letters or more, unless it is one of the
 # long abbreviations.
-_SURE_END = re.compile(
+_CERTAIN_END = re.compile(
     r"(?<=[a-z]{4}[.!?])(?<!Messrs\.)(?<!ssoc\.)(?<!alif\.)(?<!pprox\.)\s+(?=[A-Z][a-z])"
 )
 _QUOTES = re.compile('["“”«»]')  # inside them several sentences may be one
@@ -75,12 +75,12 @@ def middle(text: str) -> int:
 
 def _spaced_ends(text: str) -> list[int]:
     """Sentence ends in a text with blanks; pysbd sees only pieces where an end is in doubt."""
-    sure: list[int] = []
+    certain: list[int] = []
     if len(text) >= _LONG or not _QUOTES.search(text):
-        sure = [blank.end() for blank in _SURE_END.finditer(text)]
+        certain = [blank.end() for blank in _CERTAIN_END.finditer(text)]
     ends: list[int] = []
     start = 0
-    for end in [*sure, len(text)]:
+    for end in [*certain, len(text)]:
         piece = text[start:end]
         if _MAYBE_END.search(piece.rstrip()):
             ends += [start + inner for inner in _ends_in_parts(piece)]

@@ -39,8 +39,8 @@ class ModelFiles(Struct, frozen=True, kw_only=True):
         files = self.tokenizer.find(model_dir) if self.tokenizer else {}
         for inner, digest in self.digests.items():
             name = inner.rpartition("/")[2]
-            places = (folder / inner, folder / name)
-            path = next((place for place in places if place.is_file()), None)
+            candidates = (folder / inner, folder / name)
+            path = next((candidate for candidate in candidates if candidate.is_file()), None)
             if path is None:
                 raise EmbedderError(
                     f"the model {self.model} lacks {name} in {folder}",

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 
 from ...model import Resource
-from ...model.reports import MOST_NAMINGS
+from ...model.reports import MOST_MENTIONS
 from ...store.contract import Reads, Store
-from ...store.forgetting.namings import namings
+from ...store.forgetting.mentions import find_mentions
 from .claim import Value
 from .evidence import KIND, Evidence
 from .passages import SEEN, UNHEARD, looked_by
@@ -38,12 +38,12 @@ def records_with(
     store: Store, evidence: Iterable[Evidence], values: Iterable[Value], gone: Collection[str]
 ) -> tuple[str, ...]:
     """List the ids of records that stay and still say what was forgotten: the passages that the
-    evidence was found in, and what says one of the values; up to `MOST_NAMINGS`."""
+    evidence was found in, and what says one of the values; up to `MOST_MENTIONS`."""
     passages = [
         one.passage
         for one in evidence
         if one.passage and store.records.get("resources", one.passage) is not None
     ]
     names = [value for value in values if isinstance(value, str) and value]
-    found = dict.fromkeys((*passages, *namings(store, names, will_be=dict.fromkeys(gone))))
-    return tuple(islice((id for id in found if id not in gone), MOST_NAMINGS))
+    found = dict.fromkeys((*passages, *find_mentions(store, names, will_be=dict.fromkeys(gone))))
+    return tuple(islice((id for id in found if id not in gone), MOST_MENTIONS))

@@ -23,7 +23,7 @@ from ...runs.run import Run
 from ...runs.writer import Writer
 from ...settings import Settings
 from ...store.contract import Store
-from ...store.rules.indexed_text import said
+from ...store.rules.indexed_text import content_key
 from ..beliefs.recorder import Recorder
 from ..evidence.claim import Claim, FieldMapping, check_scope
 from ..evidence.evidence import Authority, Evidence, from_claim
@@ -236,7 +236,7 @@ class Scanner:
                 for record in stored
                 if isinstance(record, Resource)
                 and record.id not in outdated
-                and said(record) == said(passages[record.id].record)
+                and content_key(record) == content_key(passages[record.id].record)
             }
             kept = [entry for entry in seen if there.keys() >= set(entry.refs)]
             failed = [entry for entry in failures if there.keys() >= set(entry.refs)]

@@ -32,7 +32,7 @@ from ...model import (
     TargetKind,
     edge_types,
 )
-from ...model.reports import MOST_NAMINGS
+from ...model.reports import MOST_MENTIONS
 from .. import history
 from ..batch import Batch
 from ..contract import Reads, Store
@@ -40,12 +40,12 @@ from ..meanings import check_one_meaning
 from ..rules.merge import keys_of
 from ..specs import ChunkRange, NameSpec
 from .forgotten_rows import forgotten_entries
-from .namings import names_of, namings
+from .mentions import find_mentions, names_of
 from .remaining_words import ForgottenWords, find_remaining_words
 from .watch import watch_entries
 
 # edge types from a moment to what the texts that it refers to name
-_TOLD = ("about", "attended_by")
+_DESCRIBES = ("about", "attended_by")
 # edges of a name beyond those that go, from which it is not asked whose they are: it is known
 # elsewhere
 _MANY = 64
@@ -82,7 +82,7 @@ Build: TypeAlias = Callable[[Reads, Sequence[Record | Edge]], Batch]  # a batch 
 class _Plan(Struct, frozen=True):
     """What is to be done."""
 
-    given: dict[str, Record]
+    targeted: dict[str, Record]
     removed: dict[str, Record]
     keys: frozenset[str]  # that no record has any more
     edges: tuple[Edge, ...]  # that go with them
@@ -123,7 +123,7 @@ def targets(
                 f"{name!r} names nothing",
                 remedy="give an id, a label, or the uri that something was read from",
             )
-    by_name = {name: _meant(store, name, by) for name in names}
+    by_name = {name: _resolve(store, name, by) for name in names}
     for name, records in by_name.items():
         if not records:
             raise NotFoundError(
@@ -136,18 +136,18 @@ def targets(
 
 def _remedy(store: Store, name: str) -> str:
     """Say what else might be meant by a name that nothing has."""
-    if named_in := namings(store, [name]):
+    if named_in := find_mentions(store, [name]):
         count = len(named_in)
         number = "1 record says" if count == 1 else f"{count:,} records say"
-        at_least = "at least " if count == MOST_NAMINGS else ""
+        at_least = "at least " if count == MOST_MENTIONS else ""
         which = f"the first {_SHOWN}" if count > _SHOWN else "what says it"
         ids = " ".join(named_in[:_SHOWN])
         return f"{at_least}{number} it; forget {which}: `remloom forget {ids}`"
-    near = dict.fromkeys(
+    suggestions = dict.fromkeys(
         match.record.name for match in store.search.names(name, NameSpec(threshold=0.5, limit=3))
     )
-    if near:
-        return f"did you mean {' or '.join(map(repr, near))}?"
+    if suggestions:
+        return f"did you mean {' or '.join(map(repr, suggestions))}?"
     return "see what there is: `remloom stats`"
 
 
@@ -169,10 +169,10 @@ def forget(
     Raises:
         NotFoundError, AmbiguousLabelError: see `targets`. Nothing was removed.
     """
-    given = targets(store, names, by)
+    targeted = targets(store, names, by)
     if dry_run:
         with store.snapshot():
-            plan = _plan(store, chain.from_iterable(given.values()), remakes)
+            plan = _plan(store, chain.from_iterable(targeted.values()), remakes)
             named_in = _named_in(store, plan)
         ids = tuple(plan.removed)
         return Receipt(
@@ -180,14 +180,14 @@ def forget(
             vectors=sum(len(windows) for windows in store.vectors.of(ids).values()),
             keys=sum(len(keys_of(record)) for record in plan.removed.values()),
             edges=len(plan.edges) + len(plan.cut),
-            derived=len(ids) - len(plan.given),
+            derived=len(ids) - len(plan.targeted),
             ids=ids,
             named_in=named_in,
             shared_edges=plan.shared,
         )
 
     def find(reads: Reads) -> list[Record]:
-        return [record for name in names for record in _meant(reads, name, by)]
+        return [record for name in names for record in _resolve(reads, name, by)]
 
     return forget_found(store, find, build=build, remakes=remakes, keep_away=keep_away)
 
@@ -209,7 +209,7 @@ def forget_found(
     build: Build,
     remakes: Sequence[Remake] = (),
     keep_away: bool = False,
-    beside: Callable[[Reads], Batch] | None = None,
+    extra: Callable[[Reads], Batch] | None = None,
 ) -> Receipt:
     """Remove what is found, expired records too, and what goes with it; afterwards look for its
     words.
@@ -217,7 +217,7 @@ def forget_found(
     Args:
         find: finds it in the transaction that removes it.
         keep_away: see `forget`.
-        beside: gives entries that are written and deleted with it.
+        extra: gives entries that are written and deleted with it.
     """
     plan = _Plan({}, {}, frozenset(), (), (), (), ())
 
@@ -225,8 +225,8 @@ def forget_found(
         nonlocal plan
         plan = _plan(reads, find(reads), remakes)
         batch = _batch(reads, plan, build)
-        kept_away = forgotten_entries(reads.kv, plan.given.values()) if keep_away else ()
-        more = beside(reads) if beside else Batch()
+        kept_away = forgotten_entries(reads.kv, plan.targeted.values()) if keep_away else ()
+        more = extra(reads) if extra else Batch()
         return replace(
             batch,
             entries=(*batch.entries, *kept_away, *more.entries),
@@ -237,16 +237,16 @@ def forget_found(
     forgotten = ForgottenWords()
     for record in plan.removed.values():
         forgotten.add(record)
-    near = [record.id for remade in plan.remade for record in remade.records]
+    remade_ids = [record.id for remade in plan.remade for record in remade.records]
     ends = {key for edge in plan.edges for key in (edge.src, edge.dst)} - plan.keys
-    words_left = find_remaining_words(store, forgotten, near, sorted(ends))
+    words_left = find_remaining_words(store, forgotten, remade_ids, sorted(ends))
     remaining = (*deletion.remaining, *words_left)
     return Receipt(
         records=len(deletion.ids),
         vectors=deletion.vectors,
         keys=deletion.keys,
         edges=deletion.edges + len(plan.cut),
-        derived=len(deletion.ids) - len(plan.given),
+        derived=len(deletion.ids) - len(plan.targeted),
         ids=deletion.ids,
         verified=not (remaining or deletion.pending),
         remaining=remaining,
@@ -263,17 +263,17 @@ def _named_in(store: Store, plan: _Plan) -> tuple[str, ...]:
         record.id: record for remade in plan.remade for record in remade.records
     }
     will_be.update(dict.fromkeys(plan.removed))
-    beside = {key for edge in plan.edges for key in (edge.src, edge.dst)} - plan.keys
-    names = names_of(plan.given.values())
-    return namings(store, names, beside=sorted(beside), will_be=will_be)
+    labels = {key for edge in plan.edges for key in (edge.src, edge.dst)} - plan.keys
+    names = names_of(plan.targeted.values())
+    return find_mentions(store, names, labels=sorted(labels), will_be=will_be)
 
 
 # -- what goes -------------------------------------------------------------------------------------
 
 
 def _plan(reads: Reads, records: Iterable[Record], remakes: Sequence[Remake]) -> _Plan:
-    given = {record.id: record for record in records}
-    removed = dict(given)
+    targeted = {record.id: record for record in records}
+    removed = dict(targeted)
     while True:
         before = len(removed)
         add_derived(reads, removed)
@@ -286,10 +286,10 @@ def _plan(reads: Reads, records: Iterable[Record], remakes: Sequence[Remake]) ->
         if len(removed) == before:
             break
     keys = frozenset(
-        _given_up(reads, removed, [key for record in removed.values() for key in keys_of(record)])
+        _lost_keys(reads, removed, [key for record in removed.values() for key in keys_of(record)])
     )
     edges = tuple(reads.graph.stored_edges(sorted(keys), direction="both")) if keys else ()
-    plan = _Plan(given, removed, keys, edges, tuple(loose), remade, ())
+    plan = _Plan(targeted, removed, keys, edges, tuple(loose), remade, ())
     return replace(plan, shared=_shared(reads, plan))
 
 
@@ -314,8 +314,8 @@ def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
         for record in records.values()
     ]
     gone = {edge.key for edge in plan.edges} | plan.cut
-    outgrown = _outgrown(reads, records.values())
-    labels_gone = plan.keys | _left(reads, gone) | outgrown
+    lost_labels = _lost_labels(reads, records.values())
+    labels_gone = plan.keys | _left(reads, gone) | lost_labels
     named = {
         key for one in plan.removed.values() if isinstance(one, Entity) for key in keys_of(one)
     }
@@ -338,7 +338,7 @@ def _batch(reads: Reads, plan: _Plan, build: Build) -> Batch:
         # what is made again without it says another thing now
         entries=(
             *watch_entries(reads.kv, (*plan.removed, *label_refs, *records)),
-            *history.uncovered_entries(reads, named | outgrown, plan.removed),
+            *history.uncovered_entries(reads, named | lost_labels, plan.removed),
         ),
         exact=True,
     )
@@ -357,13 +357,13 @@ def _left(reads: Reads, cut: set[EdgeKey]) -> set[str]:
     }
 
 
-def _outgrown(reads: Reads, remade: Iterable[Record]) -> set[str]:
+def _lost_labels(reads: Reads, remade: Iterable[Record]) -> set[str]:
     """The labels that records have and will not have."""
-    outgrown: set[str] = set()
+    lost: set[str] = set()
     for record in remade:
         if (old := reads.records.get(None, record.id)) is not None:
-            outgrown.update(set(keys_of(old)) - set(keys_of(record)))
-    return outgrown
+            lost.update(set(keys_of(old)) - set(keys_of(record)))
+    return lost
 
 
 def _past(reads: Reads, remade: Record) -> list[tuple[str, str]]:
@@ -400,7 +400,7 @@ def _add_emptied(reads: Reads, removed: dict[str, Record]) -> None:
             removed.update((record.id, record) for record in _describing(reads, parts))
 
 
-def _given_up(reads: Reads, removed: RemovedRecords, keys: Iterable[str]) -> set[str]:
+def _lost_keys(reads: Reads, removed: RemovedRecords, keys: Iterable[str]) -> set[str]:
     """Of these keys, those whose edges only records which go have."""
     by_key = reads.records.lookup(sorted(set(keys)), edges=0, own=True)
     return {
@@ -411,12 +411,12 @@ def _given_up(reads: Reads, removed: RemovedRecords, keys: Iterable[str]) -> set
 def _shared(reads: Reads, plan: _Plan) -> tuple[EdgeKey, ...]:
     """The edges at names of things that go which others have too: these stay. An edge leads from
     and to a name, whichever of its things it was written for."""
-    things = [r for r in plan.given.values() if isinstance(r, Row | Entity) and not _is_read(r)]
+    things = [r for r in plan.targeted.values() if isinstance(r, Row | Entity) and not _is_read(r)]
     names = {key for thing in things for key in keys_of(thing)} - plan.keys
     own = reads.records.lookup(sorted(names), edges=0, own=True)
-    shared = [key for key, some in own.items() if any(r.id in plan.given for r in some)]
+    shared = [key for key, some in own.items() if any(r.id in plan.targeted for r in some)]
     edges = reads.graph.stored_edges(shared, direction="both") if shared else []
-    return tuple(dict.fromkeys(e.key for e in edges if e.key not in plan.cut))[:MOST_NAMINGS]
+    return tuple(dict.fromkeys(e.key for e in edges if e.key not in plan.cut))[:MOST_MENTIONS]
 
 
 def _loose(reads: Reads, removed: RemovedRecords) -> list[EdgeKey]:
@@ -455,17 +455,19 @@ def orphans(
     cut = set(loose)
     keys = {key for record in removed.values() for key in keys_of(record)}
     edges = reads.graph.stored_edges(sorted(keys), direction="both") if keys else []
-    keys_around = sorted(keys | {edge.dst for edge in edges} | set(named))
-    by_key = reads.records.lookup(keys_around, edges=0)
+    all_keys = sorted(keys | {edge.dst for edge in edges} | set(named))
+    by_key = reads.records.lookup(all_keys, edges=0)
     candidates = {
         record.id: record
         for records in by_key.values()
         for record in records
         if isinstance(record, Entity) and record.is_extracted and record.id not in removed
     }
-    around = _around(reads, candidates, edges)
+    edges_by_id = _edges_of(reads, candidates, edges)
     holders: dict[str, list[str]] = {}
-    ends = {key for some in around.values() for edge in some or () for key in (edge.src, edge.dst)}
+    ends = {
+        key for some in edges_by_id.values() for edge in some or () for key in (edge.src, edge.dst)
+    }
     # that reading or dreaming made: what they tell of, texts speak of
     moments: set[str] = set()
     for key, records in reads.records.lookup(sorted(ends), edges=0).items():
@@ -474,13 +476,13 @@ def orphans(
 
     def stays(entity: Entity) -> bool:
         own = set(keys_of(entity))
-        for edge in around[entity.id] or ():
-            is_told_of = (
-                edge.rel_type in _TOLD
+        for edge in edges_by_id[entity.id] or ():
+            is_described = (
+                edge.rel_type in _DESCRIBES
                 and holders[edge.src]
                 and moments.issuperset(holders[edge.src])
             )
-            if is_told_of or edge.key in cut:
+            if is_described or edge.key in cut:
                 continue
             others = [key for key in (edge.src, edge.dst) if key not in own]
             for key in others:
@@ -490,7 +492,7 @@ def orphans(
                     id in removed for id in holders[key]
                 ):
                     return True
-        return around[entity.id] is None
+        return edges_by_id[entity.id] is None
 
     while staying := [id for id, entity in candidates.items() if stays(entity)]:
         for id in staying:
@@ -498,7 +500,7 @@ def orphans(
     return list(candidates.values())
 
 
-def _around(
+def _edges_of(
     reads: Reads, candidates: Mapping[str, Entity], edges: Iterable[Edge]
 ) -> dict[str, list[Edge] | None]:
     """The edges of each of these entities, None where it has too many beside `edges`, which go, to
@@ -507,45 +509,45 @@ def _around(
     for edge in edges:
         for key in (edge.src, edge.dst):
             going.setdefault(key, set()).add(edge.key)
-    around: dict[str, list[Edge] | None] = {}
+    edges_by_id: dict[str, list[Edge] | None] = {}
     for id, entity in candidates.items():
         own = keys_of(entity)
         going_too = set().union(*(going.get(key, ()) for key in own))
         many = reads.graph.count(own, direction="both") > len(going_too) + _MANY
-        around[id] = None if many else reads.graph.stored_edges(own, direction="both")
-    return around
+        edges_by_id[id] = None if many else reads.graph.stored_edges(own, direction="both")
+    return edges_by_id
 
 
 # -- what a name stands for ------------------------------------------------------------------------
 
 
-def _meant(reads: Reads, name: str, by: TargetKind | None) -> list[Record]:
+def _resolve(reads: Reads, name: str, by: TargetKind | None) -> list[Record]:
     """Find the one thing that a name means, wherever names are looked for.
 
     Raises:
         AmbiguousLabelError: it means several.
     """
-    itself = reads.records.get(None, name) if by in (None, "id") else None
+    by_id = reads.records.get(None, name) if by in (None, "id") else None
     source = _read_from(reads, name) if by in (None, "source") else []
     named = _named(reads, name) if by in (None, "label") else []
-    check_one_meaning(name, itself=itself, source=source, named=named)
-    found = [] if itself is None else [itself]
+    check_one_meaning(name, by_id=by_id, source=source, named=named)
+    found = [] if by_id is None else [by_id]
     whole = [record for part in named for record in (part, *_source_of(reads, part))]
     return list({record.id: record for record in (*found, *source, *whole)}.values())
 
 
 def _read_from(reads: Reads, source: str) -> list[Record]:
     """All that was read from a source, and the texts that were remembered one by one from it."""
-    beside = reads.records.originating(source)
+    originating = reads.records.originating(source)
     remembered: dict[str, list[Resource]] = {}  # by uri
-    for record in beside:
+    for record in originating:
         if isinstance(record, Resource):
             remembered.setdefault(record.uri, []).append(record)
     texts = _whole_source(reads, reads.records.chunks(source))
     for chunks in remembered.values():
         texts += _whole_source(reads, chunks)
     # what stands for a source as a whole may be left where every text of it was forgotten
-    return texts or beside
+    return texts or originating
 
 
 def _whole_source(reads: Reads, chunks: list[Resource]) -> list[Record]:

@@ -28,9 +28,9 @@ _PROBES = 48  # texts of what was forgotten that the index is asked for
 _PROBE_WORDS = 12  # of each
 _HITS = 8  # looked at for each
 # texts that are asked whether they say a word: the next number only if all of the last do not
-_ASKED = (8, 64, 512, 4_096)
-_BESIDE_TURN = 4  # turns on each side, of which what a turn is understood by was made
-_BESIDE = 400  # records beside what was forgotten that are looked at
+_SEARCH_LIMITS = (8, 64, 512, 4_096)
+_TURN_CONTEXT = 4  # turns on each side, of which what a turn is understood by was made
+_MOST_RELATED = 400  # records beside what was forgotten that are looked at
 _EDGES = 1_000  # at their labels that are looked at
 _MOST = 50_000  # words remembered
 _WORD = re.compile(r"[^\W_]+")
@@ -54,7 +54,7 @@ class ForgottenWords:
         for text in own_texts(record):
             words = comparable_words(text)
             if len(self.words) < _MOST:
-                self.words.update(word for word in words if _is_telling(word))
+                self.words.update(word for word in words if _is_distinctive(word))
                 self.phrases.update(_phrases(words))
             if words:
                 self.texts.append(text)
@@ -68,17 +68,17 @@ def find_remaining_words(
     Args:
         ids, keys: records that were made of what was forgotten, and labels that lay beside it.
     """
-    labels = sorted(forgotten.keys)[:_BESIDE]
+    labels = sorted(forgotten.keys)[:_MOST_RELATED]
     namesakes = store.records.lookup(labels, edges=0) if labels else {}
     looked_up = dict.fromkeys((*keys, *_keys_behind(store, namesakes)))
-    records = _records_near(store, forgotten, ids, list(looked_up))
+    records = _related_records(store, forgotten, ids, list(looked_up))
     check = _Check(store, forgotten)
     for record in records:
         check.add_source(record)
     for record in records:
         for field, text in derived_texts(record):
             check.look(f"{record.schema} {record.id}, {field}", text, made_for=record)
-    for edge in _edges_near(store, keys):
+    for edge in _related_edges(store, keys):
         if edge.rel_type in edge_types.MADE:
             for text in _edge_texts(edge):
                 check.look(f"edge {edge.src} {edge.rel_type} {edge.dst}, properties", text)
@@ -133,15 +133,15 @@ class _Check:
         return next(filter(self._is_left, words), "")
 
     def _is_left(self, word: str) -> bool:
-        if not _is_telling(word) or word not in self._forgotten.words or word in self._words:
+        if not _is_distinctive(word) or word not in self._forgotten.words or word in self._words:
             return False
-        if _is_said(self._store, word):
+        if _is_in_sources(self._store, word):
             self._words.add(word)
             return False
         return True
 
 
-def _is_telling(word: str) -> bool:
+def _is_distinctive(word: str) -> bool:
     return (
         len(word) >= _LEAST and not word.isdigit() and word not in _DATES and word not in STOP_WORDS
     )
@@ -156,28 +156,28 @@ def _keys_behind(store: Store, namesakes: Mapping[str, Sequence[Record]]) -> Ite
     """The labels that edges of these labels lead to: they were perhaps the forgotten's."""
     shared = [key for key, records in namesakes.items() if records]
     if shared:
-        for edge in store.graph.edges(EdgeSpec(shared, direction="out", limit=_BESIDE)):
+        for edge in store.graph.edges(EdgeSpec(shared, direction="out", limit=_MOST_RELATED)):
             yield edge.dst
 
 
-def _records_near(
+def _related_records(
     store: Store, forgotten: ForgottenWords, ids: Iterable[str], keys: Sequence[str]
 ) -> list[Record]:
     """The records that are looked at."""
-    near: dict[str, Record] = {}
-    for id in list(ids)[:_BESIDE]:
+    related: dict[str, Record] = {}
+    for id in list(ids)[:_MOST_RELATED]:
         record = store.records.get(None, id)
         if record is not None:
-            near[id] = record
+            related[id] = record
     if keys:
-        for records in store.records.lookup(list(keys)[:_BESIDE], edges=0).values():
-            near.update((record.id, record) for record in records)
+        for records in store.records.lookup(list(keys)[:_MOST_RELATED], edges=0).values():
+            related.update((record.id, record) for record in records)
     step = max(1, len(forgotten.texts) // _PROBES)
     for text in forgotten.texts[::step][:_PROBES]:
         if words := _rarest(text):
             for match in store.search.text(words, SearchSpec(limit=_HITS)):
-                near[match.record.id] = match.record
-    return list(near.values())
+                related[match.record.id] = match.record
+    return list(related.values())
 
 
 def _edgeless_labels(store: Store, namesakes: Mapping[str, Sequence[Record]]) -> Iterator[str]:
@@ -188,9 +188,9 @@ def _edgeless_labels(store: Store, namesakes: Mapping[str, Sequence[Record]]) ->
             yield key
 
 
-def _edges_near(store: Store, keys: Sequence[str]) -> Sequence[Edge]:
+def _related_edges(store: Store, keys: Sequence[str]) -> Sequence[Edge]:
     """The edges that are looked at: all that lay beside, or the newest where a hub has more."""
-    some = list(keys)[:_BESIDE]
+    some = list(keys)[:_MOST_RELATED]
     if not some:
         return ()
     if store.graph.count(some, direction="both") > _EDGES:
@@ -200,7 +200,7 @@ def _edges_near(store: Store, keys: Sequence[str]) -> Sequence[Edge]:
 
 def _rarest(text: str) -> str:
     """The words of a text that few others will have: long ones."""
-    words = dict.fromkeys(word for word in comparable_words(text[:20_000]) if _is_telling(word))
+    words = dict.fromkeys(word for word in comparable_words(text[:20_000]) if _is_distinctive(word))
     return " ".join(sorted(words, key=len, reverse=True)[:_PROBE_WORDS])
 
 
@@ -276,22 +276,22 @@ def _texts(value: Any) -> Iterator[str]:
 def _made_of(store: Store, record: Record) -> Iterator[Record]:
     """The sources that texts of a record were made of, as far as the record itself tells."""
     if isinstance(record, Moment):
-        refs = (store.records.get(None, id) for id in record.resource_refs[:_BESIDE])
+        refs = (store.records.get(None, id) for id in record.resource_refs[:_MOST_RELATED])
         yield from (source for source in refs if source is not None)
     elif isinstance(record, Resource) and record.uri:
-        before = ChunkRange(before=record.ordinal, limit=_BESIDE_TURN, last=True)
+        before = ChunkRange(before=record.ordinal, limit=_TURN_CONTEXT, last=True)
         yield from store.records.chunks(record.uri, before)
-        after = ChunkRange(after=record.ordinal, limit=_BESIDE_TURN)
+        after = ChunkRange(after=record.ordinal, limit=_TURN_CONTEXT)
         yield from store.records.chunks(record.uri, after)
 
 
-def _is_said(store: Store, word: str) -> bool:
+def _is_in_sources(store: Store, word: str) -> bool:
     """Whether a source that stays says a word.
 
     What only stands beside such a source, in its context, is found by the word too, and may be
     found first.
     """
-    for limit in _ASKED:
+    for limit in _SEARCH_LIMITS:
         matches = store.search.text(word, SearchSpec(limit=limit))
         texts = (text for match in matches for text in own_texts(match.record))
         if any(word in comparable_words(text) for text in texts):

@@ -97,8 +97,8 @@ class ForgettingWatch:
 
 def watch_keys(entries: EntryReads, id: str) -> list[tuple[str, str]]:
     """The keys of all that a run is told by."""
-    told = entries.list(FORGOTTEN, KeyRange(prefix=f"{id}/"))
-    return [(WATCH, id), *((entry.namespace, entry.key) for entry in told)]
+    forgotten = entries.list(FORGOTTEN, KeyRange(prefix=f"{id}/"))
+    return [(WATCH, id), *((entry.namespace, entry.key) for entry in forgotten)]
 
 
 def watch_entry(id: str) -> Entry:
@@ -110,11 +110,11 @@ def watch_entries(entries: EntryReads, names: Iterable[str]) -> Entries:
     """The entries of a forgetting: they tell all runs which go on that these names are gone."""
     watching = entries.list(WATCH)
     known = list(names) if watching else []
-    told = [one for entry in watching for one in _told(entry, known)]
-    return [*told, Entry(*LAST_FORGETTING, b"{}")]
+    notices = [one for entry in watching for one in _notices(entry, known)]
+    return [*notices, Entry(*LAST_FORGETTING, b"{}")]
 
 
-def _told(entry: Entry, names: Sequence[str]) -> Iterator[Entry]:
+def _notices(entry: Entry, names: Sequence[str]) -> Iterator[Entry]:
     watched = msgspec.json.decode(entry.value, type=_Watched)
     digests = [_digest(name, watched.salt) for name in names]
     parts = watched.parts

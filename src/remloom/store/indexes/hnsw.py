@@ -106,7 +106,7 @@ class VectorIndex:
         rows = self._rows
         return rows.ids[rows.alive[: len(rows.ids)]]
 
-    def holds(self, ids: Iterable[int]) -> set[int]:
+    def contains(self, ids: Iterable[int]) -> set[int]:
         """Select those of these ids whose vectors are live.
 
         It costs a search for each of them, however many vectors there are.
@@ -315,13 +315,13 @@ class VectorIndex:
         if graph is None or not graph.size or _is_selective(allow, count):
             return _best(rows, _select(rows, 0, allow), query, k)
         split = int(np.searchsorted(rows.ids, graph.last, "right"))
-        near = self._search_graph(graph, rows, split, query, k, allow)
-        if near is None:
+        nearest = self._search_graph(graph, rows, split, query, k, allow)
+        if nearest is None:
             return _best(rows, _select(rows, 0, allow), query, k)
         if split == count:
-            return _best(rows, near, query, k)
+            return _best(rows, nearest, query, k)
         # What the graph has not come to yet is compared one by one.
-        ids, scores = _best(rows, near, query, k)
+        ids, scores = _best(rows, nearest, query, k)
         tail_ids, tail_scores = _best(rows, _select(rows, split, allow), query, k)
         return _top(np.concatenate([ids, tail_ids]), np.concatenate([scores, tail_scores]), k)
 
@@ -346,13 +346,13 @@ class VectorIndex:
         while fetch <= max(_FETCH_AT_MOST, 4 * k):
             with self._using:
                 keys = graph.index.search(query, fetch, threads=1).keys
-            near = positions(rows.ids[:split], keys.astype(np.int64))
+            nearest = positions(rows.ids[:split], keys.astype(np.int64))
             if rows.dead:
-                near = near[rows.alive[near]]
+                nearest = nearest[rows.alive[nearest]]
             if allow is not None:
-                near = near[contains(allow.ids, rows.ids[near])]
-            if len(near) >= k:
-                return near
+                nearest = nearest[contains(allow.ids, rows.ids[nearest])]
+            if len(nearest) >= k:
+                return nearest
             fetch *= 4
         return None
 

@@ -117,7 +117,7 @@ class SegmentedIndex(ABC, Generic[S, T]):
         parts.append(np.array(tail, np.int64))
         return np.sort(np.concatenate(parts))
 
-    def holds(self, ids: Iterable[int]) -> set[int]:
+    def contains(self, ids: Iterable[int]) -> set[int]:
         """Select those of these ids whose rows are live.
 
         It costs a search for each of them, however many rows there are.

@@ -129,7 +129,7 @@ class _StringTable:
         text = self._text
         return [text[start:end].decode("utf-8", "surrogatepass") for start, end in bounds]
 
-    def near(self, text: str) -> Rows:
+    def similar(self, text: str) -> Rows:
         """List rows that may be within two edits of the text: those with most of its rarest
         trigrams first, shorter first."""
         length = min(len(text), INDEXED_LENGTH)
@@ -250,7 +250,7 @@ class _NameSegment(Segment):
         exact = self._find_word(word)
         if exact is not None:
             return self._posting(exact)
-        rows = self.words.near(word)[:CANDIDATES]
+        rows = self.words.similar(word)[:CANDIDATES]
         scores = similarities([word], self.words.texts(rows), WORD_SIMILARITY)[0]
         ranked = rows[np.argsort(-scores, kind="stable")]
         best = ranked[: np.count_nonzero(scores)][:_SIMILAR_WORDS]
@@ -325,7 +325,7 @@ class NameIndex(SegmentedIndex[_NameSegment, str]):
             segments = ()
         candidates: list[tuple[int, str]] = []
         for segment in segments:
-            candidates += segment.first_names(segment.names.near(text), count)
+            candidates += segment.first_names(segment.names.similar(text), count)
         matches.add(candidates + tail, text, (), threshold)
         words = split_name(text, query=True)
         good = sum(score >= GOOD_SCORE for _, score in matches.best())

@@ -75,7 +75,7 @@ class PostgresAdmin:
         )
 
     def detect_deletion(self) -> None:
-        self._server.doubt()
+        self._server.recheck()
 
 
 def check(server: Database, tenant: str) -> list[str]:

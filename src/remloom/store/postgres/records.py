@@ -15,7 +15,7 @@ from ...model import Entity, Moment, Record, Resource
 from ...predicates import Query
 from ...sql.writer import requires_value
 from ..encoding import SCHEMAS, TOP, micros, successor
-from ..predicate_sql import Compilers, VectorSearch, asks_regex, order_direction, search_similar
+from ..predicate_sql import Compilers, VectorSearch, has_regex, order_direction, search_similar
 from ..rules.expiry import BEFORE_ALL, has_expired, now
 from ..rules.record_ids import origin_of
 from ..rules.references import show_parents
@@ -84,11 +84,11 @@ class PostgresRecords:
         records: dict[str, list[Record]] = {key: [] for key in keys}
         most = None if limit is None else {"most": limit, "now": self._now, "own": own}
         rows = self._graph.lookup(list(by_short_key), edges, as_of, most)
-        given_out = self._reader()
+        read_record = self._reader()
         for key, schema, body, content, paths, has_others in rows:
             if own and has_others is None:
                 continue
-            record = given_out(decode(schema, body, content))
+            record = read_record(decode(schema, body, content))
             if not self._is_there(record):
                 continue
             if paths is not None:
@@ -195,7 +195,7 @@ class PostgresRecords:
         else:
             statement = SQL.fill("query_some_records", **pieces)
             values += [query.count, query.skip]
-        if not asks_regex(where):
+        if not has_regex(where):
             return self._decode_all(self._server.fetch(self._tenant, statement, values))
         with self._server.filtering(self._tenant, where) as cursor:
             return self._decode_all(cursor.execute(statement, values).fetchall())
@@ -210,13 +210,13 @@ class PostgresRecords:
 
     def texts_after(self, number: int, limit: int) -> list[tuple[int, Record]]:
         rows = self._fetch(SQL.texts_after, number=number, now=self._now, limit=limit)
-        given_out = self._reader()
-        return [(text_no, given_out(decode(*record))) for text_no, *record in rows]
+        read_record = self._reader()
+        return [(text_no, read_record(decode(*record))) for text_no, *record in rows]
 
     def entities_after(self, number: int, limit: int) -> tuple[list[Entity], int]:
         rows = self._fetch(SQL.entities_after, number=number, now=self._now, limit=limit)
-        given_out = self._reader()
-        found: list[Any] = [given_out(decode(*record)) for _, *record in rows]
+        read_record = self._reader()
+        found: list[Any] = [read_record(decode(*record)) for _, *record in rows]
         return found, rows[-1][0] if rows else number
 
     # -- all of them -------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ class PostgresRecords:
     def all(self, schema: str | None = None, *, expired: bool = False) -> Iterator[Record]:
         with self._server.stream(self._tenant) as cursor:
             values = {"tenant": self._tenant, "schema": schema}
-            given_out = self._reader()
+            read_record = self._reader()
             for sql in (SQL.all_records, SQL.all_thin):
                 cursor.execute(sql, values)
                 for *row, parents in cursor:
@@ -233,7 +233,7 @@ class PostgresRecords:
                         continue
                     if parents and isinstance(record, Resource):
                         force_setattr(record, "parents", tuple(parents))
-                    yield given_out(record)
+                    yield read_record(record)
 
     # -- rows --------------------------------------------------------------------------------------
 

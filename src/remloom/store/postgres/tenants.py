@@ -198,10 +198,10 @@ def distribute(server: Database) -> list[str]:
             with connection.transaction():
                 return _distribute(connection)
         except Error as error:
-            said = [error.diag.message_primary or str(error).partition("\n")[0]]
-            said += [error.diag.message_detail] if error.diag.message_detail else []
+            message = [error.diag.message_primary or str(error).partition("\n")[0]]
+            message += [error.diag.message_detail] if error.diag.message_detail else []
             raise StoreError(
-                f"{server.description}: {': '.join(said)}",
+                f"{server.description}: {': '.join(message)}",
                 remedy="run `remloom migrate --citus` at the coordinator, "
                 "as the owner of the tables",
             ) from error
@@ -213,6 +213,7 @@ def _distribute(connection: Connection[Any]) -> list[str]:
     # What is referred to must be distributed first.
     missing = [name for name in reversed(TABLES) if name not in distributed]
     for name in missing:
-        beside = "default" if name == "tenants" else "remloom.tenants"
-        connection.execute(SQL.distribute_table, {"table": f"remloom.{name}", "beside": beside})
+        colocated = "default" if name == "tenants" else "remloom.tenants"
+        values = {"table": f"remloom.{name}", "colocated": colocated}
+        connection.execute(SQL.distribute_table, values)
     return missing

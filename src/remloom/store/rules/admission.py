@@ -33,8 +33,8 @@ def admitting(admit: Admit) -> Iterator[None]:
 
 def admit(kind: str, value: bytes = b"") -> None:
     """Ask whether this may be done. Where nobody is to be asked, anything may."""
-    if (asked := _admit.get()) is not None:
-        asked(kind, value)
+    if (decide := _admit.get()) is not None:
+        decide(kind, value)
 
 
 def admit_new(record: Record) -> None:
@@ -47,6 +47,6 @@ def admit_entry(entries: EntryReads, entry: Entry) -> None:
     """Ask of an entry that is taken in, unless it is there already as it is."""
     if _admit.get() is None:
         return
-    there = entries.get(entry.namespace, entry.key)
-    if there is None or there.value != entry.value:
+    stored = entries.get(entry.namespace, entry.key)
+    if stored is None or stored.value != entry.value:
         admit(entry.namespace, entry.value)

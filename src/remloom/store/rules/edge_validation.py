@@ -54,11 +54,11 @@ class EdgeBuilder(Struct):
             encode_strict(properties)
         if source not in self.names:
             self.names[source] = (str(properties.get("src_name") or src).strip(), "")
-        type_there = str(properties.get("dst_entity_type") or "")
+        far_type = str(properties.get("dst_entity_type") or "")
         # The first edge names the label, but one that knows its type knows it better.
-        if destination not in self.names or (type_there and not self.names[destination][1]):
-            name_there = str(properties.get("dst_name") or edge.dst).strip()
-            self.names[destination] = (name_there, type_there)
+        if destination not in self.names or (far_type and not self.names[destination][1]):
+            far_name = str(properties.get("dst_name") or edge.dst).strip()
+            self.names[destination] = (far_name, far_type)
         # Each is made later than the one before, so that the order of a batch is kept.
         made = edge.created_at or self.now + len(self.edges) * _TICK
         self.edges.append(
@@ -82,28 +82,28 @@ def check_edge(edge: Edge) -> Edge:
     return builder.edges[0]
 
 
-def inline_edge(given: object) -> Edge:
+def inline_edge(value: object) -> Edge:
     """Return an edge of `graph_paths`: it is given as a value, as a JSON object (seed 5), or as a
     path.
 
     Raises:
         InvalidInputError, UnknownNameError: it is none of these.
     """
-    if isinstance(given, Edge):
-        return given
-    if isinstance(given, str):
-        return Edge.from_path(given)
-    if not isinstance(given, Mapping):
+    if isinstance(value, Edge):
+        return value
+    if isinstance(value, str):
+        return Edge.from_path(value)
+    if not isinstance(value, Mapping):
         raise InvalidInputError(
-            f"graph_paths hold edges, not a {type(given).__name__}",
+            f"graph_paths hold edges, not a {type(value).__name__}",
             remedy='[{"dst": "sarah-chen", "rel_type": "…"}]',
         )
-    if unknown := given.keys() - set(Edge.__struct_fields__):
+    if unknown := value.keys() - set(Edge.__struct_fields__):
         raise UnknownNameError(
             "field of an edge", str(min(unknown, key=str)), Edge.__struct_fields__
         )
     try:
-        return msgspec.convert(dict(given), Edge)
+        return msgspec.convert(dict(value), Edge)
     except msgspec.ValidationError as error:
         raise InvalidInputError(
             f"this is not an edge: {error}", remedy=NOT_STORABLE_REMEDY

@@ -37,7 +37,7 @@ _TYPES: dict[str, Any] = {
     "datetime": Annotated[datetime, Meta(tz=True)],
     "json": Any,
 }
-_WANTED = {
+_EXPECTED = {
     "string": "text",
     "integer": "a whole number of 64 bits",
     "float": "a finite number",
@@ -56,7 +56,7 @@ def value_type(field: Field) -> Any:
     return list[kind] if field.list else kind
 
 
-def is_stored_as_given(field: Field) -> bool:
+def is_stored_unchanged(field: Field) -> bool:
     """Whether values of the field are JSON that is stored as it is."""
     return field.kind not in _STORE
 
@@ -198,15 +198,15 @@ def _given(value: Any, field: Field) -> Any:
 
 def _refused(value: Any, field: Field) -> InvalidInputError:
     is_enum = field.kind == "enum"
-    wanted = f"one of {', '.join(field.values)}" if is_enum else _WANTED[field.kind]
+    expected = f"one of {', '.join(field.values)}" if is_enum else _EXPECTED[field.kind]
     if field.list:
-        wanted = f"a list, each {wanted}"
+        expected = f"a list, each {expected}"
     # what is said of people stays out of errors, which are logged
-    is_told = not field.personal and (value is None or isinstance(value, str | int | float))
-    told = repr(value)[:_SHOWN] if is_told else f"of type {type(value).__name__}"
+    is_shown = not field.personal and (value is None or isinstance(value, str | int | float))
+    shown = repr(value)[:_SHOWN] if is_shown else f"of type {type(value).__name__}"
     if isinstance(value, float) and not math.isfinite(value):
-        told = str(value)
-    return InvalidInputError(f"must be {wanted}, not {told}")
+        shown = str(value)
+    return InvalidInputError(f"must be {expected}, not {shown}")
 
 
 def read_row(row: Row, definition: SchemaDefinition) -> Row:
@@ -223,7 +223,7 @@ def read_row(row: Row, definition: SchemaDefinition) -> Row:
     given = {
         name: from_stored(fields[name], field)
         for name, field in definition.base_fields.items()
-        if name in fields and not is_stored_as_given(field)
+        if name in fields and not is_stored_unchanged(field)
     }
     if given:
         fields = {**fields, **given}
@@ -257,7 +257,7 @@ def stored_row(row: Row, definition: SchemaDefinition) -> Row:
     """
     fields = {**row.fields}
     for name, field in definition.base_fields.items():
-        if name in fields and not is_stored_as_given(field):
+        if name in fields and not is_stored_unchanged(field):
             with suppress(InvalidInputError):
                 fields[name] = to_stored(fields[name], field)
     return replace(row, fields=fields)

@@ -22,7 +22,7 @@ def origin(record: Record) -> tuple[object, ...]:
     return ()
 
 
-def said(resource: Resource) -> tuple[object, ...]:
+def content_key(resource: Resource) -> tuple[object, ...]:
     """Return what a resource says, and who: what evidence that it gives rests on."""
     return resource.content, *origin(resource)
 

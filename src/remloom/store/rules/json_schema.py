@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from ...errors import InvalidInputError, MissingExtraError
 
-_MOST_PLACES = 10_000  # of a schema, with every reference followed
+_MOST_NODES = 10_000  # of a schema, with every reference followed
 _DEEPEST = 100
 _IS_COUNTED = -1  # stands for a reference that is being followed
 
@@ -24,17 +24,17 @@ def compile_schema(schema: dict[str, Any]) -> Any:
         import jsonschema_rs
     except ImportError as error:
         raise MissingExtraError("a metadata_schema", "schemas") from error
-    _count_places(schema, schema, {})
+    _count_nodes(schema, schema, {})
     try:
         return jsonschema_rs.validator_for(schema, retriever=_refuse)
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
-        told = str(error).splitlines()[0] if str(error) else type(error).__name__
+        message = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InvalidInputError(
-            f"this is no JSON Schema: {told}", remedy="see https://json-schema.org"
+            f"this is no JSON Schema: {message}", remedy="see https://json-schema.org"
         ) from error
 
 
-def _count_places(node: Any, root: Any, counted: dict[str, int], depth: int = 0) -> int:
+def _count_nodes(node: Any, root: Any, counted: dict[str, int], depth: int = 0) -> int:
     """Count the objects and lists of a schema as a validator goes through them.
 
     References that branch double them with each step: a short schema may take years to check.
@@ -44,13 +44,13 @@ def _count_places(node: Any, root: Any, counted: dict[str, int], depth: int = 0)
     if not isinstance(node, dict | list):
         return 0
     children = node.values() if isinstance(node, dict) else node
-    places = 1 + sum(_count_places(child, root, counted, depth + 1) for child in children)
+    nodes = 1 + sum(_count_nodes(child, root, counted, depth + 1) for child in children)
     if isinstance(node, dict):
-        places += _count_referred(node, root, counted, depth)
-    if places > _MOST_PLACES:
-        why = f"with its references followed it has more than {_MOST_PLACES:,} places"
+        nodes += _count_referred(node, root, counted, depth)
+    if nodes > _MOST_NODES:
+        why = f"with its references followed it has more than {_MOST_NODES:,} places"
         raise _refused(why, "refer less often, or ask for less")
-    return places
+    return nodes
 
 
 def _count_referred(node: dict[str, Any], root: Any, counted: dict[str, int], depth: int) -> int:
@@ -66,7 +66,7 @@ def _count_referred(node: dict[str, Any], root: Any, counted: dict[str, int], de
     if reference not in counted:
         counted[reference] = _IS_COUNTED
         target = _find_referred(reference, root)
-        counted[reference] = _count_places(target, root, counted, depth + 1)
+        counted[reference] = _count_nodes(target, root, counted, depth + 1)
     return counted[reference]
 
 

@@ -87,8 +87,8 @@ def foreign_key(edge: Edge, row: Row, schemas: Mapping[str, SchemaDefinition]) -
             continue
         for target in targets:
             if handle_of(_prefix(target), parts) == edge.dst:
-                said = {"dst_entity_type": _prefix(target), SOURCE_FK: ",".join(fields)}
-                return replace(edge, properties=said | edge.properties)
+                properties = {"dst_entity_type": _prefix(target), SOURCE_FK: ",".join(fields)}
+                return replace(edge, properties=properties | edge.properties)
     return edge
 
 

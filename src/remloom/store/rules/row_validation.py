@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ...errors import InvalidInputError, RowError
 from ...model import Field, Row, SchemaDefinition
 from .edge_validation import inline_edge
-from .field_values import is_stored_as_given, storing, to_stored, value_type
+from .field_values import is_stored_unchanged, storing, to_stored, value_type
 from .json_schema import compile_schema
 from .json_values import holds_nul
 
@@ -42,7 +42,7 @@ class RowChecker:
         self._converted = [
             (name, storing(field))
             for name, field in self._fields.items()
-            if field.kind == "json" or not is_stored_as_given(field)
+            if field.kind == "json" or not is_stored_unchanged(field)
         ]
         self._defaults = {
             name: to_stored(field.default, field)

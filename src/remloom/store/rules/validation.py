@@ -113,7 +113,7 @@ class _BatchBuilder:
         self._handles: dict[tuple[str, str], Row] = {}  # by schema and key
         self._now = datetime.now(UTC)
         self._records: dict[str, BatchRecord] = {}  # by id
-        self._given: list[str] = []  # the id of each record, in order
+        self._ids: list[str] = []  # the id of each record, in order
         # position of an edge that a record was written with -> the id of that
         self._own_edges: dict[int, str] = {}
         self._edges = EdgeBuilder(self._now)
@@ -136,9 +136,9 @@ class _BatchBuilder:
         if previous is not None:
             prepared = merge_namesakes(previous, prepared)
         self._records[record.id] = prepared
-        self._given.append(record.id)
-        for given in item.graph_paths:
-            edge = inline_edge(given)
+        self._ids.append(record.id)
+        for path in item.graph_paths:
+            edge = inline_edge(path)
             if _is_own(edge, prepared):
                 if isinstance(record, Row):
                     edge = foreign_key(edge, record, self._schemas_now())
@@ -149,8 +149,8 @@ class _BatchBuilder:
     def batch(self) -> Batch:
         position = {id: number for number, id in enumerate(self._records)}
         positions: tuple[int, ...] = ()
-        if len(self._given) != len(self._records):  # some record was given twice
-            positions = tuple(position[id] for id in self._given)
+        if len(self._ids) != len(self._records):  # some record was given twice
+            positions = tuple(position[id] for id in self._ids)
         return Batch(
             records=tuple(self._records.values()),
             edges=tuple(self._edges.edges),

@@ -163,7 +163,7 @@ def find_remaining(
         remaining = _in_tables(cursor, deletion.ids, tombstones)
     for kind, index in indexes.loaded().items():
         if index is not None and kind in tombstones:
-            numbers = indexes.current(kind).holds(tombstones[kind])
+            numbers = indexes.current(kind).contains(tombstones[kind])
             remaining += [f"{kind} index {number}" for number in sorted(numbers)]
     return tuple(remaining)
 

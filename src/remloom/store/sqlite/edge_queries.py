@@ -31,7 +31,7 @@ class Statements(NamedTuple):
 
     All take the time. `edges` gives whole edges at a label, with what the order goes by and what
     tells ties apart; `counts` how many there are. The others take a JSON list of labels, and give
-    for each of them lists in a list: `edge_keys` src, rel and dst, `around` the labels at the other
+    for each of them lists in a list: `edge_keys` src, rel and dst, `neighbours` the labels at the
     ends, both with what the order goes by and what tells ties apart behind. One more than the limit
     comes, so that it is seen whether there are more, and whether the last one is equal to the next.
     All but the first are answered from an index alone, unless the order is by weight or they are
@@ -40,7 +40,7 @@ class Statements(NamedTuple):
 
     edges: dict[str, str]
     edge_keys: dict[str, str]
-    around: dict[str, str]
+    neighbours: dict[str, str]
     counts: dict[str, str]
 
 
@@ -95,7 +95,9 @@ class Fetch:
             lists = ", ".join(f"json_group_array({name})" for name in names)
             made.edges[end] = SQL.fill("edges", **ordered)
             made.edge_keys[end] = SQL.fill("edge_keys", lists=lists, **ordered)
-            made.around[end] = SQL.fill("neighbours", far=far_column(end), lists=lists, **ordered)
+            made.neighbours[end] = SQL.fill(
+                "neighbours", far=far_column(end), lists=lists, **ordered
+            )
             made.counts[end] = SQL.fill("count_at", **pieces)
         return made
 

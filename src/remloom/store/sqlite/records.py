@@ -117,11 +117,11 @@ class SqliteRecords:
         """Add the records of these rows under their keys, with their edges."""
         if len(rows) > 1:
             rows.sort(key=_RANK)
-        given_out = self._reader()
+        read_record = self._reader()
         for key, _, record_no, schema, body, content, label_no, linked, total in rows:
             if own and not total:
                 continue
-            record = given_out(decode(schema, body, content))
+            record = read_record(decode(schema, body, content))
             if not self._is_there(record):
                 continue
             if edges and (linked or total != 1):
@@ -194,8 +194,8 @@ class SqliteRecords:
         by_name = requires_value(compiler.read(where), "name")
         of_this_schema = f"+r.schema = '{schema}'" if by_name else schema_condition(schema)
         if matches is not None:
-            marks = ", ".join("?" * len(matches))
-            condition = f"({condition}) AND r.id IN ({marks})"
+            placeholders = ", ".join("?" * len(matches))
+            condition = f"({condition}) AND r.id IN ({placeholders})"
             values = [*values, *(match.record.id for match in matches)]
         if not_expired := self._not_expired():
             condition = f"({condition}) AND {not_expired}"
@@ -230,16 +230,16 @@ class SqliteRecords:
         values = (number, self._now, limit)
         with self._translate:
             rows = self._database.reader.execute(SQL.texts_after, values).fetchall()
-        given_out = self._reader()
-        return [(text_no, given_out(decode(*row))) for text_no, _, *row in rows]
+        read_record = self._reader()
+        return [(text_no, read_record(decode(*row))) for text_no, _, *row in rows]
 
     def entities_after(self, number: int, limit: int) -> tuple[list[Entity], int]:
         with self._translate:
             rows = self._database.reader.execute(SQL.entities_after, (number, limit)).fetchall()
-        given_out = self._reader()
+        read_record = self._reader()
         at = self._now
         found: list[Any] = [
-            given_out(decode("entities", body, None))
+            read_record(decode("entities", body, None))
             for _, expires, body in rows
             if expires is None or expires > at
         ]
@@ -252,7 +252,7 @@ class SqliteRecords:
         with closing(connecting) as connection, self._translate:
             connection.execute("BEGIN")
             parents = connection.cursor()
-            given_out = self._reader()
+            read_record = self._reader()
             for sql in (SQL.all_written, SQL.all_thin):
                 for record_no, kind, body, content in connection.execute(sql, (schema,)):
                     record = decode(kind, body, content)
@@ -262,7 +262,7 @@ class SqliteRecords:
                         ids = parents.execute(SQL.parents_of, (record_no,)).fetchall()
                         if ids:
                             force_setattr(record, "parents", tuple(id for (id,) in ids))
-                    yield given_out(record)
+                    yield read_record(record)
 
     # -- rows --------------------------------------------------------------------------------------
 
@@ -270,9 +270,9 @@ class SqliteRecords:
         """Decode the records of a statement whose rows begin with `COLUMNS`."""
         with self._translate:
             rows = self._database.reader.execute(sql, values).fetchall()
-        given_out = self._reader()
+        read_record = self._reader()
         records = [
-            given_out(decode(schema, body, content)) for _, schema, body, content, *_ in rows
+            read_record(decode(schema, body, content)) for _, schema, body, content, *_ in rows
         ]
         show_parents(records, self._fetch_parents)
         return [record for record in records if self._is_there(record)]

@@ -96,7 +96,7 @@ class _Folder:
         from ..sqlite import SqliteStore
 
         tenant, tries = settings.tenant, _TRIES
-        looked: tuple[int, ...] | None = None
+        checked: tuple[int, ...] | None = None
         while True:
             folder = self._home.identity(tenant)
             try:
@@ -115,10 +115,10 @@ class _Folder:
             except StoreError as error:
                 now = self._home.identity(tenant)
                 if now == folder and now is not None:
-                    if looked == now or isinstance(error, StoreBusyError):
+                    if checked == now or isinstance(error, StoreBusyError):
                         raise
                     # what is wrong is wrong at a second look, too
-                    looked = now
+                    checked = now
                 elif now is None:
                     if not tries:
                         raise

@@ -196,19 +196,19 @@ def file_error(error: OSError, what: str, remedy: str) -> StoreError:
         what: what cannot be done.
         remedy: where it is not allowed, or not possible there.
     """
-    said = f"{what}: {error.strerror or error}"
+    message = f"{what}: {error.strerror or error}"
     match error.errno:
         case errno.ENOSPC:
             return StoreFullError(f"{what}: no space left", remedy="free some space and retry")
         case errno.EDQUOT | errno.EFBIG:
             return StoreFullError(
-                said, remedy="raise the quota, or the limit of a file (`ulimit -f`), and retry"
+                message, remedy="raise the quota, or the limit of a file (`ulimit -f`), and retry"
             )
         case errno.EMFILE | errno.ENFILE:
             return StoreBusyError(
-                said, remedy="close memories, or raise the limit of open files (`ulimit -n`)"
+                message, remedy="close memories, or raise the limit of open files (`ulimit -n`)"
             )
         case errno.EIO:
-            return StoreError(said, remedy="the disk may be failing: check it, and back up")
+            return StoreError(message, remedy="the disk may be failing: check it, and back up")
         case _:
-            return ReadOnlyStoreError(said, remedy=remedy)
+            return ReadOnlyStoreError(message, remedy=remedy)

@@ -48,7 +48,7 @@ _DATABASE = "memory.db"
 _FILES = (
     tenant_file.NAME,
     _DATABASE,
-    *(f"{_DATABASE}-{beside}" for beside in ("wal", "shm", "journal", "mark")),
+    *(f"{_DATABASE}-{suffix}" for suffix in ("wal", "shm", "journal", "mark")),
 )
 # How folders in `.staging` begin: tenants being made, and tenants being deleted.
 _NEW = "new-"
@@ -66,8 +66,8 @@ class HomeFolder:
     """
 
     def __init__(self, folder: str | os.PathLike[str], *below: str) -> None:
-        self._given = Path(folder).expanduser()
-        self._root = Path(os.path.realpath(self._given))
+        self._folder = Path(folder).expanduser()
+        self._root = Path(os.path.realpath(self._folder))
         self._below = below
         self.folder = self._root.joinpath(*below)
         self._tenants = self.folder / _TENANTS
@@ -326,7 +326,7 @@ class HomeFolder:
             OSError: one cannot be opened.
         """
         if create:
-            folders.make_private(self._given)
+            folders.make_private(self._folder)
         with ExitStack() as stack:
             folder = stack.enter_context(OpenFolder.at(self._root))
             for name in (*self._below, *names):

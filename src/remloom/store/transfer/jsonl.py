@@ -364,23 +364,23 @@ class _ImportedSchemas:
 
     def __init__(self, store: Store) -> None:
         self.read = 0
-        self._there = store.schemas()
-        self._came: dict[str, SchemaDefinition] = {}
+        self._known = store.schemas()
+        self._imported: dict[str, SchemaDefinition] = {}
         self._changes = store.kv.get(DEFINITIONS, CHANGES)
 
     def add(self, definition: SchemaDefinition) -> list[Entry]:
         """Take in a version of a schema; returns the entries that register it."""
         self.read += 1
         name = definition.schema_name
-        earlier, self._came[name] = self._came.get(name), definition
-        if name in SCHEMAS or name in self._there:
+        earlier, self._imported[name] = self._imported.get(name), definition
+        if name in SCHEMAS or name in self._known:
             return []
         changes = int(self._changes.value) if self._changes else 0
         return definition_entries(definition, changes + self.read, earlier)
 
     def require(self, schema: str) -> None:
         """Refuse a schema that nobody registered."""
-        if schema not in SCHEMAS and schema not in self._came and schema not in self._there:
+        if schema not in SCHEMAS and schema not in self._imported and schema not in self._known:
             raise InvalidInputError(
                 f"unknown schema {schema!r} in an export", remedy="upgrade remloom"
             )
@@ -389,14 +389,14 @@ class _ImportedSchemas:
         """Return a record as a batch has it; a row as its schema says here."""
         if not isinstance(record, Row):
             return record
-        came, there = self._came.get(record.schema), self._there.get(record.schema)
-        if there is None or (came is not None and _says_the_same(came, there)):
-            assert came is not None  # noqa: S101 - see `require`
-            return stored_row(record, came)
-        return replace(checker_of(there).check(record), version=there.version)
+        imported, known = self._imported.get(record.schema), self._known.get(record.schema)
+        if known is None or (imported is not None and _is_same(imported, known)):
+            assert imported is not None  # noqa: S101 - see `require`
+            return stored_row(record, imported)
+        return replace(checker_of(known).check(record), version=known.version)
 
 
-def _says_the_same(one: SchemaDefinition, other: SchemaDefinition) -> bool:
+def _is_same(one: SchemaDefinition, other: SchemaDefinition) -> bool:
     """Whether two definitions are one, of whichever tenant."""
     return replace(one, tenant_id="") == replace(other, tenant_id="")
 

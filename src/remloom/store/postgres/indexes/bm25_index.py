@@ -200,12 +200,12 @@ def _read_postings(
     for term, (starts, parts) in _read_buckets(cursor, tenant, terms, sql).items():
         postings = _unpacked(parts)
         # A bucket has other terms too.
-        ours = np.flatnonzero(_terms_of(postings) == np.uint64(term))
-        if not len(ours):
+        rows = np.flatnonzero(_terms_of(postings) == np.uint64(term))
+        if not len(rows):
             continue
         sizes = [len(part) // _POSTING.itemsize for part in parts]
         first_numbers = np.repeat(np.array(starts, np.int64), sizes)
-        yield first_numbers[ours] + postings["doc"][ours], postings[ours]
+        yield first_numbers[rows] + postings["doc"][rows], postings[rows]
 
 
 def _read_buckets(

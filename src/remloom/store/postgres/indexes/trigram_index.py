@@ -223,10 +223,10 @@ class Names:
         self._words = words
         length = min(len(text), INDEXED_LENGTH)
         shortest = max(length - MAX_EDITS, 0)
-        near = _ranges(_distinct_trigrams(text), shortest, length + MAX_EDITS)
+        similar = _ranges(_distinct_trigrams(text), shortest, length + MAX_EDITS)
         # One trip for both: the first ranges are those of the words.
-        hits = self._read([*_ranges(map(_word_gram, words)), *near])
-        self._near = hits.where(hits.ranges >= len(words))
+        hits = self._read([*_ranges(map(_word_gram, words)), *similar])
+        self._similar = hits.where(hits.ranges >= len(words))
         self._with_words = hits.where(hits.ranges < len(words))
 
     def tail(self) -> list[str]:
@@ -235,10 +235,10 @@ class Names:
         rows = self._cursor.execute(sql, self._values).fetchall()
         return rows[0][0] or []
 
-    def near(self) -> list[str]:
+    def similar(self) -> list[str]:
         """Names that may be within two edits: most of the text's rarest trigrams first, shorter
         first."""
-        return self._best(*_ranked(_rarest(self._near)), self._count)
+        return self._best(*_ranked(_rarest(self._similar)), self._count)
 
     def with_all_words(self) -> list[str]:
         """Names that have every word, shorter first."""

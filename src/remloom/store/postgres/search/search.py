@@ -64,9 +64,9 @@ class PostgresSearch:
         limit, found = spec.limit, -1
         while True:
             matches = self._named(key, replace(spec, limit=limit))
-            there = [match for match in matches if not has_expired(match.record)]
-            if len(there) >= min(len(matches), spec.limit) or len(matches) == found:
-                return there[: spec.limit]
+            present = [match for match in matches if not has_expired(match.record)]
+            if len(present) >= min(len(matches), spec.limit) or len(matches) == found:
+                return present[: spec.limit]
             # What expired took the places of others.
             found, limit = len(matches), limit * _OVERFETCH
 
@@ -78,7 +78,7 @@ class PostgresSearch:
         with self._server.read(self._tenant) as cursor:
             names = Names(cursor, self._tenant, key, words, spec.type)
             tail = names.tail()
-            top.add(numbers.of([*tail, *names.near()]), key, (), spec.threshold)
+            top.add(numbers.of([*tail, *names.similar()]), key, (), spec.threshold)
             good = sum(score >= GOOD_SCORE for _, score in top.best())
             if good < spec.limit and words:
                 # Where something is what was meant, only names that have every word are worth
@@ -99,7 +99,7 @@ class PostgresSearch:
         sql = SQL.records_named_of_type if spec.type else SQL.records_named
         keys = [short(name) for name, _ in best]
         values = {"tenant": self._tenant, "keys": keys, "type": spec.type}
-        given_out = self._reader()
+        read_record = self._reader()
         by_key: dict[str, list[Any]] = {}
         for key, *row in cursor.execute(sql, values).fetchall():
             by_key.setdefault(key, []).append(row)
@@ -107,7 +107,7 @@ class PostgresSearch:
         for name, score in best:
             for matched, id, schema, body, content in by_key.get(short(name), ()):
                 if id not in matches:
-                    matches[id] = Match(given_out(decode(schema, body, content)), score, matched)
+                    matches[id] = Match(read_record(decode(schema, body, content)), score, matched)
         return self._shown(list(matches.values())[: spec.limit])
 
     # -- texts -------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ class PostgresSearch:
         condition, values = self._condition(spec.schema, spec.where)
         sql = SQL.fill("texts_by_number", condition=condition)
         matches: list[Match] = []
-        given_out = self._reader()
+        read_record = self._reader()
         with self._server.filtering(self._tenant, spec.where) as cursor:
             numbers, scores = bm25_index.score(cursor, self._tenant, text)
             start = 0
@@ -131,7 +131,7 @@ class PostgresSearch:
                 for text_no, score in zip(batch, scores[start : start + count], strict=True):
                     if text_no not in records:
                         continue
-                    record = given_out(decode(*records[text_no]))
+                    record = read_record(decode(*records[text_no]))
                     if not has_expired(record):
                         matches.append(Match(record, float(score)))
                 start += count
@@ -141,7 +141,7 @@ class PostgresSearch:
     def having_all(self, text: str, limit: int) -> list[Resource]:
         condition, values = self._condition("resources", None)
         sql = SQL.fill("texts_by_number", condition=condition)
-        given_out = self._reader()
+        read_record = self._reader()
         found: list[Any] = []
         with self._server.read(self._tenant) as cursor:
             having, unasked = bm25_index.having_all(cursor, self._tenant, text, limit)
@@ -149,7 +149,7 @@ class PostgresSearch:
             while numbers and len(found) < limit:
                 batch, numbers = numbers[:limit], numbers[limit:]
                 rows = cursor.execute(sql, (self._tenant, batch, *values)).fetchall()
-                records = [given_out(decode(*row)) for _, *row in sorted(rows, key=itemgetter(0))]
+                records = [read_record(decode(*row)) for _, *row in sorted(rows, key=itemgetter(0))]
                 found += [
                     record
                     for record in records
@@ -219,12 +219,12 @@ class PostgresSearch:
 
     def _matches(self, windows: Iterable[Window], min_score: float | None) -> list[Match]:
         """What the windows are of, as far as they are like enough."""
-        given_out = self._reader()
+        read_record = self._reader()
         matches = []
         for window in windows:
             score = 1.0 - window.distance
             if min_score is None or score >= min_score:
-                record = given_out(decode(window.schema, window.body, window.content))
+                record = read_record(decode(window.schema, window.body, window.content))
                 matches.append(Match(record, score, f"{window.first}:{window.last}"))
         return self._shown(matches)
 

@@ -254,7 +254,7 @@ class PostgresWriter(Writer):
     """See `Writer`. The bound values are one list of texts, `$1`, each cast to its type."""
 
     prefix = "remloom."
-    mark = re.compile(r"\(\$1\)\[(\d+)\]")
+    placeholder = re.compile(r"\(\$1\)\[(\d+)\]")
 
     def __init__(self, schema: str) -> None:
         super().__init__(schema)
@@ -271,8 +271,8 @@ class PostgresWriter(Writer):
             value = "true" if value else "false"
         elif value is not None and not isinstance(value, str):
             value = repr(value)
-        mark = f"($1)[{self.bind_number(value, kind)}]::{_SQL_TYPES[kind]}"
-        return f"{mark}{_C}" if kind == "text" else mark
+        placeholder = f"($1)[{self.bind_number(value, kind)}]::{_SQL_TYPES[kind]}"
+        return f"{placeholder}{_C}" if kind == "text" else placeholder
 
     def _bind_json(self, value: Any) -> str:
         text = msgspec.json.encode(value).decode()
@@ -413,20 +413,20 @@ class PostgresWriter(Writer):
 
     def _is_one_of(self, value: Expression, literals: Sequence[Value]) -> str:
         name = value.name if isinstance(value, Column) and value.field is None else ""
-        given = [literal.value for literal in literals]
+        texts = [literal.value for literal in literals]
         kind = literals[0].type
         written = self.write(value)
         # The body leaves a default out, so a column without it is compared as it is stored.
-        if name in DEFAULTS and kind == "text" and DEFAULTS[name] not in given:
+        if name in DEFAULTS and kind == "text" and DEFAULTS[name] not in texts:
             written = f"(r.body ->> '{name}'){_C}"
             self.by_expression = True
-        marks = [self.bind(text, kind) for text in given]
-        condition = f"{written} {_equals_any(marks)}"
+        placeholders = [self.bind(text, kind) for text in texts]
+        condition = f"{written} {_equals_any(placeholders)}"
         if name != "uri":
             return f"({condition})"
         # A URI may be longer than an index takes, so its hash is what is indexed.
         self.by_expression = True
-        hashes = [f"md5({mark})" for mark in marks]
+        hashes = [f"md5({placeholder})" for placeholder in placeholders]
         return f"(md5({written}) {_equals_any(hashes)} AND {condition})"
 
     def name_is(self, name: str) -> str:

@@ -17,7 +17,7 @@ from psycopg.types import TypeInfo
 from psycopg_pool import ConnectionPool
 
 from ....errors import InvalidInputError, StoreBusyError, StoreClosedError, StoreError
-from ...predicate_sql import asks_regex
+from ...predicate_sql import has_regex
 from ..binary_arrays import register_columns, register_half
 from ..statements import SQL
 from .server_errors import lost_commit, translate_errors
@@ -75,13 +75,13 @@ class Database:
         self._closed = False
         # the tenant this handle is for, and when it was made
         self._opened: tuple[str, datetime] | None = None
-        self._doubted = False  # whether that one is still there
+        self._recheck = False  # whether that one is still there
         self._local = _Snapshots()
         defaults: dict[str, Any] = {
             "application_name": "remloom",
             "connect_timeout": max(2, round(timeout)),
         }
-        self.conninfo = make_conninfo(url, **(defaults | _given(url)))
+        self.conninfo = make_conninfo(url, **(defaults | _url_options(url)))
         self._pool = ConnectionPool(
             self.conninfo,
             min_size=0,
@@ -132,9 +132,9 @@ class Database:
         """Bind this handle to a tenant that was made then, and to no later one of that name."""
         self._opened = tenant, made
 
-    def doubt(self) -> None:
+    def recheck(self) -> None:
         """Check, before this handle is next used, that its tenant is still there."""
-        self._doubted = self._opened is not None
+        self._recheck = self._opened is not None
 
     def check_open(self) -> None:
         """Check that this handle can be used.
@@ -144,9 +144,9 @@ class Database:
         """
         if self._closed:
             raise StoreClosedError("the memory is closed", remedy="open it again")
-        if self._doubted and self._opened:
+        if self._recheck and self._opened:
             # before `fetch`, which comes here again
-            self._doubted = False
+            self._recheck = False
             tenant = self._opened[0]
             rows = self.fetch(tenant, SQL.tenant_made, {"tenant": tenant})
             self.check_made(rows[0][0] if rows else None)
@@ -161,7 +161,7 @@ class Database:
             StoreClosedError: it is another, or gone.
         """
         if self._opened and made != self._opened[1]:
-            self._doubted = True
+            self._recheck = True
             raise StoreClosedError(
                 f"tenant {self._opened[0]!r} is no longer what was opened: it was deleted",
                 remedy="close this memory; open it again",
@@ -259,7 +259,7 @@ class Database:
             StoreBusyError: they were ended.
         """
         with self.read(tenant) as cursor:
-            if where is None or not asks_regex(where):
+            if where is None or not has_regex(where):
                 yield cursor
                 return
             cursor.execute("SAVEPOINT filtering")
@@ -410,12 +410,12 @@ def parse_url(url: str) -> str:
 
 def _description(url: str) -> str:
     """The database in words, without its password."""
-    parts = _given(url)
+    parts = _url_options(url)
     name = parts.get("dbname") or "postgres"
     return f"PostgreSQL database {name} at {parts.get('host') or 'this machine'}"
 
 
-def _given(url: str) -> dict[str, Any]:
+def _url_options(url: str) -> dict[str, Any]:
     """The parameters of a connection that a URL gives."""
     return {name: value for name, value in conninfo_to_dict(parse_url(url)).items() if value}
 

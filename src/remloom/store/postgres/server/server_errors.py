@@ -39,7 +39,8 @@ def _always(error: BaseException) -> bool:
 
 
 class _Rule(NamedTuple):
-    """What becomes of some errors. The message may name the `database` and what it `said`."""
+    """What becomes of some errors. A message may have `database`, its name, and `message`, what
+    the server reported."""
 
     kinds: tuple[type[BaseException], ...]
     error: type[RemloomError]
@@ -54,7 +55,7 @@ _RULES = (
     _Rule(
         (PoolTimeout, psycopg.OperationalError),
         StoreBusyError,
-        "{database}: no connection was free: {said}",
+        "{database}: no connection was free: {message}",
         "raise pool_size, or the server's max_connections; or try again later",
         _is_full,
     ),
@@ -73,31 +74,31 @@ _RULES = (
     _Rule(
         (errors.DeadlockDetected, errors.SerializationFailure),
         StoreBusyError,
-        "{database}: other writers were in the way: {said}; nothing was written",
+        "{database}: other writers were in the way: {message}; nothing was written",
         "try again",
     ),
     _Rule(
         (errors.DiskFull, errors.OutOfMemory),
         StoreFullError,
-        "{database}: {said}; nothing was written",
+        "{database}: {message}; nothing was written",
         "make room on the server and retry",
     ),
     _Rule(
         (errors.ReadOnlySqlTransaction,),
         ReadOnlyStoreError,
-        "{database} is read-only: {said}",
+        "{database} is read-only: {message}",
         "connect to the primary server",
     ),
     _Rule(
         (errors.InsufficientPrivilege,),
         StoreError,
-        "{database}: {said}",
+        "{database}: {message}",
         "run `remloom migrate` as the owner of the database; GRANT remloom_tenant TO who connects",
     ),
     _Rule(
         (errors.UndefinedTable, errors.InvalidSchemaName, errors.UndefinedFunction),
         StoreError,
-        "{database}: {said}",
+        "{database}: {message}",
         "run `remloom migrate`",
     ),
     _Rule(
@@ -110,13 +111,13 @@ _RULES = (
     _Rule(
         (psycopg.OperationalError,),
         StoreError,
-        "{database} does not answer: {said}",
+        "{database} does not answer: {message}",
         "check that the server runs, and the URL: host, port, password",
     ),
     _Rule(
         (BaseException,),
         StoreError,
-        "{database}: {said}",
+        "{database}: {message}",
         "this is a bug in Remloom: please report it",
     ),
 )
@@ -132,8 +133,8 @@ def error_of(error: BaseException, database: str) -> RemloomError:
         return unencodable(error)
     rule = next(rule for rule in _RULES if isinstance(error, rule.kinds) and rule.applies(error))
     # Further lines are for who writes SQL: the position in it, and hints.
-    said = str(error).strip().partition("\n")[0]
-    return rule.error(rule.message.format(database=database, said=said), remedy=rule.remedy)
+    message = str(error).strip().partition("\n")[0]
+    return rule.error(rule.message.format(database=database, message=message), remedy=rule.remedy)
 
 
 def lost_commit(database: str) -> StoreError:

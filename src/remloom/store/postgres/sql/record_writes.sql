@@ -41,7 +41,7 @@ SELECT id, doc FROM remloom.records WHERE tenant_id = %(tenant)s AND id = ANY (%
 DELETE FROM remloom.records WHERE tenant_id = %(tenant)s AND id = ANY (%(ids)b::text[]);
 
 -- name: update_body
--- Store the JSON of a record anew.
+-- Store the JSON of a record.
 UPDATE remloom.records SET body = %(body)s::text::jsonb WHERE tenant_id = %(tenant)s AND id = %(id)s;
 
 -- name: set_expiry
@@ -73,9 +73,9 @@ WHERE EXISTS (SELECT FROM remloom.records r WHERE r.tenant_id = %(tenant)s AND r
 ON CONFLICT DO NOTHING;
 
 -- name: delete_parents
--- Delete what records refer to, and what those derive from that name their parents anew.
+-- Delete what records refer to, and what those derive from that name their parents again.
 DELETE FROM remloom.parents
-WHERE tenant_id = %(tenant)s AND child = ANY (%(ids)b::text[]) AND (kind = 1 OR child = ANY (%(anew)b::text[]));
+WHERE tenant_id = %(tenant)s AND child = ANY (%(ids)b::text[]) AND (kind = 1 OR child = ANY (%(reparented)b::text[]));
 
 -- name: derived_ids
 -- The records that derive from some.

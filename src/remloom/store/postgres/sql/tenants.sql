@@ -45,8 +45,8 @@ SELECT c.relname FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalre
 WHERE c.relnamespace = 'remloom'::regnamespace;
 
 -- name: distribute_table
--- Spread a table over a Citus cluster, the rows of a tenant beside those of another table.
-SELECT create_distributed_table(%(table)s, 'tenant_id', colocate_with => %(beside)s);
+-- Spread a table over a Citus cluster, the rows of a tenant where those of another table are.
+SELECT create_distributed_table(%(table)s, 'tenant_id', colocate_with => %(colocated)s);
 
 -- name: lock_definitions
 -- Wait until nobody else changes what the database has.

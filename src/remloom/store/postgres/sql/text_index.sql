@@ -57,7 +57,7 @@ CROSS JOIN LATERAL (
 ) p;
 
 -- name: replace_postings
--- Store the postings of some buckets anew; those that have none left are deleted.
+-- Replace the postings of some buckets; those that have none left are deleted.
 WITH buckets AS (
   SELECT * FROM unnest(%(runs)b::bigint[], %(buckets)b::integer[], %(data)b::bytea[]) k (run, bucket, data)
 ), emptied AS (

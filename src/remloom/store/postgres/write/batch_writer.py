@@ -209,8 +209,10 @@ class BatchWriter(EdgeWriter):
         if not updated:
             return {}
         released = self.delete_names(list(updated))
-        anew = [id for id, change in updated.items() if change.item.parents is not None]
-        self.run(SQL.delete_parents, ids=Column("t", list(updated)), anew=Column("t", anew))
+        reparented = [id for id, change in updated.items() if change.item.parents is not None]
+        self.run(
+            SQL.delete_parents, ids=Column("t", list(updated)), reparented=Column("t", reparented)
+        )
         reworded = [id for id, change in updated.items() if change.reworded]
         if reworded:
             self.delete_token_vectors(reworded)

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 def delete(writer: BatchWriter, ids: Iterable[str], *, derived: bool) -> Deletion:
     """Remove records and everything that hangs on them. See `contract.Store.delete`."""
-    given = list(dict.fromkeys(ids))
-    to_delete = _read(writer, given)
+    requested = list(dict.fromkeys(ids))
+    to_delete = _read(writer, requested)
     named = len(to_delete)
     if derived:
         _add_derived(writer, to_delete)
     # Entries may speak of records that are gone already.
-    kv.delete_about(writer.cursor, writer.tenant, list({*given, *to_delete}))
+    kv.delete_about(writer.cursor, writer.tenant, list({*requested, *to_delete}))
     if not to_delete:
         return Deletion()
     deleted = list(to_delete)

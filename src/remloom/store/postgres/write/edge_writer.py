@@ -94,8 +94,8 @@ class EdgeWriter(Transaction):
         """The keys which edges leave that are their records' own, by the edges' positions."""
         if not own:
             return {}
-        asked = [(position, keyed[position][0][0], record.id) for position, record in own.items()]
-        found = dict(self.rows(SQL.own_keys, **columns(_OWN_COLUMNS, asked)))
+        rows = [(position, keyed[position][0][0], record.id) for position, record in own.items()]
+        found = dict(self.rows(SQL.own_keys, **columns(_OWN_COLUMNS, rows)))
         for position, record in own.items():
             if found[position] is None:
                 raise no_own_label(record)

@@ -58,18 +58,18 @@ def behind(path: Path, size: int, seen: int) -> int:
         if not frames or len(header) < _HEADER:
             return 0
         # nothing of a log without a header is seen, whatever was acknowledged
-        begun = not _sound(header)
+        started = not _sound(header)
         big = bool(header[3] & 1)
         salts = (
             Counter(frame.salts for frame in frames).most_common(1)[0][0]
-            if begun
+            if started
             else header[16:24]
         )
-        ours = [frame for frame in frames if frame.salts == salts]
-        for before, frame in zip([None, *ours], ours, strict=False):
-            if begun and before is not None and _holds(stream, before, frame, size, big=big):
-                return max(1, sum(frame.commits for frame in ours))
-            begun = begun or frame.commits
+        current = [frame for frame in frames if frame.salts == salts]
+        for before, frame in zip([None, *current], current, strict=False):
+            if started and before is not None and _is_intact(stream, before, frame, size, big=big):
+                return max(1, sum(frame.commits for frame in current))
+            started = started or frame.commits
     return 0
 
 
@@ -92,7 +92,7 @@ def _sound(header: bytes) -> bool:
     return _add((0, 0), header[:24], big=bool(header[3] & 1)) == struct.unpack(">II", header[24:])
 
 
-def _holds(stream: BinaryIO, before: Frame, frame: Frame, size: int, *, big: bool) -> bool:
+def _is_intact(stream: BinaryIO, before: Frame, frame: Frame, size: int, *, big: bool) -> bool:
     """A frame is as it was written, after the one before."""
     if frame.at != before.at + _FRAME + size:
         return False

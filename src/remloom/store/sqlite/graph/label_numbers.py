@@ -41,8 +41,8 @@ class LabelNumbers:
         """Return the numbers of those keys that exist, in order."""
         known = self.cache.label_nos
         before = len(known)
-        wanted = list(dict.fromkeys(keys))
-        unknown = [key for key in wanted if key not in known]
+        unique = list(dict.fromkeys(keys))
+        unknown = [key for key in unique if key not in known]
         if len(unknown) == 1:
             label_no = cursor.execute(SQL.label_no, unknown).get
             if label_no is not None:
@@ -50,7 +50,7 @@ class LabelNumbers:
         elif unknown:
             known.update(cursor.execute(SQL.label_nos, (json.dumps(unknown),)))
         self.cache.weight += 200 * (len(known) - before)
-        return [known[key] for key in wanted if key in known]
+        return [known[key] for key in unique if key in known]
 
     def find_with_aliases(self, cursor: apsw.Cursor, keys: Iterable[str]) -> list[int]:
         """Return the same, and behind them the other labels of their records, by key."""

@@ -158,7 +158,7 @@ class _Neighbourhood:
         by_end: dict[str, dict[int, _Lists]] = {}
         for end in self._ends:
             values = (self._at, str(sorted(label_nos)))
-            rows = self._cursor.execute(statements.around[end], values)
+            rows = self._cursor.execute(statements.neighbours[end], values)
             by_end[end] = {label_no: _decode_lists(lists) for label_no, lists in rows}
         merged = {}
         for node, numbers in node_labels.items():

@@ -43,7 +43,7 @@ _FILTERS = 16  # allow-lists remembered
 
 _Hits = list[tuple[int, float]]  # numbers and scores, best first
 # how many, and which numbers are allowed (None: all)
-_Asking = Callable[[int, "AllowedIds | None"], _Hits]
+_Search = Callable[[int, "AllowedIds | None"], _Hits]
 
 
 class _Numbering(Struct, frozen=True):
@@ -69,7 +69,7 @@ class _Filter(Struct, frozen=True):
         version = cursor.execute("PRAGMA data_version").get
         return self.numbering.name, self.condition, tuple(self.values), version, id(cursor)
 
-    def asked_first(self, limit: int) -> int:
+    def first_limit(self, limit: int) -> int:
         """How many hits an index is asked for first: some may be filtered out, or be windows of one
         record."""
         is_exact = not self.condition and not self.numbering.has_windows
@@ -131,9 +131,9 @@ class SqliteSearch:
             rows = cursor.execute(SQL.records_of_labels_and_type, (label_nos, type)).fetchall()
         if len(rows) > 1:
             rows.sort(key=_HIT_ORDER)
-        given_out = self._reader()
+        read_record = self._reader()
         found = [
-            (position, rank, number, given_out(decode(*row)))
+            (position, rank, number, read_record(decode(*row)))
             for position, rank, number, *row in rows
         ]
         show_parents((record for *_, record in found), partial(fetch_parents, cursor))
@@ -176,13 +176,13 @@ class SqliteSearch:
             )
         query = np.frombuffer(data, np.float32)
         filter = self._filter(_VECTORS, spec)
-        first = filter.asked_first(spec.limit)
+        first = filter.first_limit(spec.limit)
         allowed = self._allowed.get(filter.state(self._database.reader))
-        begun = index.begin_search(query, first, allow=allowed)
+        pending = index.begin_search(query, first, allow=allowed)
 
         def ask(count: int, allow: AllowedIds | None) -> _Hits:
             if count == first and allow is allowed:
-                numbers, scores = begun()
+                numbers, scores = pending()
             else:
                 numbers, scores = index.search(query, count, allow=allow)
             return list(zip(numbers.tolist(), scores.tolist(), strict=True))
@@ -208,7 +208,7 @@ class SqliteSearch:
             parts.append(f"({sql})")
         return _Filter(numbering, " AND ".join(parts), values)
 
-    def _search(self, ask: _Asking, size: int, filter: _Filter, limit: int) -> list[Match]:
+    def _search(self, ask: _Search, size: int, filter: _Filter, limit: int) -> list[Match]:
         """Return the `limit` best records that pass the filter.
 
         An index knows no filter. A few more than asked for are fetched and filtered, and, when that
@@ -217,7 +217,7 @@ class SqliteSearch:
         allows, so that no filter costs recall. The list is kept until something is written; a
         filter that comes a second time until then gets its list, and is quick from then on.
         """
-        count = filter.asked_first(limit)
+        count = filter.first_limit(limit)
         with self._database.snapshot() as cursor, bounded():
             state = filter.state(cursor)
             allow = self._allowed.get(state)
@@ -290,9 +290,9 @@ class SqliteSearch:
             for record_no, content in cursor.execute(SQL.contents, (str(apart),)):
                 add_content(best[record_no][0], content)
         # the cursor is free again: definitions are read with it
-        given_out = self._reader()
+        read_record = self._reader()
         matches = [
-            Match(given_out(record), score, window) for record, score, window in best.values()
+            Match(read_record(record), score, window) for record, score, window in best.values()
         ]
         show_parents((match.record for match in matches), partial(fetch_parents, cursor))
         return matches, len(best) == limit or len(hits) < requested

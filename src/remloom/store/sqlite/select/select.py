@@ -28,7 +28,7 @@ from ..file.error_translation import translate, translated
 from ..write import kv
 from ..write.expiry import not_expired
 from .select_writer import SqliteWriter, stored_value
-from .sql_functions import bounded, looked
+from .sql_functions import bounded, tick
 
 _READABLE = {"records", "names", "labels", "edges", "rels", "parents", "json_each"}
 # Those that reach files or code, and those that make long values of short ones.
@@ -190,7 +190,7 @@ class _Connection:
         connection.authorizer = _authorize
 
     def _late(self) -> bool:
-        return looked() > self.deadline
+        return tick() > self.deadline
 
 
 def _shown(cell: Any, kind: Type) -> Any:

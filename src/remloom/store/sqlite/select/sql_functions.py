@@ -62,7 +62,7 @@ def bounded(timeout: float = math.inf) -> Iterator[None]:
         _spent.matching, _spent.held, _spent.deadline = 0.0, 0, math.inf
 
 
-def looked() -> float:
+def tick() -> float:
     """The time (monotonic seconds), at which the statement of this thread gives back memory that
     is free."""
     now = time.monotonic()
@@ -71,7 +71,7 @@ def looked() -> float:
 
 
 def _decompress(data: bytes) -> str:
-    if looked() > _spent.deadline:
+    if tick() > _spent.deadline:
         raise StoreBusyError(
             "the statement took too long", remedy="filter on an indexed field, or select less"
         )
@@ -150,7 +150,7 @@ def matches(pattern: str, text: str | None) -> bool | None:
     if text is None:
         return None
     left = min(_PATIENCE, _PATIENCE_IN_ALL - _spent.matching)
-    begun = time.monotonic()
+    started = time.monotonic()
     try:
         return _compiled(pattern).search(str(text), timeout=max(left, 0.001)) is not None
     except TimeoutError:
@@ -161,7 +161,7 @@ def matches(pattern: str, text: str | None) -> bool | None:
             "something else too",
         ) from None
     finally:
-        _spent.matching += time.monotonic() - begun
+        _spent.matching += time.monotonic() - started
 
 
 @lru_cache(maxsize=64)
@@ -347,20 +347,20 @@ def time_format(pattern: str, at: int | None) -> str | None:
     moment = _moment(at)
     if moment is None or at is None:
         return None
-    told = []
+    parts = []
     for piece in times.split_format(pattern):
         match piece:
             case "%s":
-                told.append(str(at // 1_000_000))
+                parts.append(str(at // 1_000_000))
             case "%f":
-                told.append(f"{moment.second:02}.{moment.microsecond // 1_000:03}")
+                parts.append(f"{moment.second:02}.{moment.microsecond // 1_000:03}")
             case "%Y" | "%F":
-                told.append(
+                parts.append(
                     f"{moment.year:04}"
                     + (f"-{moment.month:02}-{moment.day:02}" if piece == "%F" else "")
                 )
             case _:
-                told.append(
+                parts.append(
                     moment.strftime(times.FORMATS[piece[1]][0]) if piece[0] == "%" else piece
                 )
-    return "".join(told)
+    return "".join(parts)

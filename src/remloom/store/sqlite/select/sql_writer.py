@@ -81,7 +81,7 @@ class SqliteExpressions(Writer):
 
     true = "1"
     false = "0"
-    mark = re.compile(r"\?(\d+)")
+    placeholder = re.compile(r"\?(\d+)")
 
     @staticmethod
     def template(function: Function) -> str:
@@ -242,8 +242,8 @@ class SqliteExpressions(Writer):
             compared = (self.compare_json(Compare("=", value, literal)) for literal in literals)
             single = f"({' OR '.join(compared)})"
         else:
-            marks = ", ".join(self.bind(literal.value, literal.type) for literal in literals)
-            single = self._equals(value, literals, f"{self.scalar(value)} IN ({marks})")
+            placeholders = ", ".join(self.bind(literal.value, literal.type) for literal in literals)
+            single = self._equals(value, literals, f"{self.scalar(value)} IN ({placeholders})")
         if not condition.lists:
             return single
         source, path = self._source(value)
@@ -271,10 +271,10 @@ class SqliteExpressions(Writer):
         # The body leaves a default out, so a column without it is compared as it is stored.
         if name in DEFAULTS and all(literal.value != default for literal in literals):
             written = f"r.body ->> '$.{name}'"
-        marks = [self.bind(literal.value, literal.type) for literal in literals]
-        if len(marks) == 1:
-            return f"({written} = {marks[0]})"
-        return f"({written} IN ({', '.join(marks)}))"
+        placeholders = [self.bind(literal.value, literal.type) for literal in literals]
+        if len(placeholders) == 1:
+            return f"({written} = {placeholders[0]})"
+        return f"({written} IN ({', '.join(placeholders)}))"
 
     def name_is(self, name: str) -> str:
         exact = f"r.body ->> '$.name' = {self.bind(name, 'text')}"

@@ -32,7 +32,7 @@ def delete(
         record_no = cursor.execute("SELECT rid FROM records WHERE id = ?", (id,)).get
         if record_no is not None:
             to_delete[record_no] = id
-    asked_for = len(to_delete)
+    requested = len(to_delete)
     if derived:
         _add_derived(cursor, to_delete)
     vectors = keys = 0
@@ -55,7 +55,7 @@ def delete(
     if erase:
         delete_snapshots(cursor)
     deleted = tuple(to_delete.values())
-    return Deletion(deleted, vectors, keys, edges, len(deleted) - asked_for), session.tombstones
+    return Deletion(deleted, vectors, keys, edges, len(deleted) - requested), session.tombstones
 
 
 def delete_snapshots(cursor: apsw.Cursor) -> None:

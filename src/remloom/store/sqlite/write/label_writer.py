@@ -176,8 +176,8 @@ class LabelWriter:
         """Remove the thin entity whose label another record has now, a real one unless it `is_thin`
         itself. What stands for a row is removed if the label `is_handle` of the record."""
         if is_handle:
-            standing = self._cursor.execute(SQL.placeholders, (label_no, record_no)).fetchall()
-            for (thin_no,) in standing:
+            placeholders = self._cursor.execute(SQL.placeholders, (label_no, record_no)).fetchall()
+            for (thin_no,) in placeholders:
                 self._delete_thin(thin_no)
         if label_no in self._taken:
             return

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 from ...model import Entity, Moment, Record, Resource, Row
-from ...model.reports import MOST_NAMINGS
+from ...model.reports import MOST_MENTIONS
 from ..contract import Reads, Store
 from ..specs import SearchSpec
 from .remaining_words import comparable_words, derived_texts, own_texts
@@ -24,17 +24,17 @@ def names_of(records: Iterable[Record]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for one in things for name in (one.name, *one.aliases)))
 
 
-def namings(
+def find_mentions(
     store: Store,
     names: Sequence[str],
     *,
-    beside: Iterable[str] = (),
+    labels: Iterable[str] = (),
     will_be: Mapping[str, Record | None] | None = None,
 ) -> tuple[str, ...]:
-    """List the ids of up to `MOST_NAMINGS` records that say one of these names, texts first.
+    """List the ids of up to `MOST_MENTIONS` records that say one of these names, texts first.
 
     Args:
-        beside: labels whose records are looked at too: edges led from them to the names.
+        labels: labels whose records are looked at too: edges led from them to the names.
         will_be: records as they will be, None for those that go.
     """
     searched = [name for name in names[:_NAMES] if comparable_words(name)]
@@ -42,16 +42,16 @@ def namings(
         return ()
     known = will_be or {}
     found: dict[str, bool] = {}  # whether it is no text
-    for record in chain(_saying(store, searched), _at(store, beside)):
+    for record in chain(_matching(store, searched), _at(store, labels)):
         later = known.get(record.id, record)
-        if later is not None and record.id not in found and _says(later, searched):
+        if later is not None and record.id not in found and _mentions(later, searched):
             found[record.id] = not isinstance(record, Resource)
-            if len(found) == MOST_NAMINGS:
+            if len(found) == MOST_MENTIONS:
                 break
     return tuple(sorted(found, key=found.__getitem__))
 
 
-def said_names(texts: Iterable[str], names: Iterable[str]) -> set[str]:
+def names_in(texts: Iterable[str], names: Iterable[str]) -> set[str]:
     """Of these names, those whose words stand in one of the texts, in a row.
 
     It costs by the length of the texts, however many names there are.
@@ -62,30 +62,30 @@ def said_names(texts: Iterable[str], names: Iterable[str]) -> set[str]:
         words = tuple(comparable_words(name))
         names_by_words.setdefault(words, []).append(name)
         sizes.setdefault(words[0] if words else "", set()).add(len(words))
-    said: set[str] = set()
+    found: set[str] = set()
     for text in texts:
-        said.update(names_by_words.get((), ()))  # of no words: every text says them
+        found.update(names_by_words.get((), ()))  # of no words: every text says them
         text_words = comparable_words(text)
         for start, word in enumerate(text_words):
             for size in sizes.get(word, ()):
-                said.update(names_by_words.get(tuple(text_words[start : start + size]), ()))
-    return said
+                found.update(names_by_words.get(tuple(text_words[start : start + size]), ()))
+    return found
 
 
-def _saying(store: Store, names: Iterable[str]) -> Iterator[Record]:
+def _matching(store: Store, names: Iterable[str]) -> Iterator[Record]:
     """What an index finds by the words of the names."""
     for name in names:
-        for match in store.search.text(name, SearchSpec(limit=MOST_NAMINGS)):
+        for match in store.search.text(name, SearchSpec(limit=MOST_MENTIONS)):
             yield match.record
 
 
 def _at(reads: Reads, keys: Iterable[str]) -> Iterator[Record]:
-    for records in reads.records.lookup(list(islice(keys, MOST_NAMINGS)), edges=0).values():
+    for records in reads.records.lookup(list(islice(keys, MOST_MENTIONS)), edges=0).values():
         yield from records
 
 
-def _says(record: Record, names: Sequence[str]) -> bool:
-    return bool(said_names(_texts_of(record), names))
+def _mentions(record: Record, names: Sequence[str]) -> bool:
+    return bool(names_in(_texts_of(record), names))
 
 
 def _texts_of(record: Record) -> Iterator[str]:
