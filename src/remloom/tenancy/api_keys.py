@@ -14,8 +14,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from threading import Lock
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import msgspec
 from msgspec import Struct
@@ -35,6 +34,7 @@ from ..kv import Entry
 from ..store.tenants.backends import backend_for
 from ..store.tenants.home import tenant_name
 from .audit import AuditEntry, AuditLog
+from .home_store import HomeStore
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -85,7 +85,7 @@ class _Stored(Struct, frozen=True):
     hash: str
 
 
-class ApiKeys:
+class ApiKeys(HomeStore):
     """The API keys of a home. Nothing is made before the first key is. Any thread may use it.
 
     Args:
@@ -102,24 +102,9 @@ class ApiKeys:
     def __init__(
         self, settings: Settings, *, tenant: str = "", scopes: Iterable[Scope] = SCOPES
     ) -> None:
-        self._settings = settings
+        super().__init__(settings)
         self._tenant = tenant
         self._scopes = frozenset(scopes)
-        self._store: Store | None = None
-        self._lock = Lock()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Release the files."""
-        with self._lock:
-            store, self._store = self._store, None
-        if store is not None:
-            store.close()
 
     def audit(self, limit: int = 100) -> list[AuditEntry]:
         """List what was done with keys and tenants over a server, newest first."""
@@ -271,19 +256,6 @@ class ApiKeys:
     def _stored(self, store: Store | None, id: str) -> _Stored | None:
         entry = store.kv.get(_NAMESPACE, id) if store is not None else None
         return _decode(entry) if entry is not None else None
-
-    def _found(self) -> Store | None:
-        """The store, if a key was ever made."""
-        try:
-            return self._opened(create=False)
-        except TenantNotFoundError:
-            return None
-
-    def _opened(self, *, create: bool) -> Store:
-        with self._lock:
-            if self._store is None:
-                self._store = backend_for(self._settings).open_own(self._settings, create=create)
-            return self._store
 
 
 def _known(scopes: Sequence[str]) -> tuple[Scope, ...]:

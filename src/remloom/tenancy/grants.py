@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from threading import Lock
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import msgspec
 from msgspec import Struct
@@ -32,6 +31,7 @@ from ..kv import Entry, EntryReads, KeyRange
 from ..predicates import Predicate, Query
 from ..store.tenants.backends import backend_for
 from ..store.tenants.home import tenant_name
+from .home_store import HomeStore
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -70,7 +70,7 @@ class Grant(Struct, frozen=True, kw_only=True):
         return self.until is None or at < self.until
 
 
-class Grants:
+class Grants(HomeStore):
     """The grants of a home. Nothing is made before the first grant is. Any thread may use it.
 
     Args:
@@ -78,23 +78,8 @@ class Grants:
     """
 
     def __init__(self, settings: Settings, *, tenant: str = "") -> None:
-        self._settings = settings
+        super().__init__(settings)
         self._tenant = tenant
-        self._store: Store | None = None
-        self._lock = Lock()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Release the files."""
-        with self._lock:
-            store, self._store = self._store, None
-        if store is not None:
-            store.close()
 
     def add(
         self,
@@ -231,19 +216,6 @@ class Grants:
     def _open(self, tenant: str) -> Store:
         settings = replace(self._settings, tenant=tenant)
         return backend_for(settings).open(settings, create=False)
-
-    def _found(self) -> Store | None:
-        """The home's own store, if it was ever made."""
-        try:
-            return self._opened(create=False)
-        except TenantNotFoundError:
-            return None
-
-    def _opened(self, *, create: bool) -> Store:
-        with self._lock:
-            if self._store is None:
-                self._store = backend_for(self._settings).open_own(self._settings, create=create)
-            return self._store
 
     def list(self, tenant: str = "", *, to: str = "") -> list[Grant]:
         """List the grants that were not revoked, newest first; those that have ended too.

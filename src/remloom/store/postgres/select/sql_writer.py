@@ -254,7 +254,7 @@ class PostgresWriter(Writer):
     """See `Writer`. The bound values are one list of texts, `$1`, each cast to its type."""
 
     prefix = "remloom."
-    placeholder = re.compile(r"\(\$1\)\[(\d+)\]")
+    mark = re.compile(r"\(\$1\)\[(\d+)\]")
 
     def __init__(self, schema: str) -> None:
         super().__init__(schema)

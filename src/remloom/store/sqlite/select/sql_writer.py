@@ -81,7 +81,7 @@ class SqliteExpressions(Writer):
 
     true = "1"
     false = "0"
-    placeholder = re.compile(r"\?(\d+)")
+    mark = re.compile(r"\?(\d+)")
 
     @staticmethod
     def template(function: Function) -> str:
