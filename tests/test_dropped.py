@@ -76,12 +76,12 @@ def test_a_hundred_memories_that_are_dropped_leave_no_thread_and_no_file_open(
 
 
 def test_memories_of_a_database_that_are_dropped_leave_no_connection(postgres: str) -> None:
-    from remloom.store.postgres.server.database import Database
+    from remloom.store.postgres.server.database import PostgresDatabase
 
     before = held()
     for number in range(20):
         drop(postgres, f"dropped{number % 3}")
-    until(lambda: not Database._open)
+    until(lambda: not PostgresDatabase._open)
     until(lambda: held() <= before)
     for number in range(3):
         Home(postgres).delete(f"dropped{number}")

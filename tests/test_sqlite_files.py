@@ -43,7 +43,7 @@ from remloom.errors import (
 from remloom.predicates import Eq
 from remloom.store.specs import EdgeOrder, EdgeSpec, NameSpec, SearchSpec, WalkSpec
 from remloom.store.sqlite import SqliteStore
-from remloom.store.sqlite.file.database import Database, migrations
+from remloom.store.sqlite.file.database import SqliteDatabase, migrations
 from remloom.store.sqlite.file.sealing import unlock
 from remloom.testing.conformance import put
 from remloom.testing.disk import on_disk
@@ -783,7 +783,7 @@ def test_a_damaged_tenant_hides_no_other_and_can_be_deleted(tmp_path: Path) -> N
 
 def test_a_disk_that_is_full_from_the_start_is_named_as_the_reason(tmp_path: Path) -> None:
     with pytest.raises(StoreFullError, match="no space left"):
-        Database(
+        SqliteDatabase(
             tmp_path / "memory.db",
             "",
             prepare=lambda connection: connection.pragma("max_page_count", 2),

@@ -21,7 +21,7 @@ from remloom.store.batch import Batch
 from remloom.store.contract import Reads
 from remloom.store.specs import EdgeSpec, NameSpec, SearchSpec
 from remloom.store.sqlite import SqliteStore
-from remloom.store.sqlite.file.database import Database
+from remloom.store.sqlite.file.database import SqliteDatabase
 from remloom.store.sqlite.file.sealing import unlock
 from remloom.store.sqlite.select.sql_functions import prepare
 from remloom.store.transfer.copy import copy
@@ -294,7 +294,7 @@ def test_a_killed_deletion_leaves_word_of_what_is_to_be_erased(tmp_path: Path) -
         f" store = SqliteStore(Path({str(path)!r})); store._erasures.begin = lambda: os._exit(9); store.delete([{id!r}])"
     )
     assert subprocess.run([sys.executable, "-c", killed], timeout=60).returncode == 9
-    with closing(Database(path, "", prepare=prepare)) as database:
+    with closing(SqliteDatabase(path, "", prepare=prepare)) as database:
         assert (
             database.reader.execute("SELECT id FROM journal WHERE kind = 'erasing'").get == "pages"
         )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import apsw.ext
 import pytest
 
-from remloom.store.sql_files import Statement
+from remloom.store.sql_files import NamedStatement
 from remloom.store.sqlite import SqliteStore
 from remloom.store.sqlite.statements import SQL
 
@@ -38,7 +38,7 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[apsw.Connec
     store.close()
 
 
-def filled(statement: Statement) -> str:
+def filled(statement: NamedStatement) -> str:
     """The statement with a piece of SQL in each slot."""
     pieces = {slot: PIECES[slot] for slot in statement.slots}
     if statement.name.startswith("allowed"):
@@ -59,7 +59,7 @@ def scanned(sql: str, plan: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("statement", list(SQL), ids=lambda statement: statement.name)
 def test_a_statement_goes_by_an_index_unless_it_says_that_it_scans(
-    connection: apsw.Connection, statement: Statement
+    connection: apsw.Connection, statement: NamedStatement
 ) -> None:
     sql = filled(statement)
     values = [None] * apsw.ext.query_info(connection, sql).bindings_count

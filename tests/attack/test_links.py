@@ -18,8 +18,8 @@ from tried import Counted, Rounds
 from remloom import Entity, Home, Memory
 from remloom.errors import RemloomError
 from remloom.settings import Settings
-from remloom.store.sqlite.file.commit_mark import Commit, Mark
-from remloom.store.sqlite.file.database import Database
+from remloom.store.sqlite.file.commit_mark import Commit, CommitMark
+from remloom.store.sqlite.file.database import SqliteDatabase
 from remloom.store.sqlite.file.sealing import seal
 from remloom.store.sqlite.repair import _set_aside
 from remloom.store.tenants import tenant_file
@@ -173,12 +173,12 @@ def behind(database: Path) -> dict[str, Callable[[], object]]:
     """What opens a file beside a database to write into it, or puts it there."""
     commit = Commit(1, 2, 3, 4)
     return {
-        "mark": lambda: Mark(database).write(commit),
+        "mark": lambda: CommitMark(database).write(commit),
         "tenant file": lambda: tenant_file.change(
             database.parent, lambda now: replace(now, tenant="else")
         ),
-        "database": lambda: Database(database, KEY, create=True),
-        "new database": lambda: Database(database.with_name("new.db"), KEY, create=True),
+        "database": lambda: SqliteDatabase(database, KEY, create=True),
+        "new database": lambda: SqliteDatabase(database.with_name("new.db"), KEY, create=True),
         "seal": lambda: seal(database),
         "log set aside": lambda: _set_aside(database),
     }

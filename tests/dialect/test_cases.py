@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from remloom import Memory
-from remloom.testing.dialect import Case, check, load, prepare
+from remloom.testing.dialect import DialectCase, check, load, prepare
 from remloom.testing.embedder import WordEmbedder, WordTokenEncoder
 
 FILES = load()
@@ -47,7 +47,9 @@ def memory_of(
 @pytest.mark.parametrize(
     ("file", "case"), CASES, ids=[f"{file}: {case.name}" for file, case in CASES]
 )
-def test_the_dialect_means_what_its_cases_say(file: str, case: Case, memory_of: MemoryOf) -> None:
+def test_the_dialect_means_what_its_cases_say(
+    file: str, case: DialectCase, memory_of: MemoryOf
+) -> None:
     check(memory_of(file), case)
 
 

@@ -22,7 +22,7 @@ from remloom.errors import (
 )
 from remloom.kv import Entry, label_ref
 from remloom.runs.lifecycle import run_to_end
-from remloom.runs.part import Part
+from remloom.runs.part import WritePart
 from remloom.runs.rollback import created_ids, rollback
 from remloom.runs.run import begin_run, find_run, list_runs, run_entry
 from remloom.runs.supersede import SUPERSEDED
@@ -308,7 +308,7 @@ def test_what_takes_the_place_of_another_is_written_with_it_or_not_at_all(
     second = writing("consolidate")
     id = "22222222-2222-5222-8222-222222222222"
     new = insight("The data team grows quickly.", parents=(note_id(memory),), id=id)
-    part = Part((), (new,), superseded={old: id}, counts={"summaries": 1})
+    part = WritePart((), (new,), superseded={old: id}, counts={"summaries": 1})
     put = store.write
     left = 1
 

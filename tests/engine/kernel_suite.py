@@ -19,7 +19,7 @@ from remloom.engine.writing import Writing
 from remloom.store.sqlite import SqliteStore
 from remloom.store.tenants.backends import backend_for
 from remloom.testing.conformance import Opening, StoreConformance
-from remloom.testing.dialect import Case, CaseFile, check, load, prepare
+from remloom.testing.dialect import CaseFile, DialectCase, check, load, prepare
 from remloom.testing.embedder import WordEmbedder, WordTokenEncoder
 
 # a schema of one's own is a feature
@@ -71,7 +71,7 @@ def test_the_dialect_means_what_its_cases_say(file: CaseFile, kernel: Any) -> No
         _check(kernel, case)
 
 
-def _check(kernel: Any, case: Case) -> None:
+def _check(kernel: Any, case: DialectCase) -> None:
     try:
         check(kernel, case)
     except AssertionError as error:

@@ -22,10 +22,10 @@ from remloom.store import postgres as package
 from remloom.store.batch import TokenVectorBatch
 from remloom.store.postgres import PostgresStore
 from remloom.store.postgres.graph.edge_queries import walk_words
-from remloom.store.postgres.server.database import Database
+from remloom.store.postgres.server.database import PostgresDatabase
 from remloom.store.postgres.statements import SQL
 from remloom.store.specs import EdgeOrder
-from remloom.store.sql_files import Statement
+from remloom.store.sql_files import NamedStatement
 from remloom.testing.conformance import put
 
 DIMS = 16
@@ -159,15 +159,15 @@ def _resource(number: int, embedding: Any) -> Resource:
 
 
 @pytest.fixture(scope="module")
-def database(own_database: str) -> Iterator[Database]:
-    server = Database.at(own_database, 2, 30.0)
+def database(own_database: str) -> Iterator[PostgresDatabase]:
+    server = PostgresDatabase.at(own_database, 2, 30.0)
     yield server
     server.release()
 
 
 @pytest.mark.parametrize("statement", list(SQL), ids=lambda statement: statement.name)
 def test_a_statement_goes_by_its_indexes(
-    store: PostgresStore, database: Database, statement: Statement
+    store: PostgresStore, database: PostgresDatabase, statement: NamedStatement
 ) -> None:
     print(f"{statement.name}: {statement.description}\n{statement.sql}")
     if statement.name in UNEXPLAINED:
@@ -179,7 +179,7 @@ def test_a_statement_goes_by_its_indexes(
     assert whole - SMALL <= WHOLE_TABLES.get(statement.name, set())
 
 
-def test_every_select_answers_with_columns(database: Database) -> None:
+def test_every_select_answers_with_columns(database: PostgresDatabase) -> None:
     """A row without any is false, as if there were none."""
     selects = [statement for statement in SQL if statement.sql.lstrip().startswith("SELECT")]
     with database.connect() as connection:
@@ -201,7 +201,7 @@ def test_every_select_answers_with_columns(database: Database) -> None:
 ], ids=["weight", "valid_to", "dst"])  # fmt: skip
 def test_a_walk_in_any_order_goes_by_the_indexes_of_edges(
     store: PostgresStore,
-    database: Database,
+    database: PostgresDatabase,
     order: EdgeOrder,
     typed: bool,
     direction: Direction,
@@ -233,7 +233,7 @@ def test_every_statement_is_used_and_every_use_has_its_statement() -> None:
     assert names - used - mentioned - built == set()
 
 
-def _text(statement: Statement, words: dict[str, str] | None = None) -> str:
+def _text(statement: NamedStatement, words: dict[str, str] | None = None) -> str:
     """The statement as the server would have it prepared."""
     given = WORDS | OWN_WORDS.get(statement.name, {}) | (words or {})
     sql = SQL.fill(statement.name, **{slot: given[slot] for slot in statement.slots})

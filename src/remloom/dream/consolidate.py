@@ -17,7 +17,7 @@ from ..errors import MissingExtraError
 from ..llm import LLM, Call
 from ..model import Edge, Resource
 from ..runs.failures import failed_item_key
-from ..runs.part import Part
+from ..runs.part import WritePart
 from ..runs.supersede import SUPERSEDED
 from ..runs.writer import Writer
 from ..store.contract import Store
@@ -80,7 +80,7 @@ def consolidate(
     duplicates = find_duplicates(store, insights, min_score=min_score)
     # each in a transaction of its own: an interrupted run goes on with the rest
     for old, new in duplicates.items():
-        writer.write_each([Part((), superseded={old: new})])
+        writer.write_each([WritePart((), superseded={old: new})])
     writer.count(insights=len(insights), duplicates=len(duplicates))
     level = [
         record for record in insights if record.id not in duplicates and record.kind != _SUMMARY
@@ -222,7 +222,7 @@ def _sum_up(
     for id, reply in ask_each(store, writer, llm, calls, rests_on, progress):
         cluster = waiting[id]
         summary = _summary(store, id, cluster, str(reply))
-        part = Part(
+        part = WritePart(
             cluster.ids,
             (summary,),
             tuple(_edges(summary, cluster)),

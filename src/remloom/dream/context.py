@@ -22,7 +22,7 @@ from ..model import Hit, Resource
 from ..predicates import And, Eq, Gte, Lte, Not, NotExists, Or, Predicate
 from ..runs.failures import failed_item_entry
 from ..runs.lifecycle import run_to_end
-from ..runs.part import Part
+from ..runs.part import WritePart
 from ..runs.run import begin_run
 from ..runs.writer import Embed, Writer
 from ..store.contract import Store
@@ -238,7 +238,7 @@ def ask_each(
         elif isinstance(reply, ModelError):
             kind, about = writer.run.kind, rests_on[id]
             failed = failed_item_entry(store, kind, id, reply, about, run_id=writer.id)
-            writer.write_each([Part(about, entries=(failed,))])
+            writer.write_each([WritePart(about, entries=(failed,))])
         else:
             yield id, reply
         if progress:

@@ -36,9 +36,9 @@ from ..store.specs import SearchSpec
 from ..store.tenants.home import tenant_name
 from ..tenancy.grants import Grants
 from .answer import FederatedAnswer, ReceivedGrant, merge_by_rank
-from .asking import Asked, Asker, Found
+from .fan_out import FanOut, TenantAnswer, TenantAnswers
 from .granted import GrantedStore
-from .grantors import Grantors, Opening
+from .grantors import Grantors, OpenStore
 from .query_vectors import QueryTokens, QueryVectors
 
 if TYPE_CHECKING:
@@ -71,18 +71,18 @@ class Federation:
         self,
         as_tenant: str,
         grants: Grants,
-        opening: Opening,
+        opening: OpenStore,
         embedder: Callable[[str], Embedder | None],
         tenants: Sequence[str] | None = None,
         *,
         token_encoder: Callable[[], TokenEncoder | None],
         seconds: float | None,
     ) -> None:
-        self._asker = Asker(tenant_name(as_tenant), grants, opening, tenants)
+        self._fan_out = FanOut(tenant_name(as_tenant), grants, opening, tenants)
         self._embedder = embedder
         self._token_encoder = token_encoder
         self._seconds = seconds
-        self._closing: list[Callable[[], None]] = [self._asker.close]
+        self._closing: list[Callable[[], None]] = [self._fan_out.close]
 
     @classmethod
     def open(
@@ -167,7 +167,7 @@ class Federation:
 
     def grants(self) -> list[ReceivedGrant]:
         """List what others let this tenant find, by tenant."""
-        return self._asker.received()
+        return self._fan_out.received()
 
     def lookup(self, *labels: str) -> FederatedAnswer:
         """Look up the records that have these names, in every tenant that lets one.
@@ -176,12 +176,14 @@ class Federation:
         `suggestions` has the nearest names.
         """
 
-        def work(view: GrantedStore, _: Store) -> Found:
+        def work(view: GrantedStore, _: Store) -> TenantAnswer:
             answer = Executor(_as_store(view)).lookup(Lookup(labels))
             missing = answer.report.missing if isinstance(answer.report, LookupReport) else ()
-            return Found(hits=answer.records, suggestions=answer.suggestions, missing=missing)
+            return TenantAnswer(
+                hits=answer.records, suggestions=answer.suggestions, missing=missing
+            )
 
-        replies = self._asker.ask("lookup", "federation.lookup", work)
+        replies = self._fan_out.ask("lookup", "federation.lookup", work)
         answer = self._merged(replies)
         answers = replies.answers.values()
         missing = [label for label in labels if all(label in one.missing for one in answers)]
@@ -215,19 +217,19 @@ class Federation:
         limit = Search(text, schema, limit=limit).limit
         vectors = QueryVectors(self._embedder, self._one_deadline())
 
-        def work(view: GrantedStore, store: Store) -> Found:
+        def work(view: GrantedStore, store: Store) -> TenantAnswer:
             if schema not in view.granted:
-                return Found(reason=f"it grants no {schema}")
+                return TenantAnswer(reason=f"it grants no {schema}")
             vector = vectors.for_store(store)(text)
             if vector is None:
-                return Found(reason="it has no vectors")
+                return TenantAnswer(reason="it has no vectors")
             hits = search_distinct(
                 lambda count: view.search.vector(vector, SearchSpec(count, schema, condition)),
                 limit,
             )
-            return Found(hits=hits)
+            return TenantAnswer(hits=hits)
 
-        return self._merged(self._asker.ask("search", "federation.search", work), limit)
+        return self._merged(self._fan_out.ask("search", "federation.search", work), limit)
 
     def search_text(
         self,
@@ -246,16 +248,16 @@ class Federation:
         condition = parse_condition(where)
         limit = TextSearch(text, limit=limit).limit
 
-        def work(view: GrantedStore, _: Store) -> Found:
+        def work(view: GrantedStore, _: Store) -> TenantAnswer:
             if schema is not None and schema not in view.granted:
-                return Found(reason=f"it grants no {schema}")
+                return TenantAnswer(reason=f"it grants no {schema}")
 
             def fetch(count: int) -> list[Match]:
                 return view.search.text(text, SearchSpec(count, schema, condition))
 
-            return Found(hits=search_distinct(fetch, limit))
+            return TenantAnswer(hits=search_distinct(fetch, limit))
 
-        return self._merged(self._asker.ask("search", "federation.search_text", work), limit)
+        return self._merged(self._fan_out.ask("search", "federation.search_text", work), limit)
 
     def recall(
         self,
@@ -275,7 +277,7 @@ class Federation:
         once = QueryTokens(encoder) if encoder is not None else None
         own = replace(options, budget_tokens=None)
 
-        def work(view: GrantedStore, store: Store) -> Found:
+        def work(view: GrantedStore, store: Store) -> TenantAnswer:
             granted = _as_store(view)
             late = None
             if encoder is not None and once is not None:
@@ -284,9 +286,9 @@ class Federation:
                 granted, vectors.for_store(store), self._card(store), late, deadline=deadline
             )
             recalled = recaller.recall(question, own)
-            return Found(hits=recalled.hits, reason=recalled.reason, note=recalled.note)
+            return TenantAnswer(hits=recalled.hits, reason=recalled.reason, note=recalled.note)
 
-        answer = self._merged(self._asker.ask("recall", "federation.recall", work), options.limit)
+        answer = self._merged(self._fan_out.ask("recall", "federation.recall", work), options.limit)
         if options.budget_tokens is None:
             return answer
         hits, tokens = within_budget(answer.hits, options.budget_tokens, options.count_tokens)
@@ -324,7 +326,7 @@ class Federation:
         return model_card_of(embedder) if embedder is not None else None
 
     @staticmethod
-    def _merged(replies: Asked, limit: int | None = None) -> FederatedAnswer:
+    def _merged(replies: TenantAnswers, limit: int | None = None) -> FederatedAnswer:
         lists = {tenant: one.hits for tenant, one in replies.answers.items()}
         hits = merge_by_rank(lists, limit)
         reasons = [f"{name}: {one.reason}" for name, one in replies.answers.items() if one.reason]

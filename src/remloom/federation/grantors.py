@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..store.contract import Store
 
 
-class Opening(Protocol):
+class OpenStore(Protocol):
     """Gives the store of a tenant, open as long as it is used. Any thread may call it."""
 
     def __call__(self, tenant: str, /) -> AbstractContextManager[Store]: ...

@@ -25,7 +25,7 @@ from ..kv import is_other_ref
 from ..settings import Settings, TaskSettings
 from . import event_loop, reply_cache, schemas
 from .contract import Bounded, Image, Model, Reply, Request, Turn, Watch
-from .in_flight import InFlight, Pending
+from .in_flight import InFlight, PendingCall
 from .ledger import roll_up
 from .prompts import Slots, prompt
 from .retry import WAIT, Retries
@@ -284,7 +284,7 @@ class LLM:
     ) -> dict[int, Reply | ModelError]:
         """Get the reply to each request, kept or new, or its error."""
         outcomes: dict[int, Reply | ModelError] = {}
-        pending: list[Pending] = []
+        pending: list[PendingCall] = []
         for position, request in requests.items():
             try:
                 model = self._models.of(request.task)
@@ -299,12 +299,12 @@ class LLM:
                 outcomes[position] = kept
                 continue
             subjects = calls[position].subjects
-            pending.append(Pending(position, request, model, identity, subjects))
+            pending.append(PendingCall(position, request, model, identity, subjects))
         if pending:
             outcomes.update(self._make(pending))
         return outcomes
 
-    def _make(self, pending: Sequence[Pending]) -> dict[int, Reply | ModelError]:
+    def _make(self, pending: Sequence[PendingCall]) -> dict[int, Reply | ModelError]:
         """Make requests now.
 
         Each is written down before it is given back, as it is paid; even if its caller does not

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _TOGETHER = 0.003
 
 
-class Pending(Struct, frozen=True):
+class PendingCall(Struct, frozen=True):
     """A request that is to be made."""
 
     position: int  # among the calls that were asked for
@@ -44,7 +44,7 @@ class Finished(Struct, frozen=True):
     It has neither when something went wrong that is not an error of the model.
     """
 
-    pending: Pending
+    pending: PendingCall
     outcome: Reply | ModelError | None
     usage: Usage | None = None  # None: nothing was called
 
@@ -75,7 +75,7 @@ class InFlight:
 
     def __init__(
         self,
-        pending: Sequence[Pending],
+        pending: Sequence[PendingCall],
         slots: asyncio.Semaphore,
         spending: Spending | None,
         complete: Callable[[Model, Request], Awaitable[Reply]],
@@ -116,7 +116,7 @@ class InFlight:
 
     # -- in the loop -------------------------------------------------------------------------------
 
-    async def _make_all(self, pending: Sequence[Pending]) -> None:
+    async def _make_all(self, pending: Sequence[PendingCall]) -> None:
         try:
             async with asyncio.TaskGroup() as group:
                 for one in pending:
@@ -125,7 +125,7 @@ class InFlight:
             # the others were cancelled for its sake
             raise errors.exceptions[0] from None
 
-    async def _make(self, pending: Pending) -> None:
+    async def _make(self, pending: PendingCall) -> None:
         request, model = pending.request, pending.model
         price = partial(_price, model)
         async with self._slots:

@@ -21,7 +21,15 @@ from ..predicates import Predicate
 from ..sql.bounds import tokenize
 from .statements import Plan, Sql, Statement
 from .syntax_errors import fault_error, unexpected_error
-from .transformer import EXAMPLES, Clause, Fault, Parsed, PendingSelect, Tail, Transformer
+from .transformer import (
+    EXAMPLES,
+    Parsed,
+    PendingSelect,
+    QueryClause,
+    StatementTail,
+    SyntaxFault,
+    Transformer,
+)
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -101,7 +109,7 @@ def _parse_by_grammar(text: str) -> Statement:
         starts_walk = query.build_walk is not None
         sql, end = cut_sql(text, query.position, starts_walk=starts_walk)
         rule = "after_start" if starts_walk else "after_select"
-        tail: Tail = _run_grammar(text, text[end:], end, rule)
+        tail: StatementTail = _run_grammar(text, text[end:], end, rule)
         as_of = tail.as_of
         query = _complete_select(query, Sql(sql), tail.clauses, text, end)
     # what takes no AS OF is known by the value alone
@@ -120,7 +128,7 @@ def _parse_by_grammar(text: str) -> Statement:
 def _complete_select(
     select: PendingSelect,
     sql: Sql,
-    clauses: Sequence[Clause],
+    clauses: Sequence[QueryClause],
     statement: str,
     offset: int,
 ) -> Plan:
@@ -129,7 +137,7 @@ def _complete_select(
         return sql
     try:
         return select.build_walk(sql, clauses)
-    except Fault as fault:
+    except SyntaxFault as fault:
         raise fault_error(statement, fault, offset) from None
 
 
@@ -144,7 +152,7 @@ def _run_grammar(
 
     try:
         return load_grammar().parse(text, start=rule)
-    except Fault as fault:
+    except SyntaxFault as fault:
         raise fault_error(statement, fault, offset) from None
     except UnexpectedInput as error:
         raise unexpected_error(statement, text, offset, error, rule) from None

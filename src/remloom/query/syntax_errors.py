@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from ..errors import QuerySyntaxError, SqlGuardError
-from .transformer import EXAMPLES, Fault
+from .transformer import EXAMPLES, SyntaxFault
 
 _MAX_QUOTED = 60  # characters of a text that an example has in quotes
 _MODES = ("late", "vector")
@@ -35,7 +35,7 @@ _TERMINALS = {
 }
 
 
-def fault_error(statement: str, fault: Fault, offset: int) -> QuerySyntaxError:
+def fault_error(statement: str, fault: SyntaxFault, offset: int) -> QuerySyntaxError:
     """Make the error for a fault in the text that stands at `offset` of a statement."""
     return QuerySyntaxError(
         str(fault),

@@ -67,7 +67,7 @@ _MAX_DIGITS = 18  # of a number that is read as a whole one
 _Query = TypeVar("_Query", Fuzzy, Search, Traverse)
 
 
-class Fault(Exception):
+class SyntaxFault(Exception):
     """Something the grammar allows and the dialect does not."""
 
     def __init__(
@@ -93,7 +93,7 @@ class Valued:
         self.position = position
 
 
-class Clause(Valued):
+class QueryClause(Valued):
     """An option: its keyword, its value, and where both stand."""
 
     __slots__ = ("keyword", "keyword_position")
@@ -136,12 +136,12 @@ class Parsed:
         self.as_of = as_of
 
 
-class Tail:
+class StatementTail:
     """The clauses behind a SELECT."""
 
     __slots__ = ("as_of", "clauses")
 
-    def __init__(self, clauses: Sequence[Clause], as_of: Valued | None) -> None:
+    def __init__(self, clauses: Sequence[QueryClause], as_of: Valued | None) -> None:
         self.clauses = clauses
         self.as_of = as_of
 
@@ -155,7 +155,7 @@ class PendingSelect:
     __slots__ = ("build_walk", "position")
 
     def __init__(
-        self, position: int, build_walk: Callable[[Sql, Sequence[Clause]], Plan] | None = None
+        self, position: int, build_walk: Callable[[Sql, Sequence[QueryClause]], Plan] | None = None
     ) -> None:
         self.position = position
         self.build_walk = build_walk
@@ -168,23 +168,23 @@ class Transformer:
         explain, query, as_of = children
         return Parsed(query, explain is not None, as_of)
 
-    def after_select(self, children: list[Any]) -> Tail:
-        return Tail((), children[0])
+    def after_select(self, children: list[Any]) -> StatementTail:
+        return StatementTail((), children[0])
 
-    def after_start(self, children: list[Any]) -> Tail:
-        return Tail(children[:-1], children[-1])
+    def after_start(self, children: list[Any]) -> StatementTail:
+        return StatementTail(children[:-1], children[-1])
 
     def as_of(self, children: list[Any]) -> Valued:
         keyword, text = children
         try:
             at = datetime.fromisoformat(text.value)
         except ValueError:
-            raise Fault(
+            raise SyntaxFault(
                 f"{text.value!r} is not a time", text.position, "a date or time such as 2025-01-15"
             ) from None
         if at.tzinfo is None:
             if len(text.value) > len("2025-01-15"):
-                raise Fault(
+                raise SyntaxFault(
                     "a time needs its zone",
                     text.position,
                     "Z or an offset at the end",
@@ -203,7 +203,7 @@ class Transformer:
             return query
         if not any(clause.keyword == "DEPTH" for clause in clauses):
             stray = clauses[0]
-            raise Fault(
+            raise SyntaxFault(
                 f"LOOKUP takes no {stray.keyword}",
                 stray.keyword_position,
                 "DEPTH (which makes it a TRAVERSE)",
@@ -232,7 +232,7 @@ class Transformer:
         if not isinstance(start, PendingSelect):
             return _build_traverse(plan, edges, start, clauses)
 
-        def build_walk(sql: Sql, clauses_behind: Sequence[Clause]) -> Traverse:
+        def build_walk(sql: Sql, clauses_behind: Sequence[QueryClause]) -> Traverse:
             return _build_traverse(plan, edges, sql, clauses_behind)
 
         return PendingSelect(start.position, build_walk)
@@ -254,7 +254,7 @@ class Transformer:
     def edges(self, children: list[Any]) -> list[str]:
         return [child.value for child in children if isinstance(child, Valued)]
 
-    def clause(self, children: list[Any]) -> Clause:
+    def clause(self, children: list[Any]) -> QueryClause:
         keyword, argument = children
         name = keyword.upper()
         if isinstance(argument, Valued):
@@ -264,19 +264,21 @@ class Transformer:
             position = _start(argument)
         if name in ("DIRECTION", "MODE"):
             value = value.lower()
-        return Clause(name, value, position, _start(keyword))
+        return QueryClause(name, value, position, _start(keyword))
 
-    def strategy(self, children: list[Token]) -> Clause:
+    def strategy(self, children: list[Token]) -> QueryClause:
         way = children[0]
-        return Clause("FIRST", f"{way.lower()}-first", _start(way), _start(way))
+        return QueryClause("FIRST", f"{way.lower()}-first", _start(way), _start(way))
 
-    def order_clause(self, children: list[Any]) -> Clause:
+    def order_clause(self, children: list[Any]) -> QueryClause:
         keyword, field, way = children
-        return Clause("ORDER BY", f"{field.value} {way or 'ASC'}", field.position, _start(keyword))
+        return QueryClause(
+            "ORDER BY", f"{field.value} {way or 'ASC'}", field.position, _start(keyword)
+        )
 
-    def where_clause(self, children: list[Any]) -> Clause:
+    def where_clause(self, children: list[Any]) -> QueryClause:
         keyword, condition = children
-        return Clause("WHERE", condition.predicate, _start(keyword), _start(keyword))
+        return QueryClause("WHERE", condition.predicate, _start(keyword), _start(keyword))
 
     # -- conditions --------------------------------------------------------------------------------
 
@@ -357,22 +359,22 @@ def _build_traverse(
     plan: Token | None,
     edges: list[str] | None,
     start: Any,
-    clauses: Sequence[Clause],
+    clauses: Sequence[QueryClause],
 ) -> Traverse:
     if plan is not None:
         for clause in clauses:
             if clause.keyword == "DEPTH" and clause.value != 0:
-                raise Fault("PLAN is DEPTH 0", clause.position, "no DEPTH after PLAN")
+                raise SyntaxFault("PLAN is DEPTH 0", clause.position, "no DEPTH after PLAN")
         # PLAN stands for DEPTH 0
         others = [clause for clause in clauses if clause.keyword != "DEPTH"]
-        clauses = [*others, Clause("DEPTH", 0, _start(plan), _start(plan))]
+        clauses = [*others, QueryClause("DEPTH", 0, _start(plan), _start(plan))]
     return _build(Traverse, start, clauses, edge_types=edges or ())
 
 
 def _build(
     kind: type[_Query],
     first: Any,
-    clauses: Sequence[Clause],
+    clauses: Sequence[QueryClause],
     **arguments: Any,
 ) -> _Query:
     """A query of its first argument and its options."""
@@ -381,7 +383,7 @@ def _build(
         field = _FIELDS[clause.keyword]
         if field in options:
             position = clause.keyword_position
-            raise Fault(f"{clause.keyword} is given twice", position, "each option once")
+            raise SyntaxFault(f"{clause.keyword} is given twice", position, "each option once")
         options[field] = clause.value
     try:
         return kind(first, **arguments, **options)
@@ -393,7 +395,7 @@ def _build(
             try:
                 kind(first, **{_FIELDS[clause.keyword]: clause.value})
             except InvalidInputError as error:
-                raise Fault(error.message, clause.position) from None
+                raise SyntaxFault(error.message, clause.position) from None
         raise
 
 
@@ -405,7 +407,7 @@ def _read_words(tokens: Sequence[Token]) -> Valued:
         return Valued(text, _start(tokens[0]))
     quoted = _read_string(tokens[0])
     if not quoted.value.strip():
-        raise Fault("a label or text may not be empty", quoted.position, "what to look for")
+        raise SyntaxFault("a label or text may not be empty", quoted.position, "what to look for")
     return quoted
 
 
@@ -417,7 +419,9 @@ def _refuse_misplaced_clause(words: Sequence[Token]) -> None:
     first = words[0]
     is_bracketed = first[0] in "(["
     if is_bracketed and first[1:].upper() in ("LOOKUP", "FUZZY", "SEARCH", "SELECT"):
-        raise Fault("a query stands here without brackets", _start(first), "a query or a label")
+        raise SyntaxFault(
+            "a query stands here without brackets", _start(first), "a query or a label"
+        )
     for index, word in enumerate(words[1:], 1):
         if word.upper() not in KEYWORDS:
             continue
@@ -425,7 +429,7 @@ def _refuse_misplaced_clause(words: Sequence[Token]) -> None:
         # "LIMIT 5" is a clause, "limit of five" is part of a label
         following = words[index + 1] if index + 1 < len(words) else ""
         if stands_out or re.fullmatch(r"[-\d.]+", following):
-            raise Fault(
+            raise SyntaxFault(
                 f"{word.upper()} does not belong here",
                 _start(word),
                 "an option of this query",
@@ -435,7 +439,7 @@ def _refuse_misplaced_clause(words: Sequence[Token]) -> None:
 
 def _nested(predicate: Predicate, depth: int, token: Token) -> Condition:
     if depth >= MAX_NESTING:
-        raise Fault(
+        raise SyntaxFault(
             f"conditions may be nested {MAX_NESTING} deep", _start(token), "a flatter condition"
         )
     return Condition(predicate, depth + 1)
@@ -461,7 +465,7 @@ def _read_number(token: Token) -> int | float:
         return int(token)
     number = float(token)
     if number in (float("inf"), float("-inf")):
-        raise Fault("this number is too large", _start(token), "a number below 1e308")
+        raise SyntaxFault("this number is too large", _start(token), "a number below 1e308")
     return number
 
 

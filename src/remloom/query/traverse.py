@@ -27,7 +27,7 @@ from ..model import (
     is_written_after,
 )
 from ..store.contract import Store
-from ..store.results import Step, Walk
+from ..store.results import Walk, WalkStep
 from ..store.rules.merge import keys_of
 from ..store.specs import NEWEST, EdgeOrder, EdgeSpec, WalkSpec
 from .label_resolution import stored_edge_types
@@ -190,7 +190,7 @@ class _Traversal:
             )
         )
 
-    def _load(self, steps: Sequence[Step], edges: int = _LOADED_EDGES) -> list[Node]:
+    def _load(self, steps: Sequence[WalkStep], edges: int = _LOADED_EDGES) -> list[Node]:
         """The records at the keys reached, each once."""
         records = self._store.records.lookup(
             [step.key for step in steps], edges=edges, as_of=self._as_of, own=True

@@ -13,7 +13,7 @@ from ..model import Edge, Entity, Moment, Record, Resource
 from ..store.rules.references import referred_ids
 
 
-class Part(Struct, frozen=True):
+class WritePart(Struct, frozen=True):
     """What is written together, or left out together if something that it rests on is gone.
 
     Args:

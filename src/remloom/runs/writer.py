@@ -20,7 +20,7 @@ from ..store.results import Written
 from ..store.rules.indexed_text import embedded_text
 from ..store.rules.validation import build
 from .before_images import BeforeImages
-from .part import Part
+from .part import WritePart
 from .run import Diff, Run, Status, run_entry
 from .supersede import plan_supersede
 from .write_plan import EntryKey, WritePlan, find_changed, find_existing, plan_write
@@ -125,7 +125,7 @@ class Writer:
         What is stored just so already is left alone.
 
         Args:
-            rests_on: see `Part`.
+            rests_on: see `WritePart`.
             superseded: ids of derived records, each with the id of the one that takes its place.
                 Once a search finds the new one, the old one keeps its id, name, edges, parents and
                 children, but no search finds it any more.
@@ -145,7 +145,7 @@ class Writer:
             InvalidInputError: as `Memory.write`; also a source that would be superseded.
         """
         with self._writing:
-            part = Part(
+            part = WritePart(
                 tuple(rests_on),
                 tuple(map(self._stamp, records)),
                 tuple(edges),
@@ -157,7 +157,9 @@ class Writer:
             names = part.names
             return _retry(lambda: self._write(part, names, expected_entries, expected_records))
 
-    def write_each(self, parts: Iterable[Part], *, entries: Iterable[Entry] = ()) -> list[Part]:
+    def write_each(
+        self, parts: Iterable[WritePart], *, entries: Iterable[Entry] = ()
+    ) -> list[WritePart]:
         """Write parts as one batch, without those that rest on what was forgotten meanwhile.
 
         Those are counted as `forgotten`.
@@ -169,7 +171,7 @@ class Writer:
         """
         left, common = list(parts), tuple(entries)
         while True:
-            whole = Part(
+            whole = WritePart(
                 {name for part in left for name in part.rests_on},
                 tuple(record for part in left for record in part.records),
                 tuple(edge for part in left for edge in part.edges),
@@ -215,7 +217,7 @@ class Writer:
 
     def _write(
         self,
-        part: Part,
+        part: WritePart,
         names: Collection[str],
         expected_entries: Mapping[EntryKey, int],
         expected_records: Mapping[str, datetime | None],

@@ -200,7 +200,7 @@ class Graph(GraphReads, Protocol):
         ...
 
 
-class Search(Protocol):
+class SearchIndex(Protocol):
     """Records by likeness."""
 
     def names(self, text: str, spec: NameSpec) -> list[Match]:
@@ -241,7 +241,7 @@ class Search(Protocol):
         ...
 
 
-class Sql(Protocol):
+class SqlQueries(Protocol):
     """SELECTs, and the indexes they use."""
 
     def select(self, select: Select, *, limit: int, timeout: float) -> ResultSet:
@@ -381,7 +381,7 @@ class TokenVectors(Protocol):
         ...
 
 
-class Admin(Protocol):
+class StoreAdmin(Protocol):
     """The care of a store as a whole."""
 
     def stats(self) -> Stats:

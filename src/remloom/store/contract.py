@@ -34,13 +34,13 @@ from typing import Protocol
 from ..kv import EntryReads, KeyValue
 from .batch import Batch
 from .components import (
-    Admin,
     Graph,
     GraphReads,
     RecordReads,
     Records,
-    Search,
-    Sql,
+    SearchIndex,
+    SqlQueries,
+    StoreAdmin,
     TokenVectors,
     VectorReads,
     Vectors,
@@ -87,9 +87,9 @@ class Store(Reads, Protocol):
     @property
     def graph(self) -> Graph: ...
     @property
-    def search(self) -> Search: ...
+    def search(self) -> SearchIndex: ...
     @property
-    def sql(self) -> Sql: ...
+    def sql(self) -> SqlQueries: ...
     @property
     def vectors(self) -> Vectors: ...
     @property
@@ -97,7 +97,7 @@ class Store(Reads, Protocol):
     @property
     def kv(self) -> KeyValue: ...
     @property
-    def admin(self) -> Admin: ...
+    def admin(self) -> StoreAdmin: ...
 
     def write(self, batch: Batch) -> Written:
         """Upsert records, vectors, text, keys, edges, provenance and key-value entries in one

@@ -43,7 +43,7 @@ _PAGE = 50  # changes read at a time
 _FIELDS = ("name", "type", "aliases", "summary", "thin")
 
 
-class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class HistoryChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one change took away: the fields that it changed, and the properties, as they were
     before."""
 
@@ -54,7 +54,7 @@ class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
     added: tuple[str, ...] = ()  # properties that there were not
 
 
-_decode = msgspec.json.Decoder(Change).decode
+_decode = msgspec.json.Decoder(HistoryChange).decode
 
 
 def change_prefix(id: str) -> tuple[str, str]:
@@ -74,7 +74,7 @@ def change_entries(old: Entity, new: Entity, last: Entry | None) -> list[Entry]:
     if before is not None:
         at = max(at, (micros(before.at) or 0) + 1)
     was, now = old.properties, new.properties
-    change = Change(
+    change = HistoryChange(
         at=moment_of(at) or datetime.now(UTC),
         number=before.number + 1 if before else 1,
         fields={
@@ -134,7 +134,7 @@ def number(entry: Entry) -> int:
     return _decode(entry.value).number
 
 
-def changes(store: Store, id: str) -> Iterator[Change]:
+def changes(store: Store, id: str) -> Iterator[HistoryChange]:
     """The changes of an entity that are kept, newest first."""
     kind, prefix = change_prefix(id)
     after = ""
@@ -236,7 +236,7 @@ def record_at(store: Store, record: Record, at: datetime) -> Record | None:
     return past
 
 
-def _undone(entity: Entity, change: Change) -> Entity:
+def _undone(entity: Entity, change: HistoryChange) -> Entity:
     properties = {
         name: value for name, value in entity.properties.items() if name not in change.added
     }

@@ -53,7 +53,7 @@ class Match(Struct, frozen=True, gc=False):
     matched: str = ""  # the key that matched (names), or "start:end" of the best window (vectors)
 
 
-class Step(Struct, frozen=True, gc=False):
+class WalkStep(Struct, frozen=True, gc=False):
     """A key reached by a walk, by the first edge that reached it."""
 
     key: str  # the first key of the record(s) reached
@@ -68,7 +68,7 @@ class Walk(Struct, frozen=True):
     node by node), the first `limit`; no key twice, no start key.
     """
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[WalkStep, ...] = ()
     reached: int = 0  # keys reached, those beyond the limit too
     unfollowed: int = 0  # edges passed over because a node had more than `breadth`
     depth: int = 0  # deepest level reached

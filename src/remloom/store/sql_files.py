@@ -24,7 +24,7 @@ _HEADER = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 _SLOT = re.compile(r"\{([a-z_]+)\}")
 
 
-class Statement(NamedTuple):
+class NamedStatement(NamedTuple):
     """A statement of a file, without comments, indentation and the closing semicolon."""
 
     name: str
@@ -87,7 +87,7 @@ class SqlFiles:
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise AttributeError(f"no SQL statement is named {name!r}{hint}")
 
-    def __iter__(self) -> Iterator[Statement]:
+    def __iter__(self) -> Iterator[NamedStatement]:
         """Every statement, in the order of the files' names and of their lines."""
         names: set[str] = set()
         for path in sorted(self._folder.glob("*.sql")):
@@ -115,7 +115,7 @@ class SqlFiles:
         return _SLOT.sub(lambda slot: pieces[slot[1]], template)
 
 
-def _statements(path: Path) -> Iterator[Statement]:
+def _statements(path: Path) -> Iterator[NamedStatement]:
     # What splitting gives is what stands before the first name, then names and texts by turns.
     before, *parts = _HEADER.split(path.read_text(encoding="utf-8"))
     if any(line and not line.startswith("--") for line in before.splitlines()):
@@ -127,4 +127,4 @@ def _statements(path: Path) -> Iterator[Statement]:
         sql = sql.removesuffix(";")
         if not described.startswith("-- ") or not sql:
             raise ValueError(f"{path}: {name} needs a line that describes it, and a statement")
-        yield Statement(name, described.removeprefix("-- "), sql)
+        yield NamedStatement(name, described.removeprefix("-- "), sql)

@@ -55,7 +55,7 @@ class ExpectedError(Struct, frozen=True, forbid_unknown_fields=True):
     position: int | None = None
 
 
-class Case(Struct, frozen=True, forbid_unknown_fields=True):
+class DialectCase(Struct, frozen=True, forbid_unknown_fields=True):
     """One statement, and its result or its error."""
 
     name: str
@@ -78,7 +78,7 @@ class CaseFile(Struct, frozen=True, forbid_unknown_fields=True):
     """The cases that share one memory."""
 
     about: str
-    cases: tuple[Case, ...]
+    cases: tuple[DialectCase, ...]
     given: Given = Given()
 
 
@@ -102,7 +102,7 @@ def prepare(memory: Memory, given: Given) -> None:
     memory.write([*records, *given.edges])
 
 
-def check(memory: Memory, case: Case) -> None:
+def check(memory: Memory, case: DialectCase) -> None:
     """Run a case.
 
     Raises:

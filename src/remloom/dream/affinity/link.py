@@ -19,7 +19,7 @@ from ...kv import Entry, label_ref
 from ...llm import LLM, Call
 from ...model import SHARES, Edge, Resource
 from ...runs.failures import failed_item_key
-from ...runs.part import Part
+from ...runs.part import WritePart
 from ...runs.writer import Writer
 from ...store.contract import Store
 from ...store.specs import EdgeSpec
@@ -97,7 +97,7 @@ def link_resources(
             ambiguous=block.ambiguous if is_first else 0,
         )
         writer.write_each(
-            Part(
+            WritePart(
                 [
                     *(block.ids[labels.key(end)] for end in (edge.src, edge.dst)),
                     *(label_ref(name.removeprefix(SHARES)) for name in shared.get(_pair(edge), ())),
@@ -274,7 +274,7 @@ def _ask(store: Store, writer: Writer, llm: LLM, pairs: Sequence[_Pair]) -> dict
         about = rests_on[id]
         verdict = Entry(_JUDGED, id, msgspec.json.encode(reply), about)
         done = failed_item_key(RUN_KIND, id)
-        if writer.write_each([Part(about, entries=(verdict,), deleted=(done,))]):
+        if writer.write_each([WritePart(about, entries=(verdict,), deleted=(done,))]):
             verdicts[by_id[id].keys] = reply
     return verdicts
 

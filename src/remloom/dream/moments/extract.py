@@ -20,7 +20,7 @@ from ... import labels
 from ...ingest.chats import people
 from ...ingest.documents import identity, label
 from ...model import Edge, Moment, Resource
-from ...runs.part import Part
+from ...runs.part import WritePart
 from ...runs.supersede import SUPERSEDED
 from ...runs.writer import Writer
 from ...store.contract import Store
@@ -150,7 +150,7 @@ def _write(store: Store, writer: Writer, moments: _SessionMoments) -> bool:
     session = moments.session
     keep = {moments.whole.id, *(part.id for part in moments.parts)}
     outgrown = outgrown_moments(store, session.resources, keep, by_model=False)
-    part = Part(
+    part = WritePart(
         [moments.whole.id, *(resource.id for resource in session.resources)],
         (*moments.new, *outgrown),
         tuple(moments.edges),
@@ -190,7 +190,7 @@ def _describe(
     return describe(store, moment, resources, topics)
 
 
-def _timeline(store: Store, moments: Sequence[Moment]) -> Iterator[Part]:
+def _timeline(store: Store, moments: Sequence[Moment]) -> Iterator[WritePart]:
     """Edges between each of these moments and the ones before and after it, both ways."""
     times = [at for moment in moments for at in (moment.starts_at, moment.ends_at) if at]
     if not times:
@@ -208,7 +208,7 @@ def _timeline(store: Store, moments: Sequence[Moment]) -> Iterator[Part]:
         if own.isdisjoint((before.id, after.id)):
             continue
         if labels.key(before.name) != labels.key(after.name):
-            yield Part((before.id, after.id), edges=tuple(_proximity(before, after)))
+            yield WritePart((before.id, after.id), edges=tuple(_proximity(before, after)))
 
 
 def _proximity(before: Moment, after: Moment) -> Iterator[Edge]:

@@ -17,7 +17,7 @@ from ...kv import Entry
 from ...llm import LLM, Call, Quote
 from ...model import Moment, Person, Resource, Speaker
 from ...runs.failures import failed_item_key
-from ...runs.part import Part
+from ...runs.part import WritePart
 from ...runs.writer import Writer
 from ...store.contract import Store
 from ...text.sentences import count_words
@@ -187,7 +187,7 @@ def _write(
     described = Entry(DESCRIBED, piece.id, data, piece.resource_ids)
     keep = {moment.id for moment in moments}
     outgrown = outgrown_moments(store, piece.resources, keep, by_model=True)
-    part = Part(
+    part = WritePart(
         (*piece.resource_ids, piece.within.id),
         (*moments, *outgrown),
         tuple(edges),

@@ -18,7 +18,7 @@ from ...kv import Entry
 from ...llm import Call
 from ...model import Resource
 from ...runs.failures import failed_item_entry, failed_item_key, failed_items
-from ...runs.part import Part
+from ...runs.part import WritePart
 from ..context import DreamContext, quote_resource, years_of
 from ..periods import Period, period_bounds
 from ..synthesis import Idea, Insight, derived_id, parse_insight, synthesis_call
@@ -307,7 +307,7 @@ def _write(
     """Write the dreams of a wave, what failed, and how far the period came, in one transaction."""
     done = _unfailed(dreams)
     parts = [
-        Part(
+        WritePart(
             dream.rests_on,
             (_record(context, cycle, dream, dream.insight),) if dream.insight else (),
             deleted=(failed_item_key(RUN_KIND, dream.plan.id),),
@@ -316,7 +316,7 @@ def _write(
         for dream in done
     ]
     parts += [
-        Part(dream.rests_on, entries=(_failure(context, dream, dream.error),))
+        WritePart(dream.rests_on, entries=(_failure(context, dream, dream.error),))
         for dream in dreams
         if dream.error
     ]

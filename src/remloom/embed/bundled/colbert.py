@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ..windows import split
 from .model_files import ModelFiles
 from .products import products
-from .transformer import Transformer
+from .transformer import OnnxTransformer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,7 +57,7 @@ class ColbertSmall:
     def __init__(self, *, dims: int = 64, threads: int = 2) -> None:
         self.dims = dims
         self.name = f"{self.files.model}-{dims}"
-        self._model = Transformer(
+        self._model = OnnxTransformer(
             self.files, graph="colbert", max_tokens=self.max_tokens, threads=threads
         )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ..model_card import ModelCard
 from ..windows import split
 from .model_files import ModelFiles
-from .transformer import Transformer
+from .transformer import OnnxTransformer
 
 if TYPE_CHECKING:
     from ..contract import Floats
@@ -32,7 +32,7 @@ class SentenceEmbedder:
     query_prefix: ClassVar[str] = ""
 
     def __init__(self, model_dir: str | Path = "", *, threads: int = 2) -> None:
-        self._model = Transformer(
+        self._model = OnnxTransformer(
             self.files,
             graph=self.graph,
             max_tokens=self.max_tokens,

@@ -23,7 +23,7 @@ _GRAPHS = Path(__file__).parent / "graphs"
 _BATCH_TOKENS = 512  # of one run of the model; on a CPU larger batches are slower
 
 
-class Transformer:
+class OnnxTransformer:
     """A model that gives each token of a text a vector. Its files are loaded when first used.
 
     Args:

@@ -143,7 +143,7 @@ def unpack(kind: str, data: bytes) -> tuple[dict[str, Any], dict[str, Array]]:
     return header["fields"], arrays
 
 
-class Rows(Protocol):
+class IdRows(Protocol):
     """Rows in the order of their ids, which never change."""
 
     @property
@@ -159,20 +159,20 @@ class AllowedIds:
 
     def __init__(self, ids: Ids) -> None:
         self.ids = ids
-        self._rows: WeakKeyDictionary[Rows, NDArray[np.intp]] = WeakKeyDictionary()
-        self._barred: WeakKeyDictionary[Rows, NDArray[np.bool_]] = WeakKeyDictionary()
+        self._rows: WeakKeyDictionary[IdRows, NDArray[np.intp]] = WeakKeyDictionary()
+        self._barred: WeakKeyDictionary[IdRows, NDArray[np.bool_]] = WeakKeyDictionary()
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def rows_in(self, segment: Rows) -> NDArray[np.intp]:
+    def rows_in(self, segment: IdRows) -> NDArray[np.intp]:
         """The rows of a segment that are allowed, ascending."""
         rows = self._rows.get(segment)
         if rows is None:
             rows = self._rows[segment] = positions(segment.ids, self.ids)
         return rows
 
-    def barred_in(self, segment: Rows) -> NDArray[np.bool_]:
+    def barred_in(self, segment: IdRows) -> NDArray[np.bool_]:
         """For each row of a segment, whether it is not allowed."""
         barred = self._barred.get(segment)
         if barred is None:

@@ -8,9 +8,9 @@ from ...errors import InvalidInputError
 from ..rules.indexed_text import searchable_text
 from ..stats import Stats
 from .indexes import bm25_index, trigram_index
-from .indexes.hnsw_builder import Indexing
+from .indexes.hnsw_builder import HnswBuilder
 from .rows import decode
-from .server.database import Database
+from .server.database import PostgresDatabase
 from .statements import SQL
 from .stats import collect
 
@@ -51,7 +51,7 @@ _VIOLATIONS = {
 class PostgresAdmin:
     """Counts, checks and optimizes one tenant."""
 
-    def __init__(self, server: Database, tenant: str, indexing: Indexing) -> None:
+    def __init__(self, server: PostgresDatabase, tenant: str, indexing: HnswBuilder) -> None:
         self._server = server
         self._tenant = tenant
         self._indexing = indexing
@@ -78,7 +78,7 @@ class PostgresAdmin:
         self._server.recheck()
 
 
-def check(server: Database, tenant: str) -> list[str]:
+def check(server: PostgresDatabase, tenant: str) -> list[str]:
     """List every disagreement, a line each; none when all is well."""
     problems = []
     with server.read(tenant) as cursor:

@@ -35,7 +35,7 @@ _BYTEA = 17
 _FIXED = {"q": 20, "i": 23, "d": 701, "?": 16}  # by the format that `struct` knows them by
 
 
-class Column:
+class ArrayColumn:
     """Values of one kind: t text, q bigint, i integer, d double precision, ? boolean, y bytea, h
     halfvec."""
 
@@ -46,7 +46,7 @@ class Column:
         self.values = values if isinstance(values, Sequence) else list(values)
 
 
-def columns(kinds: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> dict[str, Column]:
+def columns(kinds: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> dict[str, ArrayColumn]:
     """The columns of rows by name. There must be a row.
 
     Args:
@@ -54,7 +54,7 @@ def columns(kinds: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> dict[str
     """
     values = zip(*rows, strict=True)
     named = zip(kinds.items(), values, strict=True)
-    return {name: Column(kind, values) for (name, kind), values in named}
+    return {name: ArrayColumn(kind, values) for (name, kind), values in named}
 
 
 def parts(rows: Sequence[_T]) -> Iterator[Sequence[_T]]:
@@ -65,13 +65,13 @@ def parts(rows: Sequence[_T]) -> Iterator[Sequence[_T]]:
 
 def register_columns(connection: Connection[Any]) -> None:
     """Teach a connection to send columns."""
-    connection.adapters.register_dumper(Column, _ColumnDumper)
+    connection.adapters.register_dumper(ArrayColumn, _ColumnDumper)
 
 
 class _ColumnDumper(Dumper):
     format = Format.BINARY  # and no oid: each stands under a cast that says which array it is
 
-    def dump(self, obj: Column) -> bytes:
+    def dump(self, obj: ArrayColumn) -> bytes:
         values = obj.values
         nulls = None in values
         if obj.kind in _FIXED:

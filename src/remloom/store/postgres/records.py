@@ -23,7 +23,7 @@ from ..specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange
 from .graph.graph import PostgresGraph
 from .rows import decode, paths_of, short
 from .select.sql_writer import order_terms
-from .server.database import Database
+from .server.database import PostgresDatabase
 from .statements import SQL
 
 _LAST_ORDINAL = 2**63 - 1
@@ -41,7 +41,7 @@ class PostgresRecords:
 
     def __init__(
         self,
-        server: Database,
+        server: PostgresDatabase,
         tenant: str,
         graph: PostgresGraph,
         compilers: Compilers,

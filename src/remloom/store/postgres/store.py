@@ -16,15 +16,15 @@ from ..predicate_sql import refuse_search
 from ..results import Capabilities, Deletion, Written
 from .admin import PostgresAdmin
 from .graph.graph import PostgresGraph
-from .indexes.hnsw_builder import TAIL, Indexing
+from .indexes.hnsw_builder import TAIL, HnswBuilder
 from .records import PostgresRecords
 from .search.embedding_queue import PostgresVectors
 from .search.search import PostgresSearch
 from .search.token_vectors import PostgresTokenVectors
 from .select.select import PostgresSql, compilers_of
-from .server.database import Database
+from .server.database import PostgresDatabase
 from .statements import SQL
-from .tenants import Tenants
+from .tenants import PostgresTenants
 from .write.batch_writer import BatchWriter, write
 from .write.deletion import delete
 from .write.kv import PostgresKeyValue
@@ -78,15 +78,15 @@ class PostgresStore:
         hnsw = hnsw or {}
         self._tenant = tenant
         self._closed = False
-        self._server = server = Database.at(url, pool_size, timeout)
+        self._server = server = PostgresDatabase.at(url, pool_size, timeout)
         try:
-            tenants = Tenants(server)
+            tenants = PostgresTenants(server)
             tenants.prepare(migrate=create)
             server.keep_to(tenant, tenants.open(tenant, create=create))
         except BaseException:
             server.release()
             raise
-        self._indexing = Indexing(server, tenant, hnsw, tail)
+        self._indexing = HnswBuilder(server, tenant, hnsw, tail)
         self.kv = PostgresKeyValue(server, tenant)
         definitions = Definitions(self.kv)
         self.schemas = definitions.all
@@ -196,7 +196,7 @@ class _TransactionReads:
     """What a transaction that writes sees, on the thread that is in it. It remembers nothing that
     outlives it."""
 
-    def __init__(self, server: Database, tenant: str, *, expired: bool) -> None:
+    def __init__(self, server: PostgresDatabase, tenant: str, *, expired: bool) -> None:
         self.kv = PostgresKeyValue(server, tenant)
         definitions = Definitions(self.kv)
         self.schemas = definitions.all

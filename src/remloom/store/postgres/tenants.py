@@ -17,7 +17,7 @@ from ...model import Migrated, TenantInfo
 from ..tenants.home import HIDDEN, tenant_name
 from . import migrations
 from .migrations import LOCK
-from .server.database import Database
+from .server.database import PostgresDatabase
 from .server.server_errors import translate_errors
 from .statements import SQL
 
@@ -51,7 +51,7 @@ TABLES = (
 
 def migrate(url: str, timeout: float, *, citus: bool = False) -> Migrated:
     """Bring the database at this URL up to date; spread it over a Citus cluster too, if `citus`."""
-    server = Database.at(url, 2, timeout)
+    server = PostgresDatabase.at(url, 2, timeout)
     try:
         versions = migrations.migrate(server)
         if citus:
@@ -62,22 +62,22 @@ def migrate(url: str, timeout: float, *, citus: bool = False) -> Migrated:
 
 
 @contextmanager
-def tenants(url: str, timeout: float, *, migrate: bool) -> Iterator[Tenants]:
+def tenants(url: str, timeout: float, *, migrate: bool) -> Iterator[PostgresTenants]:
     """Open the tenants of the database at this URL, whose schema is brought up to date if
     `migrate`, else only checked."""
-    server = Database.at(url, 2, timeout)
+    server = PostgresDatabase.at(url, 2, timeout)
     try:
-        opened = Tenants(server)
+        opened = PostgresTenants(server)
         opened.prepare(migrate=migrate)
         yield opened
     finally:
         server.release()
 
 
-class Tenants:
+class PostgresTenants:
     """Lists, makes and removes the tenants of a database."""
 
-    def __init__(self, server: Database) -> None:
+    def __init__(self, server: PostgresDatabase) -> None:
         self._server = server
 
     def prepare(self, *, migrate: bool) -> None:
@@ -179,7 +179,7 @@ class Tenants:
         )  # fmt: skip
 
 
-def distribute(server: Database) -> list[str]:
+def distribute(server: PostgresDatabase) -> list[str]:
     """Distribute every table that is not distributed yet; returns their names. The schema must be
     up to date.
 

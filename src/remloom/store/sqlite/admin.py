@@ -11,7 +11,7 @@ import msgspec
 from ...errors import ConflictError
 from ..results import Deletion
 from ..stats import Stats
-from .file.database import Database
+from .file.database import SqliteDatabase
 from .search.index_manager import IndexManager
 from .statements import SQL
 from .stats import collect
@@ -80,7 +80,12 @@ class SqliteAdmin:
     """Counts, checks, optimizes and copies one tenant."""
 
     def __init__(
-        self, database: Database, indexes: IndexManager, erasures: Erasures, *, encrypted: bool
+        self,
+        database: SqliteDatabase,
+        indexes: IndexManager,
+        erasures: Erasures,
+        *,
+        encrypted: bool,
     ) -> None:
         self._database = database
         self._indexes = indexes
@@ -113,7 +118,7 @@ class SqliteAdmin:
         self._database.detect_deletion()
 
 
-def check(database: Database, indexes: IndexManager) -> list[str]:
+def check(database: SqliteDatabase, indexes: IndexManager) -> list[str]:
     """List every disagreement, a line each; none when all is well."""
     try:
         with database.snapshot() as cursor:
@@ -153,7 +158,7 @@ def _compare(kind: str, stored: set[int], indexes: IndexManager) -> list[str]:
 
 
 def find_remaining(
-    database: Database,
+    database: SqliteDatabase,
     indexes: IndexManager,
     deletion: Deletion,
     tombstones: Mapping[str, Sequence[int]],

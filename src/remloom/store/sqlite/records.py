@@ -23,7 +23,7 @@ from ..rules.expiry import BEFORE_ALL, has_expired, now
 from ..rules.record_ids import origin_of
 from ..rules.references import show_parents
 from ..specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange
-from .file.database import Database
+from .file.database import SqliteDatabase
 from .file.error_translation import translate
 from .graph.graph import SqliteGraph
 from .rows import COLUMNS, decode, fetch_parents
@@ -50,7 +50,7 @@ class SqliteRecords:
 
     def __init__(
         self,
-        database: Database,
+        database: SqliteDatabase,
         graph: SqliteGraph,
         compilers: Compilers,
         search: VectorSearch,

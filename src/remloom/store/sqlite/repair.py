@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...errors import CorruptStoreError
 from ..tenants.open_folder import OpenFolder
-from .file.database import Database
+from .file.database import SqliteDatabase
 from .file.write_ahead_log import log_of
 from .select.sql_functions import prepare
 
@@ -30,7 +30,7 @@ def repair(path: Path, key: str) -> list[str]:
         CorruptStoreError: the database itself is damaged.
     """
     try:
-        Database(path, key, create=False, prepare=prepare).close()
+        SqliteDatabase(path, key, create=False, prepare=prepare).close()
     except CorruptStoreError as error:
         if "writes" not in error.fields:
             raise
@@ -40,7 +40,7 @@ def repair(path: Path, key: str) -> list[str]:
     done = [found]
     if (kept := _set_aside(path)) is not None:
         done.append(f"the log as it was is kept in {kept}")
-    with closing(Database(path, key, create=False, prepare=prepare, accept=True)) as database:
+    with closing(SqliteDatabase(path, key, create=False, prepare=prepare, accept=True)) as database:
         database.write(lambda _: None)  # the mark says again what is there
         database.upkeep.checkpoint()
     return [*done, "what is whole can be read and written again"]

@@ -16,7 +16,7 @@ from ..definitions import Definitions
 from ..predicate_sql import refuse_search
 from ..results import Capabilities, Deletion, Written
 from .admin import SqliteAdmin, find_remaining
-from .file.database import Database, TransactionDatabase
+from .file.database import SqliteDatabase, TransactionDatabase
 from .graph.graph import SqliteGraph
 from .graph.label_numbers import LabelNumbers
 from .records import SqliteRecords
@@ -62,7 +62,7 @@ class SqliteStore:
         hnsw: dict[str, int] | None = None,
     ) -> None:
         self.path = path
-        self._database = database = Database(
+        self._database = database = SqliteDatabase(
             path,
             key,
             create=create,

@@ -22,20 +22,20 @@ registered one with rows like their records. The others are about one schema, an
 
 from __future__ import annotations
 
-from .closing import Closing
+from .closing import ClosingCases
 from .edges import Edges
-from .entries import Entries
+from .entries import EntryCases
 from .expiry import Expiry
 from .fields import Fields
 from .finding import Finding
 from .opening import Opening, names, put, selected
 from .orders import Orders
 from .past import Past
-from .records import Records
+from .records import RecordCases
 from .renaming import Renaming
-from .rows import Rows
+from .rows import RowCases
 from .thin_entities import ThinEntities
-from .token_vectors import TokenVectors
+from .token_vectors import TokenVectorCases
 from .updating import Updating
 from .values import Values
 
@@ -43,20 +43,20 @@ __all__ = ["Opening", "StoreConformance", "names", "put", "selected"]
 
 
 class StoreConformance(
-    Records,
+    RecordCases,
     Finding,
     Edges,
     Orders,
     Fields,
-    Entries,
+    EntryCases,
     Expiry,
     Renaming,
-    Rows,
+    RowCases,
     ThinEntities,
-    TokenVectors,
+    TokenVectorCases,
     Past,
     Updating,
-    Closing,
+    ClosingCases,
     Values,
 ):
     """What every provider must do. `store` is a fresh, empty tenant."""

@@ -113,7 +113,7 @@ CALLS: dict[str, Callable[[Store], object]] = {
 APART = {"close", "admin.detect_deletion", "sql.columns", "admin.backup"}
 
 
-class Closing(Opened):
+class ClosingCases(Opened):
     """What a closed store answers: that it is closed."""
 
     def test_every_method_of_a_closed_store_says_that_it_is_closed(self, store: Store) -> None:

@@ -17,7 +17,7 @@ from .opening import Opened, Opening, put
 from .schemas import RecordSchema
 
 
-class Entries(Opened):
+class EntryCases(Opened):
     """The entries beside the records."""
 
     def test_an_entry_is_read_back_as_it_was_put(self, store: Store, reopen: Opening) -> None:

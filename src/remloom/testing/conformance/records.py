@@ -19,7 +19,7 @@ from .opening import DAY, T0, Opened, Opening, edge_between, edge_keys, lookup, 
 from .schemas import RecordSchema
 
 
-class Records(Opened):
+class RecordCases(Opened):
     """Writing records and reading them back."""
 
     # -- records -----------------------------------------------------------------------------------

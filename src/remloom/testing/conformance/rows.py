@@ -72,7 +72,7 @@ def found(store: Store, where: Predicate) -> list[str]:
     return [record.handle for record in records if isinstance(record, Row)]
 
 
-class Rows(Opened):
+class RowCases(Opened):
     """Rows are records like the built-in ones, in everything that a store does with records."""
 
     @pytest.fixture

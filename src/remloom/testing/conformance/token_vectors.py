@@ -21,7 +21,7 @@ _MODEL = "tokens"
 _ONE, _TWO = b"\x01\xff", b"\x80\x7f\x00\x02"  # one token and two, of two dimensions
 
 
-class TokenVectors(Opened):
+class TokenVectorCases(Opened):
     """The token vectors of texts, and the queue of texts without them."""
 
     @pytest.fixture

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from ....errors import UnknownNameError
 from ....model import Direction, Edge, EdgeKey, TypeCount
-from ...results import Step, Walk
+from ...results import Walk, WalkStep
 from ...rules.expiry import now
 from ...specs import EdgeSpec, WalkSpec
-from ..binary_arrays import Column
+from ..binary_arrays import ArrayColumn
 from ..rows import edge_of, is_short, short
-from ..server.database import Database
+from ..server.database import PostgresDatabase
 from ..statements import SQL
 from . import edge_queries
 from .edge_queries import SIDES, at_time
@@ -25,7 +25,7 @@ _SEPARATOR = "\x1e"  # between the keys of a path: `chr(30)` in the statement; n
 class PostgresGraph:
     """The edges of one tenant."""
 
-    def __init__(self, server: Database, tenant: str) -> None:
+    def __init__(self, server: PostgresDatabase, tenant: str) -> None:
         self._server = server
         self._tenant = tenant
         # Whether a record of several keys was met. Few tenants have one, and only where there is
@@ -50,7 +50,7 @@ class PostgresGraph:
             name = "lookup_aliased_with_edges"
         else:
             name = "lookup_with_edges"
-        values = {"keys": Column("t", keys), "limit": edges, **(most or {})}
+        values = {"keys": ArrayColumn("t", keys), "limit": edges, **(most or {})}
         sql = edge_queries.lookup(name, some=most is not None)
         rows = self._call(sql, values | at_time(as_of))
         if edges and not self._aliased and any(row[-1] is not False for row in rows):
@@ -68,7 +68,7 @@ class PostgresGraph:
         return self._edges_of(self._call(sql, self._values(spec)))
 
     def stored_edges(self, keys: Sequence[str], *, direction: Direction) -> list[Edge]:
-        sides = Column("i", SIDES[direction])
+        sides = ArrayColumn("i", SIDES[direction])
         return self._edges_of(self._call(SQL.stored_edges, {"keys": _unique(keys), "sides": sides}))
 
     def edge_keys(self, spec: EdgeSpec) -> list[EdgeKey]:
@@ -150,7 +150,7 @@ class PostgresGraph:
         shortened = {key for src, _, dst in by_key for key in (src, dst) if is_short(key)}
         if not shortened:
             return by_key
-        whole = dict(self._call(SQL.whole_keys, {"keys": Column("t", list(shortened))}))
+        whole = dict(self._call(SQL.whole_keys, {"keys": ArrayColumn("t", list(shortened))}))
         return {
             (whole.get(src, src), rel, whole.get(dst, dst)): values
             for (src, rel, dst), values in by_key.items()
@@ -171,9 +171,9 @@ class PostgresGraph:
         return self._server.call(self._tenant, sql, values)
 
 
-def _unique(keys: Sequence[str]) -> Column:
+def _unique(keys: Sequence[str]) -> ArrayColumn:
     """Keys as they stand in columns, each once, in their order."""
-    return Column("t", list(dict.fromkeys(map(short, keys))))
+    return ArrayColumn("t", list(dict.fromkeys(map(short, keys))))
 
 
 def _count_values(
@@ -186,9 +186,9 @@ def _count_values(
         for key in keys:
             positions.setdefault(short(key), position)
     values = {
-        "keys": Column("t", list(positions)),
-        "positions": Column("q", positions.values()),
-        "sides": Column("i", SIDES[direction]),
+        "keys": ArrayColumn("t", list(positions)),
+        "positions": ArrayColumn("q", positions.values()),
+        "sides": ArrayColumn("i", SIDES[direction]),
     }
     return values | at_time(as_of)
 
@@ -206,5 +206,5 @@ class WalkRow(NamedTuple):
         steps = []
         for path in self.paths:
             keys = tuple(path.split(_SEPARATOR))
-            steps.append(Step(keys[-1], len(keys) - 1, keys))
+            steps.append(WalkStep(keys[-1], len(keys) - 1, keys))
         return Walk(tuple(steps), self.reached, self.unfollowed, self.depth)

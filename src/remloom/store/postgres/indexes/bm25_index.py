@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...indexes.postings import K1, B, hash_terms, term_weight
-from ..binary_arrays import Column
+from ..binary_arrays import ArrayColumn
 from ..server.compaction import mergeable
 from ..statements import SQL
 
@@ -42,7 +42,7 @@ Postings = NDArray[np.void]  # of `_POSTING`
 Scores = tuple[NDArray[np.int64], NDArray[np.float32]]  # numbers of texts, and how well they match
 
 
-class Run(NamedTuple):
+class PostingsRun(NamedTuple):
     """The postings of texts that are numbered from here on."""
 
     number: int
@@ -50,12 +50,14 @@ class Run(NamedTuple):
     size: int  # postings when it was written
 
 
-def runs(cursor: Cursor[Any], tenant: str) -> list[Run]:
+def runs(cursor: Cursor[Any], tenant: str) -> list[PostingsRun]:
     """Read which runs there are, in order."""
-    return [Run(*row) for row in cursor.execute(SQL.text_runs, {"tenant": tenant})]
+    return [PostingsRun(*row) for row in cursor.execute(SQL.text_runs, {"tenant": tenant})]
 
 
-def add(cursor: Cursor[Any], tenant: str, texts: Sequence[Text], present: Sequence[Run]) -> None:
+def add(
+    cursor: Cursor[Any], tenant: str, texts: Sequence[Text], present: Sequence[PostingsRun]
+) -> None:
     """Index new texts.
 
     Args:
@@ -82,15 +84,15 @@ def add(cursor: Cursor[Any], tenant: str, texts: Sequence[Text], present: Sequen
     key = {"tenant": tenant, "run": run}
     cursor.execute(SQL.insert_text_run, key | {"bits": bits, "size": len(postings)})
     rows = {
-        "buckets": Column("i", buckets[starts].tolist()),
-        "data": Column("y", [packed[start:end] for start, end in pairwise(bounds)]),
+        "buckets": ArrayColumn("i", buckets[starts].tolist()),
+        "data": ArrayColumn("y", [packed[start:end] for start, end in pairwise(bounds)]),
     }
     cursor.execute(SQL.insert_postings, key | rows)
 
 
-def _take(cursor: Cursor[Any], tenant: str, merged: Sequence[Run]) -> list[Postings]:
+def _take(cursor: Cursor[Any], tenant: str, merged: Sequence[PostingsRun]) -> list[Postings]:
     """Take the postings of runs out of the index, numbered as those of the first of them."""
-    values = {"tenant": tenant, "runs": Column("q", [run.number for run in merged])}
+    values = {"tenant": tenant, "runs": ArrayColumn("q", [run.number for run in merged])}
     cursor.execute(SQL.delete_text_runs, values)
     binary = cursor.connection.cursor(binary=True)
     rows = binary.execute(SQL.take_postings, values).fetchall()
@@ -112,8 +114,8 @@ def remove(cursor: Cursor[Any], tenant: str, texts: Sequence[Text]) -> None:
     binary = cursor.connection.cursor(binary=True)
     values = {
         "tenant": tenant,
-        "runs": Column("q", [run for run, _ in removed]),
-        "buckets": Column("i", [bucket for _, bucket in removed]),
+        "runs": ArrayColumn("q", [run for run, _ in removed]),
+        "buckets": ArrayColumn("i", [bucket for _, bucket in removed]),
     }
     rows = binary.execute(SQL.postings_of_buckets, values).fetchall()
     left = []
@@ -123,14 +125,16 @@ def remove(cursor: Cursor[Any], tenant: str, texts: Sequence[Text]) -> None:
         left.append(postings[others].tobytes())
     values = {
         "tenant": tenant,
-        "runs": Column("q", [run for run, _, _ in rows]),
-        "buckets": Column("i", [bucket for _, bucket, _ in rows]),
-        "data": Column("y", left),
+        "runs": ArrayColumn("q", [run for run, _, _ in rows]),
+        "buckets": ArrayColumn("i", [bucket for _, bucket, _ in rows]),
+        "data": ArrayColumn("y", left),
     }
     cursor.execute(SQL.replace_postings, values)
 
 
-def _by_bucket(texts: Sequence[Text], present: Sequence[Run]) -> dict[tuple[int, int], set[int]]:
+def _by_bucket(
+    texts: Sequence[Text], present: Sequence[PostingsRun]
+) -> dict[tuple[int, int], set[int]]:
     """The buckets (run, bucket) that have postings of texts, and the numbers of those texts in
     the run."""
     by_bucket: dict[tuple[int, int], set[int]] = {}

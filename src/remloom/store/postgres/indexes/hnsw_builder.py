@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ....errors import StoreError
-from ..server.database import Database
+from ..server.database import PostgresDatabase
 from ..server.server_errors import translate_errors
 from ..statements import SQL
 
@@ -18,7 +18,7 @@ TAIL = 4_000  # vectors compared one by one before they go into the HNSW index
 _AT_ONCE = 1_000  # vectors put into it in one transaction
 
 
-class Indexing:
+class HnswBuilder:
     """The vectors of one tenant that are not in the index yet.
 
     Args:
@@ -26,7 +26,9 @@ class Indexing:
         tail: vectors that may stay outside.
     """
 
-    def __init__(self, server: Database, tenant: str, hnsw: dict[str, int], tail: int) -> None:
+    def __init__(
+        self, server: PostgresDatabase, tenant: str, hnsw: dict[str, int], tail: int
+    ) -> None:
         self._server = server
         self._tenant = tenant
         self._hnsw = hnsw

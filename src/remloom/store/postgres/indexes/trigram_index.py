@@ -26,7 +26,7 @@ from ...indexes.trigrams import (
     TRIGRAMS_READ,
     trigram_keys,
 )
-from ..binary_arrays import Column
+from ..binary_arrays import ArrayColumn
 from ..server.compaction import mergeable
 from ..statements import SQL
 
@@ -64,7 +64,7 @@ class _Run(NamedTuple):
     size: int
 
 
-class Tail(NamedTuple):
+class NameTail(NamedTuple):
     """Names by number that are in no run, and the runs there are."""
 
     runs: Sequence[_Run]
@@ -85,7 +85,7 @@ class _Hits(NamedTuple):
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def take(transaction: Transaction) -> Tail:
+def take(transaction: Transaction) -> NameTail:
     """Take the tail, or the beginning of a very long one, to be sealed in this transaction."""
     runs = [_Run(*row) for row in transaction.rows(SQL.name_runs)]
     # Where most of what the runs have was removed since, all names are sealed anew.
@@ -97,10 +97,10 @@ def take(transaction: Transaction) -> Tail:
         transaction.removed_names = 0
     names = transaction.rows(SQL.names_behind, number=transaction.sealed_no, limit=_AT_ONCE)
     transaction.sealed_no = transaction.name_no if len(names) < _AT_ONCE else names[-1][0]
-    return Tail(runs, names)
+    return NameTail(runs, names)
 
 
-def seal(transaction: Transaction, tail: Tail) -> None:
+def seal(transaction: Transaction, tail: NameTail) -> None:
     """Put what was taken into a run."""
     if not tail.names:
         return
@@ -119,8 +119,8 @@ def seal(transaction: Transaction, tail: Tail) -> None:
     transaction.run(
         SQL.insert_name_pages,
         run=last,
-        first=Column("q", postings[::_PAGE].tolist()),
-        data=Column("y", pages),
+        first=ArrayColumn("q", postings[::_PAGE].tolist()),
+        data=ArrayColumn("y", pages),
     )
 
 
@@ -142,7 +142,7 @@ def _postings(numbered: Sequence[tuple[int, str]], last: int) -> Postings:
 
 def _take_postings(transaction: Transaction, runs: Sequence[_Run], last: int) -> Postings:
     """Take the postings of runs out of the index, with numbers counted back from `last`."""
-    numbers = Column("q", [run.number for run in runs])
+    numbers = ArrayColumn("q", [run.number for run in runs])
     transaction.run(SQL.delete_name_runs, runs=numbers)
     binary = transaction.cursor.connection.cursor(binary=True)
     values = {"tenant": transaction.tenant, "runs": numbers}
@@ -203,7 +203,7 @@ def count_missing(cursor: Cursor[Any], tenant: str) -> int:
     return len(np.setdiff1d(_postings(names, _NUMBER), _joined(pages, _NUMBER)))
 
 
-class Names:
+class NameCandidates:
     """The names of a tenant that may be like a text, as one transaction sees them.
 
     Args:
@@ -275,8 +275,8 @@ class Names:
         low, high = np.array(ranges, np.int64).reshape(-1, 2).T
         values = {
             "tenant": self._values["tenant"],
-            "low": Column("q", low.tolist()),
-            "high": Column("q", high.tolist()),
+            "low": ArrayColumn("q", low.tolist()),
+            "high": ArrayColumn("q", high.tolist()),
             "pages": _PAGES,
         }
         binary = self._cursor.connection.cursor(binary=True)
@@ -306,7 +306,7 @@ class Names:
             last_rank = ranks[min(start + count, len(ranks)) - 1]
             end = int(np.searchsorted(ranks, last_rank, "right"))
             rank = dict(zip(numbers[start:end].tolist(), ranks[start:end].tolist(), strict=True))
-            values = self._values | {"numbers": Column("q", list(rank))}
+            values = self._values | {"numbers": ArrayColumn("q", list(rank))}
             rows = self._cursor.execute(sql, values).fetchall()
             ordered = sorted((rank[number], len(name), name) for number, name in rows)
             best |= dict.fromkeys(name for _, _, name in ordered)

@@ -14,7 +14,7 @@ import psycopg
 
 from ....errors import SchemaVersionError, StoreError
 from ....model import Migrated
-from ..server.database import Database
+from ..server.database import PostgresDatabase
 from ..server.server_errors import translate_errors
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def newest() -> int:
     )
 
 
-def migrate(server: Database) -> Migrated:
+def migrate(server: PostgresDatabase) -> Migrated:
     """Bring the schema up to date.
 
     Any number of processes may do so at once: one does it, the others wait, and find it done.
@@ -87,7 +87,7 @@ def _upgrade(connection: Connection[Any]) -> None:
         raise (error.orig or error) from None
 
 
-def verify(server: Database, connection: Connection[Any]) -> None:
+def verify(server: PostgresDatabase, connection: Connection[Any]) -> None:
     """Refuse a schema that is not the one this Remloom knows.
 
     Raises:
@@ -127,7 +127,7 @@ def version(connection: Connection[Any]) -> int:
     return int(row[0]) if row else 0
 
 
-def _refuse_newer(server: Database, found: int) -> None:
+def _refuse_newer(server: PostgresDatabase, found: int) -> None:
     if found > newest():
         raise SchemaVersionError(
             f"{server.description} has schema version {found}, this Remloom knows {newest()}",
@@ -135,7 +135,7 @@ def _refuse_newer(server: Database, found: int) -> None:
         )  # fmt: skip
 
 
-def _check_server(server: Database, connection: Connection[Any]) -> None:
+def _check_server(server: PostgresDatabase, connection: Connection[Any]) -> None:
     if connection.info.server_version < _SERVER:
         raise StoreError(
             f"{server.description} is older than PostgreSQL 15", remedy="upgrade the server"

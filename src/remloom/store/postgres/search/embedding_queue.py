@@ -9,9 +9,9 @@ from ...batch import Vector, VectorBatch
 from ...results import Pending
 from ...rules.expiry import now
 from ...rules.indexed_text import embedded_text
-from ..binary_arrays import Column, floats
+from ..binary_arrays import ArrayColumn, floats
 from ..rows import decode
-from ..server.database import Database
+from ..server.database import PostgresDatabase
 from ..statements import SQL
 from ..stats import queue_lengths
 from ..write.batch_writer import BatchWriter, register_model, write
@@ -29,7 +29,7 @@ class PostgresVectors:
     """
 
     def __init__(
-        self, server: Database, tenant: str, on_written: Callable[[int | None], None]
+        self, server: PostgresDatabase, tenant: str, on_written: Callable[[int | None], None]
     ) -> None:
         self._server = server
         self._tenant = tenant
@@ -39,7 +39,7 @@ class PostgresVectors:
         if ids is None:
             rows = self._fetch(SQL.next_pending, limit=limit, now=now())
         else:
-            rows = self._fetch(SQL.pending_among, limit=limit, now=now(), ids=Column("t", ids))
+            rows = self._fetch(SQL.pending_among, limit=limit, now=now(), ids=ArrayColumn("t", ids))
         return [
             Pending(id, embedded_text(decode(*record)), attempts, error or "", text_no or 0)
             for id, attempts, error, text_no, *record in rows
@@ -67,7 +67,7 @@ class PostgresVectors:
 
     def of(self, ids: Sequence[str]) -> dict[str, list[Vector]]:
         # PostgreSQL has no texts with a NUL in them.
-        storable = Column("t", [id for id in ids if "\0" not in id])
+        storable = ArrayColumn("t", [id for id in ids if "\0" not in id])
         by_id: dict[str, list[Vector]] = {}
         for id, first, last, data, digest in self._fetch(SQL.vectors_of_records, ids=storable):
             by_id.setdefault(id, []).append(Vector(first, last, floats(data), digest or b""))
@@ -105,7 +105,7 @@ def _put(writer: BatchWriter, batch: VectorBatch) -> None:
     """Store the vectors of records, and take them off the queue."""
     vectors = batch.vectors
     if batch.versions:
-        ids = Column("t", list(batch.versions))
+        ids = ArrayColumn("t", list(batch.versions))
         now = dict(writer.rows(SQL.text_numbers, ids=ids))
         # What was reworded or deleted since its text was read keeps what it has.
         vectors = {
@@ -114,7 +114,7 @@ def _put(writer: BatchWriter, batch: VectorBatch) -> None:
             if id in now and batch.versions.get(id, now[id]) == now[id]
         }
     number = register_model(writer, batch.model, batch.dims, current=batch.current)
-    ids = Column("t", list(vectors))
+    ids = ArrayColumn("t", list(vectors))
     writer.run(SQL.delete_vectors_of_model, model=number, ids=ids)
     writer.put_vectors(number, batch.dims, vectors)
     if batch.current:

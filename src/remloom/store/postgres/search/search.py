@@ -22,11 +22,11 @@ from ...rules.vector_validation import to_vector
 from ...specs import NameSpec, SearchSpec
 from ..binary_arrays import Half
 from ..indexes import bm25_index
-from ..indexes.trigram_index import Names
+from ..indexes.trigram_index import NameCandidates
 from ..rows import decode, short
-from ..server.database import Database
+from ..server.database import PostgresDatabase
 from ..statements import SQL
-from .vector_search import NearestWindows, Serving, VectorQuery, Window, read_serving
+from .vector_search import NearestWindows, Serving, StoredWindow, VectorQuery, read_serving
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -46,7 +46,9 @@ class PostgresSearch:
         ef: candidates that an HNSW search keeps.
     """
 
-    def __init__(self, server: Database, tenant: str, compilers: Compilers, ef: int) -> None:
+    def __init__(
+        self, server: PostgresDatabase, tenant: str, compilers: Compilers, ef: int
+    ) -> None:
         self._server = server
         self._tenant = tenant
         self._compilers = compilers
@@ -76,7 +78,7 @@ class PostgresSearch:
         numbers = _Numbers()
         words = split_name(key, query=True)
         with self._server.read(self._tenant) as cursor:
-            names = Names(cursor, self._tenant, key, words, spec.type)
+            names = NameCandidates(cursor, self._tenant, key, words, spec.type)
             tail = names.tail()
             top.add(numbers.of([*tail, *names.similar()]), key, (), spec.threshold)
             good = sum(score >= GOOD_SCORE for _, score in top.best())
@@ -182,7 +184,7 @@ class PostgresSearch:
     def begin_vector(self, vector: Sequence[float], spec: SearchSpec) -> Callable[[], list[Match]]:
         return partial(self.vector, vector, spec)
 
-    def _at_once(self, query: VectorQuery, dims: int, limit: int) -> dict[str, Window] | None:
+    def _at_once(self, query: VectorQuery, dims: int, limit: int) -> dict[str, StoredWindow] | None:
         """Fetch the nearest window of each record in one round trip; None if that is not enough:
         there is a filter, another model serves than at the last search, or too few records came."""
         serving = self._serving
@@ -195,7 +197,9 @@ class PostgresSearch:
         is_all = len(windows) < limit and not serving.indexed
         return nearest if len(nearest) == limit or is_all else None
 
-    def _in_transaction(self, query: VectorQuery, dims: int, spec: SearchSpec) -> dict[str, Window]:
+    def _in_transaction(
+        self, query: VectorQuery, dims: int, spec: SearchSpec
+    ) -> dict[str, StoredWindow]:
         """Fetch the nearest window of each record, however many trips it takes."""
         with self._server.filtering(self._tenant, spec.where) as cursor:
             self._serving = read_serving(cursor, self._tenant, query.ef)
@@ -217,7 +221,7 @@ class PostgresSearch:
                 # every search slower.
                 count *= _OVERFETCH
 
-    def _matches(self, windows: Iterable[Window], min_score: float | None) -> list[Match]:
+    def _matches(self, windows: Iterable[StoredWindow], min_score: float | None) -> list[Match]:
         """What the windows are of, as far as they are like enough."""
         read_record = self._reader()
         matches = []
@@ -254,9 +258,9 @@ class PostgresSearch:
         return condition, values
 
 
-def _first_windows(windows: Iterable[Window]) -> dict[str, Window]:
+def _first_windows(windows: Iterable[StoredWindow]) -> dict[str, StoredWindow]:
     """The first window of each record."""
-    first: dict[str, Window] = {}
+    first: dict[str, StoredWindow] = {}
     for window in windows:
         kept = first.setdefault(window.id, window)
         if window.content is not None:

@@ -15,9 +15,9 @@ from ...results import Pending
 from ...rules.expiry import now
 from ...rules.indexed_text import embedded_text
 from ...rules.vector_validation import check_token_vectors
-from ..binary_arrays import Column
+from ..binary_arrays import ArrayColumn
 from ..rows import decode
-from ..server.database import Database
+from ..server.database import PostgresDatabase
 from ..statements import SQL
 from ..stats import token_queue_lengths
 from ..write.batch_writer import BatchWriter, write
@@ -31,7 +31,7 @@ _UNKNOWN = [(0, 0, 0)]  # number, dimensions and progress of a model that made n
 class PostgresTokenVectors:
     """The token vectors of one tenant. See `components.TokenVectors`."""
 
-    def __init__(self, server: Database, tenant: str) -> None:
+    def __init__(self, server: PostgresDatabase, tenant: str) -> None:
         self._server = server
         self._tenant = tenant
 
@@ -102,9 +102,9 @@ class PostgresTokenVectors:
         return write(self._server, self._tenant, work)
 
 
-def _storable(ids: Sequence[str]) -> Column:
+def _storable(ids: Sequence[str]) -> ArrayColumn:
     """Ids that may be stored, each once: PostgreSQL has no texts with a NUL in them."""
-    return Column("t", [id for id in dict.fromkeys(ids) if "\0" not in id])
+    return ArrayColumn("t", [id for id in dict.fromkeys(ids) if "\0" not in id])
 
 
 def _put(writer: BatchWriter, batch: TokenVectorBatch) -> None:
@@ -121,9 +121,12 @@ def _put(writer: BatchWriter, batch: TokenVectorBatch) -> None:
         for id, data in batch.vectors.items()
         if (text_no := text_nos.get(id)) is not None and batch.versions.get(id, text_no) == text_no
     }
-    ids = Column("t", list(current))
+    ids = ArrayColumn("t", list(current))
     writer.run(
-        SQL.put_token_vectors, model=model_no, ids=ids, data=Column("y", list(current.values()))
+        SQL.put_token_vectors,
+        model=model_no,
+        ids=ids,
+        data=ArrayColumn("y", list(current.values())),
     )
     writer.run(SQL.delete_token_failures_of_model, name=batch.model, ids=ids)
     writer.run(SQL.advance_token_model, model=model_no, now=now(), last=writer.text_no)

@@ -12,7 +12,7 @@ from ..statements import SQL
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-    from ..server.database import Database
+    from ..server.database import PostgresDatabase
 
 
 # Records that a filter keeps: up to this many are compared one by one, which is quicker than a
@@ -41,7 +41,7 @@ class VectorQuery(NamedTuple):
     ef: int  # candidates that an HNSW search keeps
 
 
-class Window(NamedTuple):
+class StoredWindow(NamedTuple):
     """A window, how far away it is, and the row of its record; the content, which may be long,
     with one of the windows of a record only."""
 
@@ -78,7 +78,7 @@ class NearestWindows:
             "most": _MOST,
         }
 
-    def fetch(self, cursor: Cursor[Any], count: int) -> list[Window]:
+    def fetch(self, cursor: Cursor[Any], count: int) -> list[StoredWindow]:
         """Fetch the nearest windows, nearest first."""
         if self._condition:
             nearest = self._among_few(cursor, count)
@@ -95,7 +95,7 @@ class NearestWindows:
             return self._windows(cursor, self._fill("nearest_among_all", count))
         return self._windows(cursor, self._fill("nearest_of_all", count))
 
-    def fetch_at_once(self, server: Database, count: int) -> list[Window] | None:
+    def fetch_at_once(self, server: PostgresDatabase, count: int) -> list[StoredWindow] | None:
         """Fetch the nearest windows in one round trip, when there is no filter; None if another
         model serves by now."""
         if self._serving.indexed:
@@ -106,15 +106,15 @@ class NearestWindows:
         if not rows or rows[0][:3] != self._serving:
             return None
         # Where nothing is near there is one row, of the model alone.
-        return [Window(*row[3:]) for row in rows if row[3] is not None]
+        return [StoredWindow(*row[3:]) for row in rows if row[3] is not None]
 
-    def _among_few(self, cursor: Cursor[Any], count: int) -> list[Window] | None:
+    def _among_few(self, cursor: Cursor[Any], count: int) -> list[StoredWindow] | None:
         """Fetch the nearest windows of the records that the filter keeps; None if they are many."""
         sql = self._fill("nearest_among_few", count, few=str(_FEW))
         rows = cursor.execute(sql, self._values).fetchall()
         if rows[0][0] > _FEW:
             return None
-        return [Window(*row[1:]) for row in rows if row[1] is not None]
+        return [StoredWindow(*row[1:]) for row in rows if row[1] is not None]
 
     def _widen(self, cursor: Cursor[Any], count: int) -> None:
         """Let the HNSW search keep at least `count` candidates, as far as it can."""
@@ -138,8 +138,8 @@ class NearestWindows:
             words["condition"] = self._condition
         return SQL.fill(name, **words)
 
-    def _windows(self, cursor: Cursor[Any], sql: str) -> list[Window]:
-        return [Window(*row) for row in cursor.execute(sql, self._values).fetchall()]
+    def _windows(self, cursor: Cursor[Any], sql: str) -> list[StoredWindow]:
+        return [StoredWindow(*row) for row in cursor.execute(sql, self._values).fetchall()]
 
 
 def _with_names(condition: str, values: list[Any]) -> tuple[str, dict[str, Any]]:

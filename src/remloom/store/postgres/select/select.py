@@ -33,7 +33,7 @@ from ...contract import INDEXES
 from ...definitions import Definitions
 from ...predicate_sql import Compilers
 from ...rules.expiry import now
-from ..server.database import Database, RawLoader
+from ..server.database import PostgresDatabase, RawLoader
 from ..statements import SQL
 from ..write.kv import PostgresKeyValue
 from .sql_writer import PostgresWriter, indexed_value, json_value
@@ -50,7 +50,7 @@ _EXPLAIN_TIMEOUT = 5.0  # seconds
 _OWN_COLUMNS = ("id", "schema", "uri", "created_at", "updated_at", "starts_at", "ends_at")
 
 
-def compilers_of(server: Database, tenant: str, definitions: Definitions) -> Compilers:
+def compilers_of(server: PostgresDatabase, tenant: str, definitions: Definitions) -> Compilers:
     """The compilers of predicates over one tenant."""
 
     def has_path(schema: str, path: str) -> bool:
@@ -64,7 +64,7 @@ class PostgresSql:
     """SELECT statements over one tenant, and the indexes they use. See `components.Sql`."""
 
     def __init__(
-        self, server: Database, tenant: str, compilers: Compilers, kv: PostgresKeyValue
+        self, server: PostgresDatabase, tenant: str, compilers: Compilers, kv: PostgresKeyValue
     ) -> None:
         self._server = server
         self._tenant = tenant

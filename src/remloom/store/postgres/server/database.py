@@ -53,7 +53,7 @@ _AT_ONCE = 500  # rows that a stream fetches at a time
 _ROLLED_BACK = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
 
 
-class Database:
+class PostgresDatabase:
     """A database as one process uses it: open it with `Database.at`, which shares one pool among
     all tenants.
 
@@ -63,7 +63,7 @@ class Database:
         timeout: seconds to wait for a connection, and for a lock that somebody holds.
     """
 
-    _open: ClassVar[dict[tuple[str, int, float], Database]] = {}
+    _open: ClassVar[dict[tuple[str, int, float], PostgresDatabase]] = {}
     _opening: ClassVar[threading.Lock] = threading.Lock()
 
     def __init__(self, url: str, pool_size: int, timeout: float) -> None:
@@ -95,7 +95,7 @@ class Database:
         )
 
     @classmethod
-    def at(cls, url: str, pool_size: int, timeout: float) -> Database:
+    def at(cls, url: str, pool_size: int, timeout: float) -> PostgresDatabase:
         """Open the database at this URL: a handle of one user, which `release` closes. The pool is
         shared with those whom this process has opened already.
 

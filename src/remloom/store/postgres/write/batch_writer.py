@@ -26,16 +26,16 @@ from ...rules.indexed_text import origin, searchable_text
 from ...rules.merge import keys_of, same_handle
 from ...rules.references import referred_ids
 from ...rules.vector_validation import choose_model
-from ..binary_arrays import Column, Half, columns, parts
+from ..binary_arrays import ArrayColumn, Half, columns, parts
 from ..indexes import bm25_index, trigram_index
 from ..rows import RECORD_COLUMNS, decode, row_of, short
-from ..server.database import Database
+from ..server.database import PostgresDatabase
 from ..statements import SQL
 from . import kv
 from .deletion import delete
 from .edge_writer import EdgeWriter, NameRow, name_rows
 from .preconditions import check
-from .record_plan import Plan, RecordChange, plan_records
+from .record_plan import RecordChange, RecordPlan, plan_records
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -52,7 +52,7 @@ _DERIVED, _REFERRED = 0, 1  # kinds of parents
 class BatchWriter(EdgeWriter):
     """One transaction of a tenant that changes it."""
 
-    def __init__(self, server: Database, cursor: Cursor[Any], tenant: str) -> None:
+    def __init__(self, server: PostgresDatabase, cursor: Cursor[Any], tenant: str) -> None:
         super().__init__(server, cursor, tenant)
         self.lost_handles = {}
 
@@ -69,7 +69,7 @@ class BatchWriter(EdgeWriter):
             model = register_model(self, batch.model, batch.dims)
         self.thin_names = batch.names
         unlinked = self.delete_edges(batch.deleted_edges)
-        plan = plan_records(self, batch.records, batch.at) if batch.records else Plan()
+        plan = plan_records(self, batch.records, batch.at) if batch.records else RecordPlan()
         if plan.changes:
             self._store(plan, batch, model)
         edges = self.put_edges(batch.edges, self._own_edges(batch, plan.ids))
@@ -92,7 +92,7 @@ class BatchWriter(EdgeWriter):
         """Let records expire at a time. See `contract.Store.set_expiry`."""
         return self.run(
             SQL.set_expiry,
-            ids=Column("t", [id for id in ids if "\0" not in id]),
+            ids=ArrayColumn("t", [id for id in ids if "\0" not in id]),
             expires=micros(at),
             shown=None if at is None else msgspec.to_builtins(at),
             now=now(),
@@ -111,13 +111,13 @@ class BatchWriter(EdgeWriter):
         keys.update(key for edge in batch.edges for key in (edge.src, edge.dst))
         rows = self.rows(
             SQL.expired_among,
-            ids=Column("t", [item.record.id for item in batch.records]),
-            keys=Column("t", list(map(short, keys))),
+            ids=ArrayColumn("t", [item.record.id for item in batch.records]),
+            keys=ArrayColumn("t", list(map(short, keys))),
             now=now(),
         )
         return [id for (id,) in rows]
 
-    def _store(self, plan: Plan, batch: Batch, model: int) -> None:
+    def _store(self, plan: RecordPlan, batch: Batch, model: int) -> None:
         """Store the records of a plan, and everything that hangs on them."""
         changes = plan.changes
         # A batch that copies another store brings the edges and the history of it.
@@ -132,7 +132,7 @@ class BatchWriter(EdgeWriter):
         if moved:
             self.move_edges(moved)
         if known:
-            handles = Column("t", known)
+            handles = ArrayColumn("t", known)
             self.run(SQL.yield_handles, keys=handles)
             self.run(SQL.hide_names, keys=handles)
         if released:
@@ -211,7 +211,9 @@ class BatchWriter(EdgeWriter):
         released = self.delete_names(list(updated))
         reparented = [id for id, change in updated.items() if change.item.parents is not None]
         self.run(
-            SQL.delete_parents, ids=Column("t", list(updated)), reparented=Column("t", reparented)
+            SQL.delete_parents,
+            ids=ArrayColumn("t", list(updated)),
+            reparented=ArrayColumn("t", reparented),
         )
         reworded = [id for id, change in updated.items() if change.reworded]
         if reworded:
@@ -221,11 +223,11 @@ class BatchWriter(EdgeWriter):
             self.delete_vectors(stale)
         unchanged = [id for id in updated if id in embed and id not in stale]
         if unchanged:
-            rows = self.rows(SQL.embedded_ids, ids=Column("t", unchanged))
+            rows = self.rows(SQL.embedded_ids, ids=ArrayColumn("t", unchanged))
             embed -= {id for (id,) in rows}
         return released
 
-    def _replace_thin(self, plan: Plan) -> dict[str, str | None]:
+    def _replace_thin(self, plan: RecordPlan) -> dict[str, str | None]:
         """Delete the thin entities whose keys records have now; returns the keys they gave up."""
         if not plan.thin_keys:
             return {}
@@ -308,7 +310,7 @@ class BatchWriter(EdgeWriter):
             names += name_rows(record.id, keys, handle)
         self.put_names(names)
 
-    def _store_parents(self, items: Sequence[BatchRecord], plan: Plan) -> None:
+    def _store_parents(self, items: Sequence[BatchRecord], plan: RecordPlan) -> None:
         """Store provenance, and what moments refer to, as far as it is there."""
         rows: list[tuple[str, str, int]] = []
         for item, id, outcome in zip(items, plan.ids, plan.outcomes, strict=True):
@@ -333,13 +335,13 @@ class BatchWriter(EdgeWriter):
     def delete_vectors(self, ids: Sequence[str]) -> int:
         """Delete the vectors of records, and take them off the queue; returns how many vectors
         there were."""
-        values = {"ids": Column("t", ids)}
+        values = {"ids": ArrayColumn("t", ids)}
         self.run(SQL.dequeue, **values)
         return self.run(SQL.delete_vectors, **values)
 
     def delete_token_vectors(self, ids: Sequence[str]) -> None:
         """Delete the token vectors of records, and that making them failed."""
-        values = {"ids": Column("t", ids)}
+        values = {"ids": ArrayColumn("t", ids)}
         self.run(SQL.delete_token_vectors, **values)
         self.run(SQL.delete_token_failures, **values)
 
@@ -354,7 +356,7 @@ def _handles(changes: Iterable[RecordChange]) -> list[str]:
     ]
 
 
-def write(server: Database, tenant: str, work: Callable[[BatchWriter], _T]) -> _T:
+def write(server: PostgresDatabase, tenant: str, work: Callable[[BatchWriter], _T]) -> _T:
     """Run `work` in a transaction of the tenant that is on disk when this returns. See
     `Database.write`."""
 

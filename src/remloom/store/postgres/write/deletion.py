@@ -10,7 +10,7 @@ from ...results import Deletion
 from ...rules.indexed_text import searchable_text
 from ...rules.json_values import encode_free
 from ...rules.references import without_refs
-from ..binary_arrays import Column
+from ..binary_arrays import ArrayColumn
 from ..indexes import bm25_index
 from ..rows import decode
 from ..statements import SQL
@@ -52,7 +52,7 @@ def delete(writer: BatchWriter, ids: Iterable[str], *, derived: bool) -> Deletio
 
 def _read(writer: BatchWriter, ids: Sequence[str]) -> dict[str, Any]:
     """Read records by their ids: seq, the number of the text, and what `decode` needs."""
-    rows = writer.rows(SQL.stored_records, ids=Column("t", ids))
+    rows = writer.rows(SQL.stored_records, ids=ArrayColumn("t", ids))
     return {id: row for id, *row in rows}
 
 
@@ -60,7 +60,7 @@ def _add_derived(writer: BatchWriter, to_delete: dict[str, Any]) -> None:
     """Add what derives from records that are to be deleted, and what derives from that."""
     parents = list(to_delete)
     while parents:
-        children = writer.rows(SQL.derived_ids, ids=Column("t", parents))
+        children = writer.rows(SQL.derived_ids, ids=ArrayColumn("t", parents))
         parents = [id for (id,) in children if id not in to_delete]
         if parents:
             to_delete |= _read(writer, parents)
@@ -68,7 +68,7 @@ def _add_derived(writer: BatchWriter, to_delete: dict[str, Any]) -> None:
 
 def _remove_references(writer: BatchWriter, deleted: Sequence[str]) -> None:
     """Take the records out of the moments that refer to them."""
-    for id, *row in writer.rows(SQL.referring_records, ids=Column("t", deleted)):
+    for id, *row in writer.rows(SQL.referring_records, ids=ArrayColumn("t", deleted)):
         moment = decode(*row)
         if isinstance(moment, Moment):
             body = encode_free(without_refs(moment, set(deleted)))

@@ -16,7 +16,7 @@ from ...encoding import micros
 from ...meanings import no_own_label
 from ...rules.json_values import encode_free
 from ...rules.merge import thin_entity
-from ..binary_arrays import Column, columns, parts
+from ..binary_arrays import ArrayColumn, columns, parts
 from ..rows import RECORD_COLUMNS, edge_of, row_of, short
 from ..statements import SQL
 from .transaction import Transaction
@@ -130,8 +130,8 @@ class EdgeWriter(Transaction):
         handles = {*self.lost_handles.values()}.intersection(keys)
         lost = self._matching_keys(SQL.keys_without_handle, list(handles))
         unowned = list({*self._matching_keys(SQL.unowned_keys, keys), *lost})
-        deleted = self.rows(SQL.delete_edges_leaving, keys=Column("t", unowned))
-        deleted += self.rows(SQL.delete_edges_entering, keys=Column("t", unowned))
+        deleted = self.rows(SQL.delete_edges_leaving, keys=ArrayColumn("t", unowned))
+        deleted += self.rows(SQL.delete_edges_entering, keys=ArrayColumn("t", unowned))
         self._count(deleted, -1)
         other_ends = {key for src, _, dst in deleted for key in (src, dst)} - set(unowned)
         if other_ends:
@@ -140,7 +140,7 @@ class EdgeWriter(Transaction):
 
     def move_edges(self, moved: dict[str, str]) -> None:
         """Put the edges at some keys at others, all at once: two may change places."""
-        rows = self.rows(SQL.edges_at_ends, keys=Column("t", list(moved)))
+        rows = self.rows(SQL.edges_at_ends, keys=ArrayColumn("t", list(moved)))
         edges = [edge_of(row) for row in rows]
         self.delete_edges([edge.key for edge in edges])
         at_others = []
@@ -167,8 +167,8 @@ class EdgeWriter(Transaction):
         self.run(SQL.count_at_keys, **columns(degree_columns, at_keys))
         self.run(SQL.count_of_types, **columns({"rel": "t", "edges": "q"}, of_types))
         if change < 0:
-            self.run(SQL.delete_unused_types, rels=Column("t", list(types)))
-            keys = Column("t", [key for key, _, _ in ends])
+            self.run(SQL.delete_unused_types, rels=ArrayColumn("t", list(types)))
+            keys = ArrayColumn("t", [key for key, _, _ in ends])
             self.run(SQL.delete_empty_degrees, keys=keys)
 
     # -- names and thin entities -------------------------------------------------------------------
@@ -178,11 +178,11 @@ class EdgeWriter(Transaction):
         numbers = range(self.name_no + 1, self.name_no + len(names) + 1)
         self.name_no += len(names)
         values = columns(_NAME_COLUMNS, names)
-        self.run(SQL.insert_names, number=Column("q", numbers), **values)
+        self.run(SQL.insert_names, number=ArrayColumn("q", numbers), **values)
 
     def delete_names(self, ids: Sequence[str]) -> dict[str, str | None]:
         """Take records their keys; returns these, with what a shortened one stands for."""
-        deleted = self.rows(SQL.delete_names, ids=Column("t", ids))
+        deleted = self.rows(SQL.delete_names, ids=ArrayColumn("t", ids))
         self.removed_names += len(deleted)
         self.lost_handles.update((id, key) for key, _, id, is_handle in deleted if is_handle)
         return {key: label for key, label, _, _ in deleted}
@@ -192,7 +192,7 @@ class EdgeWriter(Transaction):
         if not ids:
             return {}
         keys = self.delete_names(ids)
-        self.run(SQL.delete_records, ids=Column("t", ids))
+        self.run(SQL.delete_records, ids=ArrayColumn("t", ids))
         return keys
 
     def replace_released(self, keys: dict[str, str | None]) -> None:
@@ -214,7 +214,7 @@ class EdgeWriter(Transaction):
     def give_back(self) -> None:
         """Give the records that keys name the edges there, where these are no handles any more."""
         if self.lost_handles:
-            self.run(SQL.show_names, keys=Column("t", list(self.lost_handles.values())))
+            self.run(SQL.show_names, keys=ArrayColumn("t", list(self.lost_handles.values())))
             self.lost_handles.clear()
 
     def _claim(self, whole_keys: dict[str, str]) -> None:
@@ -228,12 +228,12 @@ class EdgeWriter(Transaction):
             self._make_thin(missing, are_handles=True)
             if moved:
                 self.move_edges(moved)
-            self.run(SQL.hide_names, keys=Column("t", free))
+            self.run(SQL.hide_names, keys=ArrayColumn("t", free))
 
     def displaced(self, handles: Sequence[str]) -> dict[str, str]:
         """Return keys that become handles and are those of entities, each with another key of its
         entity, to which the edges there go: they were written for it."""
-        return dict(self.rows(SQL.displaced, keys=Column("t", handles))) if handles else {}
+        return dict(self.rows(SQL.displaced, keys=ArrayColumn("t", handles))) if handles else {}
 
     def _make_thin(self, whole_keys: dict[str, str], *, are_handles: bool = False) -> None:
         if not whole_keys:
@@ -255,7 +255,7 @@ class EdgeWriter(Transaction):
         """The one column of a statement about `keys`."""
         if not keys:
             return []
-        return [match for (match,) in self.rows(sql, keys=Column("t", keys))]
+        return [match for (match,) in self.rows(sql, keys=ArrayColumn("t", keys))]
 
 
 def name_rows(id: str, keys: Sequence[str], handle: str | None) -> Iterable[NameRow]:

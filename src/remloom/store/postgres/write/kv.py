@@ -9,8 +9,8 @@ from ....kv import ALL_KEYS, Entries, Entry, KeyRange
 from ...batch import Preconditions
 from ...encoding import TOP
 from ...rules.preconditions import only_entry, version_conflict
-from ..binary_arrays import Column, columns
-from ..server.database import Database
+from ..binary_arrays import ArrayColumn, columns
+from ..server.database import PostgresDatabase
 from ..statements import SQL
 from .preconditions import check
 from .transaction import Transaction
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class PostgresKeyValue:
     """The entries of one tenant."""
 
-    def __init__(self, server: Database, tenant: str) -> None:
+    def __init__(self, server: PostgresDatabase, tenant: str) -> None:
         self._server = server
         self._tenant = tenant
 
@@ -134,7 +134,7 @@ def delete_first(cursor: Cursor[Any], tenant: str, namespace: str, prefixes: Seq
 
 def delete_about(cursor: Cursor[Any], tenant: str, ids: Sequence[str]) -> None:
     """Delete the entries that have one of these records among their refs."""
-    cursor.execute(SQL.kv_delete_about, {"tenant": tenant, "ids": Column("t", ids)})
+    cursor.execute(SQL.kv_delete_about, {"tenant": tenant, "ids": ArrayColumn("t", ids)})
 
 
 def _key(tenant: str, namespace: str, key: str) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def _key(tenant: str, namespace: str, key: str) -> dict[str, Any]:
 
 
 def _prefixes(tenant: str, namespace: str, prefixes: Sequence[str]) -> dict[str, Any]:
-    column = Column("t", prefixes)
+    column = ArrayColumn("t", prefixes)
     return {"tenant": tenant, "namespace": namespace, "prefixes": column, "top": TOP}
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ...batch import Preconditions
 from ...rules.expiry import now
 from ...rules.preconditions import changed, check_records, record_ids
-from ..binary_arrays import Column, columns
+from ..binary_arrays import ArrayColumn, columns
 from ..rows import edge_of, short
 from ..statements import SQL
 
@@ -26,7 +26,7 @@ def check(transaction: Transaction, expected: Preconditions) -> None:
     """
     ids = record_ids(expected)
     if ids:
-        updated = dict(transaction.rows(SQL.update_times, ids=Column("t", ids), now=now()))
+        updated = dict(transaction.rows(SQL.update_times, ids=ArrayColumn("t", ids), now=now()))
         check_records(expected, updated)
     if expected.edges:
         _check_edges(transaction, expected)

@@ -14,7 +14,7 @@ from ...batch import BatchRecord
 from ...encoding import SCHEMAS, type_of
 from ...rules.indexed_text import embedded_text
 from ...rules.merge import Namesake, find_namesake, merge_record
-from ..binary_arrays import Column
+from ..binary_arrays import ArrayColumn
 from ..rows import decode, short
 from ..statements import SQL
 from .transaction import Transaction
@@ -35,7 +35,7 @@ class RecordChange(Struct, gc=False):
         return self.old is None or embedded_text(self.old) != _embedded_text(self.item)
 
 
-class Plan(Struct):
+class RecordPlan(Struct):
     """What a batch changes of the records."""
 
     changes: dict[str, RecordChange] = field(default_factory=dict)  # by id
@@ -61,7 +61,7 @@ class _StoredRecord(Struct, gc=False):
 
 def plan_records(
     transaction: Transaction, items: Sequence[BatchRecord], at: datetime | None = None
-) -> Plan:
+) -> RecordPlan:
     """Plan what has to be written of these records, one after the other: a later item changes what
     an earlier one makes."""
     planner = _Planner(transaction, at)
@@ -79,7 +79,7 @@ class _Planner:
         self._namesakes: dict[str, list[Namesake]] = {}  # by key
         self._handles: dict[tuple[str, str], str] = {}  # schema and key of a row -> its id
         self._stored: dict[str, _StoredRecord] = {}  # by id
-        self.plan = Plan()
+        self.plan = RecordPlan()
 
     def read_owners(self, items: Sequence[BatchRecord]) -> None:
         """Read which records have the keys of these: of resources and moments only the thin ones,
@@ -91,8 +91,8 @@ class _Planner:
                 keys[key] = joins or keys.get(key, False)
         owners = self._transaction.rows(
             SQL.key_owners,
-            keys=Column("t", list(keys)),
-            all=Column("?", list(keys.values())),
+            keys=ArrayColumn("t", list(keys)),
+            all=ArrayColumn("?", list(keys.values())),
         )
         for key, rank, has_others, is_handle, id, schema, type, thin in owners:
             # A thin entity with several keys only shows its name: its own are the others.
@@ -114,7 +114,7 @@ class _Planner:
             ids += [namesake.id for namesake in self._namesakes_of(item)]
             ids += filter(None, [self._row_of_handle(item)])
         if ids:
-            rows = self._transaction.rows(SQL.stored_records, ids=Column("t", ids))
+            rows = self._transaction.rows(SQL.stored_records, ids=ArrayColumn("t", ids))
             self._stored = {id: _StoredRecord(*row) for id, *row in rows}
 
     def add(self, item: BatchRecord) -> None:

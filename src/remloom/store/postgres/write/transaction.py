@@ -14,7 +14,7 @@ from ..statements import SQL
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-    from ..server.database import Database
+    from ..server.database import PostgresDatabase
 
 
 class Transaction:
@@ -30,7 +30,7 @@ class Transaction:
         has_expired: whether some record has expired and is not erased yet.
     """
 
-    def __init__(self, server: Database, cursor: Cursor[Any], tenant: str) -> None:
+    def __init__(self, server: PostgresDatabase, cursor: Cursor[Any], tenant: str) -> None:
         self.cursor = cursor
         self.tenant = tenant
         rows = self.rows(SQL.lock_tenant, now=now())

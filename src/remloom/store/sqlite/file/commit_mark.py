@@ -37,7 +37,7 @@ class Commit(NamedTuple):
     record_no: int  # the highest number of a record
 
 
-class Mark:
+class CommitMark:
     """The file `<database>-mark`. The caller sees to it that one thread writes at a time."""
 
     def __init__(self, database: Path) -> None:
@@ -83,7 +83,7 @@ def _write_at(descriptor: int, data: bytes, at: int) -> None:
 _write = getattr(os, "pwrite", _write_at)
 
 
-def admit(connection: apsw.Connection, mark: Mark, path: Path, *, log: bool) -> None:
+def admit(connection: apsw.Connection, mark: CommitMark, path: Path, *, log: bool) -> None:
     """Refuse a file that has lost acknowledged writes.
 
     Args:

@@ -9,21 +9,21 @@ import apsw
 
 from ....errors import CorruptStoreError, ReadOnlyStoreError, WrongKeyError
 from ...tenants.folders import alone_in
-from .commit_mark import Mark, admit
+from .commit_mark import CommitMark, admit
 from .connector import Connector
 from .error_translation import closed_error, damaged, translate
 from .opened_file import OpenedFile
 from .sealing import seal
 
 
-class Connections:
+class FileConnections:
     """Every open connection to one file.
 
     Attributes:
         sealed: all files are, but one of an earlier version without a key.
     """
 
-    def __init__(self, connector: Connector, file: OpenedFile, mark: Mark) -> None:
+    def __init__(self, connector: Connector, file: OpenedFile, mark: CommitMark) -> None:
         self._connector = connector
         self._file = file
         self._mark = mark

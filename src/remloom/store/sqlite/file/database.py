@@ -14,14 +14,14 @@ import apsw
 
 from ....errors import ReadOnlyStoreError, SchemaVersionError, StoreClosedError
 from ...tenants.open_folder import OpenFolder
-from .commit_mark import Mark
-from .connections import Connections
+from .commit_mark import CommitMark
+from .connections import FileConnections
 from .connector import Connector
 from .error_translation import nested_write_error, translate
 from .opened_file import OpenedFile
 from .sealing import make_private, unlock
 from .upkeep import Upkeep
-from .writer import Writer
+from .writer import GroupWriter
 
 _T = TypeVar("_T")
 # MB for each thread's reader after the first; the first and the writer share the rest
@@ -31,7 +31,7 @@ _PAGES = 2_000  # in one step, between which others may write
 _NEW_LINE = "UPDATE sequence SET line = random() & 0x7fffffffffffffff"
 
 
-class Database:
+class SqliteDatabase:
     """One tenant's file.
 
     Args:
@@ -77,7 +77,7 @@ class Database:
         self._idle: list[apsw.Cursor] = []  # readers of threads that have ended
         self._gone = False  # somebody deleted the file, or moved it
         self._writing = threading.Lock()
-        self._mark = Mark(path)
+        self._mark = CommitMark(path)
         self._file = OpenedFile(path)
         connector = Connector(
             path=path,
@@ -88,7 +88,7 @@ class Database:
             read_only=self.read_only,
             prepare=prepare,
         )
-        self.connections = Connections(connector, self._file, self._mark)
+        self.connections = FileConnections(connector, self._file, self._mark)
         if create and not self.read_only:
             # A folder that cannot be opened: SQLite says so.
             with suppress(OSError), OpenFolder.without_links(path.parent) as folder:
@@ -103,7 +103,7 @@ class Database:
             raise
         self.upkeep = Upkeep(self._file, connection, self._writing, busy_timeout)
         mark = self._mark if connector.flushes else None
-        self._writer = Writer(self._file, connection, self._writing, mark, self.upkeep)
+        self._writer = GroupWriter(self._file, connection, self._writing, mark, self.upkeep)
 
     def detect_deletion(self) -> None:
         """Notice that the file is gone, so that nothing more is read of it either: no thread keeps
@@ -197,7 +197,7 @@ class Database:
             self._mark.close()
 
 
-class TransactionDatabase(Database):
+class TransactionDatabase(SqliteDatabase):
     """The database as a transaction that writes sees it, for reads inside it."""
 
     def __init__(self, path: Path, cursor: apsw.Cursor) -> None:

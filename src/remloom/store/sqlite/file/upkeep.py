@@ -141,7 +141,7 @@ class Upkeep:
         return bool(_SPARE < left < free)  # a file of an earlier version keeps them
 
 
-class Kept(Protocol):
+class HasUpkeep(Protocol):
     """Something that has work to do when it is idle."""
 
     def tidy(self) -> bool:
@@ -162,12 +162,12 @@ class _UpkeepThread:
             os.register_at_fork(after_in_child=self._begin)
 
     def _begin(self) -> None:
-        self._kept: WeakSet[Kept] = WeakSet()
+        self._kept: WeakSet[HasUpkeep] = WeakSet()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._pause = threading.Event()
 
-    def watch(self, kept: Kept) -> None:
+    def watch(self, kept: HasUpkeep) -> None:
         with self._lock:
             self._kept.add(kept)
             if self._thread is None:

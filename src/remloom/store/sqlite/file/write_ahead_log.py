@@ -24,7 +24,7 @@ _MAGIC = 0x377F0682  # its last bit: the checksum goes over big-endian words
 _Sum = tuple[int, int]
 
 
-class Frame(Struct, frozen=True):
+class LogFrame(Struct, frozen=True):
     """The header of one page in a log."""
 
     at: int  # bytes from the start of the log
@@ -73,7 +73,7 @@ def behind(path: Path, size: int, seen: int) -> int:
     return 0
 
 
-def _frames(stream: BinaryIO, size: int, start: int) -> Iterator[Frame]:
+def _frames(stream: BinaryIO, size: int, start: int) -> Iterator[LogFrame]:
     """The headers of the frames from `start` to the end."""
     at = start
     while True:
@@ -81,7 +81,9 @@ def _frames(stream: BinaryIO, size: int, start: int) -> Iterator[Frame]:
         header = stream.read(_FRAME)
         if len(header) < _FRAME:
             return
-        yield Frame(at, header[4:8] != bytes(4), header[8:16], struct.unpack(">II", header[16:24]))
+        yield LogFrame(
+            at, header[4:8] != bytes(4), header[8:16], struct.unpack(">II", header[16:24])
+        )
         at += _FRAME + size
 
 
@@ -92,7 +94,9 @@ def _sound(header: bytes) -> bool:
     return _add((0, 0), header[:24], big=bool(header[3] & 1)) == struct.unpack(">II", header[24:])
 
 
-def _is_intact(stream: BinaryIO, before: Frame, frame: Frame, size: int, *, big: bool) -> bool:
+def _is_intact(
+    stream: BinaryIO, before: LogFrame, frame: LogFrame, size: int, *, big: bool
+) -> bool:
     """A frame is as it was written, after the one before."""
     if frame.at != before.at + _FRAME + size:
         return False

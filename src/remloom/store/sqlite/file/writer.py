@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 import apsw
 
 from ....errors import ReadOnlyStoreError, StoreClosedError
-from .commit_mark import Commit, Mark
+from .commit_mark import Commit, CommitMark
 from .error_translation import nested_write_error, translate
 from .opened_file import OpenedFile
 from .upkeep import Upkeep
@@ -25,7 +25,7 @@ _COUNT = "UPDATE sequence SET commits = commits + 1, committed = ?"
 _COUNTED = "SELECT line, commits, committed, rid FROM sequence"  # half the cost of RETURNING them
 
 
-class Writer:
+class GroupWriter:
     """Runs writes in transactions, a group at a time.
 
     Args:
@@ -38,7 +38,7 @@ class Writer:
         file: OpenedFile,
         connection: apsw.Connection,
         lock: threading.Lock,
-        mark: Mark | None,
+        mark: CommitMark | None,
         upkeep: Upkeep,
     ) -> None:
         self._file = file

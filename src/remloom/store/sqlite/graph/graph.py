@@ -23,7 +23,7 @@ from ..edge_queries import (
     microseconds_at,
     near_column,
 )
-from ..file.database import Database
+from ..file.database import SqliteDatabase
 from ..file.error_translation import translate
 from ..statements import SQL
 from ..write.preconditions import edges_at
@@ -43,7 +43,7 @@ _decode_lists = msgspec.json.Decoder(list[list[Any]]).decode
 class SqliteGraph:
     """The edges of one tenant."""
 
-    def __init__(self, database: Database, labels: LabelNumbers) -> None:
+    def __init__(self, database: SqliteDatabase, labels: LabelNumbers) -> None:
         self._database = database
         self._labels = labels
         self._cache = labels.cache

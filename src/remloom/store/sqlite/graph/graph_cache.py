@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....model import Direction, Edge, EdgeKey
 from ..edge_queries import Fetch, microseconds_at
-from ..file.database import Database
+from ..file.database import SqliteDatabase
 from ..statements import SQL
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ Neighbours = tuple[Sequence[int], Sequence[Any], int, bool]
 class GraphCache(threading.local):
     """One thread's memory of one tenant's graph. Labels and edge types are known by number."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
         # of the file, as this thread's connection tells it
         self._version = -1

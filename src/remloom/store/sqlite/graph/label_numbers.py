@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ....errors import UnknownNameError
 from ..edge_queries import Fetch
-from ..file.database import Database
+from ..file.database import SqliteDatabase
 from ..statements import SQL
 from .graph_cache import GraphCache
 
@@ -30,7 +30,7 @@ class LabelNumbers:
         cache: what this thread has read of the graph.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         # of every thread: label numbers are never reused, so an entry is never wrong
         self._keys: dict[int, str] = {}
         self.cache = GraphCache(database)

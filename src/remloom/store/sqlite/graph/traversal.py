@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ...results import Step, Walk
+from ...results import Walk, WalkStep
 from ...specs import WalkSpec
 from ..edge_queries import Statements, ends_of, fetch_for, has_ties, microseconds_at
 from .graph_cache import Neighbours
@@ -63,13 +63,15 @@ def walk(labels: LabelNumbers, cursor: apsw.Cursor, spec: WalkSpec) -> Walk:
     return Walk(steps, len(reached), unfollowed, deepest)
 
 
-def _step(labels: LabelNumbers, cursor: apsw.Cursor, label_no: int, origin: dict[int, int]) -> Step:
+def _step(
+    labels: LabelNumbers, cursor: apsw.Cursor, label_no: int, origin: dict[int, int]
+) -> WalkStep:
     path = [label_no]
     while before := origin[path[-1]]:
         path.append(before)
     path.reverse()
     keys = tuple([labels.key(cursor, number) for number in path])
-    return Step(keys[-1], len(keys) - 1, keys)
+    return WalkStep(keys[-1], len(keys) - 1, keys)
 
 
 class _Neighbourhood:

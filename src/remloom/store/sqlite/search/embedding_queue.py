@@ -12,7 +12,7 @@ from ...batch import Vector, VectorBatch
 from ...results import Pending
 from ...rules.expiry import now
 from ...rules.indexed_text import embedded_text
-from ..file.database import Database
+from ..file.database import SqliteDatabase
 from ..file.error_translation import translate
 from ..rows import decode
 from ..statements import SQL
@@ -30,7 +30,7 @@ _LONGEST_ERROR = 2_000  # characters
 class SqliteVectors:
     """The vectors of one tenant. See `components.Vectors`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
     def pending(self, limit: int, *, ids: Sequence[str] | None = None) -> list[Pending]:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ....errors import StoreBusyError, StoreError, StoreFullError
-from ..file.database import Database
+from ..file.database import SqliteDatabase
 from ..file.error_translation import translate
 from ..statements import SQL
 from ..write.index_snapshots import IndexSnapshot, write_snapshot
@@ -51,7 +51,11 @@ class IndexManager:
     """
 
     def __init__(
-        self, database: Database, *, hnsw: dict[str, int], tasks: Sequence[Callable[[], None]] = ()
+        self,
+        database: SqliteDatabase,
+        *,
+        hnsw: dict[str, int],
+        tasks: Sequence[Callable[[], None]] = (),
     ) -> None:
         self._database = database
         self._tasks = tasks

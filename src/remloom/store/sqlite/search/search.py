@@ -21,7 +21,7 @@ from ...rules.expiry import has_expired, now
 from ...rules.references import show_parents
 from ...rules.vector_validation import to_vector
 from ...specs import NameSpec, SearchSpec
-from ..file.database import Database
+from ..file.database import SqliteDatabase
 from ..graph.label_numbers import LabelNumbers
 from ..rows import add_content, decode, fetch_parents
 from ..select.sql_functions import bounded
@@ -80,7 +80,11 @@ class SqliteSearch:
     """Search over one tenant."""
 
     def __init__(
-        self, database: Database, indexes: IndexManager, compilers: Compilers, labels: LabelNumbers
+        self,
+        database: SqliteDatabase,
+        indexes: IndexManager,
+        compilers: Compilers,
+        labels: LabelNumbers,
     ) -> None:
         self._database = database
         self._indexes = indexes

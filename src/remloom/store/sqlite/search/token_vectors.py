@@ -16,7 +16,7 @@ from ...results import Pending
 from ...rules.expiry import now
 from ...rules.indexed_text import embedded_text
 from ...rules.vector_validation import check_token_vectors
-from ..file.database import Database
+from ..file.database import SqliteDatabase
 from ..rows import decode
 from ..statements import SQL
 from ..stats import token_queue_lengths
@@ -33,7 +33,7 @@ _UNKNOWN = (0, 0, 0)  # number, dimensions and progress of a model that made not
 class SqliteTokenVectors:
     """The token vectors of one tenant. See `components.TokenVectors`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
     def pending(self, model: str, limit: int, *, ids: Sequence[str] | None = None) -> list[Pending]:

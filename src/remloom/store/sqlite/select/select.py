@@ -23,7 +23,7 @@ from ....sql.values import Json, Select, Type
 from ...contract import INDEXES
 from ...definitions import Definitions
 from ...predicate_sql import Compilers
-from ..file.database import Database
+from ..file.database import SqliteDatabase
 from ..file.error_translation import translate, translated
 from ..write import kv
 from ..write.expiry import not_expired
@@ -51,7 +51,7 @@ _LONGEST = 32_000_000  # bytes of one value
 _AT_ONCE = 4  # statements
 
 
-def compilers_of(database: Database, definitions: Definitions) -> Compilers:
+def compilers_of(database: SqliteDatabase, definitions: Definitions) -> Compilers:
     """The compilers of predicates over one tenant."""
 
     def has_path(schema: str, path: str) -> bool:
@@ -67,7 +67,7 @@ def compilers_of(database: Database, definitions: Definitions) -> Compilers:
 class SqliteSql:
     """SELECT statements over one tenant, and the indexes they use. See `components.Sql`."""
 
-    def __init__(self, database: Database, compilers: Compilers) -> None:
+    def __init__(self, database: SqliteDatabase, compilers: Compilers) -> None:
         self._database = database
         self._compilers = compilers
         self._lock = threading.Lock()  # guards the idle connections
@@ -181,7 +181,7 @@ class SqliteSql:
 class _Connection:
     """A connection for SELECTs, and when what it runs must end."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self.deadline = 0.0
         self.connection = connection = database.connections.open(_CACHE_MB)
         connection.pragma("query_only", True)

@@ -25,7 +25,7 @@ from . import kv
 if TYPE_CHECKING:
     import apsw
 
-    from ..file.database import Database
+    from ..file.database import SqliteDatabase
 
 
 # Keys of the entries that record what is to be erased.
@@ -49,7 +49,7 @@ _DELAY = 30.0  # seconds from a deletion until then, as more deletions may follo
 class Erasures:
     """The copies that are still to be erased from one database."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
         self._lock = threading.Lock()  # one thread erases at a time
         with database.snapshot() as cursor:

@@ -11,7 +11,7 @@ from ....kv import ALL_KEYS, Entries, Entry, KeyRange
 from ...batch import Preconditions
 from ...encoding import TOP
 from ...rules.preconditions import only_entry, version_conflict
-from ..file.database import Database
+from ..file.database import SqliteDatabase
 from ..file.error_translation import translate
 from ..statements import SQL
 from .preconditions import check
@@ -26,7 +26,7 @@ _LAST = TOP + "\0"  # sorts behind all that a key continues with
 class SqliteKeyValue:
     """The entries of one tenant."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
     def get(self, namespace: str, key: str) -> Entry | None:

@@ -32,14 +32,14 @@ from ..tenancy.audit import AuditEntry, AuditLog
 from ..tenancy.grants import Grant, Grants, Use, stored_grants
 from .answer import ReceivedGrant
 from .granted import GrantedStore
-from .grantors import Opening
+from .grantors import OpenStore
 from .query_vectors import NotYet
 
 _THREADS = 8  # tenants that are asked at the same time
 _MOST_RECORDS = 50  # ids of one entry of an audit log
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class TenantAnswer(Struct, frozen=True, kw_only=True):
     """What one tenant answers."""
 
     hits: Sequence[Hit] = ()
@@ -50,13 +50,13 @@ class Found(Struct, frozen=True, kw_only=True):
 
 
 # what is asked of a tenant: of what it granted, and (to know its vectors) of its store
-Work = Callable[[GrantedStore, Store], Found]
+Work = Callable[[GrantedStore, Store], TenantAnswer]
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class TenantAnswers(Struct, frozen=True, kw_only=True):
     """Who answered what, and who did not, and why; by tenant."""
 
-    answers: dict[str, Found] = {}
+    answers: dict[str, TenantAnswer] = {}
     unanswered: dict[str, str] = {}
     reason: str = ""  # why nobody was asked
 
@@ -65,7 +65,7 @@ class _Refused(Exception):
     """A tenant may not be asked this; the text says why."""
 
 
-class Asker:
+class FanOut:
     """Asks as one tenant, of those that granted it something; whoever did not is not named.
 
     Args:
@@ -73,7 +73,7 @@ class Asker:
     """
 
     def __init__(
-        self, tenant: str, grants: Grants, opening: Opening, only: Sequence[str] | None
+        self, tenant: str, grants: Grants, opening: OpenStore, only: Sequence[str] | None
     ) -> None:
         self._tenant = tenant
         self._grants = grants
@@ -91,7 +91,7 @@ class Asker:
         if threads is not None:
             threads.shutdown()
 
-    def ask(self, use: Use, operation: str, work: Work) -> Asked:
+    def ask(self, use: Use, operation: str, work: Work) -> TenantAnswers:
         """Do some work with what each tenant granted; each use is in that tenant's audit log.
 
         Raises:
@@ -102,7 +102,7 @@ class Asker:
         without = [tenant for tenant in self._only or () if tenant not in received]
         unanswered = {tenant: self._nothing_granted(tenant) for tenant in without}
 
-        def ask_one(tenant: str) -> Found | str:
+        def ask_one(tenant: str) -> TenantAnswer | str:
             try:
                 return self._ask_one(tenant, received[tenant], use, operation, work)
             except _Refused as refusal:
@@ -113,13 +113,13 @@ class Asker:
                 # that of the question is one: it was looked at before anybody was asked
                 return "its vectors have other dimensions than the question's"
 
-        answers: dict[str, Found] = {}
+        answers: dict[str, TenantAnswer] = {}
         for tenant, outcome in self._each(sorted(received), ask_one).items():
-            if isinstance(outcome, Found):
+            if isinstance(outcome, TenantAnswer):
                 answers[tenant] = outcome
             elif outcome:
                 unanswered[tenant] = outcome
-        return Asked(
+        return TenantAnswers(
             answers=answers,
             unanswered=unanswered,
             reason="" if answers or unanswered else f"nobody has granted {self._tenant!r} anything",
@@ -157,23 +157,25 @@ class Asker:
             raise StoreClosedError("the federation is closed", remedy="open it again")
 
     def _each(
-        self, tenants: Sequence[str], ask_one: Callable[[str], Found | str]
-    ) -> dict[str, Found | str]:
+        self, tenants: Sequence[str], ask_one: Callable[[str], TenantAnswer | str]
+    ) -> dict[str, TenantAnswer | str]:
         if len(tenants) < 2:
             return {tenant: ask_one(tenant) for tenant in tenants}
         with self._lock:
             self._check_open()
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(_THREADS, "remloom-federation")
-            futures: dict[str, Future[Found | str]] = {
+            futures: dict[str, Future[TenantAnswer | str]] = {
                 tenant: self._threads.submit(ask_one, tenant) for tenant in tenants
             }
         return {tenant: future.result() for tenant, future in futures.items()}
 
-    def _ask_one(self, tenant: str, ids: set[str], use: Use, operation: str, work: Work) -> Found:
+    def _ask_one(
+        self, tenant: str, ids: set[str], use: Use, operation: str, work: Work
+    ) -> TenantAnswer:
         started = time.perf_counter()
         with self._opening(tenant) as store:
-            found: Found | RemloomError | None = None
+            found: TenantAnswer | RemloomError | None = None
             while found is None:
                 try:
                     found = self._work(store, tenant, ids, use, work)
@@ -187,7 +189,7 @@ class Asker:
             raise found
         return found
 
-    def _work(self, store: Store, tenant: str, ids: set[str], use: Use, work: Work) -> Found:
+    def _work(self, store: Store, tenant: str, ids: set[str], use: Use, work: Work) -> TenantAnswer:
         # what was granted and what is found are of one state
         with store.snapshot():
             grants = self._in_force(store, tenant, ids)
@@ -209,11 +211,11 @@ class Asker:
         return [grant for grant in grants if grant.id in ids and grant.holds_at(now)]
 
     def _note(
-        self, store: Store, operation: str, found: Found | RemloomError, started: float
+        self, store: Store, operation: str, found: TenantAnswer | RemloomError, started: float
     ) -> None:
         records: list[str] = []
         outcome = "done"
-        if isinstance(found, Found):
+        if isinstance(found, TenantAnswer):
             records = [hit.id for hit in (*found.hits, *found.suggestions)]
         else:
             outcome = type(found).__name__
