@@ -18,7 +18,7 @@ from remloom.errors import ConflictError, NotFoundError
 from remloom.llm import Request
 from remloom.serve.cli.app import program
 from remloom.serve.cli.frame.text_formats import middle_cut
-from remloom.testing.models import Said, ScriptedModel
+from remloom.testing.models import ScriptedModel, ScriptedReply
 
 CHAT = [
     ("user", "I'm vegetarian and I'm allergic to peanuts.", "2026-10-01T09:00:00Z"),
@@ -65,7 +65,7 @@ def as_json(*words: str) -> Any:
 def test_of_two_values_that_may_hold_both_are_shown_until_one_is_confirmed(home: Path) -> None:
     said = {"I have an insulin pump.": "insulin pump", "I have a stent.": "stent"}
 
-    def reply(request: Request) -> Said:
+    def reply(request: Request) -> ScriptedReply:
         found = [
             {"quote": quote, "key": "own.device", "value": value}
             for quote, value in said.items()

@@ -16,7 +16,7 @@ from pathlib import Path
 from remloom import Budget, Edge, Entity, Memory, Message, Moment, Resource
 from remloom.errors import ModelRefusedError, RemloomError
 from remloom.llm import Request
-from remloom.testing.models import Said
+from remloom.testing.models import ScriptedReply
 
 WORDS = ("zorbleflux", "quandrimal", "vexotherm")
 WHO = "Zorbleflux Quandrimal"
@@ -38,7 +38,7 @@ _DATA = re.compile(r"<(data-\w+)[^>]*>\n(.*?)\n</\1>", re.DOTALL)
 _NAMES = re.compile(r"\b[A-Z][a-z]{3,}(?: [A-Z][a-z]{3,})?\b")
 
 
-def reply(request: Request) -> Said:
+def reply(request: Request) -> ScriptedReply:
     """Quotes what it is asked about, so that the words get everywhere."""
     text = " ".join(part for _, part in _DATA.findall(request.prompt))
     if request.task == "entities":
@@ -59,7 +59,7 @@ def reply(request: Request) -> Said:
     return f"It is told: {text[:400]}"
 
 
-def refuse(request: Request) -> Said:
+def refuse(request: Request) -> ScriptedReply:
     """Fails whatever is about the planted words, quoting them."""
     if any(word in request.prompt.casefold() for word in WORDS):
         return ModelRefusedError(f"cannot speak of {WHO} and the vexotherm")

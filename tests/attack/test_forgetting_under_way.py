@@ -26,7 +26,7 @@ from remloom.llm import Request
 from remloom.model import Receipt
 from remloom.settings import Settings
 from remloom.testing.embedder import WordEmbedder
-from remloom.testing.models import Said, ScriptedModel
+from remloom.testing.models import ScriptedModel, ScriptedReply
 
 pytest.importorskip("langgraph")
 
@@ -401,7 +401,7 @@ class Trial:
     points: Points = field(default_factory=Points)
     known: set[str] = field(default_factory=set)
 
-    def reply(self, request: Request) -> Said:
+    def reply(self, request: Request) -> ScriptedReply:
         self.points.passed(f"the model's {request.task}")
         if request.task == "affinity":
             return {"related": True, "reason": f"Both: {_quoted(request)}"}

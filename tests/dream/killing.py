@@ -24,7 +24,7 @@ from remloom.dream.learn.units import LEARNED
 from remloom.llm import Request
 from remloom.llm.reply_cache import KIND, identify
 from remloom.testing.embedder import WordEmbedder
-from remloom.testing.models import Said, ScriptedModel
+from remloom.testing.models import ScriptedModel, ScriptedReply
 
 
 def learn(
@@ -32,7 +32,7 @@ def learn(
 ) -> int:
     """Learn; returns the number of transactions. Every request is logged when it begins."""
 
-    def reply(request: Request) -> Said:
+    def reply(request: Request) -> ScriptedReply:
         with log.open("a") as lines:
             lines.write(f"{os.getpid()} {identify('scripted:model', request)}\n")
         return scripted_models.reply(request)

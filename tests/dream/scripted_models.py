@@ -12,7 +12,7 @@ import msgspec
 
 from remloom import Memory
 from remloom.llm import Request
-from remloom.testing.models import Said
+from remloom.testing.models import ScriptedReply
 
 _NAMES = re.compile(r"\b[A-Z][a-z]{3,}\b")
 # says where something was read, which differs from test to test
@@ -39,7 +39,7 @@ def folder(path: Path, essays: dict[str, str] = ESSAYS) -> Path:
     return path
 
 
-def reply(request: Request) -> Said:
+def reply(request: Request) -> ScriptedReply:
     """A reply that depends on nothing but the request."""
     said = sha256(_TAG.sub("", request.prompt).encode()).hexdigest()[:12]
     if request.task == "entities":

@@ -14,7 +14,7 @@ from remloom.errors import ModelRefusedError, ModelUnavailableError, NotFoundErr
 from remloom.llm import Request
 from remloom.settings import Settings
 from remloom.testing.embedder import WordEmbedder
-from remloom.testing.models import Said, ScriptedModel
+from remloom.testing.models import ScriptedModel, ScriptedReply
 
 pytest.importorskip("langgraph")
 
@@ -23,9 +23,9 @@ class Flaky:
     """Replies as `scripted_models.reply`, unless told otherwise; `before` is called with each request."""
 
     def __init__(self) -> None:
-        self.before: Callable[[Request], Said | None] = lambda _: None
+        self.before: Callable[[Request], ScriptedReply | None] = lambda _: None
 
-    def __call__(self, request: Request) -> Said:
+    def __call__(self, request: Request) -> ScriptedReply:
         said = self.before(request)
         return scripted_models.reply(request) if said is None else said
 
@@ -69,7 +69,7 @@ def test_a_document_that_is_forgotten_while_it_is_thought_about_leaves_nothing(
 ) -> None:
     thought_about = []
 
-    def forgetting(request: Request) -> Said | None:
+    def forgetting(request: Request) -> ScriptedReply | None:
         thought_about.append("Captain Hall" in request.prompt)
         if request.task == task and any(thought_about):
             flaky.before = lambda _: None
@@ -98,7 +98,7 @@ def test_a_document_that_is_forgotten_while_it_is_thought_about_leaves_nothing(
 def test_a_run_that_stops_keeps_nothing_that_was_forgotten_meanwhile(
     memory: Memory, flaky: Flaky, essays: Path
 ) -> None:
-    def forgetting(request: Request) -> Said | None:
+    def forgetting(request: Request) -> ScriptedReply | None:
         if request.task == "entities" and "Captain Hall" in request.prompt:
             memory.forget(str(essays / "2021-01-20-ships.md"))
             flaky.before = lambda _: ModelRefusedError("nothing is paid for", status=402)
@@ -131,7 +131,7 @@ def test_a_cycle_that_another_run_began_is_dreamt_whole(
     memory.read(essays)
     waves = 0
 
-    def failing(request: Request) -> Said | None:
+    def failing(request: Request) -> ScriptedReply | None:
         nonlocal waves
         waves += request.task == "question"
         return ModelRefusedError("nothing is paid for", status=402) if waves > 10 else None
@@ -149,7 +149,7 @@ def test_an_endpoint_that_is_busy_once_is_asked_again(
 ) -> None:
     asked = []
 
-    def busy(request: Request) -> Said | None:
+    def busy(request: Request) -> ScriptedReply | None:
         asked.append(request.task)
         return (
             ModelUnavailableError("slow down", status=429, retry_after=0.01)
@@ -168,7 +168,7 @@ def test_a_server_that_fails_at_one_task_parks_that_and_the_rest_goes_on(
 ) -> None:
     left = [1]
 
-    def failing(request: Request) -> Said | None:
+    def failing(request: Request) -> ScriptedReply | None:
         if request.task == task and left and "London" in request.prompt:
             left.clear()
             return ModelUnavailableError("Internal Server Error", status=500, retry_after=1e6)
@@ -194,7 +194,7 @@ def test_nothing_of_a_run_of_an_encrypted_tenant_is_on_disk_in_words(
 ) -> None:
     home = tmp_path / "home"
 
-    def failing(request: Request) -> Said | None:
+    def failing(request: Request) -> ScriptedReply | None:
         return (
             ModelUnavailableError("Captain is away", status=500)
             if request.task == "dream"
@@ -220,7 +220,7 @@ def test_a_run_gives_a_sign_of_life_while_the_model_thinks(
     monkeypatch.setattr("remloom.runs.lifecycle.INTERVAL", 0.01)
     seen = set()
 
-    def slow(request: Request) -> Said | None:
+    def slow(request: Request) -> ScriptedReply | None:
         for _ in range(100):
             seen.add(memory.runs.list()[0].seen_at)
             if len(seen) > 3:

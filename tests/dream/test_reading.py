@@ -24,7 +24,7 @@ from remloom.errors import (
 )
 from remloom.llm import Request
 from remloom.testing.embedder import WordEmbedder
-from remloom.testing.models import Cut, Said, ScriptedModel
+from remloom.testing.models import Cut, ScriptedModel, ScriptedReply
 
 pytest.importorskip("langgraph")
 
@@ -263,7 +263,7 @@ def test_a_chat_is_learned_day_by_day_some_turns_at_a_time(memory: Memory) -> No
 def test_a_model_that_breaks_parks_what_it_was_asked_about_and_the_rest_is_learned(
     opening: Opening, essays: Path
 ) -> None:
-    def breaking(request: Request) -> Said:
+    def breaking(request: Request) -> ScriptedReply:
         if request.task == "entities" and "mocked" in request.prompt:
             raise KeyError("choices")
         return scripted_models.reply(request)
@@ -282,7 +282,7 @@ def test_a_model_that_breaks_parks_what_it_was_asked_about_and_the_rest_is_learn
 def test_a_failed_call_parks_its_document_and_the_next_run_learns_it(
     opening: Opening, essays: Path
 ) -> None:
-    def failing(request: Request) -> Said:
+    def failing(request: Request) -> ScriptedReply:
         if request.task == "entities" and "mocked" in request.prompt:
             return Cut("and then it was cut")
         return scripted_models.reply(request)
@@ -318,7 +318,7 @@ def test_a_failed_call_parks_its_document_and_the_next_run_learns_it(
 def test_what_succeeded_of_a_parked_passage_is_not_paid_again(
     opening: Opening, essays: Path, task: str, asked: set[str], order: str
 ) -> None:
-    def failing(request: Request) -> Said:
+    def failing(request: Request) -> ScriptedReply:
         if request.task == task and ("mocked" in request.prompt or "Boston" in request.prompt):
             return Cut("and then it was cut")
         return scripted_models.reply(request)
@@ -353,7 +353,7 @@ def test_what_succeeded_of_a_parked_passage_is_not_paid_again(
 def test_a_run_that_is_gone_on_with_counts_what_it_parked_once(
     opening: Opening, essays: Path
 ) -> None:
-    def failing(request: Request) -> Said:
+    def failing(request: Request) -> ScriptedReply:
         return (
             Cut("cut")
             if request.task == "entities" and "Captain" in request.prompt
@@ -390,7 +390,7 @@ def test_a_run_whose_passage_a_later_one_finished_is_rolled_back_after_that_one(
 def test_what_a_passage_taught_is_forgotten_with_it_while_it_waits(
     opening: Opening, essays: Path
 ) -> None:
-    def failing(request: Request) -> Said:
+    def failing(request: Request) -> ScriptedReply:
         return Cut("cut") if request.task == "entity_synthesis" else scripted_models.reply(request)
 
     with opening(failing) as memory:

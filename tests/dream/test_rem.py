@@ -14,7 +14,7 @@ from remloom.dream.rem.sampling import SamplePool, draw, number_of_dreams
 from remloom.errors import ConflictError, InvalidInputError, ModelUnavailableError
 from remloom.llm import Request
 from remloom.testing.embedder import WordEmbedder
-from remloom.testing.models import Said, ScriptedModel
+from remloom.testing.models import ScriptedModel, ScriptedReply
 
 pytest.importorskip("langgraph")
 
@@ -190,7 +190,7 @@ def test_rolling_a_dream_back_leaves_no_trace_and_a_later_one_is_named(memory: M
 
 
 def test_a_dream_that_failed_waits_and_is_dreamt_next_time(tmp_path: Path) -> None:
-    def failing(request: Request) -> Said:
+    def failing(request: Request) -> ScriptedReply:
         return (
             ModelUnavailableError("busy")
             if request.task == "dream" and failing.fails

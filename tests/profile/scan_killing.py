@@ -20,14 +20,14 @@ from forked_work import Transactions, forked
 from remloom import Memory, Message
 from remloom.llm import Request
 from remloom.llm.reply_cache import KIND, identify
-from remloom.testing.models import Said, ScriptedModel
+from remloom.testing.models import ScriptedModel, ScriptedReply
 
 TURNS = 150  # of which 64 are looked at together
 _TURN = re.compile(r"<data-\w+ number=(\d+)[^>]*>\n(My thing \d+ is blue\d+)", re.DOTALL)
 _CLAIM = re.compile(r"<data-\w+ number=(\d+)[^>]*>\nkey: (thing \d+)", re.DOTALL)
 
 
-def reply(request: Request) -> Said:
+def reply(request: Request) -> ScriptedReply:
     """A claim for every turn, and an extra for every claim."""
     if request.task == "profile_extract":
         items = []
@@ -57,7 +57,7 @@ def read(home: Path) -> None:
 def scan(home: Path, log: Path, *, kill_at: int = 0, after: bool = False) -> int:
     """Scan and normalise; returns the number of transactions. Every request is logged."""
 
-    def logged(request: Request) -> Said:
+    def logged(request: Request) -> ScriptedReply:
         with log.open("a") as lines:
             lines.write(f"{identify('scripted:model', request)}\n")
         return reply(request)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from remloom import Memory, Message
 from remloom.llm import Request
-from remloom.testing.models import Cut, Said, ScriptedModel
+from remloom.testing.models import Cut, ScriptedModel, ScriptedReply
 
 AT = datetime(2026, 10, 1, 9, tzinfo=UTC)
 # what is said has a number, by which it is known again
@@ -22,7 +22,7 @@ FACT = re.compile(r"gadget(\d+) is item\d+")
 NUMBER = re.compile(r"number=(\d+)[^\n]*\n(.*?)\n</data", re.DOTALL)
 
 
-def obedient(request: Request, *, cuts: bool = False) -> Said:
+def obedient(request: Request, *, cuts: bool = False) -> ScriptedReply:
     """Lists as many as the schema allows, and no more, as an endpoint that enforces it does."""
     assert request.schema is not None
     most = request.schema["properties"]["items"]["maxItems"]

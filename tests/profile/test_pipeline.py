@@ -21,7 +21,7 @@ from remloom.llm import Budget, Request
 from remloom.profile.extract.scan import Scanner
 from remloom.runs.run import begin_run
 from remloom.settings import Settings
-from remloom.testing.models import Said, ScriptedModel
+from remloom.testing.models import ScriptedModel, ScriptedReply
 
 OCTOBER = datetime(2026, 10, 1, 9, tzinfo=UTC)
 DIET = "food_and_dining.dietary_style"
@@ -36,12 +36,12 @@ def mapping(item: int, field: str, value: str = "") -> dict[str, Any]:
 
 
 def scripted(
-    claims: Callable[[Request], list[dict[str, Any]]] | list[dict[str, Any]] | Said,
-    mappings: list[dict[str, Any]] | Said = (),  # type: ignore[assignment]
+    claims: Callable[[Request], list[dict[str, Any]]] | list[dict[str, Any]] | ScriptedReply,
+    mappings: list[dict[str, Any]] | ScriptedReply = (),  # type: ignore[assignment]
 ) -> ScriptedModel:
     """A model that finds the same claims in each piece, and maps them so."""
 
-    def reply(request: Request) -> Said:
+    def reply(request: Request) -> ScriptedReply:
         said: Any = claims if request.task == "profile_extract" else mappings
         if callable(said):
             said = said(request)

@@ -13,7 +13,7 @@ from remloom import Memory, Message
 from remloom.errors import NotFoundError
 from remloom.llm import Request
 from remloom.settings import Settings
-from remloom.testing.models import Said, ScriptedModel
+from remloom.testing.models import ScriptedModel, ScriptedReply
 
 MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -130,7 +130,7 @@ def test_no_denial_that_the_rules_read_ends_it(tmp_path: Path, language: str) ->
 def model_that_reads(claims: dict[str, dict[str, Any]]) -> ScriptedModel:
     """A model that finds these claims, by the turn that says each."""
 
-    def reply(request: Request) -> Said:
+    def reply(request: Request) -> ScriptedReply:
         found = [{"quote": turn, **one} for turn, one in claims.items() if turn in request.prompt]
         return {"items": found if request.task == "profile_extract" else []}
 

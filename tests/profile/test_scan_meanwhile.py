@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from remloom import Memory, Message
 from remloom.errors import ConflictError
 from remloom.llm import Request
-from remloom.testing.models import Said, ScriptedModel
+from remloom.testing.models import ScriptedModel, ScriptedReply
 from waiting import PATIENCE
 
 OCTOBER = datetime(2026, 10, 1, 9, tzinfo=UTC)
@@ -20,7 +20,7 @@ OCTOBER = datetime(2026, 10, 1, 9, tzinfo=UTC)
 def test_edits_while_a_scan_is_going_on_and_a_second_scan_is_refused(tmp_path: Path) -> None:
     asked, go_on = threading.Event(), threading.Event()
 
-    def reply(request: Request) -> Said:
+    def reply(request: Request) -> ScriptedReply:
         asked.set()
         go_on.wait(PATIENCE)
         return {"items": []}
@@ -62,7 +62,7 @@ def test_edits_while_a_scan_is_going_on_and_a_second_scan_is_refused(tmp_path: P
 def test_a_message_that_is_forgotten_while_the_model_thinks_is_not_believed(tmp_path: Path) -> None:
     asked, go_on = threading.Event(), threading.Event()
 
-    def reply(request: Request) -> Said:
+    def reply(request: Request) -> ScriptedReply:
         asked.set()
         go_on.wait(PATIENCE)
         item = {"key": "team", "value": "CSK", "quote": "CSK is my team", "message": 1}
@@ -96,7 +96,7 @@ def test_a_turn_that_becomes_somebody_elses_while_the_model_thinks_is_not_the_us
 ) -> None:
     asked, go_on = threading.Event(), threading.Event()
 
-    def reply(request: Request) -> Said:
+    def reply(request: Request) -> ScriptedReply:
         asked.set()
         go_on.wait(PATIENCE)
         item = {"key": "team", "value": "CSK", "quote": "CSK is my team", "message": 1}

@@ -19,7 +19,7 @@ from remloom.llm import Request
 from remloom.profile.evidence import watermark
 from remloom.profile.evidence.passages import SEEN, passage_of
 from remloom.settings import Settings
-from remloom.testing.models import Said, ScriptedModel
+from remloom.testing.models import ScriptedModel, ScriptedReply
 
 OCTOBER = datetime(2026, 10, 1, 9, tzinfo=UTC)
 CITIES = [f"Town{n}" for n in range(30)]
@@ -178,7 +178,7 @@ def test_a_passage_whose_call_failed_is_tried_again_without_looking_at_the_other
 ) -> None:
     failing = True
 
-    def reply(request: Request) -> Said:
+    def reply(request: Request) -> ScriptedReply:
         if failing:
             raise ModelRefusedError("no answer")
         return {"items": []}

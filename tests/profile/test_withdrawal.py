@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from remloom import Memory, Message, Resource
-from remloom.testing.models import Said, ScriptedModel
+from remloom.testing.models import ScriptedModel, ScriptedReply
 
 MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
 HOME = "environment.location_region"
@@ -63,7 +63,7 @@ def test_what_changes_beside_the_words_takes_nothing_back(memory: Memory) -> Non
 def test_a_models_claims_go_with_the_words_too_and_it_is_asked_again(tmp_path: Path) -> None:
     asked: list[int] = []
 
-    def reply(_: object) -> Said:
+    def reply(_: object) -> ScriptedReply:
         asked.append(1)
         return {"items": []}
 

@@ -20,7 +20,7 @@ from forked_work import Transactions, forked
 from remloom import Memory
 from remloom.llm import Request
 from remloom.llm.reply_cache import KIND, identify
-from remloom.testing.models import Said, ScriptedModel
+from remloom.testing.models import ScriptedModel, ScriptedReply
 
 QUESTION = "What is the rent?"
 TURNS = [
@@ -31,7 +31,7 @@ TURNS = [
 ]
 
 
-def reply(request: Request) -> Said:
+def reply(request: Request) -> ScriptedReply:
     """The turn that the prompt asks for: it names those that were before."""
     if request.task == "read_answer":
         return ANSWER
@@ -46,7 +46,7 @@ def read(home: Path) -> None:
 def ask(home: Path, log: Path, *, kill_at: int = 0, after: bool = False) -> dict[str, Any]:
     """Ask in a session; every request is logged."""
 
-    def logged(request: Request) -> Said:
+    def logged(request: Request) -> ScriptedReply:
         with log.open("a") as lines:
             lines.write(f"{identify('scripted:model', request)}\n")
         return reply(request)
