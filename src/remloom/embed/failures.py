@@ -68,7 +68,7 @@ def turn_of(lock: threading.Lock, model: _Model, deadline: Deadline) -> Iterator
     """Hold the lock of who asks a model.
 
     Raises:
-        EmbedderTimeoutError: whoever has it does not give it back by the deadline.
+        EmbedderTimeoutError: the caller that has it does not give it back by the deadline.
     """
     left = deadline.left
     if not lock.acquire(timeout=-1 if left is None else left):

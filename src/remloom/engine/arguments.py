@@ -54,7 +54,7 @@ def end_of(text: str, now: datetime, what: str) -> datetime | None:
         what: that ends, for the message of an error: "a key".
 
     Raises:
-        InvalidInputError: it is no time, or is over.
+        InvalidInputError: it is not a time, or is over.
     """
     if not text.strip():
         return None

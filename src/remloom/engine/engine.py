@@ -140,7 +140,7 @@ class Engine:
 
         if given is not None:
             return load_token_encoder(given, self.settings)
-        # whoever brings an embedder of their own says what goes with it
+        # a caller that brings an embedder of its own says what goes with it
         if not isinstance(self._embedder_setting, str) or self._embedder_setting == "none":
             return None
         made_by = [name for name, _ in self.store.token_vectors.models()]

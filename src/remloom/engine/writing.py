@@ -118,7 +118,7 @@ class Writing:
         engine = self._engine
         model = engine.embedder_name
         if not model and (stored := (reads or self._store).vectors.model()):
-            # whoever opens it with that embedder finds these texts in the queue
+            # a caller that opens it with that embedder finds these texts in the queue
             model = stored[0]
         batch = validation.build(
             items,

@@ -43,7 +43,7 @@ class FederatedHit(RecallHit, frozen=True, kw_only=True):
     @property
     def source(self) -> str:
         """A citation: the tenant, and what it cites."""
-        # not `super()`: a struct is made anew by its metaclass
+        # not `super()`: a struct is made again by its metaclass
         return f"{self.tenant}: {RecallHit.source.fget(self)}"  # type: ignore[attr-defined]
 
     def as_dict(self) -> dict[str, Any]:

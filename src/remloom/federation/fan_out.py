@@ -66,7 +66,7 @@ class _Refused(Exception):
 
 
 class FanOut:
-    """Asks as one tenant, of those that granted it something; whoever did not is not named.
+    """Asks as one tenant, of those that granted it something; the others are not named.
 
     Args:
         only: tenants to ask; None: all.

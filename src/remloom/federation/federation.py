@@ -316,7 +316,7 @@ class Federation:
         return text_of(recall) + (f"Not answered: {'; '.join(silent)}.\n" if silent else "")
 
     def _one_deadline(self) -> Callable[[], Deadline]:
-        """Return what gives the one deadline of a question, whoever asks: from when a model is
+        """Return what gives the one deadline of a question, for all tenants: from when a model is
         asked first, for stores take their time to open."""
         return cache(lambda: Deadline.after(self._seconds))
 

@@ -36,7 +36,7 @@ from ..store.specs import EdgeSpec, NameSpec, SearchSpec
 from ..text.analysis import term_set, terms
 
 _AT_ONCE = 500  # ids of one query
-_POOL = 300  # records with words of a question that are ranked anew, at least
+_POOL = 300  # records with words of a question that are ranked again, at least
 _DEEP = 4  # times the limit, if that is more
 _MOST_NAMES = 200  # names like one that are looked through
 _OFFERED = 0.3  # likeness of them, at least
@@ -247,7 +247,7 @@ def _shown(record: Record) -> Record:
 def permitted(where: Predicate, columns: Collection[str]) -> Predicate:
     """Return a condition with the full paths of its fields.
 
-    A bare name that is no column means a key of the record's own JSON: whether any record of the
+    A bare name that is not a column means a key of the record's own JSON: whether any record of the
     store has such a key is not looked up.
 
     Args:

@@ -45,7 +45,7 @@ class Grantors:
         try:
             yield store
         except StoreClosedError:
-            # it was deleted, and whoever comes next finds what stands there now
+            # it was deleted, and the next caller finds what stands there now
             with self._lock:
                 if self._stores.get(tenant) is store:
                     del self._stores[tenant]

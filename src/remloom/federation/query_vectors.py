@@ -62,14 +62,14 @@ class _Answer:
         return self._wait()
 
     def _wait_for(self) -> None:
-        # whoever asks again hears what became of it
+        # a caller that asks again hears what became of it
         with suppress(RemloomError):
             self._wait()
         self._is_there.set()
 
 
 class _Asked:
-    """What a model is asked: each text once, whoever waits for it."""
+    """What a model is asked: each text once, for all that wait for it."""
 
     def __init__(self) -> None:
         self._answers: dict[tuple[str, str], _Answer] = {}

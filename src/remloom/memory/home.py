@@ -59,8 +59,8 @@ class Home:
     def delete(self, tenant: str) -> None:
         """Destroy a tenant: its API keys, its grants, its name, its key, then its folder.
 
-        Whoever has it open gets StoreClosedError. A deletion that is killed is finished by the next
-        who opens or lists a tenant of this home.
+        A caller that has it open gets StoreClosedError. A deletion that is killed is finished by
+        the next who opens or lists a tenant of this home.
 
         Raises:
             TenantNotFoundError: there is no such tenant.

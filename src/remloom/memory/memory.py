@@ -697,7 +697,7 @@ class Memory:
                 replaces it.
 
         Raises:
-            InvalidInputError: it is no path: of several each is read by a call of its own.
+            InvalidInputError: it is not a path: of several each is read by a call of its own.
             SourceError: there is no such file or folder.
         """
         return self._ingesting.read(
@@ -784,7 +784,7 @@ class Memory:
         Raises:
             NotFoundError: there is no such file or document; the remedy names the nearest.
             SourceError: a file cannot be read, or has no text.
-            InvalidInputError: `table` is no name in small letters, digits and underscores.
+            InvalidInputError: `table` is not a name in small letters, digits and underscores.
         """
         from ..reader.opening import open_reader
 

@@ -289,7 +289,7 @@ def cited(uri: str, metadata: dict[str, Any]) -> str:
     ('q1.pdf#page=2', 'q1.pdf#page=2-3')
     """
     if lines := metadata.get("lines"):
-        # whoever writes resources of their own may have put there what they like
+        # a caller that writes resources of its own may have put there what they like
         first, last = lines[0], lines[1]
         return f"{uri}:{first}" if first == last else f"{uri}:{first}-{last}"
     if pages := metadata.get("pages"):

@@ -188,7 +188,7 @@ class Registered(Struct, frozen=True, kw_only=True):
 
 
 class RowsMigrated(Struct, frozen=True, kw_only=True):
-    """How many rows of earlier versions were written anew."""
+    """How many rows of earlier versions were written again."""
 
     schema_name: str
     version: int

@@ -58,7 +58,7 @@ class LateInteraction:
     Args:
         encoder: makes the vectors of a question.
         encode: makes and stores the token vectors of records that lack them.
-        is_requested: whether somebody chose the encoder; else its failure is no error of a recall.
+        is_requested: whether somebody chose the encoder; else its failure does not fail a recall.
         begin: asks the encoder, where a question is asked of several stores; default: by itself.
     """
 

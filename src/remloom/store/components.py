@@ -365,9 +365,9 @@ class TokenVectors(Protocol):
         ...
 
     def discard_damaged(self, model: str, *, ids: Sequence[str] | None = None) -> int:
-        """Delete the token vectors of a model that are no whole number of tokens, of these records
-        or (None) of all, and let their texts wait again; returns how many. Without `ids` it looks
-        at the length of every one."""
+        """Delete the token vectors of a model that are not a whole number of tokens, of these
+        records or (None) of all, and let their texts wait again; returns how many. Without `ids` it
+        looks at the length of every one."""
         ...
 
     def models(self) -> list[tuple[str, int]]:

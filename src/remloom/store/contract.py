@@ -63,7 +63,7 @@ class Reads(Protocol):
     def schemas(self) -> Schemas:
         """Return the definitions of the registered schemas, by name, as they are now.
 
-        It is the same value until one of them changes, whoever changes it; the definitions that did
+        It is the same value until one of them changes, in any process; the definitions that did
         not are the same values even then. One index probe."""
         ...
 
@@ -122,8 +122,8 @@ class Store(Reads, Protocol):
         raises, none.
 
         They are taken as they come, so any number of them needs little memory; others' writes wait
-        until the last. `batches` is called again when the store has to begin anew. Returns the sum,
-        without `ids`.
+        until the last. `batches` is called again when the store has to begin again. Returns the
+        sum, without `ids`.
 
         Raises: what `write` raises, and what `batches` raises.
         """

@@ -8,7 +8,7 @@ A file holds any number of statements, each under its name and one line that say
 
 What SQL does not let a parameter say, as a column to order by, is a slot in braces, which
 `SqlFiles.fill` replaces. Further lines that begin with `--` are comments for the reader: they are
-not sent to the database, nor is the indentation. (psycopg prepares anew, for each call, what has
+not sent to the database, nor is the indentation. (psycopg prepares again, for each call, what has
 more than 4,096 characters.)
 """
 
@@ -76,7 +76,7 @@ class SqlFiles:
 
     def __getattr__(self, name: str) -> str:
         # Only what is not there yet comes here: the first statement asked for, and mistakes.
-        # Python itself asks for names with two underscores, which are no reason to read files.
+        # Python itself asks for names with two underscores, for which no files are read.
         if name.startswith("__"):
             raise AttributeError(name)
         statements = {statement.name: statement.sql for statement in self}

@@ -34,7 +34,7 @@ class MoveStats(Struct, frozen=True):
 
     what: str  # vectors or token vectors
     source: str  # the model that made those that serve; "" when there are none
-    target: str  # the model that makes them anew
+    target: str  # the model that makes them again
     done: int  # texts
     total: int  # texts
 

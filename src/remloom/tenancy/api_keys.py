@@ -131,7 +131,7 @@ class ApiKeys(HomeStore):
         Raises:
             InvalidInputError: it would be of no use.
             TenantNotFoundError: there is no such tenant.
-            ForbiddenError: whoever makes it may not do that themselves.
+            ForbiddenError: the caller may not do that itself.
         """
         now = datetime.now(UTC)
         if not name.strip() or len(name) > _LONGEST_NAME:

@@ -106,7 +106,7 @@ class Grants(HomeStore):
             TenantNotFoundError: one of the two does not exist.
             UnknownNameError: a use, a schema, or a field of a schema, that does not exist.
             InvalidInputError: it would be of no use.
-            ForbiddenError: whoever grants it is of another tenant.
+            ForbiddenError: the caller is of another tenant.
         """
         tenant = self._giver(tenant)
         if tenant == to:

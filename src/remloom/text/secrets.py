@@ -52,7 +52,7 @@ _SHORTEST_KEY = 16
 _KEY = re.compile(r"[A-Za-z0-9_./+=~-]++")
 # letters and digits among each other; words and versions joined by signs have no such part
 _RANDOM = re.compile(r"(?=[A-Za-z]*+\d)(?=\d*+[A-Za-z])[A-Za-z0-9]{8}")
-# what ends a sentence around a password and is no part of it
+# what ends a sentence around a password and is not a part of it
 _AFTER = ".,;:!?)]}>*\"'`“”‘’„«»"
 _CODE = re.compile(r"[()\[\]{}<>$\\]")
 _LONGEST_WORD = 40  # characters; what is longer is a sentence without blanks

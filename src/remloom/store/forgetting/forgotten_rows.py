@@ -1,7 +1,7 @@
 """Rows that somebody forgot: which rows of a database are never to come back by a sync.
 
 What is kept of each is its schema and a digest of its handle, keyed by a salt of the tenant: it
-says nothing of the row to whoever does not have its key already. Each has the salt of its own with
+says nothing of the row to a reader that does not have its key. Each has the salt of its own with
 it, as those of an import were made with another.
 """
 

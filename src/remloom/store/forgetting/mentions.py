@@ -41,7 +41,7 @@ def find_mentions(
     if not searched:
         return ()
     known = will_be or {}
-    found: dict[str, bool] = {}  # whether it is no text
+    found: dict[str, bool] = {}  # whether it is not a text
     for record in chain(_matching(store, searched), _at(store, labels)):
         later = known.get(record.id, record)
         if later is not None and record.id not in found and _mentions(later, searched):

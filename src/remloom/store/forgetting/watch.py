@@ -1,7 +1,7 @@
 """Watches: what is forgotten while work goes on that read it before.
 
-Whoever reads, thinks for a while and then writes has an entry here meanwhile. Each forgetting
-writes that entry anew, in its own transaction, and beside it a digest of every record and label
+A run that reads, works for a while and then writes has an entry here meanwhile. Each forgetting
+writes that entry again, in its own transaction, and beside it a digest of every record and label
 that goes, and of every record that is made again without them. Who then writes expects the version
 of the entry that he has seen: so nothing of what was forgotten is written back, by whatever name.
 
@@ -24,7 +24,7 @@ from ...kv import Entries, Entry, EntryReads, KeyRange, KeyValue
 WATCH = "run.watch"  # namespace of the entries; the key is the id of the run
 # that of their digests: <id of the run>/<number, with leading zeros>
 FORGOTTEN = "run.forgotten"
-# the key of an entry that each forgetting writes, whoever is told of it
+# the key of an entry that each forgetting writes, for any run
 LAST_FORGETTING = ("run.last", "forgetting")
 _TOGETHER = 10_000  # digests in one entry
 

@@ -32,7 +32,7 @@ from .beside import begin
 
 GRAPH_MINIMUM = 2_000  # vectors; below it, exact search is the faster one
 _EXACT_SHARE = 0.1  # a filter that keeps at most this share is answered exactly
-_DEAD_SHARE = 0.25  # a graph with more dead nodes than this is built anew
+_DEAD_SHARE = 0.25  # a graph with more dead nodes than this is built again
 
 _FORMAT = 2
 _SCALE = 32767.0
@@ -267,7 +267,7 @@ class VectorIndex:
         Raises:
             ValueError: the blob is damaged, was made by another version or with other dimensions or
                 tuning, or lacks vectors that it should have. Nothing has changed then: `advance`
-                builds the graph anew.
+                builds the graph again.
         """
         fields, arrays = unpack("graph", data)
         for name, value in self._identity().items():

@@ -218,7 +218,7 @@ class SegmentedIndex(ABC, Generic[S, T]):
         """Restore the index as it was when this blob was dumped.
 
         Raises:
-            ValueError: the blob is damaged, or of another kind or format: build the index anew.
+            ValueError: the blob is damaged, or of another kind or format: build the index again.
         """
         fields, arrays = unpack(cls.KIND, data)
         if fields["format"] != cls.FORMAT:

@@ -1,4 +1,4 @@
-"""What a call is about to do beside what it says, told to whoever may refuse it."""
+"""What a call is about to do besides what it says, for a check that may refuse it."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _TYPES: dict[str, Any] = {
     "string": str,
     # whole numbers that every store can compare
     "integer": Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)],
-    # the bounds refuse what is no number, and infinity
+    # the bounds refuse what is not a number, and infinity
     "float": Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)],
     "decimal": Decimal,
     "boolean": bool,

@@ -124,7 +124,7 @@ class _Folder:
                         raise
                     # made by us, and deleted by another; or it could not be made
                     tries -= 1
-                # it was deleted meanwhile, and perhaps made anew
+                # it was deleted meanwhile, and perhaps made again
                 continue
             if self._home.identity(tenant) == folder:
                 return store

@@ -7,7 +7,7 @@ characters of base64), a passphrase, `file:<path>`, `shared-file:<path>` or
 
 A passphrase is stretched by scrypt with the least cost that OWASP's Password Storage Cheat Sheet
 recommends (n 2^17, r 8, p 1: 128 MB and about 0.3 s), once a process for each tenant. A tenant that
-was made with less is wrapped anew when it is opened.
+was made with less is wrapped again when it is opened.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def open_without_links(folder: Path) -> int:
 
 
 def _step(descriptor: int, name: str, flags: int) -> int:
-    """Go from an open folder into one in it, which is no link."""
+    """Go from an open folder into one in it, which is not a link."""
     try:
         return os.open(name, flags | os.O_NOFOLLOW, dir_fd=descriptor)
     finally:

@@ -203,7 +203,7 @@ class HomeFolder:
                 raise self._missing(tenant)
         data_key = encryption.unwrap(file, master)
         if not _size(database):
-            # Another process may have deleted it since, and perhaps made it anew.
+            # Another process may have deleted it since, and perhaps made it again.
             if tenant_file.read(database.parent) != file:
                 return self.open(tenant, master, create=create)
             raise CorruptStoreError(

@@ -50,7 +50,7 @@ class OpenFolder:
     @classmethod
     @contextmanager
     def without_links(cls, path: Path) -> Iterator[OpenFolder]:
-        """Open a folder that is no link, and has none above it.
+        """Open a folder that is not a link, and has none above it.
 
         What stands beside a database is opened through this and not by its path: a link may have
         been put above it after the database was opened.
@@ -76,7 +76,7 @@ class OpenFolder:
 
         Raises:
             StoreError: it is a link.
-            OSError: it is no folder, not there, or may not be opened.
+            OSError: it is not a folder, not there, or may not be opened.
         """
         if create:
             with suppress(FileExistsError):
@@ -113,7 +113,7 @@ class OpenFolder:
         os.mkdir(self._of(name), mode=0o700, dir_fd=self._descriptor)
 
     def open_file(self, name: str, flags: int) -> int:
-        """Open a file that is no link; one that is made is for its owner alone."""
+        """Open a file that is not a link; one that is made is for its owner alone."""
         return os.open(self._of(name), flags | folders.NO_LINKS, 0o600, dir_fd=self._descriptor)
 
     def write_new(self, name: str, data: bytes) -> None:

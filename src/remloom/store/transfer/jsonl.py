@@ -164,7 +164,7 @@ def import_(
     Raises:
         InvalidInputError: a line is not of the format; says which. Or the export was cut off, or
             changed.
-        StoreBusyError: the store had to begin anew, and this stream cannot be read again.
+        StoreBusyError: the store had to begin again, and this stream cannot be read again.
     """
     reading = _Import(stream, model, incomplete, frozenset(namespaces), store)
     written = store.write_all(reading.batches)
@@ -433,7 +433,7 @@ class _PendingBatch:
         self._names |= built.names
 
     def take(self) -> Batch:
-        """Make one batch of what was gathered, and begin anew."""
+        """Make one batch of what was gathered, and begin again."""
         dims = self.header.dims if any(record.vectors for record in self.records) else 0
         model = self._model or self.header.model
         batch = Batch(

@@ -161,7 +161,7 @@ class PostgresGraph:
         for name in rel_types or ():
             if name in self._edge_types:
                 continue
-            # Types are read anew before one is refused: somebody may have used it meanwhile.
+            # Types are read again before one is refused: somebody may have used it meanwhile.
             known = self.edge_types()
             if known and name not in known:
                 raise UnknownNameError("edge type", name, known)

@@ -88,7 +88,7 @@ class _Hits(NamedTuple):
 def take(transaction: Transaction) -> NameTail:
     """Take the tail, or the beginning of a very long one, to be sealed in this transaction."""
     runs = [_Run(*row) for row in transaction.rows(SQL.name_runs)]
-    # Where most of what the runs have was removed since, all names are sealed anew.
+    # Where most of what the runs have was removed since, all names are sealed again.
     if transaction.removed_names > sum(run.names for run in runs) // 2:
         transaction.run(SQL.delete_all_name_pages)
         transaction.run(SQL.delete_all_name_runs)

@@ -1,7 +1,7 @@
 """The token vectors of texts, and the queue of texts that have none yet.
 
-The queue is no table: the texts of a model that wait are those whose number is above the one up to
-which it is done. So a write costs nothing more, and what was written before the first model came
+The queue is not a table: the texts of a model that wait are those whose number is above the one up
+to which it is done. So a write costs nothing more, and what was written before the first model came
 waits as well.
 """
 
@@ -89,7 +89,7 @@ class PostgresTokenVectors:
 
     def drop(self, *, keep: str | None = None) -> None:
         def work(writer: BatchWriter) -> None:
-            # "" is no name of a model
+            # "" is not the name of a model
             for sql in (SQL.drop_token_vectors, SQL.drop_token_failures, SQL.drop_token_models):
                 writer.run(sql, keep=keep or "")
 

@@ -186,7 +186,7 @@ class PostgresDatabase:
         # Where this may not be done, `remloom.enter` says why.
         connection.execute(SQL.take_tenant_role)
         connection.prepare_threshold = 2
-        # JSON is decoded by whoever knows the type.
+        # JSON is decoded by code that knows the type.
         connection.adapters.register_loader("jsonb", RawLoader)
         connection.adapters.register_loader("json", RawLoader)
         register_half(connection, TypeInfo.fetch(connection, "halfvec"))

@@ -280,7 +280,7 @@ class BatchWriter(EdgeWriter):
     def _number_texts(
         self, changes: Iterable[RecordChange]
     ) -> tuple[list[bm25_index.Text], list[bm25_index.Text]]:
-        """Give every new text its number; returns these texts, and those that are no more."""
+        """Give every new text its number; returns these texts, and those that are gone."""
         texts = []
         removed = []
         for change in changes:

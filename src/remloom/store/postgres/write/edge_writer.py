@@ -212,7 +212,7 @@ class EdgeWriter(Transaction):
         self.delete_records(list(dict.fromkeys(ids)))
 
     def give_back(self) -> None:
-        """Give the records that keys name the edges there, where these are no handles any more."""
+        """Give the records that keys name the edges there, where these are not handles any more."""
         if self.lost_handles:
             self.run(SQL.show_names, keys=ArrayColumn("t", list(self.lost_handles.values())))
             self.lost_handles.clear()

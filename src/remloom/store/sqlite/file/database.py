@@ -190,7 +190,7 @@ class SqliteDatabase:
     def close(self) -> None:
         """Close every connection, of every thread; the last one out empties the write-ahead log."""
         with self._writing:
-            # From here on nothing is opened; and whoever reads next learns of it.
+            # From here on nothing is opened; and the next read learns of it.
             self._file.closed = True
             self._gone, self._local = True, threading.local()
             self.connections.close()

@@ -14,7 +14,7 @@ from .error_translation import closed_error
 class OpenedFile:
     """One database file, by what it is and not by where it is.
 
-    Where a tenant was deleted, and perhaps made anew, nothing of the old one may be written or
+    Where a tenant was deleted, and perhaps made again, nothing of the old one may be written or
     read.
 
     Attributes:

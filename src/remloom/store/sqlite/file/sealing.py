@@ -19,7 +19,7 @@ from ...tenants.open_folder import OpenFolder
 # the first bytes of a file without a key of its own, where SQLite's own name would be
 _MAGIC = b"Remloom sealed 1"
 _PUBLIC = b"Remloom, for all".hex() + _MAGIC.hex()  # key and salt
-# the least work a page; what it is good for beyond that is no matter without a secret
+# the least work a page; without a secret it need be no stronger
 _QUICK = "aegis-128x2"
 _CIPHER = "aegis"
 

@@ -92,7 +92,7 @@ class Upkeep:
                 self._lock.release()
 
     def rewrite(self) -> None:
-        """Write every page anew.
+        """Write every page again.
 
         Rows that were moved between pages leave copies in the unused parts of pages, which secure
         deletion does not reach. Free pages are returned to the disk.

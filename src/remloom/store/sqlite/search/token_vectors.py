@@ -1,7 +1,7 @@
 """The token vectors of texts, and the queue of texts that have none yet.
 
-The queue is no table: the texts of a model that wait are those whose number is above the one up to
-which it is done. So a write costs nothing more, and what was written before the first model came
+The queue is not a table: the texts of a model that wait are those whose number is above the one up
+to which it is done. So a write costs nothing more, and what was written before the first model came
 waits as well.
 """
 
@@ -101,7 +101,7 @@ class SqliteTokenVectors:
 
     def drop(self, *, keep: str | None = None) -> None:
         def work(cursor: apsw.Cursor) -> None:
-            # "" is no name of a model
+            # "" is not the name of a model
             name = keep or ""
             cursor.execute(
                 "DELETE FROM token_vectors WHERE model IN"

@@ -101,7 +101,7 @@ class EdgeWriter:
         )
 
     def _own_label(self, label_no: int, record_no: int, record: Record) -> int:
-        """Return a label of a record that is no other's handle: this one, if it can be."""
+        """Return a label of a record that is not the handle of another: this one, if it can be."""
         own = self._cursor.execute(SQL.own_label, (record_no, label_no)).get
         if own is None:
             raise no_own_label(record)

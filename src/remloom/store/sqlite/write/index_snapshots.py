@@ -1,7 +1,7 @@
 """Snapshots of indexes in the database, and the tombstones of what was deleted since.
 
 A snapshot is a cache: one that is damaged, of another version, or older than the tombstones that
-are kept, is made anew from the records.
+are kept, is made again from the records.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ def write_snapshot(
 
 def prune_tombstones(cursor: apsw.Cursor) -> None:
     """Drop the tombstones that every snapshot knows of, but for the latest: an index that is
-    further behind, in another process, is loaded anew. One at least stays, to tell how far that is.
+    further behind, in another process, is loaded again. One at least stays, to tell how far that
+    is.
     """
     cursor.execute(SQL.prune_tombstones, (_KEPT_TOMBSTONES,))
 

@@ -152,7 +152,7 @@ class LabelWriter:
 
     def claim(self, ends: dict[int, str]) -> None:
         """Make handles of labels, with their keys, at the ends of edges made from foreign keys. For
-        one that is no record's, a thin entity stands."""
+        one that no record has, a thin entity stands."""
         if not ends:
             return
         self.flush()
@@ -164,7 +164,7 @@ class LabelWriter:
         self.flush()
 
     def give_back(self, label_no: int) -> None:
-        """Give the records that a label names its edges, if it is no handle any more."""
+        """Give the records that a label names its edges, if it is not a handle any more."""
         if label_no in self.lost:
             self._cursor.execute(SQL.show_names, (label_no,))
 
