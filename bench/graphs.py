@@ -20,10 +20,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from remloom.embed.bundled.bge import BgeSmall
 from remloom.embed.bundled.colbert import ColbertSmall
-from remloom.embed.bundled.minilm import MiniLM
 from remloom.embed.bundled.model_files import ModelFiles
+from remloom.embed.bundled.sentence_embedder import BgeSmall, MiniLM
 
 FOLDER = Path(__file__).resolve().parents[1] / "src" / "remloom" / "embed" / "bundled" / "graphs"
 HEADS = 12

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remloom import Memory, embed
-from remloom.embed.bundled.minilm import MiniLM
+from remloom.embed.bundled.sentence_embedder import MiniLM
 from remloom.embed.model_card import identity, prefixes
 from remloom.embed.queries import CachedQueries
 from remloom.embed.windows import split

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from remloom.embed.bundled.minilm import MiniLM
+from remloom.embed.bundled.sentence_embedder import MiniLM
 
 pytestmark = pytest.mark.model
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from remloom.embed.bundled import colbert
-from remloom.embed.bundled.bge import BgeSmall
 from remloom.embed.bundled.colbert import ColbertSmall
+from remloom.embed.bundled.sentence_embedder import BgeSmall
 from remloom.query.late_interaction import max_similarities
 
 pytestmark = pytest.mark.model

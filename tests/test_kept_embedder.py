@@ -8,8 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from remloom import Memory, Resource, settings
-from remloom.embed.bundled.bge import BgeSmall
-from remloom.embed.bundled.minilm import MiniLM
+from remloom.embed.bundled.sentence_embedder import BgeSmall, MiniLM
 from remloom.errors import EmbedderMismatchError
 from remloom.serve.cli.app import program
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from remloom.embed.bundled.minilm import MiniLM
+from remloom.embed.bundled.sentence_embedder import MiniLM
 
 from .report import show_decisions, show_trained
 from .subjects import HEADS

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from remloom.embed.bundled.minilm import MiniLM
+from remloom.embed.bundled.sentence_embedder import MiniLM
 from remloom.heads.head import Decision, head
 
 from .heard import LEAST_HEARD, LEAST_LASTING, LEAST_RIGHT, Heard

@@ -18,10 +18,10 @@ from tried import Counted, Rounds
 from remloom import Entity, Home, Memory
 from remloom.errors import RemloomError
 from remloom.settings import Settings
+from remloom.store.sqlite.admin import _set_aside
 from remloom.store.sqlite.file.commit_mark import Commit, CommitMark
 from remloom.store.sqlite.file.database import SqliteDatabase
 from remloom.store.sqlite.file.sealing import seal
-from remloom.store.sqlite.repair import _set_aside
 from remloom.store.tenants import tenant_file
 from remloom.tenancy.api_keys import ApiKeys
 

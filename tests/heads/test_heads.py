@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from training.subjects import HEADS, version_of
 from training.texts import Text, read
 
-from remloom.embed.bundled.minilm import MiniLM
+from remloom.embed.bundled.sentence_embedder import MiniLM
 from remloom.errors import UnknownNameError
 from remloom.heads.features import BUCKETS, features
 from remloom.heads.head import _SEES, NAMES, head

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from remloom import Memory, Message
-from remloom.embed.bundled.minilm import MiniLM
+from remloom.embed.bundled.sentence_embedder import MiniLM
 from remloom.errors import EmbedderError, ModelUnavailableError
 from remloom.settings import Settings
 from remloom.testing.embedder import WordEmbedder

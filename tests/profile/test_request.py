@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remloom.embed.bundled.minilm import MiniLM
+from remloom.embed.bundled.sentence_embedder import MiniLM
 from remloom.errors import UnknownNameError
 from remloom.profile.context.request import PURPOSES, Request, check_purpose, purpose_for
 

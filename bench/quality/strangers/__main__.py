@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from remloom import Memory, Message
-from remloom.embed.bundled.minilm import MiniLM
+from remloom.embed.bundled.sentence_embedder import MiniLM
 from remloom.heads.head import ORDER, head
 from remloom.model import Resource
 from remloom.profile.evidence.evidence import ME

@@ -51,8 +51,7 @@ def check_token_encoder_name(name: str) -> None:
 
 def kept_name(stored: str) -> str:
     """The name of the bundled embedder that made vectors of the name `stored`; "" for others."""
-    from .bundled.bge import BgeSmall
-    from .bundled.minilm import MiniLM
+    from .bundled.sentence_embedder import BgeSmall, MiniLM
 
     return {MiniLM.name: "minilm", BgeSmall.name: "bge"}.get(stored, "")
 
@@ -76,13 +75,13 @@ def load(name: str, settings: Settings) -> Embedder | None:
     provider, _, model = name.partition(":")
     match provider:
         case "minilm":
-            from .bundled.minilm import MiniLM
+            from .bundled.sentence_embedder import MiniLM
 
             return CachedQueries(
                 _shared(MiniLM, os.getpid(), settings.threads, str(settings.model_dir))
             )
         case "bge":
-            from .bundled.bge import BgeSmall
+            from .bundled.sentence_embedder import BgeSmall
 
             return CachedQueries(_shared(BgeSmall, os.getpid(), settings.threads))
         case "openai":

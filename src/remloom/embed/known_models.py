@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .bundled.bge import BgeSmall
-from .bundled.minilm import MiniLM
+from .bundled.sentence_embedder import BgeSmall, MiniLM
 from .contract import Embedder
 from .model_card import ModelCard
 

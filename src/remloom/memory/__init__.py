@@ -1,7 +1,7 @@
 """Memory: the one door. Everything that reads, remembers or answers goes through it."""
 
 from ..engine.lineage import DescribedRecord, EntityChange, Lineage, LineageEntry, RecordView
-from ..engine.stats import MemoryStats
+from .admin import MemoryStats
 from .home import Home
 from .memory import Memory
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -15,11 +15,10 @@ from ..engine import lineage
 from ..engine.arguments import Progress, check_aware, check_ids, check_limit
 from ..engine.engine import Engine
 from ..engine.private_files import create_private
-from ..engine.stats import MemoryStats, moves_to
 from ..engine.writing import Writing
 from ..errors import InvalidInputError
 from ..model import Exported, Imported, Receipt, Record
-from ..store.stats import TokenVectorStats
+from ..store.stats import MoveStats, Stats, TokenVectorStats
 from ..store.tenants.backends import backend_for
 from ..tenancy.audit import AuditEntry, AuditLog
 
@@ -331,3 +330,40 @@ def _while_open(engine: Engine, records: Iterator[Record]) -> Iterator[Record]:
 
 def _is_end_of(part: str, id: str) -> bool:
     return id.startswith(part) or id.endswith(part)
+
+
+class MemoryStats(Stats, frozen=True, kw_only=True):
+    """What a tenant's store holds, whose it is, and whether embedding goes on."""
+
+    tenant: str
+    token_encoder: str = ""  # of late interaction; "" when there is none
+    # entities that earlier texts are still to be linked to, up to a thousand; `embed_pending()` and
+    # `optimize()` do that
+    unlinked: int = 0
+    # why embedding in the background stopped, or what it has long waited for; else ""
+    embedding_error: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the same as a dictionary, as `remloom stats --json` prints it."""
+        shown = {
+            "tenant": self.tenant,
+            **super().as_dict(),
+            "token_encoder": self.token_encoder,
+            "unlinked": self.unlinked,
+        }
+        # the key is there only when there is something to say
+        return shown | {"embedding_error": self.embedding_error} if self.embedding_error else shown
+
+
+def moves_to(encoder: str, made: Mapping[str, TokenVectorStats]) -> tuple[MoveStats, ...]:
+    """The move to a token encoder, while texts with the token vectors of others wait for its own.
+
+    Args:
+        made: the token vectors that there are, by the encoder that made them.
+    """
+    others = [name for name in made if name != encoder]
+    if encoder not in made or not made[encoder].pending or not others:
+        return ()
+    own = made[encoder]
+    total = own.count + own.pending + own.parked
+    return (MoveStats("token vectors", ", ".join(others), encoder, own.count, total),)

@@ -28,7 +28,7 @@ from .arrays import (
     positions,
     unpack,
 )
-from .beside import begin
+from .spare_threads import begin
 
 GRAPH_MINIMUM = 2_000  # vectors; below it, exact search is the faster one
 _EXACT_SHARE = 0.1  # a filter that keeps at most this share is answered exactly

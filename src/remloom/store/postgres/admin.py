@@ -1,4 +1,5 @@
-"""The care of one tenant of a PostgreSQL database: counts and checks. See `components.Admin`."""
+"""The care of one tenant of a PostgreSQL database: counts and checks. See
+`components.StoreAdmin`."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ class _Folder:
 
     @translate_errors("the tenant cannot be repaired")
     def repair(self, tenant: str, key: str) -> list[str]:
-        from ..sqlite.repair import repair
+        from ..sqlite.admin import repair
 
         return repair(self._home.path(tenant), self._home.open(tenant, key, create=False))
 

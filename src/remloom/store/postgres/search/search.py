@@ -1,4 +1,4 @@
-"""Search: names by trigrams, texts by BM25, vectors by HNSW. See `components.Search`."""
+"""Search: names by trigrams, texts by BM25, vectors by HNSW. See `components.SearchIndex`."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def compilers_of(server: PostgresDatabase, tenant: str, definitions: Definitions
 
 
 class PostgresSql:
-    """SELECT statements over one tenant, and the indexes they use. See `components.Sql`."""
+    """SELECT statements over one tenant, and the indexes they use. See `components.SqlQueries`."""
 
     def __init__(
         self, server: PostgresDatabase, tenant: str, compilers: Compilers, kv: PostgresKeyValue

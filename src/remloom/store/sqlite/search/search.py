@@ -1,5 +1,5 @@
 """Search by name, text and vector: turns what the indexes answer into records. See
-`components.Search`."""
+`components.SearchIndex`."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def compilers_of(database: SqliteDatabase, definitions: Definitions) -> Compiler
 
 
 class SqliteSql:
-    """SELECT statements over one tenant, and the indexes they use. See `components.Sql`."""
+    """SELECT statements over one tenant, and the indexes they use. See `components.SqlQueries`."""
 
     def __init__(self, database: SqliteDatabase, compilers: Compilers) -> None:
         self._database = database

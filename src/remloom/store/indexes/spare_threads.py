@@ -1,4 +1,4 @@
-"""Work beside the caller, for what leaves the interpreter to others while it goes on."""
+"""Work in spare threads, for what leaves the interpreter to others while it goes on."""
 
 from __future__ import annotations
 
