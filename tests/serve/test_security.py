@@ -378,6 +378,13 @@ def test_11_a_session_is_a_cookie_that_no_script_reads_and_no_other_page_uses(cl
     cookie = begun.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "samesite=strict" in cookie.lower()
+    assert "secure" not in cookie.lower()
+    # a proxy ends TLS: the page was reached by https, and the cookie travels by it alone
+    behind = {**page, "Origin": HERE.replace("http:", "https:")}
+    through = client.post("/v1/session", json={"key": key}, headers=behind)
+    assert "secure" in through.headers["set-cookie"].lower()
+    client.cookies.clear()
+    client.post("/v1/session", json={"key": key}, headers=page)
     assert client.get("/v1/stats").status_code == 200
     sent = {"text": "x", "uri": "u"}
     assert client.post("/v1/texts", json=sent).status_code == 403

@@ -41,13 +41,15 @@ def routes(authentication: Authentication) -> list[Route]:
         key, cookie = await authentication.log_in(given.key)
         end = key.expires_at.isoformat() if key.expires_at else None
         response = _json(_Session(key.id, key.tenant, key.scopes, end))
+        # a proxy may have ended TLS: the page says how it was reached
+        schemes = (request.url.scheme, request.headers.get("Origin", "").partition(":")[0])
         response.set_cookie(
             COOKIE,
             cookie,
             httponly=True,
             samesite="strict",
             path="/",
-            secure=request.url.scheme == "https",
+            secure="https" in schemes,
         )
         return response
 
