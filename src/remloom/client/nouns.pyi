@@ -390,7 +390,7 @@ class ClientProfiles(Over):
         """Forget a belief with all its evidence, and what was decided of it, such as that it is hidden. What said it stays: the receipt names it in `named_in`."""
 
     def define_slot(self, slot: Slot | Mapping[str, Any]) -> Slot:
-        """Add a slot of this memory's own, or define it anew; returns it."""
+        """Add a slot of this memory's own, or define it again; returns it."""
 
     def remove_slot(self, id: str) -> None:
         """Remove a slot of this memory's own."""
@@ -437,7 +437,7 @@ class ClientProfiles(Over):
         budget: Budget | None = None,
         progress: Progress | None = None,
     ) -> ScanResult:
-        """Look at everything that is remembered anew, also at what was looked at; nothing twice."""
+        """Look at everything that is remembered again, also at what was looked at; nothing twice."""
 
     def staged(self) -> list[Evidence]:
         """List the claims that wait to be normalised, the oldest first. Source: seed 4."""
@@ -606,7 +606,7 @@ class AsyncClientProfiles(Over):
         """Forget a belief with all its evidence, and what was decided of it, such as that it is hidden. What said it stays: the receipt names it in `named_in`."""
 
     async def define_slot(self, slot: Slot | Mapping[str, Any]) -> Slot:
-        """Add a slot of this memory's own, or define it anew; returns it."""
+        """Add a slot of this memory's own, or define it again; returns it."""
 
     async def remove_slot(self, id: str) -> None:
         """Remove a slot of this memory's own."""
@@ -653,7 +653,7 @@ class AsyncClientProfiles(Over):
         budget: Budget | None = None,
         progress: Progress | None = None,
     ) -> ScanResult:
-        """Look at everything that is remembered anew, also at what was looked at; nothing twice."""
+        """Look at everything that is remembered again, also at what was looked at; nothing twice."""
 
     async def staged(self) -> list[Evidence]:
         """List the claims that wait to be normalised, the oldest first. Source: seed 4."""
@@ -694,7 +694,7 @@ class ClientSchemas(Over):
         """Remove a schema with all its versions."""
 
     def migrate(self, name: str, progress: Progress | None = None) -> RowsMigrated:
-        """Write the rows of earlier versions anew, as the schema is today."""
+        """Write the rows of earlier versions again, as the schema is today."""
 
     def create_row(self, row: Row) -> str:
         """Remember a row; returns its id, the same for the same schema and handle."""
@@ -747,7 +747,7 @@ class AsyncClientSchemas(Over):
         """Remove a schema with all its versions."""
 
     async def migrate(self, name: str, progress: Progress | None = None) -> RowsMigrated:
-        """Write the rows of earlier versions anew, as the schema is today."""
+        """Write the rows of earlier versions again, as the schema is today."""
 
     async def create_row(self, row: Row) -> str:
         """Remember a row; returns its id, the same for the same schema and handle."""

@@ -26,7 +26,7 @@ _MARKS = re.compile(r"\A[\W_]+|[\W_]+\Z")
 # insights; and an insight that is lost is worse than a remark that is kept.
 _SURE = 0.96
 _LIKELY = 0.5
-_FEW = 1  # word, which is no insight
+_FEW = 1  # word, which is not an insight
 
 
 class Idea(Struct, frozen=True):

@@ -30,7 +30,7 @@ def cleaned(document: Document) -> tuple[Document, str]:
     >>> from remloom.model import Message
     >>> turn = Turn(message=Message(speaker="''", text="Hi"))
     >>> print(cleaned(Document(uri="chat", title="Chat", turns=(turn,)))[1])
-    "''", who speaks in turn 1, which is no name
+    "''", who speaks in turn 1, which is not a name
     """
     left_out = list(document.left_out)
     turns = tuple(_turn(number, turn, left_out) for number, turn in enumerate(document.turns, 1))
@@ -97,7 +97,7 @@ def _authors(authors: tuple[str, ...], left_out: list[str]) -> tuple[str, ...]:
 
 
 def _text(text: str, where: str, left_out: list[str]) -> str:
-    """A text without what is no character, of the same length."""
+    """A text without what is not a character, of the same length."""
     if labels.storable(text):
         return text
     left_out.append(f"a NUL in {where}" if "\0" in text else f"half a surrogate pair in {where}")

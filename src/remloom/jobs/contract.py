@@ -1,4 +1,4 @@
-"""What a queue of jobs must do, for whoever writes one and whoever uses one.
+"""What a queue of jobs must do, for those who write one and those who use one.
 
 A job is done **at least once**: a worker claims it under a lease and extends that while it works;
 when the worker dies, the lease runs out and another claims the job. So whatever a job does must

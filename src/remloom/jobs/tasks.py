@@ -85,7 +85,7 @@ def bind(
 
 
 def _check_source(name: Any) -> None:
-    """Refuse what is no name of a source, such as the URL of one with its password.
+    """Refuse what is not a name of a source, such as the URL of one with its password.
 
     Raises:
         InvalidInputError: it is none.
@@ -100,7 +100,7 @@ def _with_times(method: Callable[..., Any], arguments: Mapping[str, Any]) -> dic
     """Give arguments with datetimes where the method takes them: JSON has only their texts.
 
     Raises:
-        InvalidInputError: a text is no time with a zone.
+        InvalidInputError: a text is not a time with a zone.
     """
     times = {}
     for name, parameter in inspect.signature(method).parameters.items():

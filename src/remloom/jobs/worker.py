@@ -140,7 +140,7 @@ class Worker:
 
 
 def reason_of(error: Exception, job: Job) -> str:
-    """Say why a job failed, for whoever looks at it later, when a document may be forgotten.
+    """Say why a job failed, for those who look at it later, when a document may be forgotten.
 
     What stands in quotes stays only if the job itself says it: else it may be of a document, as
     may whatever an endpoint answers or another library says.

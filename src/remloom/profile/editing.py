@@ -68,7 +68,7 @@ class Editing:
         return BeliefStore(self._store, slots or self.slots(), constants_of(self._store))
 
     def subject(self, name: str) -> str:
-        """The person that is meant: whoever goes by one of the user's names is the user."""
+        """The person that is meant: anyone who goes by one of the user's names is the user."""
         from .evidence.subjects import resolve
 
         return resolve(check_text(name, "a subject"), self._engine.settings)

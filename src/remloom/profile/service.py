@@ -66,7 +66,7 @@ class Profiles:
 
         Args:
             subject: a name; default the user.
-            as_of: show what was believed then: computed anew from all that had been said by then.
+            as_of: show what was believed then: computed again from all that had been said by then.
 
         Raises:
             InvalidInputError: `as_of` has no time zone.
@@ -443,14 +443,14 @@ class Profiles:
     # -- slots of one's own ------------------------------------------------------------------------
 
     def define_slot(self, slot: Slot | Mapping[str, Any]) -> Slot:
-        """Add a slot of this memory's own, or define it anew; returns it.
+        """Add a slot of this memory's own, or define it again; returns it.
 
         Args:
             slot: a `Slot`, or its fields: `{"id": "work.desk", "hub": "soft_identity", "label":
                 "Desk"}`. The id is a path, not below "extras.": see `promote`.
 
         Raises:
-            InvalidInputError: it is no slot.
+            InvalidInputError: it is not a slot.
             ConflictError: another one has its id, label or an alias; or it is to become a list, or
                 to be one no longer, and has evidence.
         """
@@ -497,7 +497,7 @@ class Profiles:
     ) -> Slot:
         """Make a slot of an extra, for everybody of whom it is known; returns the slot.
 
-        All evidence is normalised anew for the slot, so that beliefs are the same, as of any time;
+        All evidence is normalised again for the slot, so that beliefs are the same, as of any time;
         the extra's id is another name of the slot from then on. It is a run, and can be rolled
         back.
 
@@ -563,7 +563,7 @@ class Profiles:
 
         Raises:
             ConflictError: the file exists already.
-            InvalidInputError: it is no format; or `as_of` with JSON, which has all times.
+            InvalidInputError: it is not a format; or `as_of` with JSON, which has all times.
         """
         from ..engine.private_files import create_private
         from .beliefs.exchange import bundle_of, to_json, to_markdown
@@ -682,7 +682,7 @@ class Profiles:
         budget: Budget | None = None,
         progress: Progress | None = None,
     ) -> ScanResult:
-        """Look at everything that is remembered anew, also at what was looked at; nothing twice.
+        """Look at everything that is remembered again, also at what was looked at; nothing twice.
 
         For when there is a better model, or the rules have learned more. Source: seed 4.
 

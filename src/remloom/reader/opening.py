@@ -87,7 +87,7 @@ class Opening:
             )
         path = Path(name).expanduser()
         is_known = self._has_text(name)
-        # a uri that is no path of a file is what the memory has of it
+        # a uri that is not a path of a file is what the memory has of it
         if self._files and _exists(path) and (path.is_absolute() or not is_known):
             return self._read(path)
         return [name] if is_known else self._labelled(name)

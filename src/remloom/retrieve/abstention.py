@@ -31,7 +31,7 @@ from .question.question import Question
 COVERED = 0.4
 _BEST = 3  # records, or sentences, that are judged by
 _JUDGED = 30  # turns whose sentences are looked at
-_BY_MEANING = ("vector", "late")  # the second ranks anew what the first found
+_BY_MEANING = ("vector", "late")  # the second ranks again what the first found
 MISATTRIBUTED = 0.7  # by how much more the turns and sentences of others fit
 
 # English only; in other languages no sentence is about anyone, and nothing is doubted.
@@ -163,7 +163,7 @@ def attribution(store: Store, candidates: Candidates, question: Question) -> flo
     return lead + _mean_of_best([turn.fit for turn in turns if not turn.is_own]) - own
 
 
-class _Turn(NamedTuple):
+class _JudgedTurn(NamedTuple):
     """A turn that was found."""
 
     record: Resource
@@ -174,14 +174,14 @@ class _Turn(NamedTuple):
 _FIT = attrgetter("fit")
 
 
-def _turns(candidates: Candidates, person: Collection[str]) -> list[_Turn]:
+def _turns(candidates: Candidates, person: Collection[str]) -> list[_JudgedTurn]:
     """The turns found, as they fit apart from who speaks: that is what is to be judged."""
-    turns: list[_Turn] = []
+    turns: list[_JudgedTurn] = []
     for candidate in candidates:
         record, speaker = candidate.record, speaker_key(candidate.record)
         if isinstance(record, Resource) and speaker:
             for_speaking = sum(share for part, share, *_ in candidate.shares if part == "speaker")
-            turns.append(_Turn(record, speaker in person, candidate.score - for_speaking))
+            turns.append(_JudgedTurn(record, speaker in person, candidate.score - for_speaking))
     return turns
 
 
@@ -195,7 +195,7 @@ class _Sentences:
         self._about_person: list[tuple[int, float]] = []
         self._about_others: list[tuple[int, float]] = []
 
-    def add(self, turn: _Turn, windows: Sequence[Vector]) -> None:
+    def add(self, turn: _JudgedTurn, windows: Sequence[Vector]) -> None:
         """Add the sentences of a turn."""
         # The first window is the whole turn, where there are several.
         for window in windows[1:] or windows:

@@ -89,8 +89,8 @@ def replies(candidates: Candidates) -> list[Candidate]:
 def user_turns(candidates: Candidates) -> list[tuple[Candidate, Resource]]:
     """The turns of those whom an assistant serves: who talks with it in a chat, alone.
 
-    What a document says, or a tool, or people among themselves, is no order to an assistant; where
-    several talk with it, nobody knows whose orders count.
+    What a document says, or a tool, or people among themselves, is not an order to an
+    assistant; where several talk with it, nobody knows whose orders count.
     """
     chats: set[str] = set()
     turns: list[tuple[Candidate, Resource]] = []

@@ -165,7 +165,7 @@ def _covering(
 
     covered: set[str] = set()
     chosen: list[Resource] = []
-    # what a turn adds only ever shrinks: the best of old is the best if it is so anew
+    # what a turn adds only ever shrinks: the best of old is the best if it is so again
     heap = [(-gain(place), place) for place in range(len(turns))]
     heapify(heap)
     while heap and len(chosen) < count:

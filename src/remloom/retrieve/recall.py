@@ -60,7 +60,7 @@ BESIDE_LATE_FACTOR_OF_REPLIES = 0.75
 # of the weight of vectors, for a question in a language that the embedder does not know
 UNKNOWN_LANGUAGE_FACTOR = 0.3
 # of the weight of words, and of a second look, for a request in a chat with an assistant: what
-# governs it has other words, and is no answer to it
+# governs it has other words, and is not an answer to it
 REQUEST_FACTOR = 0.3
 _BY_LIKENESS = ("text", "rerank")
 POOL = 60  # records that each signal brings, at least

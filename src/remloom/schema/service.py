@@ -76,9 +76,9 @@ class Schemas:
             parts: of the definition, in place of those that it has.
 
         Raises:
-            DefinitionError: it is no definition; names every fault.
+            DefinitionError: it is not a definition; names every fault.
             SchemaChangeError: it breaks what is there; names every break.
-            SourceError: there is no such file, or it is no TOML.
+            SourceError: there is no such file, or it is not TOML.
         """
         from .definitions.definition_input import read_definition
 
@@ -137,7 +137,7 @@ class Schemas:
         return receipt.plus(last)
 
     def migrate(self, name: str, progress: Progress | None = None) -> RowsMigrated:
-        """Write the rows of earlier versions anew, as the schema is today.
+        """Write the rows of earlier versions again, as the schema is today.
 
         They are read so anyway; afterwards they are stored so as well. Broken off, it goes on where
         it was when it is called again.

@@ -37,7 +37,7 @@ _LARGEST_VALUE = 100_000_000  # bytes of a text or blob
 _LISTED = 10  # tables in a message
 
 
-class Kind(Struct, frozen=True):
+class DatabaseKind(Struct, frozen=True):
     """A kind of database, and what reads it.
 
     Attributes:
@@ -53,12 +53,12 @@ class Kind(Struct, frozen=True):
 
 
 KINDS = (
-    Kind(
+    DatabaseKind(
         "sessions of the OpenAI Agents SDK",
         {"agent_messages": ("id", "session_id", "message_data", "created_at")},
         agent_sessions.read_openai_sessions,
     ),
-    Kind(
+    DatabaseKind(
         "checkpoints of LangGraph",
         {
             "checkpoints": ("thread_id", "checkpoint_ns", "checkpoint_id", "type", "checkpoint"),
@@ -66,12 +66,12 @@ KINDS = (
         },
         agent_sessions.read_langgraph_checkpoints,
     ),
-    Kind(
+    DatabaseKind(
         "browsing histories of Chrome and its family",
         browsers.CHROME_TABLES,
         browsers.read_chrome,
     ),
-    Kind("browsing histories of Firefox", browsers.FIREFOX_TABLES, browsers.read_firefox),
+    DatabaseKind("browsing histories of Firefox", browsers.FIREFOX_TABLES, browsers.read_firefox),
 )
 
 
@@ -131,7 +131,7 @@ def _states(path: Path) -> list[tuple[object, ...]]:
         if suffix and not _is_regular(file):
             states.append(())
         elif suffix == "-wal":
-            # its salts, which change when it begins anew
+            # its salts, which change when it begins again
             states.append((_head(file, _WAL_HEADER),))
         else:
             state = file.stat()
@@ -183,7 +183,7 @@ def _columns(connection: apsw.Connection) -> dict[str, frozenset[str]]:
     }
 
 
-def _has(columns: Mapping[str, frozenset[str]], kind: Kind) -> bool:
+def _has(columns: Mapping[str, frozenset[str]], kind: DatabaseKind) -> bool:
     return all(columns.get(table, frozenset()).issuperset(of) for table, of in kind.tables.items())
 
 

@@ -16,7 +16,7 @@ from ..model.roles import NOBODY, role_of
 from ..text import dates
 from .document import Document, Skipped, Turn, chat_document
 
-# takes what is odd about an entry: "a part that is no text"
+# takes what is odd about an entry: "a part that is not text"
 Note: TypeAlias = Callable[[str], None]
 
 _TEXTS = ("text", "input_text", "output_text")  # types of the parts that are words
@@ -92,7 +92,7 @@ def words(content: Any, odd: Note = _tell_nobody) -> str:
 
     >>> said = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Yes."}, "No.", 7]
     >>> words(said, print)
-    a part that is no text
+    a part that is not text
     'Yes.\\nNo.'
     """
     if isinstance(content, str):
@@ -139,7 +139,7 @@ def decode(text: str | bytes) -> Any:
     """Decode JSON as programs write it: with NaN, numbers of any size, and control characters.
 
     Raises:
-        ValueError: it is no JSON.
+        ValueError: it is not JSON.
         RecursionError: it is nested too deeply.
     """
     return json.loads(text, strict=False, parse_int=_whole)

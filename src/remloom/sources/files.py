@@ -112,7 +112,7 @@ def open_source(
         limits: what the conversion of one PDF, DOCX or HTML may take.
 
     Raises:
-        InvalidInputError: it is no path, but a list of them, say.
+        InvalidInputError: it is not a path, but a list of them, say.
         SourceError: nothing is at the path.
     """
     if not isinstance(path, str | os.PathLike):

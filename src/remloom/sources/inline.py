@@ -128,7 +128,7 @@ def from_rows(rows: Iterable[Mapping[str, Any]], *, uri: str, name: str) -> Docu
         rows: mappings, or a DataFrame of pandas or polars.
 
     Raises:
-        InvalidInputError: a row is no mapping or has no `text`, or no row has a text.
+        InvalidInputError: a row is not a mapping or has no `text`, or no row has a text.
     """
     check_uri(uri)
     texts: list[str] = []

@@ -27,7 +27,7 @@ def is_inside(path: Path) -> bool:
 
 
 def templates_folder(vault: Path) -> set[str]:
-    """The folders of a vault's templates, below it, in lower case: they are no notes yet."""
+    """The folders of a vault's templates, below it, in lower case: they are not notes yet."""
     found = {_setting(vault / MARK / file, key) for file, key in _SETTINGS}
     return (found - {""}) or {_USUAL}
 

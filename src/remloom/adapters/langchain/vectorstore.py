@@ -241,7 +241,7 @@ class RemloomVectorStore(VectorStore):
     ) -> list[Document]:
         """Find documents that are like a text and unlike each other.
 
-        The `fetch_k` most like it are embedded anew, as their vectors stay in the memory.
+        The `fetch_k` most like it are embedded again, as their vectors stay in the memory.
 
         Args:
             lambda_mult: from 0, as unlike each other as can be, to 1, as like the text.
@@ -310,7 +310,7 @@ def _predicate_of(metadata_filter: Mapping[str, Any], within: str) -> Predicate:
         within: the field that has the metadata.
 
     Raises:
-        InvalidInputError: a key is no name, or an operator has no value that it takes.
+        InvalidInputError: a key is not a name, or an operator has no value that it takes.
         UnknownNameError: there is no such operator.
     """
     conditions: list[Predicate] = []
@@ -352,7 +352,7 @@ def _compared(field: str, value: Any) -> list[Predicate]:
 
 
 def _checked(key: Any) -> str:
-    """Refuse what is no name: nothing else gets into a field."""
+    """Refuse what is not a name: nothing else gets into a field."""
     is_text = isinstance(key, str) and storable(key) and key.isprintable()
     if is_text and all(key.split(".")) and not set(key) & _REFUSED:
         return str(key)

@@ -61,10 +61,10 @@ def resource_of(
 
 
 def item_of(record: Record) -> Item | None:
-    """Read the item that a record is; None if it is no item."""
+    """Read the item that a record is; None if it is not an item."""
     if not isinstance(record, Resource) or record.category != CATEGORY:
         return None
-    # whoever writes a resource of this category has another id for it
+    # a caller that writes a resource of this category has another id for it
     if record.id != id_of(record.name):
         return None
     metadata = record.metadata
@@ -122,7 +122,7 @@ def time_after(minutes: float | None) -> datetime | None:
     """The time when what is put now expires; None: never.
 
     Raises:
-        InvalidInputError: it is no number of minutes.
+        InvalidInputError: it is not a number of minutes.
     """
     if minutes is None:
         return None
@@ -135,7 +135,7 @@ def time_after(minutes: float | None) -> datetime | None:
 
 
 def refresh(memory: Memory, ids: Iterable[str]) -> None:
-    """Let the time of items begin anew, of those that have one; several of one length at once."""
+    """Let the time of items begin again, of those that have one; several of one length at once."""
     by_length: dict[float, list[str]] = {}
     for id in dict.fromkeys(ids):
         try:

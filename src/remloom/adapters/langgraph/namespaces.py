@@ -43,7 +43,7 @@ def _walk(memory: Memory, prefix: Namespace) -> Iterator[Namespace]:
         )
         for name, id in first_names:
             of_one = namespace_of(name)
-            # whoever writes a resource of such a name has another id for it
+            # a caller that writes a resource of such a name has another id for it
             if of_one is not None and (id == id_of(name) or _has_items(memory, of_one)):
                 yield of_one
         if len(first_names) < _PAGE:

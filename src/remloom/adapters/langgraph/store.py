@@ -226,7 +226,7 @@ class RemloomStore(BaseStore):
 
 
 def _ids_to_refresh(ops: Sequence[Op], results: Sequence[Result]) -> Iterator[str]:
-    """Yield the ids of the items that were read, where this lets their time begin anew."""
+    """Yield the ids of the items that were read, where this lets their time begin again."""
     for op, result in zip(ops, results, strict=True):
         if not isinstance(op, GetOp | SearchOp) or not op.refresh_ttl:
             continue

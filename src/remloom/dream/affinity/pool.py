@@ -132,7 +132,7 @@ class AffinityPool:
         return rarity if rarity >= _RARE else 0.0
 
     def _are_together(self, positions: Sequence[int]) -> NDArray[np.bool_]:
-        """Pairs that are no news: of one document or session, and a resource and itself."""
+        """Pairs that are not news: of one document or session, and a resource and itself."""
         import numpy as np
 
         own = self._occasions[np.asarray(positions)]

@@ -17,7 +17,7 @@ from ...runs.failures import failed_item_entry, failed_item_key
 from ..context import DreamContext
 from ..synthesis import Insight, derived_id
 from .pending import EntityLearning, Step, pending_steps
-from .units import Passage, learned_entries
+from .units import LearnPassage, learned_entries
 
 RUN_KIND = "learn"
 ABOUT = "about"  # the edge from an insight to its entity
@@ -58,7 +58,7 @@ class StepOutcome(Struct, frozen=True):
 def write_outcomes(
     context: DreamContext,
     uri: str,
-    passages: Sequence[Passage],
+    passages: Sequence[LearnPassage],
     outcomes: Sequence[StepOutcome],
     entries: Sequence[Entry] = (),
 ) -> list[str]:
@@ -86,12 +86,12 @@ def write_outcomes(
             gone = set(error.fields["names"])
             left = _without(gone, passages, outcomes)
             if left == (passages, outcomes):
-                # an insight of before, by its own id or name: to be thought of anew
+                # an insight of before, by its own id or name: to be thought of again
                 left = passages, [_undone(outcome.passages) for outcome in outcomes]
             passages, outcomes = left
 
 
-def synthesis_id(context: DreamContext, passage: Passage) -> str:
+def synthesis_id(context: DreamContext, passage: LearnPassage) -> str:
     """The id of what a passage means beside what is known."""
     return derived_id(context.tenant, "synthesis", *passage.ids)
 
@@ -103,9 +103,9 @@ def entity_insight_id(context: DreamContext, entity: str, passage_ids: Sequence[
 
 def _without(
     forgotten: Collection[str],
-    passages: Sequence[Passage],
+    passages: Sequence[LearnPassage],
     outcomes: Sequence[StepOutcome],
-) -> tuple[list[Passage], list[StepOutcome]]:
+) -> tuple[list[LearnPassage], list[StepOutcome]]:
     """What is left without forgotten records. A step that rested on them is to be done again."""
     gone = set(forgotten)
     standing = [passage for passage in passages if gone.isdisjoint(passage.ids)]
@@ -129,7 +129,7 @@ def _undone(passages: tuple[str, ...]) -> StepOutcome:
 def _write(
     context: DreamContext,
     uri: str,
-    passages: Sequence[Passage],
+    passages: Sequence[LearnPassage],
     outcomes: Sequence[StepOutcome],
     entries: Sequence[Entry],
 ) -> list[str]:
@@ -162,7 +162,7 @@ def _write(
 
 def _insights(
     context: DreamContext,
-    by_id: Mapping[str, Passage],
+    by_id: Mapping[str, LearnPassage],
     outcomes: Sequence[StepOutcome],
 ) -> tuple[list[Resource], list[Edge]]:
     """The insights as records, each with an edge to the entity that it is about."""
@@ -186,7 +186,7 @@ def _insights(
 
 def _record(
     context: DreamContext,
-    passage: Passage,
+    passage: LearnPassage,
     outcome: StepOutcome,
     insight: Insight,
 ) -> Resource:
@@ -217,8 +217,8 @@ def _record(
 def _failure(
     context: DreamContext,
     uri: str,
-    by_id: Mapping[str, Passage],
-    passage: Passage,
+    by_id: Mapping[str, LearnPassage],
+    passage: LearnPassage,
     failed: Sequence[StepOutcome],
 ) -> Entry:
     """The entry of a passage with failed steps."""

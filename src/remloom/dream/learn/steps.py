@@ -26,7 +26,7 @@ from ..synthesis import Idea, is_word_nothing, parse_insight, synthesis_call
 from ..vectors import matrix
 from .outcomes import ABOUT, StepOutcome, entity_insight_id, synthesis_id
 from .pending import EntityLearning, Step, join_learnings
-from .units import Passage
+from .units import LearnPassage
 
 _RECENT = 12  # insights of an entity among which the nearest are looked for
 
@@ -44,7 +44,7 @@ Learnings: TypeAlias = list[Learning]
 
 def implant_passages(
     context: DreamContext,
-    passages: Sequence[Passage],
+    passages: Sequence[LearnPassage],
     at: datetime | None,
 ) -> tuple[list[StepOutcome], list[EntityLearning]]:
     """Ask how each passage relates to what was known before it, and what it teaches of entities.
@@ -78,7 +78,7 @@ def implant_passages(
 
 def implant_learnings(
     context: DreamContext,
-    passages: Sequence[Passage],
+    passages: Sequence[LearnPassage],
     learnings: Sequence[EntityLearning],
     at: datetime | None,
 ) -> list[StepOutcome]:
@@ -112,7 +112,7 @@ def implant_learnings(
 # -- implanting passages -------------------------------------------------------------------------
 
 
-def _idea(context: DreamContext, passage: Passage, at: datetime | None) -> Idea:
+def _idea(context: DreamContext, passage: LearnPassage, at: datetime | None) -> Idea:
     """A passage, and what was known before it that is like it, but from its own document."""
     neighbours = context.find_similar(
         passage.text,
@@ -126,7 +126,7 @@ def _idea(context: DreamContext, passage: Passage, at: datetime | None) -> Idea:
 
 
 def _passage_outcomes(
-    passages: Sequence[Passage],
+    passages: Sequence[LearnPassage],
     ideas: Sequence[Idea],
     answers: Iterable[Any],
 ) -> list[StepOutcome]:
@@ -156,21 +156,21 @@ def _outcome(passages: Sequence[str], idea: Idea, reply: Any, step: Step) -> Ste
 # -- listing what passages teach of entities -----------------------------------------------------
 
 
-def _entities_call(passage: Passage, text: str) -> Call:
+def _entities_call(passage: LearnPassage, text: str) -> Call:
     quoted: Quote = replace(quote_resource(passage.resources[0]), text=text)
     slots = {"passage": quoted}
     return Call("entities", slots, returns=Learnings, subjects=passage.ids, lists_all=True)
 
 
 def _answered(
-    context: DreamContext, passages: Sequence[Passage], replies: Sequence[Any]
-) -> list[tuple[Passage, Any]]:
+    context: DreamContext, passages: Sequence[LearnPassage], replies: Sequence[Any]
+) -> list[tuple[LearnPassage, Any]]:
     """The replies about passages. A text that teaches more than a reply may list is asked about in
     halves, down to a sentence."""
-    answered: list[tuple[Passage, Any]] = []
+    answered: list[tuple[LearnPassage, Any]] = []
     waiting = [(passage, passage.text) for passage in passages]
     while waiting:
-        again: list[tuple[Passage, str]] = []
+        again: list[tuple[LearnPassage, str]] = []
         for (passage, text), reply in zip(waiting, replies, strict=True):
             cut = middle(text) if isinstance(reply, FullReplyError | CutOffError) else 0
             if cut:
@@ -183,7 +183,7 @@ def _answered(
 
 
 def _parse_learnings(
-    answered: Iterable[tuple[Passage, Any]],
+    answered: Iterable[tuple[LearnPassage, Any]],
 ) -> tuple[list[tuple[str, EntityLearning]], list[StepOutcome]]:
     """The learnings in the replies, by the keys of their entities; and the calls that failed."""
     learnings, failed = [], []

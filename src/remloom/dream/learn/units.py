@@ -31,7 +31,7 @@ class Lesson(Struct, frozen=True):
     ids: tuple[str, ...]
 
 
-class Passage(Struct, frozen=True):
+class LearnPassage(Struct, frozen=True):
     """A text to learn from: a chunk of a document, or some turns of a chat in a row."""
 
     resources: tuple[Resource, ...]
@@ -61,7 +61,7 @@ class Section(Struct, frozen=True):
     """The passages of a lesson that are learned together."""
 
     uri: str
-    passages: tuple[Passage, ...]
+    passages: tuple[LearnPassage, ...]
     ends_lesson: bool
 
     @property
@@ -95,7 +95,7 @@ def unlearned_lessons(store: Store, uris: Collection[str] | None = None) -> list
     return sorted(lessons, key=_order)
 
 
-def learned_entries(passage: Passage, run: str) -> list[Entry]:
+def learned_entries(passage: LearnPassage, run: str) -> list[Entry]:
     """The entries that say that a run learned a passage."""
     data = msgspec.json.encode({"run": run})
     return [Entry(LEARNED, id, data, (id,)) for id in passage.ids]
@@ -105,7 +105,7 @@ def cut_passages(
     store: Store,
     ids: Sequence[str],
     pending: Mapping[str, PendingSteps] = {},
-) -> list[Passage]:
+) -> list[LearnPassage]:
     """The passages of these resources, in order; those in `pending` with the steps left to do.
 
     What was forgotten by now is left out.
@@ -125,15 +125,15 @@ def cut_passages(
         else:
             groups.append([resource])
             words = count
-    return [_with_pending(Passage(tuple(group)), pending) for group in groups]
+    return [_with_pending(LearnPassage(tuple(group)), pending) for group in groups]
 
 
-def _with_pending(passage: Passage, pending: Mapping[str, PendingSteps]) -> Passage:
+def _with_pending(passage: LearnPassage, pending: Mapping[str, PendingSteps]) -> LearnPassage:
     steps = pending.get(passage.id)
     # a chat may be cut elsewhere than when it failed: then all is to be done again
     if steps is None or steps.ids != passage.ids:
         return passage
-    return Passage(passage.resources, steps)
+    return LearnPassage(passage.resources, steps)
 
 
 def _read_resources(store: Store, uris: Collection[str] | None) -> Iterable[Resource]:

@@ -74,7 +74,7 @@ def find_sessions(store: Store, *, since: datetime | None, now: datetime) -> lis
 
 
 def _recent_resources(store: Store, since: datetime | None) -> list[Resource]:
-    """What was read, not derived, since a time; what has no text is no part of what went on."""
+    """What was read, not derived, since a time; what has no text is not a part of what went on."""
     records: Iterable[Record]
     if since is None:
         records = store.records.all("resources")

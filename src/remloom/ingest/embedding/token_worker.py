@@ -62,11 +62,11 @@ class TokenQueue:
         return done
 
     def move(self, progress: Progress | None = None) -> int:
-        """Encode all that waits, and what is damaged anew; then drop the token vectors of other
+        """Encode all that waits, and what is damaged again; then drop the token vectors of other
         encoders.
 
         Only who asks for a move drops them: processes with different encoders would otherwise make
-        each other's anew, again and again.
+        each other's again and again.
 
         Raises:
             EmbedderError: as `run`.

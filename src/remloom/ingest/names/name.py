@@ -27,7 +27,7 @@ class Name(Struct, frozen=True, kw_only=True):
 
 
 def with_labels(names: Iterable[Name]) -> list[Name]:
-    """Leave out what cannot be a label: it is no name, whoever found it."""
+    """Leave out what cannot be a label: it is not a name."""
     return [
         replace(name, aliases=tuple(filter(labels.is_label, name.aliases)))
         for name in names

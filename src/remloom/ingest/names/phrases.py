@@ -103,7 +103,7 @@ def mask(text: str) -> str:
 
     if "::" in text:
         text = _LITERAL.sub(blank_literal, text)
-    # what begins behind the last "-->" is no comment; from each its end would be looked for
+    # what begins behind the last "-->" is not a comment; from each its end would be looked for
     before, end, behind = text.rpartition("-->")
     text = before + end + behind.replace("<!--", "   !")
     text = _HIDDEN.sub(lambda match: _blank(match[0]), text)

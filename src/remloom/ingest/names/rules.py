@@ -60,7 +60,7 @@ class _Document:
         self._acronyms: dict[str, str] = {}  # short form: key of the long one
         names = {name.strip(): kind for name, kind in known.items() if labels.is_label(name)}
         self._known = {labels.key(name): kind for name, kind in names.items()}
-        self._candidates: dict[str, _Candidate] = {}
+        self._candidates: dict[str, _NameCandidate] = {}
         for name, kind in names.items():
             self._candidate(name).type = kind
 
@@ -98,11 +98,11 @@ class _Document:
                     spans=tuple(sorted(set(candidate.spans))),
                 )
 
-    def _candidate(self, name: str) -> _Candidate:
+    def _candidate(self, name: str) -> _NameCandidate:
         key = labels.key(name)
         candidate = self._candidates.get(key)
         if candidate is None:
-            candidate = self._candidates[key] = _Candidate(name, self._lower)
+            candidate = self._candidates[key] = _NameCandidate(name, self._lower)
             candidate.is_known = key in self._known
         return candidate
 
@@ -239,7 +239,7 @@ def _addresses(text: str) -> Iterator[Name]:
             yield Name(name=name, type="person", spans=tuple(places))
 
 
-class _Candidate:
+class _NameCandidate:
     """What may be a name, with what a document says of it.
 
     Args:
@@ -272,7 +272,7 @@ class _Candidate:
         """How often the document writes it small, if it is one word."""
         return self._lower.get(self.small, 0)
 
-    def absorb(self, other: _Candidate) -> None:
+    def absorb(self, other: _NameCandidate) -> None:
         """Take over what was said of another form of the same name."""
         self.spans += other.spans
         self.inside += other.inside
@@ -291,7 +291,7 @@ class _Candidate:
         return any(self._lower.get(part.lower(), 0) for part in parts)
 
 
-def _is_name(candidate: _Candidate) -> bool:
+def _is_name(candidate: _NameCandidate) -> bool:
     """Whether a candidate is a name."""
     if candidate.is_known:
         return True
@@ -300,7 +300,7 @@ def _is_name(candidate: _Candidate) -> bool:
     return _is_phrase(candidate) if " " in candidate.name else _is_word(candidate)
 
 
-def _is_phrase(candidate: _Candidate) -> bool:
+def _is_phrase(candidate: _NameCandidate) -> bool:
     """Whether several words are a name."""
     parts = candidate.parts
     words = [part.lower() for part in parts]
@@ -314,7 +314,7 @@ def _is_phrase(candidate: _Candidate) -> bool:
     return not all(word in english().stop_words or word in english().demonyms for word in words)
 
 
-def _is_word(candidate: _Candidate) -> bool:
+def _is_word(candidate: _NameCandidate) -> bool:
     """Whether a word is a name."""
     name, word = candidate.name, candidate.small
     # "XII", "Treaty"

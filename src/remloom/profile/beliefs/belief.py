@@ -17,7 +17,7 @@ from ..slots.slot import Hub, Slot
 from .filter import Level, Posterior, level, strength
 from .reliability import Constants
 
-FOLDING = 2  # of how a fold is made: what was kept of another is made anew
+FOLDING = 2  # of how a fold is made: what was kept of another is made again
 # current: holds now; disputed: something of less weight speaks against it; stale: it was sure, and
 # has faded with time alone; retired: it has ended, and nothing took its place
 State: TypeAlias = Literal["current", "disputed", "stale", "retired"]
@@ -426,7 +426,7 @@ class _Folding:
         return piece.authority != "observed" or len(groups) >= _SITTINGS.get(piece.source, 1)
 
     def _begin_again(self, piece: Piece) -> None:
-        """Begin a value where none holds, if whoever ended it allows that."""
+        """Begin a value where none holds, if the edit that ended it allows that."""
         ended = self._ended.get(value_key(piece.value))
         if ended is None or piece.authority in BY_HAND or _rank(piece) >= ended.rank:
             self._begin(piece)

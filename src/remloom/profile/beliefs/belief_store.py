@@ -100,7 +100,7 @@ class BeliefStore:
         """The beliefs about a person, those that have ended too, by slot and scope.
 
         Args:
-            as_of: what was believed then; computed anew, from all evidence. Default now.
+            as_of: what was believed then; computed again, from all evidence. Default now.
         """
         if as_of is not None:
             marks = self.marks(subject)
@@ -268,7 +268,7 @@ class BeliefStore:
         return placed(evidence, self.key_of(evidence), msgspec.json.encode(piece_of(evidence)))
 
     def refresh(self, beliefs: Collection[str]) -> None:
-        """Fold these beliefs anew, and keep them. What is not refreshed is folded when it is read.
+        """Fold these beliefs again, and keep them. What is not refreshed is folded when it is read.
 
         Args:
             beliefs: keys of beliefs whose evidence has changed.
@@ -289,7 +289,7 @@ class BeliefStore:
 
     @cached_property
     def _version(self) -> str:
-        """Of what folds are made with besides evidence. What was made with another is made anew:
+        """Of what folds are made with besides evidence. What was made with another is made again:
         slots change by hand, by a rollback, and with a release.
         """
         slots = [

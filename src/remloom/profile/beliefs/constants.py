@@ -19,7 +19,7 @@ from .reliability import Constants, Exposure, Outcome, learn_constants
 
 CONSTANTS = "profile.constants"  # namespace of the entry
 _KEY = "current"
-# answers more than at the last time, after which it is learned anew: all beliefs are folded again
+# answers more than at the last time, after which it is learned again: all beliefs are folded again
 _MORE = 1.2
 
 
@@ -35,7 +35,7 @@ def constants_of(reads: Reads) -> Constants:
 
 
 def relearn(store: Store, watched: Callable[[], Iterable[Exposure]]) -> Constants:
-    """Learn the constants anew from the user's answers, if there are some more than last time.
+    """Learn the constants again from the user's answers, if there are some more than last time.
 
     Also if there are fewer: an answer that was taken back teaches nothing.
 
@@ -66,7 +66,7 @@ def exposure(belief: Belief, slot: Slot) -> Exposure:
     first = belief.history[0].since if belief.history else belief.since
     last = belief.until or belief.checked_at
     changes = len(belief.history) + (belief.until is not None)
-    # what the user set right by hand may have been wrong all the time: that is no change
+    # what the user set right by hand may have been wrong all the time: that is not a change
     if belief.authority == "edit":
         changes = max(0, changes - 1)
     return Exposure(

@@ -23,18 +23,18 @@ from .reliability import Outcome
 OUTCOME = "profile.outcome"  # namespace of the entries: was what was believed right?
 
 
-class _Kind(Struct, frozen=True):
+class _EditKind(Struct, frozen=True):
     polarity: Polarity
     signal: Signal
     authority: Authority
 
 
 KINDS = {
-    "set": _Kind("for", "explicit_preference", "edit"),
-    "confirm": _Kind("for", "acceptance", "confirmed"),
-    "correct": _Kind("for", "correction", "edit"),
-    "reject": _Kind("against", "rejection", "edit"),
-    "retire": _Kind("retire", "correction", "edit"),
+    "set": _EditKind("for", "explicit_preference", "edit"),
+    "confirm": _EditKind("for", "acceptance", "confirmed"),
+    "correct": _EditKind("for", "correction", "edit"),
+    "reject": _EditKind("against", "rejection", "edit"),
+    "retire": _EditKind("retire", "correction", "edit"),
 }
 
 

@@ -144,7 +144,7 @@ class Import:
         origins: what other evidence was made of: kept, but counted nowhere.
 
     Raises:
-        InvalidInputError: a piece is no evidence that this memory could have; says which.
+        InvalidInputError: a piece is not evidence that this memory could have; says which.
         ConflictError: the memory has another slot of the same name.
     """
 

@@ -2,7 +2,7 @@
 
 A user has one of K values at a time and now and then changes it. What sources say makes a value
 likelier or less so; time moves everything back towards 1/K. Both have closed forms, so a belief is
-computed anew from its evidence whenever it is asked for, without steps of time in between.
+computed again from its evidence whenever it is asked for, without steps of time in between.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def slot_for(extra: Slot, fields: Mapping[str, Any]) -> Slot:
         fields: those of `Slot` that are to be others.
 
     Raises:
-        InvalidInputError: they are no fields of a slot.
+        InvalidInputError: they are not fields of a slot.
     """
     inherited = msgspec.to_builtins(extra)
     name = extra.id.removeprefix(EXTRAS)

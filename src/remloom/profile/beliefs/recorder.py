@@ -29,7 +29,7 @@ class Recorder:
         self._store = store
         self._beliefs = beliefs
         self._writer = writer
-        self._touched: set[str] = set()  # beliefs that `refresh` folds anew
+        self._touched: set[str] = set()  # beliefs that `refresh` folds again
 
     def record(
         self,
@@ -68,7 +68,7 @@ class Recorder:
         return new
 
     def refresh(self) -> None:
-        """Fold anew what evidence was recorded on."""
+        """Fold again what evidence was recorded on."""
         touched, self._touched = self._touched, set()
         self._beliefs.refresh(touched)
 

@@ -136,7 +136,7 @@ class ContextSpec(Struct, frozen=True, kw_only=True):
     count_tokens: Callable[[str], int] | None = None
 
 
-class _Candidate(Struct, frozen=True):
+class _LineCandidate(Struct, frozen=True):
     """A line that may be given, and its place in the queue: the lowest goes first."""
 
     place: tuple[float, ...]
@@ -173,7 +173,7 @@ class _Choice:
         self._has_query = bool(spec.query.strip())
         self.withheld = sum(belief.hidden and belief.holds for belief in profile.beliefs)
 
-    def candidates(self) -> list[_Candidate]:
+    def candidates(self) -> list[_LineCandidate]:
         """The lines that may be given, each with its place in the queue."""
         allowed = []
         for belief in self._beliefs():
@@ -218,7 +218,7 @@ class _Choice:
             return _PINNED
         return _NAMES if slot.id in _NAMED and _is_sure(belief) else _REST
 
-    def _safety(self, beliefs: Iterable[Belief]) -> list[_Candidate]:
+    def _safety(self, beliefs: Iterable[Belief]) -> list[_LineCandidate]:
         """What could hurt: first what the user pinned or set by hand, then one of each slot in
         turns, the oldest first. So neither doubt about a fact nor what is read later displaces it.
         """
@@ -230,15 +230,15 @@ class _Choice:
             write = partial(line_of_belief, belief, "standing", could_hurt=True)
             short = partial(short_line_of_safety, belief)
             place = (_SAFETY, not by_hand, turn)
-            candidates.append(_Candidate(place, "standing", write, short, could_hurt=True))
+            candidates.append(_LineCandidate(place, "standing", write, short, could_hurt=True))
         return candidates
 
-    def _hints(self, beliefs: Iterable[Belief]) -> list[_Candidate]:
+    def _hints(self, beliefs: Iterable[Belief]) -> list[_LineCandidate]:
         """What could hurt and was only hinted at, the likeliest first: in short lines, so that it
         takes little room from what the query is about."""
         found = sorted(beliefs, key=lambda one: (one.confidence, one.checked_at), reverse=True)
         return [
-            _Candidate(
+            _LineCandidate(
                 (_SAFETY, _HINTS, rank) if rank < _FEW_HINTS else (_REST, rank - _FEW_HINTS, 2),
                 "standing",
                 partial(short_line_of_safety, belief),
@@ -247,33 +247,33 @@ class _Choice:
             for rank, belief in enumerate(found)
         ]
 
-    def _urgent(self, beliefs: Iterable[Belief]) -> list[_Candidate]:
+    def _urgent(self, beliefs: Iterable[Belief]) -> list[_LineCandidate]:
         """What goes before all that the query is about, but after what could hurt."""
         return [
-            _Candidate(
+            _LineCandidate(
                 (self._urgency(belief), -belief.confidence), "standing", _writer(belief, "standing")
             )
             for belief in beliefs
         ]
 
-    def _relevant(self, beliefs: Iterable[Belief]) -> list[_Candidate]:
+    def _relevant(self, beliefs: Iterable[Belief]) -> list[_LineCandidate]:
         """What the query is about, the nearest first."""
         scored = [(self._score(belief), belief) for belief in beliefs]
         scored = [one for one in scored if one[0] > 0]
         scored.sort(key=lambda one: (-one[0], -one[1].confidence, *self._distance(one[1])))
         return [
-            _Candidate((_REST, rank / 2, 0), "relevant", _writer(belief, "relevant"))
+            _LineCandidate((_REST, rank / 2, 0), "relevant", _writer(belief, "relevant"))
             for rank, (_, belief) in enumerate(scored)
         ]
 
-    def _standing(self, beliefs: Iterable[Belief]) -> list[_Candidate]:
+    def _standing(self, beliefs: Iterable[Belief]) -> list[_LineCandidate]:
         """What is always given, in the order of the slots; of one, first the sentences that are
         nearest to the query, then the latest."""
         order = {slot.id: place for place, slot in enumerate(self._slots.standing)}
         found = [belief for belief in beliefs if belief.slot in order and self._score(belief) <= 0]
         found.sort(key=lambda one: (order[one.slot], *self._distance(one)))
         return [
-            _Candidate((_REST, rank, 1), "standing", _writer(belief, "standing"))
+            _LineCandidate((_REST, rank, 1), "standing", _writer(belief, "standing"))
             for rank, belief in enumerate(found)
         ]
 
@@ -281,7 +281,7 @@ class _Choice:
         """The time since which a change is recent."""
         return max(self._profile.as_of, _EARLIEST + LATELY) - LATELY
 
-    def _changed(self) -> list[_Candidate]:
+    def _changed(self) -> list[_LineCandidate]:
         """What was replaced or ended lately; with a query, of what it is about, or is standing."""
         since = self._lately()
         found = [
@@ -295,11 +295,13 @@ class _Choice:
         ]
         found.sort(key=lambda one: one[0].at, reverse=True)
         return [
-            _Candidate((_REST, 2 + 2 * rank, 3), "changed", partial(line_of_change, belief, change))
+            _LineCandidate(
+                (_REST, 2 + 2 * rank, 3), "changed", partial(line_of_change, belief, change)
+            )
             for rank, (change, belief) in enumerate(found)
         ]
 
-    def _ended(self, allowed: Iterable[Belief]) -> list[_Candidate]:
+    def _ended(self, allowed: Iterable[Belief]) -> list[_LineCandidate]:
         """What the query is about, and has ended some time ago, the latest first: where nothing
         took its place, or, of a list, where the query names the slot.
         """
@@ -315,11 +317,11 @@ class _Choice:
         ]
         found.sort(key=lambda one: one[0], reverse=True)
         return [
-            _Candidate((_REST, 3 + 2 * rank, 4), "relevant", partial(line_of_end, belief))
+            _LineCandidate((_REST, 3 + 2 * rank, 4), "relevant", partial(line_of_end, belief))
             for rank, (_, belief) in enumerate(found[:_MOST_ENDED])
         ]
 
-    def _unsure(self, beliefs: Iterable[Belief]) -> list[_Candidate]:
+    def _unsure(self, beliefs: Iterable[Belief]) -> list[_LineCandidate]:
         """What to ask: what is standing; and of what the query is about, without one of all, the
         most certain few.
         """
@@ -328,7 +330,7 @@ class _Choice:
             found = [one for one in found if one[0] > 0 or self._slot(one[1]).standing]
         found.sort(key=lambda one: (-one[0], -one[1].confidence))
         return [
-            _Candidate(
+            _LineCandidate(
                 (_REST, 1 + 2 * rank, 5),
                 "unsure",
                 partial(line_of_question, belief, self._slot(belief)),
@@ -371,11 +373,11 @@ class _Page:
         self._spec = spec
         whom = "the user" if subject == ME else f'"{clean(subject)[:_LONGEST_NAME]}"'
         self._head = _HEAD.format(whom=whom)
-        self._taken: list[tuple[_Candidate, ContextLine]] = []
-        self._left_out: list[_Candidate] = []
+        self._taken: list[tuple[_LineCandidate, ContextLine]] = []
+        self._left_out: list[_LineCandidate] = []
         self._shares_lines = False  # what could hurt is on a line a slot
 
-    def fill(self, candidates: Sequence[_Candidate]) -> None:
+    def fill(self, candidates: Sequence[_LineCandidate]) -> None:
         """Take what fits of the candidates, which are in the order of the queue."""
         safety = [one for one in candidates if one.is_safety]
         others = candidates[len(safety) :]
@@ -408,7 +410,7 @@ class _Page:
             subject=self._subject,
         )
 
-    def _take(self, candidates: Sequence[_Candidate], failures: int = _MOST_FAILURES) -> None:
+    def _take(self, candidates: Sequence[_LineCandidate], failures: int = _MOST_FAILURES) -> None:
         """Take those that fit, until some did not."""
         used = self._count(self._body())
         parts = {candidate.part for candidate, _ in self._taken}
@@ -431,7 +433,7 @@ class _Page:
                 self._left_out += candidates[number + 1 :]
                 return
 
-    def _write(self, candidate: _Candidate) -> ContextLine:
+    def _write(self, candidate: _LineCandidate) -> ContextLine:
         if self._shares_lines and candidate.write_short is not None:
             return candidate.write_short()
         return candidate.write()
@@ -441,7 +443,7 @@ class _Page:
         text = self._body() + _foot(left_out, 0)
         return not self._taken or self._count(text) <= self._room(self._taken[-1][0])
 
-    def _room(self, last: _Candidate) -> int:
+    def _room(self, last: _LineCandidate) -> int:
         """The tokens that a text may have whose last line in the queue is this."""
         budget = self._spec.budget_tokens
         is_longer = last.is_safety and self._shares_lines
@@ -467,7 +469,7 @@ class _Page:
             written += [line.text for _, line in pairs[len(shared) :]]
         return "".join(written)
 
-    def _in_order(self) -> list[tuple[_Candidate, ContextLine]]:
+    def _in_order(self) -> list[tuple[_LineCandidate, ContextLine]]:
         """What was taken, as it is in the text."""
         slots: dict[str, int] = {}
         if self._shares_lines:

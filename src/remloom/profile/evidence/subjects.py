@@ -50,7 +50,7 @@ def resolve(name: str, settings: Settings) -> str:
 
 
 def subject_of_speaker(speaker: str, settings: Settings) -> str:
-    """Of whom the words of a speaker tell; empty for a program's, and for what is no name."""
+    """Of whom the words of a speaker tell; empty for a program's, and for what is not a name."""
     if role_of(value_key(_clean(speaker))) in (ASSISTANT, NOBODY):
         return ""
     try:

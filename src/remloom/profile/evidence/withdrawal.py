@@ -1,4 +1,4 @@
-"""Withdrawal: what was found in a passage that is written anew, with other words or as somebody
+"""Withdrawal: what was found in a passage that is rewritten, with other words or as somebody
 else's, and does not hold of it any more.
 
 It goes in the transaction that changes the passage, and with it the marks that say the passage was

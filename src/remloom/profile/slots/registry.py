@@ -30,7 +30,7 @@ class Registry:
 
     Raises:
         ConflictError: two slots share a name.
-        InvalidInputError: an id is no path, or a slot's own values do not fit it.
+        InvalidInputError: an id is not a path, or a slot's own values do not fit it.
     """
 
     def __init__(self, slots: Iterable[Slot], *, sensitive_words: Iterable[str] = ()) -> None:
@@ -152,7 +152,7 @@ class Registry:
 
         Raises:
             ConflictError: one has the id, the label or an alias of another.
-            InvalidInputError: a row is no slot.
+            InvalidInputError: a row is not a slot.
         """
         added = [row if isinstance(row, Slot) else _slot_of(row) for row in rows]
         for slot in added:
@@ -207,7 +207,7 @@ def _slot_of(row: Mapping[str, Any]) -> Slot:
 
 
 def _check(slot: Slot) -> None:
-    """Refuse a slot whose id is no path, or whose own values do not fit it."""
+    """Refuse a slot whose id is not a path, or whose own values do not fit it."""
     if [identifier(part) for part in slot.id.split(".")] != slot.id.split("."):
         raise InvalidInputError(
             f"{slot.id!r} is no id of a slot",
@@ -238,10 +238,10 @@ def registry_of(reads: Reads) -> Registry:
 
 
 def with_slot(own: Iterable[Slot], slot: Slot | Mapping[str, Any]) -> tuple[Registry, Slot]:
-    """The slots of a memory with one more, or with one defined anew; and that slot, checked.
+    """The slots of a memory with one more, or with one defined again; and that slot, checked.
 
     Raises:
-        InvalidInputError: it is no slot.
+        InvalidInputError: it is not a slot.
         ConflictError: another one has its id, label or an alias.
     """
     id = slot.id if isinstance(slot, Slot) else str(slot.get("id", ""))

@@ -52,7 +52,7 @@ def identifier(text: str) -> str:
     >>> identifier("Fav team"), identifier("bloodType"), identifier("Höhe (cm)")
     ('fav_team', 'blood_type', 'höhe_cm')
     """
-    # as long a text as this is no key, and may be of any length
+    # as long a text as this is not a key, and may be of any length
     words = _split(text) if 0 < len(text) <= 2 * _MAX_LENGTH else []
     name = "_".join(words)
     if not name or len(name) > _MAX_LENGTH:

@@ -154,7 +154,7 @@ class QuoteFinder:
 
 
 def quote_words(quote: str) -> list[list[str]]:
-    """The words of a quote, in the parts that an ellipsis parts; line numbers are no words of it.
+    """The words of a quote, in the parts that an ellipsis parts; line numbers are not words of it.
 
     >>> quote_words("12| The “term” … is 1,000 days")
     [['the', 'term'], ['is', '1000', 'days']]
@@ -237,7 +237,7 @@ def _differences(quote: Sequence[str], words: Sequence[str]) -> tuple[int, int, 
         begin, end = parts[0], parts[-1]
         quoted = quote[begin.src_start : end.src_end]
         written = words[begin.dest_start : end.dest_end]
-        # what stands before and after a quote is no part of it
+        # what stands before and after a quote is not a part of it
         if not quoted and begin.src_start == 0:
             lead = len(written)
         elif not quoted and end.src_end == len(quote):

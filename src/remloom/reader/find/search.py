@@ -140,7 +140,7 @@ class LineSearch:
         return {match.record.id: match.score for match in found}
 
     def _join(self, documents: Sequence[Lines]) -> JoinedLines:
-        """Join documents; those that are new, or were read anew, are indexed."""
+        """Join documents; those that are new, or were read again, are indexed."""
         joined = self._joined
         if joined is not None and list(map(id, joined.documents)) == list(map(id, documents)):
             return joined

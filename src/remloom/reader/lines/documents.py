@@ -53,7 +53,7 @@ class Notice(Struct, frozen=True):
 
     document: str  # its name
     uri: str
-    forgotten: bool  # else it was changed, and is read anew
+    forgotten: bool  # else it was changed, and is read again
 
     def __str__(self) -> str:
         if self.forgotten:
@@ -86,7 +86,7 @@ class Documents:
         return list(self._opened)
 
     def open(self, uri: str, name: str = "") -> Lines:
-        """Open what was read from a uri; what is open already under that name is read anew.
+        """Open what was read from a uri; what is open already under that name is read again.
 
         Args:
             name: what to call it; default its title, with a number if another one is called so.
@@ -151,7 +151,7 @@ class Documents:
         return list(self)
 
     def refresh(self) -> list[Notice]:
-        """Read anew what was changed in the memory, and close what was forgotten.
+        """Read again what was changed in the memory, and close what was forgotten.
 
         It costs an index range of each document, and nothing is given out that is no longer there.
         """

@@ -1,7 +1,7 @@
 """Which lines of a text are headings, of those that may be by their own words.
 
-The lines beside one decide, and what recurs in the document: the head of each page is no heading,
-nor is what a table of contents lists.
+The lines beside one decide, and what recurs in the document: the head of each page is not
+a heading, nor is what a table of contents lists.
 """
 
 from __future__ import annotations

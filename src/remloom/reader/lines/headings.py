@@ -119,7 +119,7 @@ def is_title(text: str) -> bool:
     small = sum(word[0].islower() for word in long)
     if text[-1] == ".":
         return not small
-    # of what is no sentence few words begin small, but "Results of the second trial" has some
+    # of what is not a sentence few words begin small, but "Results of the second trial" has some
     return small * 2 <= len(words) or (len(words) <= 4 and text[-1] not in ".:")
 
 

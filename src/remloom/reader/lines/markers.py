@@ -95,7 +95,7 @@ def mark_lines(texts: Sequence[str], *, printed: bool = False) -> Marked:
     """Mark the lines of a text.
 
     Args:
-        printed: it was taken from pages, where a number sign before words is no mark of Markdown.
+        printed: it was taken from pages, where a number sign before words is not Markdown.
     """
     import numpy as np
 

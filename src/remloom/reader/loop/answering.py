@@ -1,7 +1,7 @@
 """Answers to questions from what was shown in a reading: written by a model, checked without one.
 
 Source: seed 3, "Answer Synthesis". What to ask the model for is given by generators: they yield
-calls and are sent their results, so that whoever drives them can tell what happens meanwhile.
+calls and are sent their results, so that a caller can report what happens meanwhile.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ RequestedAnswer = Annotated[
 
 
 class Mended(Draft, frozen=True, kw_only=True):
-    """A sentence that did not hold, written anew."""
+    """A sentence that did not hold, rewritten."""
 
     number: int
 
 
 class MendedAnswer(Struct, frozen=True, kw_only=True):
-    """The sentences of an answer that did not hold, written anew; one that is not there is out."""
+    """The sentences of an answer that did not hold, rewritten; one that is not there is out."""
 
     sentences: Annotated[list[Mended], Meta(extra_json_schema={"maxItems": 8})] = []
 

@@ -52,7 +52,7 @@ class DocumentLoader(Protocol):
 class DocumentBrowser:
     """Documents that are open, to be looked through and searched.
 
-    Lines are counted from 1. A document that was changed in the memory meanwhile is read anew, one
+    Lines are counted from 1. A document that was changed in the memory meanwhile is read again, one
     that was forgotten is closed; either is told as a WARNING. Source: seed 3.
 
     Args:

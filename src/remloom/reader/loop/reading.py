@@ -252,7 +252,7 @@ class ReadingLoop:
             try:
                 rows = queries.run(query, documents)
             except InvalidInputError:
-                # such an error may quote a text, as one that is no number
+                # such an error may quote a text, as one that is not a number
                 self._rest_on_all()
                 raise
         except InvalidInputError as error:

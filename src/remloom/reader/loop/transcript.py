@@ -1,7 +1,7 @@
 """What a move of a reading brought, as the model reads it: numbered lines, quoted, kept short.
 
 Lines are shown as they stand in their document, whatever a query made of them; what a query counts
-or lists that is no line is shown as a table.
+or lists that is not a line is shown as a table.
 """
 
 from __future__ import annotations

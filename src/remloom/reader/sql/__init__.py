@@ -1,1 +1,1 @@
-"""SQL over lines: read, checked against a closed list, mended, and written anew."""
+"""SQL over lines: read, checked against a closed list, mended, and rewritten."""

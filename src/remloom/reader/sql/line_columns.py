@@ -27,7 +27,7 @@ _MAX_WHOLE = 2**63
 MARKS = ("is_header", "is_list_item", "is_code", "is_section_start", "is_strategic")
 
 
-class Column(Struct, frozen=True):
+class LineColumn(Struct, frozen=True):
     """A column of a table."""
 
     name: str
@@ -37,26 +37,28 @@ class Column(Struct, frozen=True):
 
 
 LINE_COLUMNS = (
-    Column("line_num", "INTEGER", "number of the line in its document, from 1"),
-    Column("text", "VARCHAR", f"the line; one of over {MAX_WIDTH:,} characters takes several rows"),
-    Column("word_count", "INTEGER", "its words"),
-    Column("is_header", "BOOLEAN", "it is a heading"),
-    Column("is_list_item", "BOOLEAN", "it is an item of a list"),
-    Column("is_code", "BOOLEAN", "it is code"),
-    Column("is_section_start", "BOOLEAN", "it is a heading, or leads in what follows it"),
-    Column("is_strategic", "BOOLEAN", "it is a heading or the start of a section"),
-    Column("doc", "VARCHAR", "name of its document"),
-    Column("section", "VARCHAR", "the headings that it stands under: 'Terms > Payment'"),
-    Column("page", "INTEGER", "the page that it is on, from 1; NULL where there are no pages"),
+    LineColumn("line_num", "INTEGER", "number of the line in its document, from 1"),
+    LineColumn(
+        "text", "VARCHAR", f"the line; one of over {MAX_WIDTH:,} characters takes several rows"
+    ),
+    LineColumn("word_count", "INTEGER", "its words"),
+    LineColumn("is_header", "BOOLEAN", "it is a heading"),
+    LineColumn("is_list_item", "BOOLEAN", "it is an item of a list"),
+    LineColumn("is_code", "BOOLEAN", "it is code"),
+    LineColumn("is_section_start", "BOOLEAN", "it is a heading, or leads in what follows it"),
+    LineColumn("is_strategic", "BOOLEAN", "it is a heading or the start of a section"),
+    LineColumn("doc", "VARCHAR", "name of its document"),
+    LineColumn("section", "VARCHAR", "the headings that it stands under: 'Terms > Payment'"),
+    LineColumn("page", "INTEGER", "the page that it is on, from 1; NULL where there are no pages"),
 )
 SECTION_COLUMNS = (
-    Column("doc", "VARCHAR", "name of the document"),
-    Column("title", "VARCHAR", "its heading"),
-    Column("level", "INTEGER", "1 for the highest"),
-    Column("first_line", "INTEGER", "number of its first line, the heading"),
-    Column("last_line", "INTEGER", "number of its last line"),
-    Column("word_count", "INTEGER", "the words in it"),
-    Column("page", "INTEGER", "the page that it begins on; NULL where there are no pages"),
+    LineColumn("doc", "VARCHAR", "name of the document"),
+    LineColumn("title", "VARCHAR", "its heading"),
+    LineColumn("level", "INTEGER", "1 for the highest"),
+    LineColumn("first_line", "INTEGER", "number of its first line, the heading"),
+    LineColumn("last_line", "INTEGER", "number of its last line"),
+    LineColumn("word_count", "INTEGER", "the words in it"),
+    LineColumn("page", "INTEGER", "the page that it begins on; NULL where there are no pages"),
 )
 
 
@@ -94,7 +96,7 @@ class Source(Struct, frozen=True):
         return sum(map(len, self.texts))
 
 
-def further_columns(tables: Iterable[Mapping[str, Sequence[Any]]]) -> tuple[Column, ...]:
+def further_columns(tables: Iterable[Mapping[str, Sequence[Any]]]) -> tuple[LineColumn, ...]:
     """The columns for the values beside the lines of all documents.
 
     Each has a name that can stand in SQL as it is, and a type that has all its values.
@@ -115,7 +117,7 @@ def further_columns(tables: Iterable[Mapping[str, Sequence[Any]]]) -> tuple[Colu
         name = _free_name(key, taken)
         taken.add(name)
         description = f"{key[:60]!r} of the rows that were opened"
-        columns.append(Column(name, _common_type(found), description, key))
+        columns.append(LineColumn(name, _common_type(found), description, key))
     return tuple(columns)
 
 
@@ -126,7 +128,7 @@ def _free_name(key: str, taken: Collection[str]) -> str:
     return next(free for free in chain([name], numbered) if free not in taken)
 
 
-def line_blocks(source: Source, extras: Sequence[Column]) -> Iterator[dict[str, Array]]:
+def line_blocks(source: Source, extras: Sequence[LineColumn]) -> Iterator[dict[str, Array]]:
     """The rows of a document, some at a time, as arrays by the name of the column."""
     import numpy as np
 
@@ -218,7 +220,7 @@ def _spread(source: Source) -> tuple[Array, Array]:
     return sections, pages
 
 
-def _values(values: Sequence[Any] | None, at: Array, column: Column) -> Array:
+def _values(values: Sequence[Any] | None, at: Array, column: LineColumn) -> Array:
     if values is None:
         return text_array([None] * len(at))
     found = [values[line] for line in at]

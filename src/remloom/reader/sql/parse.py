@@ -28,7 +28,7 @@ _PREFIXES = frozenset({"NOT", "DASH", "PLUS", "TILDE", "DISTINCT"})
 _FENCE = re.compile(r"^\s*(?P<mark>```|~~~)[^\n]*\n(?P<sql>.*?)\n?[ \t]*(?P=mark)\s*$", re.DOTALL)
 _BACKTICKS = re.compile(r"^\s*(`+)(?P<sql>[^`]+)\1\s*$")
 EXAMPLE = "SELECT line_num, text FROM {table} WHERE line_num BETWEEN 1 AND 100 ORDER BY line_num"
-# the first word of what is no SELECT -> what would be right
+# the first word of what is not SELECT -> what would be right
 _REMEDIES = {
     "DESCRIBE": "Reader.schema() has the columns",
     "SHOW": "Reader.schema() has the tables and columns",
@@ -74,7 +74,7 @@ def parse_query(sql: str, table: str) -> exp.Query:
 
     Raises:
         QuerySyntaxError: the text is not SQL.
-        SqlGuardError: it is no SELECT, more than one, or too large.
+        SqlGuardError: it is not SELECT, more than one, or too large.
     """
     from sqlglot import exp
     from sqlglot.errors import ParseError

@@ -1,4 +1,4 @@
-"""Queries that are ready to run: checked, mended, and written anew."""
+"""Queries that are ready to run: checked, mended, and rewritten."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypedDict
 from ...errors import InvalidInputError
 from ..lines.lines import Lines, Passage
 from ..lines.markers import Mark
-from .line_columns import LINE_COLUMNS, SECTION_COLUMNS, Column, Source, Span, further_columns
+from .line_columns import LINE_COLUMNS, SECTION_COLUMNS, LineColumn, Source, Span, further_columns
 from .rows import Rows
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ Search = Callable[[str, Sequence[Lines], int], Sequence[Passage]]
 
 
 class LineQueries:
-    """Answers SQL; its tables are made at the first query, and anew when the documents change.
+    """Answers SQL; its tables are made at the first query, and again when the documents change.
 
     Args:
         search: ranks lines for `FROM search('words')`.
@@ -153,7 +153,7 @@ def _describe(lines: Lines) -> DocumentSchema:
     }
 
 
-def _describe_columns(columns: Sequence[Column]) -> list[dict[str, str]]:
+def _describe_columns(columns: Sequence[LineColumn]) -> list[dict[str, str]]:
     return [
         {"name": column.name, "type": column.type, "description": column.description}
         for column in columns

@@ -25,7 +25,7 @@ _CUTTING = frozenset({"left", "right", "substr", "substring"})
 _PADDING = frozenset({"lpad", "rpad"})
 _GROUPED = frozenset({"string_agg", "group_concat", "listagg"})  # make one text of many lines
 _JOINING = frozenset({"concat", "concat_ws"})
-# columns that are no texts, unless a query gives their name to something else
+# columns that are not texts, unless a query gives their name to something else
 _NUMBERS = frozenset({
     "first_line", "is_code", "is_header", "is_list_item", "is_section_start", "is_strategic",
     "last_line", "level", "line_num", "page", "rank", "score", "word_count",
@@ -184,7 +184,7 @@ def _pattern_work(query: Any, readable: Readable, bound: Callable[[Any], int]) -
             max(map(int, filter(None, one))) for one in _REPEATED.findall(written) if any(one)
         ]
         states = max(_REGEX, min(length * math.prod(max(1, one) for one in counts), 100_000))
-        # matched anew from each place that is replaced
+        # matched again from each place that is replaced
         work += characters * (max(states, longest) if kind == "replace" else states)
     return work
 

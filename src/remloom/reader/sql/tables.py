@@ -18,7 +18,7 @@ from .allowed import Readable
 from .line_columns import (
     LINE_COLUMNS,
     SECTION_COLUMNS,
-    Column,
+    LineColumn,
     Source,
     further_columns,
     line_blocks,
@@ -92,7 +92,7 @@ class LineTables:
         self._running: set[Any] = set()
         self._ended = threading.Condition()
         extras = further_columns(source.extras for source in sources)
-        self.columns: tuple[Column, ...] = (*LINE_COLUMNS, *extras)
+        self.columns: tuple[LineColumn, ...] = (*LINE_COLUMNS, *extras)
         self._readable = Readable(
             self.table,
             {
@@ -176,7 +176,7 @@ class LineTables:
 
     # -- loading -----------------------------------------------------------------------------------
 
-    def _create(self, table: str, columns: Sequence[Column]) -> None:
+    def _create(self, table: str, columns: Sequence[LineColumn]) -> None:
         written = ", ".join(f'"{column.name}" {column.type}' for column in columns)
         self._database.execute(f'CREATE TABLE "{table}" ({written})')
 
@@ -325,7 +325,7 @@ _ERROR = re.compile(r"^(?:[A-Z][A-Za-z]*(?: [A-Z][a-z]+)* Error: )+", re.ASCII)
 
 
 def _raise_translated(error: Exception, sql: str, table: str) -> NoReturn:
-    """Say what DuckDB found wrong, without what is of no use to whoever wrote the query."""
+    """Say what DuckDB found wrong, without what is of no use to the author of the query."""
     from .parse import EXAMPLE
 
     message, _, place = str(error).partition("\n\nLINE ")

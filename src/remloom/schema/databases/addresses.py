@@ -143,7 +143,7 @@ def _of_server(kind: str, url: str) -> Address:
 
 @cache
 def _options() -> Mapping[str, frozenset[str]]:
-    """Give the options of URLs that are no secrets, in lower case, by the kind of database."""
+    """Give the options of URLs that are not secrets, in lower case, by the kind of database."""
     text = files(__package__).joinpath("options.toml").read_text(encoding="utf-8")
     return {kind: frozenset(names) for kind, names in tomllib.loads(text).items()}
 

@@ -1,4 +1,4 @@
-"""What a database that is already there must tell, for whoever reads one and whoever adds one.
+"""What an existing database must tell, for callers that read one and for those who add one.
 
 Everything is read-only, bounded in time, and streamed: nothing asks for a whole table at once. A
 folder of CSV files and a collection of documents are databases as well.

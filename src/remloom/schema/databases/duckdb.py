@@ -59,7 +59,7 @@ class DuckdbDatabase(SqlDatabase):
 
     Raises:
         MissingExtraError: DuckDB is not installed.
-        SourceError: the file is no database, or another process writes it.
+        SourceError: the file is not a database, or another process writes it.
     """
 
     kind: ClassVar[str] = "duckdb"

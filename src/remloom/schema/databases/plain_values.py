@@ -1,6 +1,6 @@
 """Plain values, out of what the drivers of databases give.
 
-Whatever is not of its column's kind stays as it is, so that whoever checks the row can say so: a
+Whatever is not of its column's kind stays as it is, so that the check of the row can say so: a
 date that no calendar has (the year 0, "infinity") and what is a number and yet none ("NaN",
 "Infinity") as their texts, a NULL within a list as None.
 """

@@ -168,7 +168,7 @@ class SqlDatabase(ABC):
             last, found = self._last
             is_last = last == (table.name, table.primary_key, after)
             if is_last and (mark := self._row_mark(table)) and len(found) == 1:
-                # a key need not survive being read: text that is no UTF-8
+                # a key need not survive being read: text that is not UTF-8
                 listed = ", ".join(names)
                 behind = f"SELECT {listed} FROM {place} WHERE {mark} = {self._placeholder}"
                 condition, parameters = f"({listed}) > ({behind})", found

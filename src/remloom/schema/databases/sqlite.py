@@ -29,7 +29,7 @@ class SqliteDatabase(SqlDatabase):
     """A database in a file of SQLite, which is never written. See `contract.Database`.
 
     Raises:
-        SourceError: the file is no database, or is damaged.
+        SourceError: the file is not a database, or is damaged.
     """
 
     kind: ClassVar[str] = "sqlite"
@@ -262,7 +262,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _opened(uri: str) -> sqlite3.Connection:
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
     try:
-        # what is no UTF-8 is shown as such, and stops nothing
+        # what is not UTF-8 is shown as such, and stops nothing
         connection.text_factory = lambda data: data.decode("utf-8", "replace")
         connection.execute("PRAGMA query_only = on")
         connection.execute("PRAGMA trusted_schema = off")

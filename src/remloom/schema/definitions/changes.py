@@ -155,7 +155,7 @@ class _Comparison:
         ]
         if reported:
             self._told.append(f"field {name_now}: {', '.join(reported)}")
-        # what is found by it is found once the row is written anew
+        # what is found by it is found once the row is rewritten
         self._rewrites |= bool({"is_key", "searchable", "default"}.intersection(reported))
 
     def _remove(self, name: str) -> None:

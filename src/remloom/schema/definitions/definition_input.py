@@ -72,7 +72,7 @@ def read_definition(origin: DefinitionInput | None, parts: Mapping[str, Any]) ->
 
     Raises:
         DefinitionError: names every fault.
-        SourceError: there is no such file, or it is no TOML.
+        SourceError: there is no such file, or it is not TOML.
         InvalidInputError: `origin` does not have a definition.
     """
     found = {**_parts_of(origin), **_same_names(parts)}

@@ -28,7 +28,7 @@ Progress = Callable[[int, int], None]
 def migrate(
     store: Store, registry: Registry, write: Write, name: str, progress: Progress | None = None
 ) -> RowsMigrated:
-    """Write the rows of a schema anew that have the form of an earlier version.
+    """Write the rows of a schema again that have the form of an earlier version.
 
     Those that are done are not looked at again, so a migration that was broken off goes on. A row
     that cannot be as the schema asks stays as it is, and is told.

@@ -1,7 +1,7 @@
 """The registry of a tenant's schemas: their definitions, each with its earlier versions.
 
-It lies in the tenant's own entries. Whoever registers at once with another process sees what that
-one did: each change is one transaction that reads what is there.
+It is kept in the tenant's own entries. Two processes that register at once see what the other did:
+each change is one transaction that reads what is there.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Registry:
 
     def _steps(
         self, reads: Reads, definitions: Sequence[SchemaDefinition], mapping: FieldMapping
-    ) -> builtins.list[_Step]:
+    ) -> builtins.list[_Registration]:
         along = {definition.schema_name for definition in definitions}
         known = {*SCHEMAS, *along, *read_definitions(reads.kv)}
         return [self._step(reads, definition, mapping, known) for definition in definitions]
@@ -164,11 +164,11 @@ class Registry:
         proposed: SchemaDefinition,
         mapping: FieldMapping,
         known: Collection[str],
-    ) -> _Step:
+    ) -> _Registration:
         name = proposed.schema_name
         before = _find(reads.kv, name)
         if before is not None and _is_same(before, proposed):
-            return _Step(Registered(schema_name=name, version=before.version))
+            return _Registration(Registered(schema_name=name, version=before.version))
         changes = Changes() if before is None else _compare(reads, before, proposed, mapping)
         definition = replace(_next(before, proposed, changes), tenant_id=self._tenant)
         registered = Registered(
@@ -177,10 +177,10 @@ class Registry:
             changes=changes.told or ("the schema came",),
             notes=_notes(definition, known),
         )
-        return _Step(registered, definition, before)
+        return _Registration(registered, definition, before)
 
 
-class _Step(Struct, frozen=True):
+class _Registration(Struct, frozen=True):
     """What becomes of one schema.
 
     Attributes:

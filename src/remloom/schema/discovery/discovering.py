@@ -44,7 +44,7 @@ _ROWS_FOR_KEYS = 2_000  # read to see whether several columns together are uniqu
 
 _BYTES_OF_A_ROW = 600  # its handle, its keys and what indexes them
 _BYTES_OF_AN_EDGE = 250
-_BYTES_OF_A_VALUE = 16  # that is no text, with the name of its field
+_BYTES_OF_A_VALUE = 16  # that is not text, with the name of its field
 _EMBEDDED = 200  # texts a second, on one core
 _LOOKED_AT = 100
 
@@ -177,7 +177,7 @@ def propose(
             continue
         leading = {column for edge in edges if edge.table == name for column in edge.columns}
         key_columns = keys[name].columns if name in keys else ()
-        # what alone says which row it is, is no name beside it
+        # what alone says which row it is, is not a name beside it
         alone = key_columns if len(key_columns) == 1 else ()
         identifying = {column for column in alone if table.column_of(column).is_identifier}
         proposed = propose_name(table, leading | identifying, facts)

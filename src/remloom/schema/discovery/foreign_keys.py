@@ -36,7 +36,7 @@ _FEW_ROWS = 3  # different values, which may be there by chance
 _CONFIDENCE = 0.85
 
 
-class Candidate(Struct, frozen=True):
+class KeyMatch(Struct, frozen=True):
     """A column, a key that it might lead to, and what speaks for it."""
 
     source: TableFacts
@@ -181,7 +181,7 @@ class _Finder:
             evidence=evidence,
         )
 
-    def _named(self, table: TableFacts, column: ColumnFacts) -> Iterator[Candidate]:
+    def _named(self, table: TableFacts, column: ColumnFacts) -> Iterator[KeyMatch]:
         """What a column might lead to, by its name."""
         own = self._keys.get(table.name)
         for name in self._possible(table, column):
@@ -193,7 +193,7 @@ class _Finder:
             if own is column and not self._is_named_after(table, column, target):
                 continue
             if match.score >= _WORTH_ASKING:
-                yield Candidate(table, column, target, key, match)
+                yield KeyMatch(table, column, target, key, match)
 
     def _possible(self, table: TableFacts, column: ColumnFacts) -> Iterator[str]:
         """The tables that a column's name can speak of at all, in their order."""
@@ -212,14 +212,14 @@ class _Finder:
         own = align(column.content, table.words)
         return own < _HALF and align(column.content, target.words) > own
 
-    def _weigh(self, candidate: Candidate) -> Candidate:
+    def _weigh(self, candidate: KeyMatch) -> KeyMatch:
         included, covered = self._included(candidate.column, candidate.target, candidate.key)
-        return Candidate(
+        return KeyMatch(
             candidate.source, candidate.column, candidate.target, candidate.key,
             self._of_own_key(candidate), included, covered,
         )  # fmt: skip
 
-    def _of_own_key(self, candidate: Candidate) -> NameMatch:
+    def _of_own_key(self, candidate: KeyMatch) -> NameMatch:
         """A key that leads elsewhere itself is called after that, not after its own table."""
         name, target, key = candidate.name, candidate.target, candidate.key
         if not key.content or align(key.content, target.words) >= 0.5:
@@ -266,7 +266,7 @@ class _Finder:
             included, covered = self._included(column, target, key)
             if included is not None and included >= _INCLUDED and covered >= _WORTH_ASKING:
                 found.append(
-                    Candidate(table, column, target, key, NameMatch(0.0), included, covered)
+                    KeyMatch(table, column, target, key, NameMatch(0.0), included, covered)
                 )
         found.sort(key=lambda each: each.covered, reverse=True)
         return [_whether(found[:3])] if found else []
@@ -286,11 +286,11 @@ class _Finder:
         )
 
 
-def _rank(candidate: Candidate) -> tuple[float, float]:
+def _rank(candidate: KeyMatch) -> tuple[float, float]:
     return candidate.confidence, candidate.covered
 
 
-def _edge(found: Candidate) -> PlannedEdge:
+def _edge(found: KeyMatch) -> PlannedEdge:
     return PlannedEdge(
         table=found.source.name,
         columns=(found.column.name,),
@@ -301,7 +301,7 @@ def _edge(found: Candidate) -> PlannedEdge:
     )
 
 
-def _which(best: Candidate, others: Sequence[Candidate]) -> Question:
+def _which(best: KeyMatch, others: Sequence[KeyMatch]) -> Question:
     places = " or ".join(f"{each.target.name}.{each.key.name}" for each in (best, *others))
     return Question(
         table=best.source.name,
@@ -312,7 +312,7 @@ def _which(best: Candidate, others: Sequence[Candidate]) -> Question:
     )
 
 
-def _whether(found: Sequence[Candidate]) -> Question:
+def _whether(found: Sequence[KeyMatch]) -> Question:
     best = found[0]
     places = " or ".join(f"{each.target.name}.{each.key.name}" for each in found)
     return Question(

@@ -168,7 +168,7 @@ def _by_part(
 ) -> float:
     for part, tables in kinds.items():
         if column.content[-1] in part.words:
-            # an owner of accounts is no account; a manager of employees is an employee
+            # an owner of accounts is not an account; a manager of employees is an employee
             others = tables if source is target else [t for t in tables if t != source.name]
             if others and others[0] == target.name:
                 return _PART

@@ -146,7 +146,7 @@ def _rate(facts: TableFacts, column: ColumnFacts, others: Mapping[str, TableFact
             return 0.85 if " ".join(words) not in lists.alone else 0.61
     alone = " ".join(_own_words(facts, _without_neutral(own)))
     found = lists.instead.get(alone, 0.0)
-    # the text of a value is no text
+    # the text of a value is not text
     if not lists.contents.words & set(words[: len(words) - len(own)]):
         found = max(found, lists.alone.get(alone, 0.0), _rate_own_identifier(facts, column))
     if found:

@@ -91,7 +91,7 @@ def _role(column: ColumnFacts, content: tuple[str, ...]) -> str:
 
 
 def name_schemas(tables: Iterable[str], source: str) -> dict[str, str]:
-    """Name the schema of each table: by the table, by the source too where that is no name."""
+    """Name the schema of each table: by the table, by the source too where that is not a name."""
     named: dict[str, str] = {}
     for table in tables:
         name = snake(table.rpartition(".")[2])

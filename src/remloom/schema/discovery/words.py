@@ -247,7 +247,7 @@ def likeness(short: str, word: str) -> float:
     # "employ" and "employee"; but "orders" are no "orderpriority"
     if len(less) >= _SHORTEST_PREFIX and more.startswith(less):
         is_same = less == short or len(more) - len(less) <= 3
-        # what was ordered is no order
+        # what was ordered is not an order
         return 0.9 if is_same and not more.endswith("ed") else 0.0
     # without its vowels: "cntr" of "center"
     if len(less) >= _SHORTEST_PREFIX and _VOWELS.sub("", more) == less:

@@ -1,6 +1,6 @@
 """The lease of a source: of any number of syncs at once, in any number of processes, one goes on.
 
-It is an entry that each page of a sync writes anew, in the transaction of the page. Whoever takes
+It is an entry that each page of a sync writes again, in the transaction of the page. Whoever takes
 it over, because its process is dead or silent, gives it another version, so that nothing which the
 other one still writes gets in.
 """

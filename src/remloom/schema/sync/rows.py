@@ -57,7 +57,7 @@ class RowEdge(Struct, frozen=True):
     """An edge that rows of a table have, and how their values say where it leads."""
 
     planned: PlannedEdge
-    handles: Handles | None  # of its target; None: it is no table that is taken
+    handles: Handles | None  # of its target; None: it is not a table that is taken
     keys: KeysByValues | None = None  # of its target, where `target_columns` are not its key
 
     @property
@@ -151,7 +151,7 @@ class RowReader:
         """Say what a row is called. None: a part of its key is NULL, so that it has no name.
 
         Raises:
-            LabelError: what it would be called is no label.
+            LabelError: what it would be called is not a label.
         """
         key = self._key_of(values)
         if not all(map(_is_stated, key)):

@@ -25,7 +25,7 @@ from . import conversations
 LARGEST = 64 * 1024 * 1024  # bytes of one conversation
 LARGEST_UNPACKED = 10_000_000_000  # bytes of all conversations of a zip
 _DEEPEST = 100  # arrays and objects in each other
-# A text shrinks to a fifth or a tenth; this is no text.
+# A text shrinks to a fifth or a tenth; this is not text.
 _MOST_RATIO = 200
 _RATIO_FROM = 1_000_000  # bytes unpacked, below which the ratio does not matter
 _LARGEST_INDEX = 8_000_000  # bytes of the names and places of all files in a zip: some 80,000 files
@@ -84,7 +84,7 @@ def read_zip(path: Path, uri: str) -> Iterator[Document | Skipped]:
     """Read each conversation of an export that is a zip, with the uri `<uri>#<its id>`.
 
     Raises:
-        SourceError: it is no export, damaged, encrypted, or made to do harm.
+        SourceError: it is not an export, damaged, encrypted, or made to do harm.
     """
     with open_regular(path, uri) as file, _describe_damage(uri):
         _check_index(file, uri)
@@ -170,11 +170,11 @@ class _Reading:
 def _entries(stream: IO[bytes], uri: str) -> Iterator[bytes | None]:
     """Yield the entries of a list as JSON, one by one; None for one nested too deeply to be read.
 
-    They are parted by brackets and commas outside of strings alone, so that one which is no JSON
+    They are parted by brackets and commas outside of strings alone, so that one which is not JSON
     costs no other.
 
     Raises:
-        SourceError: it is no list, an entry is too large, or the list does not end.
+        SourceError: it is not a list, an entry is too large, or the list does not end.
     """
     data = bytearray(stream.read(_CHUNK)).removeprefix(_BOM)
     place = depth = deepest = 0

@@ -46,7 +46,7 @@ class Limits(Struct, frozen=True):
     previews: bool = False  # whether documents of images have small ones for a model
 
 
-class Request(Struct, frozen=True):
+class ConvertRequest(Struct, frozen=True):
     """A document for the child to convert."""
 
     uri: str
@@ -103,7 +103,7 @@ def convert(uri: str, data: bytes, suffix: str, title: str, limits: Limits) -> D
     if elements > limits.elements:
         raise _over(uri, f"it has more than {limits.elements:,} elements", "read_elements")
     preview = limits.previews and suffix in images.MEDIA_TYPES
-    request = _encode(Request(uri, data, suffix, title, seconds, limits.memory_mb, preview))
+    request = _encode(ConvertRequest(uri, data, suffix, title, seconds, limits.memory_mb, preview))
     with _child.lock:
         reply, late = _child.ask(request, _BUSY + 2 * seconds, limits.memory_mb)
     if reply is None:

@@ -13,7 +13,7 @@ import msgspec
 
 from ...errors import RemloomError
 from . import formats, images
-from .convert import Reply, Request, receive, send, size_of
+from .convert import ConvertRequest, Reply, receive, send, size_of
 
 _TEXT = 100_000_000  # characters of a document
 # of the memory that a document may take: a process that has kept more is not used again
@@ -25,7 +25,7 @@ def main() -> None:
     source, target = sys.stdin.buffer, sys.stdout.buffer
     # what a library prints must not be taken for an answer
     sys.stdin, sys.stdout = io.StringIO(), sys.stderr
-    decode = msgspec.msgpack.Decoder(Request).decode
+    decode = msgspec.msgpack.Decoder(ConvertRequest).decode
     encode = msgspec.msgpack.Encoder().encode
     base = size_of("self")
     while (message := receive(source)) is not None:
@@ -50,7 +50,7 @@ def main() -> None:
         send(target, message)
 
 
-def _answer(request: Request) -> Reply:
+def _answer(request: ConvertRequest) -> Reply:
     """Convert a document, or say why there is none."""
     try:
         document = formats.convert(request.uri, request.data, request.suffix, request.title)

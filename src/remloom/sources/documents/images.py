@@ -73,7 +73,7 @@ def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
     whole.
 
     Raises:
-        SourceError: it is no image, is broken, or has more pixels than Pillow takes for harmless.
+        SourceError: it is not an image, is broken, or has more pixels than Pillow allows.
     """
     from PIL import Image, UnidentifiedImageError
 

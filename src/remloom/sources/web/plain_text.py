@@ -37,7 +37,7 @@ def one_line(text: str, most: int = 0) -> str:
 
 
 def from_html(source: str) -> str:
-    """Take the words out of a piece of HTML; what is no HTML stays as it is.
+    """Take the words out of a piece of HTML; what is not HTML stays as it is.
 
     >>> from_html("<p>Rye<br>bread</p><script>x()</script> &amp; butter").split()
     ['Rye', 'bread', '&', 'butter']

@@ -66,7 +66,7 @@ def page(url: str) -> Page | None:
         return None
     if parts.scheme not in ("http", "https") or not name:
         return None
-    # what is compared is whole parts, so that /blog/login-screens is no page to sign in
+    # what is compared is whole parts, so that /blog/login-screens is not a page to sign in
     steps = {step.partition(".")[0] for step in parts.path.lower().split("/")}
     if steps & _rules().pages.parts:
         return None
