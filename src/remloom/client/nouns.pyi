@@ -437,7 +437,7 @@ class ClientProfiles(Over):
         budget: Budget | None = None,
         progress: Progress | None = None,
     ) -> ScanResult:
-        """Look at everything that is remembered again, also at what was looked at; nothing twice."""
+        """Look again at everything that is remembered, also at what was looked at; nothing twice."""
 
     def staged(self) -> list[Evidence]:
         """List the claims that wait to be normalised, the oldest first. Source: seed 4."""
@@ -653,7 +653,7 @@ class AsyncClientProfiles(Over):
         budget: Budget | None = None,
         progress: Progress | None = None,
     ) -> ScanResult:
-        """Look at everything that is remembered again, also at what was looked at; nothing twice."""
+        """Look again at everything that is remembered, also at what was looked at; nothing twice."""
 
     async def staged(self) -> list[Evidence]:
         """List the claims that wait to be normalised, the oldest first. Source: seed 4."""

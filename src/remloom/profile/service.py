@@ -682,7 +682,7 @@ class Profiles:
         budget: Budget | None = None,
         progress: Progress | None = None,
     ) -> ScanResult:
-        """Look at everything that is remembered again, also at what was looked at; nothing twice.
+        """Look again at everything that is remembered, also at what was looked at; nothing twice.
 
         For when there is a better model, or the rules have learned more. Source: seed 4.
 
