@@ -15,10 +15,10 @@ from remloom.dream.rem.run import DreamResult
 from remloom.embed.contract import Embedder
 from remloom.engine import lineage
 from remloom.engine.arguments import Progress
-from remloom.memory.admin import MemoryStats
 from remloom.jobs import Job
 from remloom.jobs.contract import State
 from remloom.llm import Budget, UsageReport
+from remloom.memory.admin import MemoryStats
 from remloom.model import (
     Answer,
     Direction,
