@@ -122,7 +122,7 @@ class Recalling:
         if name == "none":
             return None
         if name not in self._rerankers:
-            from ..retrieve.rerankers.base import load_reranker
+            from ..retrieve.rerankers.load import load_reranker
 
             engine = self._engine
             # binds the engine alone: a reference to `self` would be a cycle

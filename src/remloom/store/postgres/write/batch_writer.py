@@ -32,7 +32,7 @@ from ..rows import RECORD_COLUMNS, decode, row_of, short
 from ..server.database import PostgresDatabase
 from ..statements import SQL
 from . import kv
-from .deletion import delete
+from .deletion import delete, delete_token_vectors, delete_vectors
 from .edge_writer import EdgeWriter, NameRow, name_rows
 from .preconditions import check
 from .record_plan import RecordChange, RecordPlan, plan_records
@@ -55,6 +55,12 @@ class BatchWriter(EdgeWriter):
     def __init__(self, server: PostgresDatabase, cursor: Cursor[Any], tenant: str) -> None:
         super().__init__(server, cursor, tenant)
         self.lost_handles = {}
+
+    def close(self) -> None:
+        """Index the names that wait for it once they are many, and store the numbers given out."""
+        while self.name_no - self.sealed_no >= trigram_index.TAIL:
+            trigram_index.seal(self, trigram_index.take(self))
+        super().close()
 
     def apply(self, batch: Batch) -> Written:
         """Make a batch true. See `contract.Store.write`."""
@@ -217,10 +223,10 @@ class BatchWriter(EdgeWriter):
         )
         reworded = [id for id, change in updated.items() if change.reworded]
         if reworded:
-            self.delete_token_vectors(reworded)
+            delete_token_vectors(self, reworded)
         stale = [id for id, change in updated.items() if change.item.vectors or change.reworded]
         if stale:
-            self.delete_vectors(stale)
+            delete_vectors(self, stale)
         unchanged = [id for id in updated if id in embed and id not in stale]
         if unchanged:
             rows = self.rows(SQL.embedded_ids, ids=ArrayColumn("t", unchanged))
@@ -331,19 +337,6 @@ class BatchWriter(EdgeWriter):
         if rows:
             values = columns(_VECTOR_COLUMNS, rows)
             self.run(SQL.insert_vectors, model=model, dims=dims, **values)
-
-    def delete_vectors(self, ids: Sequence[str]) -> int:
-        """Delete the vectors of records, and take them off the queue; returns how many vectors
-        there were."""
-        values = {"ids": ArrayColumn("t", ids)}
-        self.run(SQL.dequeue, **values)
-        return self.run(SQL.delete_vectors, **values)
-
-    def delete_token_vectors(self, ids: Sequence[str]) -> None:
-        """Delete the token vectors of records, and that making them failed."""
-        values = {"ids": ArrayColumn("t", ids)}
-        self.run(SQL.delete_token_vectors, **values)
-        self.run(SQL.delete_token_failures, **values)
 
 
 def _handles(changes: Iterable[RecordChange]) -> list[str]:

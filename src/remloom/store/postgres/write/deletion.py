@@ -17,10 +17,11 @@ from ..statements import SQL
 from . import kv
 
 if TYPE_CHECKING:
-    from .batch_writer import BatchWriter
+    from .edge_writer import EdgeWriter
+    from .transaction import Transaction
 
 
-def delete(writer: BatchWriter, ids: Iterable[str], *, derived: bool) -> Deletion:
+def delete(writer: EdgeWriter, ids: Iterable[str], *, derived: bool) -> Deletion:
     """Remove records and everything that hangs on them. See `contract.Store.delete`."""
     requested = list(dict.fromkeys(ids))
     to_delete = _read(writer, requested)
@@ -40,8 +41,8 @@ def delete(writer: BatchWriter, ids: Iterable[str], *, derived: bool) -> Deletio
     ]
     if texts:
         bm25_index.remove(writer.cursor, writer.tenant, texts)
-    vectors = writer.delete_vectors(deleted)
-    writer.delete_token_vectors(deleted)
+    vectors = delete_vectors(writer, deleted)
+    delete_token_vectors(writer, deleted)
     names_before = writer.removed_names
     keys = list(writer.delete_records(deleted))
     names = writer.removed_names - names_before
@@ -50,13 +51,28 @@ def delete(writer: BatchWriter, ids: Iterable[str], *, derived: bool) -> Deletio
     return Deletion(tuple(deleted), vectors, names, edges, len(to_delete) - named)
 
 
-def _read(writer: BatchWriter, ids: Sequence[str]) -> dict[str, Any]:
+def delete_vectors(transaction: Transaction, ids: Sequence[str]) -> int:
+    """Delete the vectors of records, and take them off the queue; returns how many vectors there
+    were."""
+    values = {"ids": ArrayColumn("t", ids)}
+    transaction.run(SQL.dequeue, **values)
+    return transaction.run(SQL.delete_vectors, **values)
+
+
+def delete_token_vectors(transaction: Transaction, ids: Sequence[str]) -> None:
+    """Delete the token vectors of records, and that making them failed."""
+    values = {"ids": ArrayColumn("t", ids)}
+    transaction.run(SQL.delete_token_vectors, **values)
+    transaction.run(SQL.delete_token_failures, **values)
+
+
+def _read(writer: EdgeWriter, ids: Sequence[str]) -> dict[str, Any]:
     """Read records by their ids: seq, the number of the text, and what `decode` needs."""
     rows = writer.rows(SQL.stored_records, ids=ArrayColumn("t", ids))
     return {id: row for id, *row in rows}
 
 
-def _add_derived(writer: BatchWriter, to_delete: dict[str, Any]) -> None:
+def _add_derived(writer: EdgeWriter, to_delete: dict[str, Any]) -> None:
     """Add what derives from records that are to be deleted, and what derives from that."""
     parents = list(to_delete)
     while parents:
@@ -66,7 +82,7 @@ def _add_derived(writer: BatchWriter, to_delete: dict[str, Any]) -> None:
             to_delete |= _read(writer, parents)
 
 
-def _remove_references(writer: BatchWriter, deleted: Sequence[str]) -> None:
+def _remove_references(writer: EdgeWriter, deleted: Sequence[str]) -> None:
     """Take the records out of the moments that refer to them."""
     for id, *row in writer.rows(SQL.referring_records, ids=ArrayColumn("t", deleted)):
         moment = decode(*row)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...rules.expiry import now
-from ..indexes import trigram_index
 from ..statements import SQL
 
 if TYPE_CHECKING:
@@ -41,10 +40,7 @@ class Transaction:
         self.seq, self.text_no, self.name_no, self.sealed_no, self.removed_names = numbers
 
     def close(self) -> None:
-        """Store the highest numbers given out, and index the names that wait for it once they are
-        many."""
-        while self.name_no - self.sealed_no >= trigram_index.TAIL:
-            trigram_index.seal(self, trigram_index.take(self))
+        """Store the highest numbers given out."""
         self.run(
             SQL.store_numbers,
             seq=self.seq,
