@@ -24,11 +24,12 @@ attack: $(VENV)/.dev ## Try to break every guarantee, at length, and count the a
 	@$(BIN)/python -m pytest -n $(JOBS) --long tests/attack tests/dream/test_real_model.py
 	@$(BIN)/python -m bench.attack
 
-lint: $(VENV)/.dev ## Style, types and the layer map
+lint: $(VENV)/.dev ## Style, types, the layer map and the budget of lines
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python -m bench.house --check
 
 format: $(VENV)/.dev ## Put the code into the house style
 	@$(BIN)/ruff check --quiet --fix .
