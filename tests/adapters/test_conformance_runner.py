@@ -58,9 +58,12 @@ def test_what_became_of_each_test_is_written_down(
 def test_the_page_counts_and_gives_reasons() -> None:
     tests = (
         Outcome("t.py::test_a", "passed"),
-        Outcome("t.py::test_b[1]", "not applicable", "a | b"),
-        Outcome("t.py::test_b[2]", "not applicable", "a | b"),
+        *(Outcome(f"t.py::test_b[{number}]", "not applicable", "needs X") for number in range(3)),
+        Outcome("t.py::test_c", "skipped", "needs Y"),
+        Outcome("t.py::test_d", "failed", "is slow"),
     )
     page = page_of([Outcomes("s", "Theirs", "theirs", "1.0", tests)])
-    assert "| Theirs | theirs 1.0 | 1 | 0 | 0 | 2 |" in page
-    assert "| `test_b` (×2) | not applicable | a \\| b |" in page
+    assert "| Theirs | theirs 1.0 | 1 | 1 | 1 | 3 |" in page
+    assert "- 3 not applicable: needs X\n" in page
+    assert "- 1 failed: is slow\n" in page
+    assert "- 1 for reasons of one or two tests each\n" in page
