@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import click
 import pytest
 from click.testing import CliRunner
+from msgspec import Struct
+from rich.console import Console
 
 from remloom.operations import OPERATIONS, Operation
 from remloom.serve.cli.app import program
+from remloom.serve.cli.frame.results import draw
 from remloom.serve.cli.table import NO_COMMAND, TABLE
 
 USAGES = [usage for rows in TABLE.values() for usage in rows]
@@ -47,6 +52,20 @@ def test_every_row_is_a_command_with_its_arguments_and_help_for_each_option(usag
     assert command.help
     options = [one for one in command.params if isinstance(one, click.Option)]
     assert [one.name for one in options if not one.help] == []
+
+
+class _Sizes(Struct):
+    small: int
+    large_ones: int
+
+
+@pytest.mark.parametrize(
+    ("result", "shown"), [(42, "42"), ("done", "done"), (_Sizes(2, 3), "small")]
+)
+def test_a_result_of_a_type_without_a_view_is_shown(result: object, shown: str) -> None:
+    written = StringIO()
+    Console(file=written).print(draw(result))
+    assert shown in written.getvalue()
 
 
 def test_a_wrong_value_names_the_choices_and_the_bounds() -> None:

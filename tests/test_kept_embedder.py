@@ -27,6 +27,7 @@ QUESTION = "how much more will it cost?"
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A memory that was written when minilm was the default, which is bge now."""
     monkeypatch.delenv("REMLOOM_EMBEDDER", raising=False)
+    monkeypatch.setattr(settings, "DEFAULT_EMBEDDER", "minilm")
     with Memory.open(tmp_path, token_encoder="none") as memory:
         # more than are embedded between two commits
         notes = [f"Note {number} about the weather of day {number}." for number in range(60)]

@@ -148,7 +148,10 @@ def _remedy(store: Store, name: str) -> str:
     )
     if suggestions:
         return f"did you mean {' or '.join(map(repr, suggestions))}?"
-    return "see what there is: `remloom stats`"
+    return (
+        "`remloom search WORDS --json` shows ids and uris; each text of an export, such as of chats, "
+        "goes by its own: FILE#ID"
+    )
 
 
 def forget(

@@ -100,12 +100,20 @@ _EXIT_CODES: dict[str, Callable[[Any], int]] = {
 
 
 def draw(result: Any, options: dict[str, Any] | None = None, *, view: str = "") -> RenderableType:
-    """Draw a result. A view is given those options of the command that it takes.
+    """Draw a result. A view is given those options of the command that it takes; a type without one
+    is drawn as its fields.
 
     Args:
         view: default that of the type of the result.
     """
-    function = load(f"views.{view or VIEWS[type(result).__name__]}")
+    view = view or VIEWS.get(type(result).__name__, "")
+    if not view:
+        fields = fields_of(result)
+        drawn_fields: RenderableType = (
+            load("views.tables.draw_nested")(fields) if isinstance(fields, dict) else str(fields)
+        )
+        return drawn_fields
+    function = load(f"views.{view}")
     names = list(inspect.signature(function).parameters)[1:]
     taken = {name: value for name, value in (options or {}).items() if name in names}
     drawn: RenderableType = function(result, **taken)
