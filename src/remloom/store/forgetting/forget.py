@@ -149,8 +149,8 @@ def _remedy(store: Store, name: str) -> str:
     if suggestions:
         return f"did you mean {' or '.join(map(repr, suggestions))}?"
     return (
-        "`remloom search WORDS --json` shows ids and uris; each text of an export, such as of chats, "
-        "goes by its own: FILE#ID"
+        "`remloom search WORDS --json` shows ids and uris; each text of an export goes by its own: "
+        "FILE#ID"
     )
 
 
