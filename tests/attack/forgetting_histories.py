@@ -468,7 +468,7 @@ def insights_of_insights(memory: Memory, folder: Path) -> list[str]:
 def what_a_model_refused(memory: Memory, folder: Path) -> list[str]:
     memory.read_text(f"# Engines\n\n{SAID}", uri="notes/engines.md", at=MONDAY)
     memory.read_text("# Harbour\n\nThe harbour is wide.", uri="notes/harbour.md", at=MONDAY)
-    memory.admin.llm._model = type(memory._engine._given_model)(refuse)  # type: ignore[misc, call-arg, union-attr, attr-defined]
+    memory.admin.llm._model = type(memory._engine._model_setting)(refuse)  # type: ignore[misc, call-arg, union-attr, attr-defined]
     with suppress(RemloomError):
         memory.learn(dreams=0, period="none")
     return ["notes/engines.md"]
