@@ -264,6 +264,18 @@ def test_ci_runs_the_make_commands_of_the_readme() -> None:
     assert [command for command in shown if f"step {command}" not in ci] == []
 
 
+def test_every_file_named_for_contributors_exists() -> None:
+    missing = [
+        f"{page}: {path}"
+        for page in ("CONTRIBUTING.md", "docs/architecture.md")
+        for path in re.findall(
+            r"\b(?:src|tests|bench|docs)/[\w./*-]*\w", (ROOT / page).read_text(encoding="utf-8")
+        )
+        if not any(ROOT.glob(path))
+    ]
+    assert missing == []
+
+
 def test_every_link_between_pages_leads_somewhere() -> None:
     broken = [
         f"{page.name}: {target}"
