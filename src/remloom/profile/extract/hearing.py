@@ -28,6 +28,7 @@ from ..slots.registry import registry
 from ..slots.values import MAX_VALUE_LENGTH
 from .rule_extraction import RULES, extract_by_rules
 from .rules.clauses import clauses
+from .rules.lexicon import item_spans
 from .rules.passage import HIDDEN, own_words
 from .scan import Extracted, Found
 
@@ -56,6 +57,8 @@ _COULD_HURT = ("allergy", "condition", "medication")
 # probabilities of these together from which on a sentence hints at one of them, or says it: one
 # that is missed may hurt, one too many takes room
 _HINTS, _SAYS = 0.35, 0.55
+# the same for what is listed beside what a rule reads: it has to be clear, and the speaker's own
+_PART_HURTS, _OTHERS_IN_CLAUSE, _OTHERS_IN_PART, _CLAUSE_PERMITS = 0.75, 0.25, 0.6, 0.05
 _PERMITS = 0.15  # probability from which on a wish for answers may permit something
 _LASTING = 0.55  # probability from which on a sentence says something lasting by its meaning, too
 _MAYBE = 0.2  # from which on, by its words, its meaning is looked at
@@ -156,9 +159,11 @@ class Hearing:
             # a part of it may be in another language
             if one.record.id not in unheard or not unheard_language(candidate.words)
         ]
-        clauses_read = _without_safety(ruled, own)
+        clauses_read = list(_read_clauses(ruled, own))
         texts = (text for one in candidates for text in (one.words, one.joined, one.whole))
-        vectors = self._vectors(texts, (words for *_, words in clauses_read))
+        vectors = self._vectors(
+            texts, (words for one in clauses_read for words in (one.words, *one.parts.values()))
+        )
         by_rule = (replace(found, extractor=RULES) for found in ruled)
         hurtful = self._hurtful(clauses_read, vectors)
         return Extracted((*by_rule, *hurtful, *self._judge(candidates, vectors)), unheard=unheard)
@@ -174,15 +179,26 @@ class Hearing:
         return {}
 
     def _hurtful(
-        self, clauses_read: Iterable[tuple[Passage, Span, str]], vectors: Mapping[str, Floats]
+        self, clauses_read: Iterable[_Read], vectors: Mapping[str, Floats]
     ) -> Iterator[Found]:
-        """The claims of clauses that rules read without noticing what could hurt: of "I'm vegan and
-        allergic to nuts", the diet."""
-        for passage, span, words in clauses_read:
-            kind = self._kind.decide_by(features(words), vectors.get(words))
-            label, hurts = _careful(kind), _hurts(kind)
-            if hurts >= _HINTS:
-                yield Found(passage, _verbatim(passage, span, _SLOTS[label], hurts >= _SAYS))
+        """What could hurt, beside what a rule reads: of "I'm vegan and allergic to nuts", the nuts.
+
+        So short a part may be misunderstood: it is only a hint, and only of a clause that is the
+        speaker's own and permits nothing.
+        """
+        for clause in clauses_read:
+            seen, vector = features(clause.words), vectors.get(clause.words)
+            permits = self._kind.decide_by(seen, vector).probabilities["permission"]
+            others = self._statement.decide_by(seen, vector).probabilities["other"]
+            if permits >= _CLAUSE_PERMITS or others >= _OTHERS_IN_CLAUSE:
+                continue
+            for span, words in clause.parts.items():
+                seen, vector = features(words), vectors.get(words)
+                kind = self._kind.decide_by(seen, vector)
+                others = self._statement.decide_by(seen, vector).probabilities["other"]
+                if _hurts(kind) >= _PART_HURTS and others < _OTHERS_IN_PART:
+                    claim = _verbatim(clause.passage, span, _SLOTS[_careful(kind)], False)
+                    yield Found(clause.passage, claim)
 
     def _judge(
         self, candidates: Sequence[_Candidate], vectors: Mapping[str, Floats]
@@ -224,27 +240,32 @@ class Hearing:
         return _BY_MEANING * meant + (1 - _BY_MEANING) * candidate.lasting >= _LASTING
 
 
-def _without_safety(
-    ruled: Sequence[Found], own: Mapping[str, str]
-) -> list[tuple[Passage, Span, str]]:
-    """The clauses of which rules tell nothing that could hurt, and their words; behind a faith, and
-    what else is nobody's business, only the rest: it is given to more than that."""
+class _Read(NamedTuple):
+    """A clause that rules read, and those of its parts that they tell nothing of."""
+
+    passage: Passage
+    words: str
+    parts: Mapping[Span, str]
+
+
+def _read_clauses(ruled: Sequence[Found], own: Mapping[str, str]) -> Iterator[_Read]:
+    """The clauses that rules read, and what else is listed in them."""
     by_clause: dict[tuple[str, Span], list[Found]] = {}
     for found in ruled:
         by_clause.setdefault((found.passage.record.id, found.claim.span), []).append(found)
-    clauses_read = []
     for (id, (start, end)), claims in by_clause.items():
-        slots = [registry().find(one.claim.key) for one in claims]
-        if id not in own or any(slot is not None and slot.is_safety for slot in slots):
-            continue
-        for slot, one in zip(slots, claims, strict=True):
-            if slot is not None and slot.sensitive:
-                before, value, _ = own[id][start:end].partition(str(one.claim.value))
-                start = start + len(before) + len(value) if value else end
-        span = _trimmed(own[id], start, end)
-        if span is not None and span[1] - span[0] <= MAX_VALUE_LENGTH:
-            clauses_read.append((claims[0].passage, span, own[id][slice(*span)]))
-    return clauses_read
+        if id in own and end - start <= MAX_VALUE_LENGTH:
+            words = own[id][start:end]
+            values = [str(one.claim.value).casefold() for one in claims]
+            # the first part is what a rule read, though its value may have other words
+            listed = list(item_spans(words))[1:]
+            parts = {
+                (start + first, start + last): words[first:last]
+                for first, last in listed
+                if not any(value in words[first:last].casefold() for value in values)
+            }
+            if parts:
+                yield _Read(claims[0].passage, words, parts)
 
 
 def _candidates(passage: Passage, own: str, known: Sequence[Span]) -> Iterator[_Candidate]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -94,6 +95,19 @@ def read_items(text: str) -> list[str]:
         if named := _TAIL.sub("", thing).strip(' .!?,"“”'):
             items.append(named)
     return items
+
+
+def item_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where the items of a list stand, as they are written.
+
+    >>> list(item_spans("nuts, and asthmatic"))
+    [(0, 4), (10, 19)]
+    """
+    start = 0
+    for found in _SEPARATOR.finditer(text):
+        yield start, found.start()
+        start = found.end()
+    yield start, len(text)
 
 
 def lookup_words(words: str) -> list[Meaning]:
