@@ -46,9 +46,12 @@ from remloom.errors import (
     ServerError,
     UnknownNameError,
 )
+from remloom.memory.admin import Admin
 from remloom.operations import OPERATIONS
 from remloom.predicates import Eq, Gt, Or, Query
+from remloom.profile.service import Profiles
 from remloom.reader.loop.events import EventType, ReadEvent
+from remloom.schema.service import Schemas
 from remloom.serve.http.app import create_app
 from remloom.serve.service import Service
 from remloom.settings import Settings
@@ -195,7 +198,11 @@ def test_a_database_that_the_server_follows_is_synced_and_looked_at(
     with Memory.open(tmp_path, tenant="default", embedder="none") as here:
         here.schemas.register_from_discovery(here.schemas.discover(str(tmp_path / "shop.db")))
     assert memory.schemas.sync("shop", dry_run=True).added == 1
-    assert memory.schemas.sync("shop").added == 1
+    told: list[tuple[int, int]] = []
+    synced = memory.schemas.sync("shop", progress=lambda *counts: told.append(counts))
+    assert synced.added == 1
+    assert told[-1][0] == 1
+    assert memory.schemas.sync("shop", progress=None).added == 0
     assert memory.lookup("order-1").records[0].record.fields["total"] == 9
     assert not memory.schemas.drift("shop")
     shop.execute("ALTER TABLE orders ADD COLUMN note TEXT")
@@ -205,6 +212,17 @@ def test_a_database_that_the_server_follows_is_synced_and_looked_at(
     ]
     with pytest.raises(InvalidInputError, match="no url of a database"):
         memory.schemas.sync("shop", url="other.db")
+
+
+@pytest.mark.parametrize("name", plans.PLANS)
+def test_a_plan_takes_every_argument_of_its_method(name: str) -> None:
+    *nouns, method = name.split(".")
+    owner = {"admin": Admin, "profile": Profiles, "schemas": Schemas}[nouns[0]] if nouns else Memory
+    taken = inspect.signature(plans.PLANS[name]).parameters
+    parameters = [*inspect.signature(getattr(owner, method)).parameters.values()][1:]
+    assert [
+        one.name for one in parameters if one.name not in taken and one.kind is not one.VAR_KEYWORD
+    ] == []
 
 
 def test_errors_are_those_of_memory(memory: Client) -> None:

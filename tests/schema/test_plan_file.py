@@ -169,6 +169,9 @@ def test_every_fault_of_an_edited_plan_is_named_with_its_place() -> None:
         ("rows = 830", "rows = nan", "tables.Order Details.rows", "int"),
         ('source = "crm"', 'source = ""', "source", "names no source"),
         ("[estimate]", "[estimate", "the file", "line"),
+        ("[tables.customers]", '[tables.customers]\ntable = "people"', "tables.customers.table", "there is no 'table' in a plan"),
+        ("[links.likes]", '[links.likes]\ntable = "loves"', "links.likes.table", "there is no 'table' in a plan"),
+        ('type = "date"', 'typ = "date"', "links.likes.fields.since.typ", "there is no 'typ' in a plan, did you mean 'type'"),
     ],
 )  # fmt: skip
 def test_a_fault_is_named_with_its_place(old: str, new: str, place: str, why: str) -> None:

@@ -485,6 +485,12 @@ def test_a_name_of_before_is_not_given_to_another_field_but_may_come_back() -> N
     assert (back.breaks, back.renamed) == ((), {"total": "amount"})
 
 
+def test_of_several_unknown_parts_of_a_field_the_first_is_told(memory: Memory) -> None:
+    parts = [f"part_{number}" for number in range(9)]
+    with pytest.raises(DefinitionError, match="no part 'part_0'"):
+        memory.schemas.register(schema_name="orders", fields={"note": dict.fromkeys(parts, 1)})
+
+
 def test_a_misspelt_type_or_part_of_a_field_is_told_with_the_nearest(memory: Memory) -> None:
     fields = {"note": {"kind": "string", "serchable": True}, "total": "flaot"}
     with pytest.raises(DefinitionError) as caught:

@@ -303,7 +303,7 @@ class AsyncProfiles(Noun):
         subject: str = "",
         scope: str = "",
     ) -> Belief:
-        """Give a belief to every agent, whatever it is asked; `pinned=False` takes that back."""
+        """Give a belief to every agent, whatever it is asked."""
 
     async def hide(
         self,
@@ -314,7 +314,7 @@ class AsyncProfiles(Noun):
         subject: str = "",
         scope: str = "",
     ) -> Belief:
-        """Give a belief to no agent any more, without forgetting it; `hidden=False` undoes it."""
+        """Give a belief to no agent any more, without forgetting it."""
 
     async def forget(
         self,

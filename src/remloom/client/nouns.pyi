@@ -365,7 +365,7 @@ class ClientProfiles(Over):
         subject: str = "",
         scope: str = "",
     ) -> Belief:
-        """Give a belief to every agent, whatever it is asked; `pinned=False` takes that back."""
+        """Give a belief to every agent, whatever it is asked."""
 
     def hide(
         self,
@@ -376,7 +376,7 @@ class ClientProfiles(Over):
         subject: str = "",
         scope: str = "",
     ) -> Belief:
-        """Give a belief to no agent any more, without forgetting it; `hidden=False` undoes it."""
+        """Give a belief to no agent any more, without forgetting it."""
 
     def forget(
         self,
@@ -581,7 +581,7 @@ class AsyncClientProfiles(Over):
         subject: str = "",
         scope: str = "",
     ) -> Belief:
-        """Give a belief to every agent, whatever it is asked; `pinned=False` takes that back."""
+        """Give a belief to every agent, whatever it is asked."""
 
     async def hide(
         self,
@@ -592,7 +592,7 @@ class AsyncClientProfiles(Over):
         subject: str = "",
         scope: str = "",
     ) -> Belief:
-        """Give a belief to no agent any more, without forgetting it; `hidden=False` undoes it."""
+        """Give a belief to no agent any more, without forgetting it."""
 
     async def forget(
         self,

@@ -67,11 +67,17 @@ def register_schema(
 
 
 def sync_source(
-    source: str, *, dry_run: bool = False, history: bool = False, url: str | None = None
+    source: str,
+    *,
+    dry_run: bool = False,
+    history: bool = False,
+    url: str | None = None,
+    progress: Callable[[int, int], object] | None = None,
 ) -> Plan[SyncReport]:
     """Sync a database that the server follows, as `Schemas.sync` does, at the address it has."""
     _refuse({"history": history, "url": url})
-    report: SyncReport = yield request_of("sync_source", {"name": source, "dry_run": dry_run})
+    fields = {"name": source, "dry_run": dry_run}
+    report: SyncReport = yield request_of("sync_source", fields, callback=progress)
     return report
 
 

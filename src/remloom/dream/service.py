@@ -89,7 +89,7 @@ class Dreams:
             hours, since: edges only from what happened or was remembered since then; default from
                 everything.
             neighbours: edges of each type from one resource, at most.
-            min_score: cosine from which two are related; None: derived from the memory itself.
+            min_score: cosine from which two are related; default derived from the memory itself.
             judge: keep only those edges by vectors that the model agrees to. Each pair is judged
                 once.
             dry_run, budget: as for `moments`.

@@ -1,8 +1,8 @@
 """What reading made of texts that are forgotten: made again of those that stay, without a model.
 
 A turn's context quotes the turns beside it, a moment says whom its turns name, a chunk may stand
-under a heading of another, and a name is known as the texts write it (see `unname`): these are the
-ways in which one text gets into another's record.
+under a heading of another, and a name is known as the texts write it: these are the ways in which
+one text gets into another's record.
 """
 
 from __future__ import annotations

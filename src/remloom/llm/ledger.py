@@ -68,7 +68,7 @@ class Usage(Struct, frozen=True, kw_only=True):
 
 
 class Day(Struct, frozen=True, kw_only=True):
-    """The calls of a day, a task, a model and a run, once they are old: see `ledger_rollup`."""
+    """The calls of a day, a task, a model and a run, once they are old: see `roll_up`."""
 
     task: str
     model: str

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ..schema.drift.drift import Drift
 from ..schema.sync.report import SyncReport
-from .operation import Operation
+from .operation import Operation, Progress
 from .signatures import OfMemory, derive
 
 
@@ -38,19 +38,22 @@ class Databases(OfMemory):
             for source in self.memory.schemas.sources()
         ]
 
-    def sync_source(self, name: str, *, dry_run: bool = False) -> SyncReport:
+    def sync_source(
+        self, name: str, *, dry_run: bool = False, progress: Progress | None = None
+    ) -> SyncReport:
         """Bring the rows of a database that was registered up to date.
 
         Args:
             name: of the source.
             dry_run: write nothing, and say what would be written.
+            progress: called as `progress(done, total)`, of rows.
 
         Raises:
             UnknownNameError: there is no such source.
             ConflictError: it is being synced already.
             SourceError: the database cannot be read.
         """
-        return self.memory.schemas.sync(name, dry_run=dry_run)
+        return self.memory.schemas.sync(name, dry_run=dry_run, progress=progress)
 
     def source_drift(self, name: str) -> Drift:
         """Say how a database differs from what it was when it was registered.

@@ -159,7 +159,7 @@ class Profiles:
             subject: a name; default the user.
             agent: the name of the agent, which may tell its purpose: "CoderAgent".
             scope: "domain:coding", "project:apollo", "session:42", or several of these.
-            purpose: one of `PURPOSES` of `profile.context.purpose`; "letter" where others read the
+            purpose: one of `PURPOSES` of `profile.context.request`; "letter" where others read the
                 answer, "somebody_else" where it is about them: both leave out what could hurt.
                 Default as the query and the agent tell, which never leaves that out.
             budget_tokens: of the text, at most; default 600.
@@ -376,7 +376,11 @@ class Profiles:
         subject: str = "",
         scope: str = "",
     ) -> Belief:
-        """Give a belief to every agent, whatever it is asked; `pinned=False` takes that back."""
+        """Give a belief to every agent, whatever it is asked.
+
+        Args:
+            pinned: False takes that back.
+        """
         return self._editing.mark(slot, value, subject, scope, pinned=pinned)
 
     def hide(
@@ -388,7 +392,11 @@ class Profiles:
         subject: str = "",
         scope: str = "",
     ) -> Belief:
-        """Give a belief to no agent any more, without forgetting it; `hidden=False` undoes it."""
+        """Give a belief to no agent any more, without forgetting it.
+
+        Args:
+            hidden: False takes that back.
+        """
         return self._editing.mark(slot, value, subject, scope, hidden=hidden)
 
     def forget(

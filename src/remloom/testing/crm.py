@@ -36,10 +36,6 @@ DECLARED = {
     ("ticket_notes", "ticket_id"): ("support_tickets", "id"),
     ("ticket_notes", "author_id"): ("users", "id"),
 }
-UNDECLARED = {
-    ("support_tickets", "customer_id"): ("customers", "customer_id"),
-    ("interactions", "contact_id"): ("contacts", "id"),
-}
 # table -> column of what a person calls its rows
 NAMES = {
     "teams": "name",

@@ -1,7 +1,7 @@
 """Citations: whether the lines that a sentence cites exist, were shown, and have its quote.
 
 No model is asked: quotes are looked for, and a head judges whether the sentence follows from what
-is quoted (see `support`). What does not gets a doubt that says why; what has no doubt is quoted,
+is quoted (see `heads.head`). What does not gets a doubt that says why; what has no doubt is quoted,
 and may still be false.
 """
 

@@ -177,9 +177,10 @@ def _read_field(value: Any) -> Field:
             remedy='"float", or {"kind": "float", "required": true}',
         )
     parts = asdict(value) if isinstance(value, Field) else dict(value)
-    for part in parts.keys() - set(Field.__struct_fields__):
-        hint = _nearest_of(str(part), Field.__struct_fields__)
-        raise InvalidInputError(f"a field has no part {str(part)[:60]!r}", remedy=hint)
+    unknown = [part for part in parts if part not in Field.__struct_fields__]
+    if unknown:
+        hint = _nearest_of(str(unknown[0]), Field.__struct_fields__)
+        raise InvalidInputError(f"a field has no part {str(unknown[0])[:60]!r}", remedy=hint)
     default = parts.pop("default", UNSET)
     kind = Field.parse(str(parts.get("kind", "string")))
     # "list[string]" and "enum(a, b)" say more than a kind

@@ -172,7 +172,7 @@ def _left_out_of(plan: PlanContents, table: str) -> dict[str, str]:
 
 
 def _of_struct(value: Struct, but: Sequence[str] = ()) -> Iterator[str]:
-    """The attributes of a value that are not what they are anyway."""
+    """Yield a line for each attribute that differs from its default, and for each empty tuple."""
     for name, default in zip(value.__struct_fields__, _defaults(value), strict=True):
         held = getattr(value, name)
         if name not in but and held is not None and (held != default or held == ()):
@@ -220,7 +220,7 @@ def _line(text: str) -> str:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-class _FieldEntry(Struct, forbid_unknown_fields=True):
+class _FieldEntry(Struct):
     """A field as it is written in a plan file."""
 
     column: str
@@ -298,13 +298,13 @@ class _Reader:
             fields = self._take(f"{place}.fields", entries.pop("fields", {}), dict[str, Any])
             planned = [self._field(f"{place}.fields", *field) for field in (fields or {}).items()]
             defaults = {"key": ()} if kind is PlannedTable else {}
-            read = self._struct(place, {**defaults, **entries, "table": name}, kind)
+            read = self._struct(place, {**defaults, **entries}, kind, table=name)
             if read is not None:
                 found.append(replace(read, fields=tuple(field for field in planned if field)))
         return tuple(found)
 
     def _field(self, path: str, name: str, data: Any) -> PlannedField | None:
-        entry = self._take(f"{path}.{name}", data, _FieldEntry)
+        entry = self._struct(f"{path}.{name}", data, _FieldEntry)
         if entry is None:
             return None
         try:
@@ -320,14 +320,14 @@ class _Reader:
             evidence=entry.evidence,
         )
 
-    def _struct(self, path: str, data: Any, kind: type[_S]) -> _S | None:
-        """Read a part whose names are those of a struct."""
+    def _struct(self, path: str, data: Any, kind: type[_S], **given: Any) -> _S | None:
+        """Read a part whose names are those of a struct, but for those that are given here."""
         if isinstance(data, dict):
-            for name in data:
-                if name in kind.__struct_fields__:
-                    continue
-                why = f"there is no {name!r} in a plan{did_you_mean(name, kind.__struct_fields__)}"
+            known = [name for name in kind.__struct_fields__ if name not in given]
+            for name in (name for name in data if name not in known):
+                why = f"there is no {name!r} in a plan{did_you_mean(name, known)}"
                 self.faults.append(Fault(f"{path}.{name}".lstrip("."), why))
+            data = {**data, **given}
         return self._take(path, data, kind)
 
     def _take(self, path: str, data: Any, kind: type[_T]) -> _T | None:

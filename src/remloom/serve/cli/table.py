@@ -15,6 +15,9 @@ from .frame.types import Names, NumberOrAll, Time
 _OF_ID = "SLOT may be an id that `remloom profile` shows, too, such as 3f0a."
 _COUNT = Option(type=IntRange(1))
 _SPAN = Option(type=FloatRange(min=0, min_open=True))
+_COUNTS_THERE = Option(
+    "--scope", f"Only what counts there; repeat it for several: {SCOPES}", "SCOPE"
+)
 _KNOWN = "commands.beliefs.known"
 _NAMED = "commands.beliefs.named"
 _EDITED = "commands.profile.edited"
@@ -155,6 +158,7 @@ TABLE: dict[str, dict[str, Command]] = {
             without=("keep_away",),
             options={"rows": Option(help="Forget its rows, too.")},
             view="schemas.draw_dropped",
+            more="Refused while it has rows, unless --rows is given.",
         ),
         "schema migrate NAME": Command("schemas.migrate", phases=("rows",)),
     },
@@ -179,7 +183,14 @@ TABLE: dict[str, dict[str, Command]] = {
             llm=True,
         ),
         "dream runs": Command("runs.list", by="commands.dream.runs"),
-        "dream rollback RUN": Command("runs.rollback", view="dreams.draw_rollback"),
+        "dream rollback RUN": Command(
+            "runs.rollback",
+            view="dreams.draw_rollback",
+            more=(
+                "RUN is its id, or one end of it that no other has. Refused when later runs build "
+                "on it."
+            ),
+        ),
         "moments": Command(
             "dreams.moments",
             by="commands.maintenance.moments",
@@ -200,7 +211,12 @@ TABLE: dict[str, dict[str, Command]] = {
     },
     "Know the user": {
         "profile": Command("profile.show", by="commands.profile.show_user"),
-        "profile show": Command("profile.show", by="commands.profile.show", before=_KNOWN),
+        "profile show": Command(
+            "profile.show",
+            by="commands.profile.show",
+            before=_KNOWN,
+            options={"scopes": _COUNTS_THERE},
+        ),
         "profile why SLOT [VALUE]": Command("profile.why", by="commands.profile.why", more=_OF_ID),
         "profile history SLOT": Command("profile.history", before=_KNOWN),
         "profile changes": Command(
@@ -216,18 +232,26 @@ TABLE: dict[str, dict[str, Command]] = {
                 "budget_tokens": Option(
                     "--budget", "Of the text, at most. [default: 600]", type=IntRange(1)
                 ),
-                "scope": Option(help=f"Only what counts there: {SCOPES}"),
+                "scope": _COUNTS_THERE,
             },
         ),
         "profile export [FILE]": Command(
             "profile.export", by="commands.profile.export", without=("format",), before=_KNOWN
         ),
         "profile import FILE": Command(
-            "profile.import_", view="profile.draw_imported", creates=True
+            "profile.import_",
+            view="profile.draw_imported",
+            creates=True,
+            more="What was forgotten here stays forgotten. Makes the tenant if need be.",
         ),
         "profile subjects": Command("profile.subjects", view="profile.draw_subjects"),
         "profile learned": Command("profile.learned"),
-        "profile set SLOT VALUE": Command("profile.set", after=_EDITED, creates=True),
+        "profile set SLOT VALUE": Command(
+            "profile.set",
+            after=_EDITED,
+            creates=True,
+            more="What no slot is for goes under extras.NAME. Makes the tenant if need be.",
+        ),
         "profile confirm SLOT [VALUE]": _edit("profile.confirm"),
         "profile reject SLOT [VALUE]": _edit("profile.reject"),
         "profile correct SLOT VALUE": _edit(
@@ -267,12 +291,25 @@ TABLE: dict[str, dict[str, Command]] = {
         "profile define ID": Command(
             "profile.define_slot",
             by="commands.profile.define",
-            options={"values": Option("--value"), "aliases": Option("--alias")},
+            options={
+                "values": Option("--value"),
+                "aliases": Option("--alias"),
+                "half_life": _SPAN,
+            },
             creates=True,
         ),
         "profile undefine ID": Command("profile.remove_slot", by="commands.profile.undefine"),
-        "profile candidates": Command("profile.candidates"),
-        "profile promote EXTRA": Command("profile.promote", by="commands.profile.promote"),
+        "profile candidates": Command(
+            "profile.candidates", more="`remloom profile promote` makes a slot of one of them."
+        ),
+        "profile promote EXTRA": Command(
+            "profile.promote",
+            by="commands.profile.promote",
+            options={
+                "id": Option(help="Of the slot. [default: own.NAME]"),
+                "label": Option(help="What people read. [default: that of the extra]"),
+            },
+        ),
     },
     "Serve": {
         "mcp": Command(by="commands.mcp.mcp"),
@@ -281,9 +318,7 @@ TABLE: dict[str, dict[str, Command]] = {
         "keys create NAME": Command(
             "keys.create",
             by="commands.sharing.create_key",
-            options={
-                "scopes": Option("--scopes", "Of read, write, forget, dream, admin, metrics.")
-            },
+            options={"scopes": Option(help="Of read, write, forget, dream, admin, metrics.")},
         ),
         "keys list": Command("keys.list"),
         "keys revoke ID": Command("keys.revoke", by="commands.sharing.revoke_key"),
@@ -355,30 +390,3 @@ GROUPS = {
     "schema": "Change a schema that is registered.",
     "tenant": "List, create, adopt and delete tenants; make a key for them.",
 }
-
-# operations that have no command of their own, by the reason why not
-NO_COMMAND = {
-    "It takes records, messages or a whole taxonomy, which nobody types.": (
-        "create_edge", "create_entity", "create_moment", "create_resource", "create_row",
-        "read_chat", "read_text", "reader_keep", "set_taxonomy", "update_entity", "write",
-    ),
-    "`show`, `query`, `dream runs` or `jobs list` shows it.": (
-        "failed_items", "get_edges", "get_entity", "get_job", "get_moment", "get_moments_by_time",
-        "get_moments_by_type", "get_record", "get_resource", "get_row", "get_taxonomy", "history",
-        "list_records", "list_sources", "query_records", "run_records",
-    ),
-    "Another command does it, by an option or an argument.": (
-        "context", "context_across", "create_grant", "delete_resource", "embed_pending",
-        "get_schema", "list_grants", "list_received_grants", "lookup_across", "profile_beliefs",
-        "profile_get", "profile_slot", "read_documents", "read_path", "recall_across", "rem_query",
-        "revoke_grant", "search_across", "search_entities", "search_resources", "search_text",
-        "search_text_across", "source_drift", "sql", "sync_source",
-    ),
-    "The prompt of `reader` does it.": (
-        "reader_ask", "reader_delete_session", "reader_find", "reader_lines", "reader_outline",
-        "reader_schema", "reader_search", "reader_session", "reader_sessions", "reader_sql",
-    ),
-    "It is for programs: the shell completes, and indexes look after themselves.": (
-        "complete", "create_index", "delete_edge", "get_remme_context", "optimize", "set_expiry",
-    ),
-}  # fmt: skip

@@ -71,7 +71,6 @@ class HomeFolder:
         self._below = below
         self.folder = self._root.joinpath(*below)
         self._tenants = self.folder / _TENANTS
-        self._staging = self._tenants / _STAGING
 
     def path(self, tenant: str) -> Path:
         """Return the database file of a tenant.

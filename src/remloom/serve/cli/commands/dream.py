@@ -37,7 +37,7 @@ def learn(
 
     Args:
         order: one document at a time, or many.
-        period: month, year, none, or a number of documents.
+        period: how long one is: month, year, none, or a number of documents.
     """
     from ..views.dreams import draw_learned
 
@@ -89,7 +89,8 @@ def runs(memory: Memory, *, kind: str = "", limit: int = 20) -> Report:
     """List what ran, the newest first, with what it wrote.
 
     Args:
-        kind: only these: learn, dream, moments, affinity or consolidate.
+        kind: only these: learn, dream, moments, affinity, consolidate, observe, normalise or
+            profile.
     """
     from ..views.lists import draw_runs
 

@@ -32,8 +32,9 @@ def add(
 ) -> Job:
     """Have a method called by a worker, once.
 
-    KIND is the method: read, learn, dream, moments, affinity, consolidate, embed_pending, reembed
-    or sweep. For example: remloom jobs add read source=notes/
+    KIND is the method: read, learn, dream, moments, affinity, consolidate, observe, normalise,
+    embed_pending, reembed, sweep, sync or discover. For example:
+    remloom jobs add read source=notes/
 
     Args:
         key: adding the same job under the same key again changes nothing.

@@ -26,7 +26,8 @@ def mcp(
     The agent's client starts it; --print-config says how it is told to.
 
     Args:
-        tools: default: eight for agents; all: every operation; chatgpt: search and fetch.
+        tools: which are offered: default (eight for agents), all (every operation) or chatgpt
+            (search and fetch).
         read_only: only what reads can be called.
         print_config: print what goes into the configuration of a client: claude-desktop, cursor, …
     """

@@ -175,7 +175,7 @@ def define(
         open: it can have others than --value, too.
         aliases: what else it is called; repeat.
         half_life: of what is known.
-        sensitive: health, religion and the like: only as the user said.
+        sensitive: about health, religion and the like: only as the user said.
         user_only: what is read never sets it.
         standing: given to every agent without a question.
         usage: for what it may be used.

@@ -52,7 +52,7 @@ def search(
     By words every schema is searched unless --in names one.
 
     Args:
-        schema: resources (the default), entities or moments.
+        schema: of which schema: resources (the default), entities or moments.
         min_score: score at least, -1 to 1.
         late: rank what is found token by token (late interaction).
         by_words: match words (BM25), not meaning: quick, needs no model.

@@ -48,7 +48,8 @@ def reembed(memory: Memory, *, embedder: str | None = None, progress: Progress |
     embedder in use is that of REMLOOM_EMBEDDER, or the one that made the vectors.
 
     Args:
-        embedder: minilm, bge, openai:MODEL or fastembed:MODEL. [default: the one in use]
+        embedder: which one: minilm, bge, openai:MODEL or fastembed:MODEL. [default: the one in
+            use]
     """
     # a memory that nobody asks to move stays with the embedder that made its vectors
     done = memory.admin.reembed(embedder, progress=progress)

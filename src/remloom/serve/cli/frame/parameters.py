@@ -113,7 +113,9 @@ def _option(parameter: Parameter, command: Command, documented: str) -> click.Op
         settings |= {"is_flag": True} if parameter.default is False else {}
     else:
         settings |= {"type": own.type or shared.type or kind, "multiple": is_list}
-        settings |= {"metavar": own.metavar or METAVARS.get(parameter.name)}
+        # a choice shows its values
+        if not isinstance(settings["type"], click.Choice):
+            settings |= {"metavar": own.metavar or METAVARS.get(parameter.name)}
     if own.type is not None and is_list:
         # the type splits one text into a list
         settings["multiple"] = False

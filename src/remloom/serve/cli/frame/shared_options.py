@@ -35,49 +35,49 @@ BUDGET = (
     ),
 )
 
-# what stands for the value of a parameter, by its name
-METAVARS = {
-    name: metavar
-    for metavar, names in {
-        "A,B": "edge_types",
-        "AGE|DATE": "since",
-        "CLIENT": "print_config",
-        "COLUMN=TYPE": "entities",
-        "CONDITION": "where",
-        "COSINE": "min_score",
-        "DAYS": "half_life",
-        "FIELD": "order_by",
-        "FILE": "html output",
-        "HOST:PORT": "bind",
-        "ID": "id",
-        "KIND": "kind kinds",
-        "LABEL=NUMBER": "prefer",
-        "LIST": "may schemas scopes tables",
-        "N": "limit days",
-        "N|N%": "dreams",
-        "N|all": "breadth",
-        "NAME": "agent aliases allow_host category embedder key purpose rerank session subject",
-        "OLD=NEW": "mappings",
-        "PATH": "held_out",
-        "PATTERN": "exclude glob",
-        "PERIOD": "period",
-        "REF": "to_key",
-        "ROWS": "sample",
-        "RUN": "run",
-        "SCHEMA": "schema",
-        "SCOPE": "scope scopes",
-        "SECONDS": "lease",
-        "TENANTS": "across",
-        "TEXT": "label note plan_memo question questions said",
-        "TIME": "as_of at expires now until",
-        "TOKENS": "budget budget_tokens",
-        "TYPE": "type",
-        "URL": "allow_origin url",
-        "VALUE": "values was",
-        "WORD": "seed",
-    }.items()
-    for name in names.split()
+# what stands for a value, with the parameters that have it
+_PARAMETERS = {
+    "A,B": "edge_types",
+    "AGE|DATE": "since",
+    "CLIENT": "print_config",
+    "COLUMN=TYPE": "entities",
+    "CONDITION": "where",
+    "COSINE": "min_score",
+    "DAYS": "half_life",
+    "FIELD": "order_by",
+    "FILE": "html output",
+    "HOST:PORT": "bind",
+    "ID": "id",
+    "KIND": "kind kinds",
+    "LABEL=NUMBER": "prefer",
+    "LIST": "may schemas scopes tables",
+    "N": "limit days",
+    "N|N%": "dreams",
+    "N|all": "breadth",
+    "NAME": "agent aliases allow_host category embedder key purpose rerank session subject",
+    "OLD=NEW": "mappings",
+    "PATH": "held_out",
+    "PATTERN": "exclude glob",
+    "PERIOD": "period",
+    "REF": "to_key",
+    "ROWS": "sample",
+    "RUN": "run",
+    "SCHEMA": "schema",
+    "SCOPE": "scope",
+    "SECONDS": "lease",
+    "TENANTS": "across",
+    "TEXT": "label note plan_memo question questions said",
+    "TIME": "as_of at expires now until",
+    "TOKENS": "budget budget_tokens",
+    "TYPE": "type",
+    "URL": "allow_origin url",
+    "VALUE": "values was",
+    "WORD": "seed",
 }
+# the other way round: what stands for the value of a parameter, by its name
+METAVARS = {name: metavar for metavar, names in _PARAMETERS.items() for name in names.split()}
+if len(METAVARS) < len(" ".join(_PARAMETERS.values()).split()):
+    raise ValueError("a parameter has two metavars")
 SCOPES = "domain:NAME, project:NAME or session:NAME."
 # by the name of a parameter
 SHARED = {
@@ -92,7 +92,6 @@ SHARED = {
     "model": Option(help="Ask the model. [default: if there is one]"),
     "note": Option(help="Why, for `profile why`."),
     "scope": Option(help=f"{SCOPES} [default: everywhere]"),
-    "scopes": Option(names="--scope", help=f"Only what counts there: {SCOPES}"),
     "subject": Option(help="Of whom. [default: the user]"),
     "url": Option(
         help="Where the database is now. [default: as in its plan, with REMLOOM_SOURCE_<NAME>]"

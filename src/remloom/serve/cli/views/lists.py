@@ -108,6 +108,7 @@ draw_audit = partial(
         "took": lambda entry: f"{entry.ms:.1f} ms",
         "records": _records,
     },
+    right=("took",),
     none="no calls",
 )
 draw_tenants = partial(
@@ -117,15 +118,18 @@ draw_tenants = partial(
         "encrypted": _encrypted,
         "on disk": lambda tenant: byte_size(tenant.bytes),
     },
+    right=("on disk",),
 )
 draw_candidates = partial(
     draw_list,
     columns={"extra": "extra", "kind": "kind", "values": "values", "evidence": "pieces"},
+    right=("evidence",),
     none="no extra has three independent pieces of evidence yet",
 )
 draw_learned = partial(
     draw_list,
     columns={"what": "kind", "of": "name", "before": "prior", "now": "now", "answers": "count"},
+    right=("before", "now", "answers"),
     none="nothing yet: confirm, correct or reject what is believed",
 )
 draw_sessions = partial(
@@ -135,5 +139,6 @@ draw_sessions = partial(
         "answered": lambda session: len(session.asked),
         "open": lambda session: session.open.question if session.open else "",
     },
+    right=("answered",),
     none="no session is kept: `--session NAME` keeps one",
 )

@@ -44,25 +44,24 @@ def draw_table(
 
 
 def draw_list(
-    values: Sequence[Any], *, columns: Mapping[str, str | Callable[[Any], Any]], none: str = ""
+    values: Sequence[Any],
+    *,
+    columns: Mapping[str, str | Callable[[Any], Any]],
+    right: Sequence[str] = (),
+    none: str = "",
 ) -> RenderableType:
     """Draw values of one type, a line each.
 
     Args:
         columns: by their titles, what of a value stands in them: a field, or what a function gives.
-            Columns of numbers are set flush right.
+        right: titles of the columns set flush right.
         none: what is said instead when there are no values.
     """
     rows = [
-        [getattr(value, of) if isinstance(of, str) else of(value) for of in columns.values()]
+        [_text(getattr(value, of) if isinstance(of, str) else of(value)) for of in columns.values()]
         for value in values
     ]
-    right = [
-        title
-        for at, title in enumerate(columns)
-        if all(isinstance(row[at], int | float) for row in rows)
-    ]
-    return draw_table([*columns], [[*map(_text, row)] for row in rows], right=right, none=none)
+    return draw_table([*columns], rows, right=right, none=none)
 
 
 def _text(value: Any) -> str:

@@ -364,7 +364,7 @@ def write(server: PostgresDatabase, tenant: str, work: Callable[[BatchWriter], _
 
 def register_model(transaction: Transaction, name: str, dims: int, *, current: bool = True) -> int:
     """Return the number of an embedder, registered with its dimensions. See
-    `store.embedding_model.choose_model`."""
+    `store.rules.vector_validation.choose_model`."""
     models = transaction.rows(SQL.models)
     number, is_new = choose_model(models, name, dims, current=current)
     if is_new:

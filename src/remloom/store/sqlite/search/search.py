@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ...indexes.arrays import AllowedIds
 
 
-_SPARE = 2  # times the limit, see `_Filter.asked_first`
+_SPARE = 2  # times the limit, see `_Filter.first_limit`
 _OVERFETCH = 4  # times as many are asked for when those did not suffice
 # as hit; of one label, those it names before those it is an alias of, then as written
 _HIT_ORDER = itemgetter(0, 1, 2)

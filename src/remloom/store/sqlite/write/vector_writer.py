@@ -94,7 +94,7 @@ def adopt(cursor: apsw.Cursor, model: str) -> None:
 
 def register_model(cursor: apsw.Cursor, name: str, dims: int, *, current: bool = True) -> int:
     """Return the number of an embedder, registered with its dimension; see
-    `embedding_model.choose_model`."""
+    `store.rules.vector_validation.choose_model`."""
     rows = cursor.execute("SELECT model, name, dims, current FROM models").fetchall()
     number, is_new = choose_model(rows, name, dims, current=current)
     if is_new:
