@@ -72,7 +72,7 @@ def sync_source(
     dry_run: bool = False,
     history: bool = False,
     url: str | None = None,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Plan[SyncReport]:
     """Sync a database that the server follows, as `Schemas.sync` does, at the address it has."""
     _refuse({"history": history, "url": url})
