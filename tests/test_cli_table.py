@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from io import StringIO
+from pathlib import Path
 
 import click
 import pytest
@@ -13,6 +16,7 @@ from rich.console import Console
 
 from remloom.engine.arguments import RUN_KINDS
 from remloom.jobs.tasks import KINDS
+from remloom.memory.home import Home
 from remloom.operations import OPERATIONS, Operation
 from remloom.serve.cli.app import program
 from remloom.serve.cli.frame.results import draw
@@ -149,6 +153,21 @@ def test_columns_that_are_declared_so_are_set_flush_right() -> None:
     lines = [line.rstrip() for line in written.getvalue().splitlines()]
     assert "x         7 MB" in lines
     assert "x      1000 MB" in lines
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("shwo", "show"), ("histroy", "history")])
+def test_a_misspelt_command_below_a_name_is_recognised(typed: str, meant: str) -> None:
+    refused = CliRunner().invoke(program, ["profile", typed])
+    assert refused.exit_code == 2
+    assert f"Did you mean '{meant}'?" in refused.stderr
+
+
+def test_commands_run_where_a_supervisor_closed_the_output(tmp_path: Path) -> None:
+    home = str(tmp_path / "home")
+    command = ["bash", "-c", '"$0" -m remloom --home "$1" tenant create zoe >&-', sys.executable]
+    done = subprocess.run([*command, home], capture_output=True, text=True, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    assert [tenant.name for tenant in Home(home).tenants()] == ["zoe"]
 
 
 def test_a_wrong_value_names_the_choices_and_the_bounds() -> None:

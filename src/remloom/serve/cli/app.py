@@ -32,7 +32,23 @@ A key never stands on a command line: set REMLOOM_KEY to it, or to file:PATH
 or keyring:NAME. `remloom tenant key FILE` makes one."""
 
 
-class Group(click.Group):
+class _Suggesting(click.Group):
+    """A group that knows what was meant by a name that it does not have."""
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(context, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches  # only on the way to an error
+
+            nearest = get_close_matches(args[0], self.list_commands(context), n=1)
+            hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+            raise click.UsageError(error.message + hint, context) from None
+
+
+class Group(_Suggesting):
     """Commands below one name. Options that every command has may stand before their names, too.
 
     A group that is a command itself, such as `dream`, runs where none of them is named.
@@ -71,7 +87,7 @@ class Group(click.Group):
             context.obj = context.obj.with_options(home, tenant, json)
 
 
-class Program(click.Group):
+class Program(_Suggesting):
     """A group whose commands are listed in sections, and built when they are called."""
 
     def main(
@@ -120,18 +136,6 @@ class Program(click.Group):
         words, row = next(iter(rows.items()))
         is_group = name in GROUPS or len(rows) > 1
         return Group(name, rows) if is_group else build(name, words.split(), row)
-
-    def resolve_command(
-        self, context: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        try:
-            return super().resolve_command(context, args)
-        except click.UsageError as error:
-            from difflib import get_close_matches  # only on the way to an error
-
-            nearest = get_close_matches(args[0], self.list_commands(context), n=1)
-            hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-            raise click.UsageError(error.message + hint, context) from None
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         for section, names in SECTIONS.items():

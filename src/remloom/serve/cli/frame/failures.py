@@ -24,7 +24,8 @@ def boundary(*, json: bool) -> Iterator[None]:
     try:
         yield
         # here, where a full disk or a closed pipe can still be reported
-        sys.stdout.flush()
+        if sys.stdout is not None:  # some supervisors close it
+            sys.stdout.flush()
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
     except KeyboardInterrupt:
