@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from uuid import uuid4
 
@@ -200,6 +200,13 @@ def test_a_wrong_schedule_is_refused_with_a_right_example(
     with pytest.raises(InvalidInputError, match=told) as refused:
         queue.add(JobSpec("dream", every=every, zone=zone))
     assert "for example" in refused.value.remedy
+    assert queue.jobs() == []
+
+
+def test_a_time_that_utc_does_not_have_is_refused(queue: StoredQueue) -> None:
+    late = datetime(9999, 12, 31, 23, 59, tzinfo=timezone(timedelta(hours=-23)))
+    with pytest.raises(InvalidInputError, match="out of range"):
+        queue.add(JobSpec("sweep", not_before=late))
     assert queue.jobs() == []
 
 

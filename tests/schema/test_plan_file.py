@@ -222,3 +222,8 @@ def test_whatever_a_database_calls_its_things_is_written_so_that_it_can_be_read(
 
     assert found is not None
     assert found.tables == (table,)
+
+
+def test_a_plan_that_is_nested_too_deep_is_refused() -> None:
+    with pytest.raises(PlanError, match="too deep"):
+        parse_plan("a = " + "[" * 3_000, "deep.toml")

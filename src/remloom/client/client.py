@@ -124,7 +124,7 @@ class _Documents(Over):
         self, connection: Any, names: list[str], told: EventCallback | None = None
     ) -> None:
         super().__init__(connection)
-        self.given = {"documents": names, "told": told}
+        self._given = {"documents": names, "told": told}
 
 
 class ClientReader(_Documents, ReaderMethods):

@@ -18,13 +18,10 @@ _NOUNS: dict[str, tuple[type[Over], type[Over]]] = {}
 
 
 class Over:
-    """Base of what is done over a connection.
+    """Base of what is done over a connection."""
 
-    Attributes:
-        given: arguments, and fields of operations, of every call that takes them.
-    """
-
-    given: Mapping[str, Any] = MappingProxyType({})
+    # arguments, and fields of operations, of every call that takes them
+    _given: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
@@ -71,10 +68,10 @@ def _single(operation: Operation, signature: inspect.Signature) -> Callable[...,
     """Give the plan of one request."""
 
     def plan(over: Over, *args: Any, **kwargs: Any) -> Plan[Any]:
-        given = {one: over.given[one] for one in over.given if one in signature.parameters}
+        given = {one: over._given[one] for one in over._given if one in signature.parameters}
         arguments = SentArguments(operation, signature.bind(over, *args, **{**given, **kwargs}))
         taken = operation.takes.__struct_fields__
-        fields = {one: over.given[one] for one in over.given if one in taken} | arguments.fields
+        fields = {one: over._given[one] for one in over._given if one in taken} | arguments.fields
         return (yield request_of(operation, fields, callback=arguments.callback))
 
     return plan

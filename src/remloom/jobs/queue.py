@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from ..engine.arguments import check_aware
 from ..errors import ConflictError, InvalidInputError, LeaseLostError, NotFoundError
 from ..kv import Entry
 from ..store.batch import Batch, Preconditions
@@ -51,7 +52,9 @@ class StoredQueue:
 
     def add(self, spec: JobSpec) -> Job:
         now = self._clock()
-        due = now if spec.not_before is None else _check_aware(spec.not_before)
+        if spec.not_before is not None:
+            check_aware(spec.not_before)
+        due = now if spec.not_before is None else spec.not_before
         if spec.every:
             due = next_time(spec.every, spec.zone, max(now, due))
         job = Job(
@@ -287,14 +290,6 @@ def _lease_time(count: float) -> timedelta:
     if not count > 0:
         raise InvalidInputError(f"a lease is a number of seconds above 0, not {count!r}")
     return timedelta(seconds=count)
-
-
-def _check_aware(at: datetime) -> datetime:
-    if not isinstance(at, datetime) or at.utcoffset() is None:
-        raise InvalidInputError(
-            f"{at!r} has no time zone", remedy="use an aware datetime, e.g. datetime.now(UTC)"
-        )
-    return at
 
 
 def _as_json(value: Any) -> Any:

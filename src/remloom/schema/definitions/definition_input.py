@@ -120,7 +120,7 @@ def _parts_of(origin: DefinitionInput | None) -> dict[str, Any]:
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         reason = "there is no such file" if isinstance(error, FileNotFoundError) else str(error)
         raise SourceError(
             f"{path} cannot be read as a definition: {reason}",

@@ -78,6 +78,8 @@ def parse_plan(text: str, uri: str) -> PlanContents:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PlanError(uri, [{"path": "the file", "why": f"it is not TOML: {error}"}]) from error
+    except RecursionError:
+        raise PlanError(uri, [{"path": "the file", "why": "it is nested too deep"}]) from None
     reader = _Reader()
     plan = reader.plan(data)
     faults = [*reader.faults, *(find_faults(plan) if plan else ())]
