@@ -1,5 +1,6 @@
 """A server that is killed, or told to stop, has what it acknowledged."""
 
+import json
 import os
 import re
 import signal
@@ -40,6 +41,12 @@ def test_what_was_acknowledged_is_there_when_the_server_is_gone(tmp_path, how):
                 assert client.post("/v1/texts", json=sent).status_code == 200
         server.send_signal(how)
         assert server.wait(PATIENCE) == (0 if how == signal.SIGTERM else -how)
+        lines = [json.loads(line) for line in server.stderr if line.startswith("{")]
+        read = [line for line in lines if line["operation"] == "read_text"]
+        # one that is killed may not come to the last
+        assert len(read) in (9, 10)
+        assert {line["status"] for line in read} == {200}
+        assert all(line["request_id"] for line in lines)
     finally:
         server.kill()
         server.wait()

@@ -123,8 +123,8 @@ class ServedDocuments(OfMemory):
 
         Args:
             kind: the method: learn, dream, moments, affinity, consolidate, observe, normalise,
-                embed_pending, sweep, reembed, sync, or read of a path below `serve_read_roots`. A
-                key needs the scope of what is done, too.
+                embed_pending, sweep, reembed, sync, discover, or read of a path below
+                `serve_read_roots`. A key needs the scope of what is done, too.
             payload: its arguments.
             key: adding the same job under the same key again changes nothing.
             not_before: default now, or the next time of `every`.

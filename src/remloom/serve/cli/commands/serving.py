@@ -33,8 +33,8 @@ def serve(
     """Serve the memories of a home over HTTP: REST, tools, and pages.
 
     The first start makes an API key, and prints it once; on another address than loopback there
-    has to be one. SIGTERM and Ctrl-C let the calls that have begun end first;
-    then the exit code is 0.
+    has to be one. Each request is a line of JSON on standard error. SIGTERM and Ctrl-C let the
+    calls that have begun end first; then the exit code is 0.
 
     Args:
         bind: where to listen. [default: 127.0.0.1:8765]
@@ -58,6 +58,7 @@ def serve(
 
     from ...connections import PromptConnection, connections_at_once
     from ...guard.first_key import first_key
+    from ...http.request_log import log_as_json
 
     service = app.state.service
     made = first_key(service.keys, settings, others=service.authentication.tokens is not None)
@@ -68,6 +69,7 @@ def serve(
     url = f"http://{shown}:{listening.getsockname()[1]}"
     echo(f"serving {settings.shown_home} at {url}", err=True)
     echo(f"pages: {url}/ui/, MCP: {url}/mcp, REST: {url}/openapi.json", err=True)
+    log_as_json()
     config = uvicorn.Config(
         app,
         http=PromptConnection,
