@@ -21,6 +21,7 @@ _COUNTS_THERE = Option(
 _KNOWN = "commands.beliefs.known"
 _NAMED = "commands.beliefs.named"
 _EDITED = "commands.profile.edited"
+_KEEP = Option(help="Say what would go, and keep it.")
 
 
 def _edit(method: str, **options: Option) -> Command:
@@ -54,7 +55,9 @@ TABLE: dict[str, dict[str, Command]] = {
             creates=True,
         ),
         "import FILE": Command("admin.import_", by="commands.records.import_", creates=True),
-        "forget ID|LABEL|URI...": Command("forget", by="commands.records.forget"),
+        "forget ID|LABEL|URI...": Command(
+            "forget", by="commands.records.forget", options={"dry_run": _KEEP}
+        ),
     },
     "Ask": {
         "ask QUESTION": Command(
@@ -217,7 +220,14 @@ TABLE: dict[str, dict[str, Command]] = {
             before=_KNOWN,
             options={"scopes": _COUNTS_THERE},
         ),
-        "profile why SLOT [VALUE]": Command("profile.why", by="commands.profile.why", more=_OF_ID),
+        "profile why SLOT [VALUE]": Command(
+            "profile.why",
+            by="commands.profile.why",
+            options={
+                "scope": Option(help="Only in this one; '' is everywhere. [default: in each]")
+            },
+            more=_OF_ID,
+        ),
         "profile history SLOT": Command("profile.history", before=_KNOWN),
         "profile changes": Command(
             "profile.changes",
@@ -263,7 +273,11 @@ TABLE: dict[str, dict[str, Command]] = {
         "profile pin SLOT [VALUE]": _mark("profile.pin", "pinned", "Pin it no longer."),
         "profile hide SLOT [VALUE]": _mark("profile.hide", "hidden", "Hide it no longer."),
         "profile forget SLOT [VALUE]": Command(
-            "profile.forget", by="commands.profile.forget", before=_NAMED, more=_OF_ID
+            "profile.forget",
+            by="commands.profile.forget",
+            options={"dry_run": _KEEP},
+            before=_NAMED,
+            more=_OF_ID,
         ),
         "profile scan [PATH]": Command(
             "profile.observe",
