@@ -95,7 +95,7 @@ def test_what_was_forgotten_is_not_stored_at_closing(tmp_path: Path) -> None:
         graph = store._indexes.vectors()
         assert graph is not None
         assert len(graph) == 2_100
-        assert not graph.holds(range(1, 301))
+        assert not graph.contains(range(1, 301))
         assert stored(store, "vectors").tail_size == 0
         assert store.admin.check() == []
 
@@ -136,10 +136,10 @@ def test_a_forgotten_text_does_not_come_back_by_a_reader_of_an_older_state(tmp_p
             save()
             search(store)
         search(store)
-        assert number not in store._indexes.terms().holds([number])
+        assert number not in store._indexes.terms().contains([number])
         save()
     with opened(tmp_path) as store:
-        assert number not in store._indexes.terms().holds([number])
+        assert number not in store._indexes.terms().contains([number])
         assert store.admin.check() == []
 
 

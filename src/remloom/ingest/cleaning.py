@@ -30,7 +30,7 @@ def cleaned(document: Document) -> tuple[Document, str]:
     >>> from remloom.model import Message
     >>> turn = Turn(message=Message(speaker="''", text="Hi"))
     >>> print(cleaned(Document(uri="chat", title="Chat", turns=(turn,)))[1])
-    "''", who speaks in turn 1, which is not a name
+    "''", who speaks in turn 1, which is no name
     """
     left_out = list(document.left_out)
     turns = tuple(_turn(number, turn, left_out) for number, turn in enumerate(document.turns, 1))

@@ -92,7 +92,7 @@ def words(content: Any, odd: Note = _tell_nobody) -> str:
 
     >>> said = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Yes."}, "No.", 7]
     >>> words(said, print)
-    a part that is not text
+    a part that is no text
     'Yes.\\nNo.'
     """
     if isinstance(content, str):

@@ -293,7 +293,7 @@ def _scaled(scores: Scores) -> Scores:
 class _Phrase:
     """Words as they were written, but for case, width and blanks.
 
-    >>> phrase = Phrase("Effective Date")
+    >>> phrase = _Phrase("Effective Date")
     >>> phrase.exactness("the effective date."), phrase.exactness("Date: effective now")
     (2, 1)
     >>> phrase.last_line(["before the effective", "date of the lease"], 1)

@@ -242,8 +242,8 @@ class _LineReader:
 def _is_statement(text: str) -> bool:
     """Whether a line without blanks around it is code, whatever is beside it.
 
-    >>> is_statement("import os"), is_statement("import duties rose"), is_statement("class service")
-    (True, False, False)
+    >>> [_is_statement(line) for line in ("import os", "import duties rose", "class service")]
+    [True, False, False]
     """
     return len(text) <= _LONGEST_FENCE and _STATEMENT.match(text) is not None
 

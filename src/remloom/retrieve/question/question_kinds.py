@@ -80,7 +80,7 @@ def without_request(text: str) -> str:
     """Leave out of a question about order what is not of its matter; the whole text if nothing else
     is in it.
 
-    >>> without_telling("In which order did I bring up the parts of my garden?")
+    >>> without_request("In which order did I bring up the parts of my garden?")
     'my garden'
     """
     return " ".join(_ACCOUNT_REQUESTS.sub(" ", text).rstrip(" ?.!").split()) or text

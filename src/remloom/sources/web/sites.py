@@ -111,8 +111,8 @@ def site_of(url: str) -> str:
 def informative_title(title: str) -> str:
     """Return a page's title without counts of unread messages; empty when it is not to be told.
 
-    >>> telling_title("(3) Rye bread"), telling_title("Sign in - Example"), telling_title("a@b.org")
-    ('Rye bread', '', '')
+    >>> [informative_title(title) for title in ("(3) Rye bread", "Sign in - Example", "a@b.org")]
+    ['Rye bread', '', '']
     """
     title = _COUNT.sub("", title, count=1) if title.startswith("(") else title
     if _REVEALING.search(title) or title.lower().startswith(_rules().pages.titles):
