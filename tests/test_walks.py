@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -96,6 +97,21 @@ def send(memory: Memory) -> None:
     assert reply.status_code == 200
 
 
+def register(memory: Memory) -> str:
+    """A database of two tables beside the memory, registered as a source; returns its address."""
+    file = Path(memory.admin.settings.home) / "crm.db"
+    with closing(sqlite3.connect(file)) as crm:
+        crm.executescript("""
+            CREATE TABLE companies(id INTEGER PRIMARY KEY, name TEXT);
+            CREATE TABLE people(id INTEGER PRIMARY KEY, name TEXT, company_id INTEGER REFERENCES companies(id));
+            INSERT INTO companies VALUES (1, 'Acme Paper');
+            INSERT INTO people VALUES (1, 'Sarah Chen', 1);
+        """)
+    url = f"sqlite:///{file}"
+    memory.schemas.register_from_discovery(memory.schemas.discover(url, "crm"), url=url)
+    return url
+
+
 WALKS: dict[str, Callable[[Memory], object]] = {
     # no other test parses this statement: what is parsed once is kept
     "A statement": lambda memory: memory.query(
@@ -110,12 +126,14 @@ WALKS: dict[str, Callable[[Memory], object]] = {
     "A context of what is known of the user": lambda memory: memory.profile.context(
         "What should I eat?"
     ),
+    "A synced row": lambda memory: memory.schemas.sync("crm"),
 }
 # what is there before a walk begins
 BEFORE: dict[str, Callable[[Memory], object]] = {
     "A context of what is known of the user": lambda memory: memory.profile.set(
         "allergies", "peanuts"
     ),
+    "A synced row": register,
 }
 
 
