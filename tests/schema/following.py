@@ -12,7 +12,8 @@ from remloom.model import Row
 from remloom.schema.plan.plan import Plan
 from remloom.schema.plan.source import Source
 from remloom.schema.sync.report import SyncReport
-from remloom.schema.sync.run import Target, sync
+from remloom.schema.sync.run import sync
+from remloom.schema.sync.writer import Target
 from remloom.store.contract import Store
 
 __all__ = ["Follower", "contents"]

@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from fake_database import count_rows
 
 from remloom import Memory
 from remloom.errors import SettingsError, SourceError
@@ -81,7 +82,7 @@ def test_a_large_table_of_duckdb_is_sampled(tmp_path: Path, opened: list[Databas
     (table,) = database.tables()
     profile = database.profile(table, 20_000)
     assert (profile.sampled, profile.rows, profile.whole) == (2400, 300_000, False)
-    assert profile.columns[0].highest > 290_000
+    assert max(profile.columns[0].values) > 290_000
 
 
 def test_a_folder_of_files_is_a_database(tmp_path: Path, opened: list[Database]) -> None:
@@ -114,7 +115,7 @@ def test_a_folder_of_files_is_a_database(tmp_path: Path, opened: list[Database])
         assert database.rows(customers, names, after=(1,), limit=5) == [(2, "10115", None, None)]
         first = database.rows(customers, names, after=None, limit=1)
         assert first == [(1, "00501", "Ann", date(2024, 2, 29))]
-        assert database.count(tables["orders"]) == 2000
+        assert count_rows(database, tables["orders"]) == 2000
         assert database.profile(tables["orders"], 1000).sampled >= 1000
         assert database.rows(tables["orders"], ["data"], after=None, limit=1) == [({"n": 1},)]
 

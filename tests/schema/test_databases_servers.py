@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fake_database import count_rows
 
 import mariadb_server
 import postgres_server
@@ -132,11 +133,11 @@ def test_a_snapshot_sees_one_state_and_nothing_is_written(opening: Opening, kind
     with pytest.raises(SourceError, match=r"(?i)read only|read-only"):
         database._read("INSERT INTO t VALUES (2)")
     with database.snapshot():
-        assert database.count(table) == 1
+        assert count_rows(database, table) == 1
         with pytest.raises(SourceError):
             database._read("SELECT no_such_column FROM t")
-        assert database.count(table) == 1
-    assert database.count(table) == 1
+        assert count_rows(database, table) == 1
+    assert count_rows(database, table) == 1
 
 
 @pytest.mark.parametrize("kind", ["postgresql", "mysql"])
@@ -154,8 +155,8 @@ def test_large_tables_are_sampled_all_over(opening: Opening, kind: str) -> None:
     profile = database.profile(table, 20_000)
     assert 300 < profile.sampled < 2_000
     assert not profile.whole
-    assert profile.columns[0].lowest < 60_000
-    assert profile.columns[0].highest > 120_000
+    assert min(profile.columns[0].values) < 60_000
+    assert max(profile.columns[0].values) > 120_000
     assert database.count_contained("t", ["n"], [(1,), (11,)]) == 1
 
 
@@ -308,9 +309,9 @@ def test_a_server_that_goes_away_meanwhile_is_an_error(opening: Opening, postgre
     with pytest.raises(SourceError), database.snapshot():  # noqa: PT012
         with postgres_server.connect(postgres) as connection:
             connection.execute("SELECT pg_terminate_backend(%s)", (process,))
-        database.count(table)
+        count_rows(database, table)
     with pytest.raises(SourceError):
-        database.count(table)
+        count_rows(database, table)
 
 
 def test_a_table_of_mariadb_with_versions_is_seen_as_it_is_now(opening: Opening) -> None:

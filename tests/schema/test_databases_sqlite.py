@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fake_database import count_rows
 
 from remloom.errors import InvalidInputError, SourceError, UnknownNameError
 from remloom.schema.databases.contract import Column, Database, ForeignKey, Table
@@ -115,7 +116,7 @@ def test_rows_are_read_by_composite_keys_page_by_page(opening: Opening) -> None:
         ("y", 1, 0.0),
         ("ä", 3, 2.0),
     ]
-    assert database.count(table) == 5
+    assert count_rows(database, table) == 5
 
 
 def test_tables_without_a_key_and_views_are_read_by_offset(opening: Opening) -> None:
@@ -170,7 +171,7 @@ def test_a_small_table_is_profiled_whole(opening: Opening) -> None:
     profile = database.profile(table, 1000)
     assert (profile.rows, profile.sampled, profile.whole) == (4, 4, True)
     ids, city, note = profile.columns
-    assert (ids.lowest, ids.highest, ids.distinct) == (1, 4, 4)
+    assert (min(ids.values), max(ids.values), ids.distinct) == (1, 4, 4)
     assert (city.nulls, city.distinct, set(city.values), city.longest) == (
         1,
         2,
@@ -194,8 +195,8 @@ def test_a_large_table_is_sampled_all_over_and_hardly_read(opening: Opening) -> 
     profile = database.profile(table, 20_000)
     assert 800 <= profile.sampled <= 1100
     assert not profile.whole
-    assert profile.columns[1].lowest < 2000
-    assert profile.columns[1].highest > 118_000
+    assert min(profile.columns[1].values) < 2000
+    assert max(profile.columns[1].values) > 118_000
 
 
 def test_values_are_looked_up_by_index_and_large_tables_are_not_scanned(opening: Opening) -> None:
@@ -245,8 +246,8 @@ def test_a_snapshot_does_not_see_what_is_written_meanwhile(tmp_path: Path) -> No
     (table,) = database.tables()
     with database.snapshot():
         writer.execute("INSERT INTO t VALUES (2)")
-        assert database.count(table) == 1
-    assert database.count(table) == 2
+        assert count_rows(database, table) == 1
+    assert count_rows(database, table) == 2
     database.close()
     writer.close()
 

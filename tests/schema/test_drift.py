@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from remloom.model import Field
 from remloom.schema.databases.contract import Column, ForeignKey, Table
-from remloom.schema.drift.drift import compare
-from remloom.schema.plan.baseline import take_baseline
+from remloom.schema.drift import compare
 from remloom.schema.plan.plan import Plan, PlannedEdge, PlannedField, PlannedTable
+from remloom.schema.plan.source import take_baseline
 
 CUSTOMERS = table("customers", "id integer, name string, email string?, changed datetime")
 ORDERS = table(

@@ -169,6 +169,8 @@ def test_every_fault_of_an_edited_plan_is_named_with_its_place() -> None:
         ("rows = 830", "rows = nan", "tables.Order Details.rows", "int"),
         ('source = "crm"', 'source = ""', "source", "names no source"),
         ("[estimate]", "[estimate", "the file", "line"),
+        ("[estimate]", "[estimate]\nrow = 3", "estimate.row", "there is no 'row' in a plan, did you mean 'rows'"),
+        ("megabytes = 0.5", 'megabytes = "much"', "estimate.megabytes", "float"),
         ("[tables.customers]", '[tables.customers]\ntable = "people"', "tables.customers.table", "there is no 'table' in a plan"),
         ("[links.likes]", '[links.likes]\ntable = "loves"', "links.likes.table", "there is no 'table' in a plan"),
         ('type = "date"', 'typ = "date"', "links.likes.fields.since.typ", "there is no 'typ' in a plan, did you mean 'type'"),

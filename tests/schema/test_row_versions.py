@@ -208,7 +208,7 @@ def test_indexes_serve_after_a_migration_and_go_with_their_schema(memory: Memory
 def test_a_migration_that_was_broken_off_goes_on(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remloom.schema.definitions.migration._AT_ONCE", 1)
+    monkeypatch.setattr("remloom.schema.definitions.registry._AT_ONCE", 1)
     change(memory, {"amount": "total"}, amount=None, total="decimal")
 
     def stop(done: int, total: int) -> None:

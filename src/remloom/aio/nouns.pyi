@@ -71,7 +71,7 @@ from remloom.retrieve.options import RecallChanges, RecallOptions
 from remloom.runs.failures import FailedItem
 from remloom.runs.run import Run
 from remloom.schema.definitions.definition_input import DefinitionInput, DefinitionParts
-from remloom.schema.drift.drift import Drift
+from remloom.schema.drift import Drift
 from remloom.schema.plan.plan import Plan
 from remloom.schema.plan.source import Source
 from remloom.schema.sync.report import SyncReport

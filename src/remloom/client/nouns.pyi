@@ -65,7 +65,7 @@ from remloom.retrieve.options import RecallChanges, RecallOptions
 from remloom.runs.failures import FailedItem
 from remloom.runs.run import Run
 from remloom.schema.definitions.definition_input import DefinitionInput, DefinitionParts
-from remloom.schema.drift.drift import Drift
+from remloom.schema.drift import Drift
 from remloom.schema.sync.report import SyncReport
 from remloom.tenancy.audit import AuditEntry
 from typing import Any, IO, Literal, Unpack

@@ -28,7 +28,7 @@ from .transfers import BackupFolder, ExportFile, pieces_of
 if TYPE_CHECKING:
     from ..operations.records import RecordPage
     from ..profile.beliefs.exchange import Imported as ImportedProfile
-    from ..schema.drift.drift import Drift
+    from ..schema.drift import Drift
     from ..schema.sync.report import SyncReport
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from ..schema.drift.drift import Drift
+from ..schema.drift import Drift
 from ..schema.sync.report import SyncReport
 from .operation import Operation, Progress
 from .signatures import OfMemory, derive

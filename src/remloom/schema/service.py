@@ -19,12 +19,12 @@ from ..model import Receipt, Record, Registered, Row, RowsMigrated, SchemaDefini
 from ..predicates import Query
 from ..store.contract import Reads
 from ..store.rules.expiry import has_expired
-from .sources import Sources
+from .sources import Sources, source_url
 
 if TYPE_CHECKING:
     from .definitions.definition_input import DefinitionInput, DefinitionParts
     from .definitions.registry import EntriesToWrite, Registry
-    from .drift.drift import Drift
+    from .drift import Drift
     from .plan.plan import Plan
     from .plan.source import Source
     from .sync.report import SyncReport
@@ -83,7 +83,7 @@ class Schemas:
         from .definitions.definition_input import read_definition
 
         checked = read_definition(definition, parts)
-        return self._registry.register(checked, _check_mapping(mapping))
+        return self._registry.register_all([checked], _check_mapping(mapping))[0]
 
     def list(self) -> builtins.list[SchemaDefinition]:
         """List the definitions of the schemas that are registered, by name."""
@@ -112,7 +112,7 @@ class Schemas:
             UnknownNameError: no such schema is registered.
             ConflictError: it has rows.
         """
-        from .definitions.registry import rows_of
+        from .definitions.changes import rows_of
 
         self.get(name)
         receipt = Receipt(verified=True, at=datetime.now(UTC))
@@ -148,7 +148,7 @@ class Schemas:
         Raises:
             UnknownNameError: no such schema is registered.
         """
-        from .definitions.migration import migrate
+        from .definitions.registry import migrate
 
         return migrate(self._store, self._registry, self._writing.write_batch, name, progress)
 
@@ -226,6 +226,7 @@ class Schemas:
 
     # -- databases that are there ------------------------------------------------------------------
 
+    @cached_property
     def _sources(self) -> Sources:
         return Sources(self._engine, self._register_all)
 
@@ -254,7 +255,11 @@ class Schemas:
             UnknownNameError: there is no such table.
             SourceError: the database cannot be read.
         """
-        return self._sources().discover(url, name, tables, relationships, sample, progress)
+        from .discovery.discovering import discover_at
+
+        plan = discover_at(url, name, tables, relationships, sample, progress)
+        self._engine.source_urls[plan.source] = url
+        return plan
 
     def rediscover(
         self,
@@ -276,7 +281,17 @@ class Schemas:
             UnknownNameError: there is no such source, and no such variable; or no such table.
             SourceError: the database cannot be read.
         """
-        return self._sources().rediscover(source, tables, relationships, sample, progress)
+        from .discovery.discovering import discover, discover_at
+        from .plan.source import check_source_name, find_source
+
+        check_source_name(source)
+        url = source_url(source)
+        if url and source not in {known.name for known in self.sources()}:
+            plan = discover_at(url, source, tables, relationships, sample, progress)
+            self._engine.source_urls[source] = url
+            return plan
+        with self._sources.opened(find_source(self._store.kv, source), None) as database:
+            return discover(database, source, tables, relationships, sample, progress)
 
     def register_from_discovery(
         self,
@@ -300,11 +315,13 @@ class Schemas:
             DefinitionError, SchemaChangeError: see `register`.
             SourceError: the database cannot be read.
         """
-        return self._sources().register(plan, entity_mapping, url)
+        return self._sources.register(plan.mapped(entity_mapping or {}), url)
 
     def sources(self) -> builtins.list[Source]:
         """List the databases that were registered, by name."""
-        return self._sources().list()
+        from .plan.source import list_sources
+
+        return list_sources(self._store.kv)
 
     def sync(
         self,
@@ -333,9 +350,25 @@ class Schemas:
             ConflictError: it is being synced already.
             SourceError: the database cannot be read. What is down changes nothing.
         """
-        return self._sources().sync(
-            source, dry_run=dry_run, history=history, url=url, progress=progress
-        )
+        from .plan.source import find_source
+        from .sync.run import sync
+        from .sync.writer import Target
+
+        found = find_source(self._store.kv, source)
+        engine = self._engine
+        model = engine.embedder_name
+        if not model and (stored := self._store.vectors.model()):
+            # whoever opens it with that embedder finds these texts in the queue
+            model = stored[0]
+        target = Target(self._store, engine.tenant, model)
+        with self._sources.opened(found, url) as database:
+            report = sync(
+                target, found, database, dry_run=dry_run, history=history, progress=progress
+            )
+        if not dry_run:
+            self._sources.note_synced(report)
+            engine.embed_in_background()
+        return report
 
     def drift(self, source: str, *, accept: bool = False, url: str | None = None) -> Drift:
         """Say how a database differs from what it was when it was registered.
@@ -351,7 +384,7 @@ class Schemas:
             UnknownNameError: there is no such source.
             SourceError: the database cannot be read.
         """
-        return self._sources().drift(source, accept=accept, url=url)
+        return self._sources.drift(source, accept, url)
 
     def _register_all(
         self, definitions: Sequence[SchemaDefinition], extra_entries: EntriesToWrite

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ..engine.arguments import Progress
 from ..engine.engine import Engine
 from ..errors import ChangedError, InvalidInputError
 from ..kv import Entry, EntryReads
@@ -21,7 +20,7 @@ from ..store.contract import Reads
 
 if TYPE_CHECKING:
     from .databases.contract import Database
-    from .drift.drift import Change, Drift
+    from .drift import Change, Drift
     from .plan.plan import Plan
     from .plan.source import Source
     from .sync.report import SyncReport
@@ -33,67 +32,23 @@ RegisterAll = Callable[
 
 
 class Sources:
-    """The databases that one tenant follows; see `Schemas`.
-
-    Args:
-        register: registers definitions, and writes entries with them.
-    """
+    """The databases that one tenant follows; `register` registers definitions, with entries."""
 
     def __init__(self, engine: Engine, register: RegisterAll) -> None:
         self._engine = engine
         self._store = engine.store
         self._register = register
 
-    def list(self) -> list[Source]:
-        """List them, by name."""
-        from .plan.source import list_sources
-
-        return list_sources(self._store.kv)
-
-    def discover(
-        self,
-        url: str,
-        name: str,
-        tables: Sequence[str] | None,
-        relationships: bool,
-        sample: int,
-        progress: Progress | None,
-    ) -> Plan:
-        """Discover what a database has; see `Schemas.discover`."""
-        from .discovery.discovering import discover_at
-
-        plan = discover_at(url, name, tables, relationships, sample, progress)
-        self._engine.source_urls[plan.source] = url
-        return plan
-
-    def rediscover(
-        self,
-        name: str,
-        tables: Sequence[str] | None,
-        relationships: bool,
-        sample: int,
-        progress: Progress | None,
-    ) -> Plan:
-        """Discover what a source has now; see `Schemas.rediscover`."""
-        from .databases.addresses import is_address
-        from .discovery.discovering import discover
-        from .plan.source import check_source_name, find_source
-
-        check_source_name(name)
-        password = source_password(name) or ""
-        if is_address(password) and name not in {source.name for source in self.list()}:
-            return self.discover(password, name, tables, relationships, sample, progress)
-        with self._opened(find_source(self._store.kv, name), None) as database:
-            return discover(database, name, tables, relationships, sample, progress)
-
-    def register(
-        self, plan: Plan, entity_mapping: Mapping[str, str] | None, url: str | None
-    ) -> tuple[Registered, ...]:
+    def register(self, plan: Plan, url: str | None) -> tuple[Registered, ...]:
         """Register a plan; see `Schemas.register_from_discovery`."""
-        from .plan.source import Source, check_source_name, list_sources, source_entry
+        from .plan.source import (
+            Source,
+            check_source_name,
+            list_sources,
+            source_entry,
+            take_baseline,
+        )
 
-        if entity_mapping:
-            plan = plan.mapped(entity_mapping)
         check_source_name(plan.source)
         if not plan.tables:
             raise InvalidInputError(
@@ -103,10 +58,12 @@ class Sources:
         if not plan.address:
             # that of a job has none
             plan = replace(plan, address=self._address_of(plan.source))
-        _check_types(self.list(), plan)
+        _check_types(list_sources(self._store.kv), plan)
         source = Source(name=plan.source, plan=plan, salt=secrets.token_hex(16))
         # first, as it may fail: what cannot be read is not registered
-        source = self._with_baseline(source, url)
+        with self.opened(source, url) as database, database.snapshot():
+            tables, figures = take_baseline(database, plan, bytes.fromhex(source.salt))
+        source = replace(source, tables=tables, figures=figures)
 
         def entries(kv: EntryReads) -> Sequence[Entry]:
             # another one may have been registered meanwhile
@@ -115,43 +72,13 @@ class Sources:
 
         return self._register(plan.schemas, entries)
 
-    def sync(
-        self,
-        name: str,
-        *,
-        dry_run: bool,
-        history: bool,
-        url: str | None,
-        progress: Progress | None,
-    ) -> SyncReport:
-        """Sync a source; see `Schemas.sync`."""
-        from .plan.source import find_source
-        from .sync.run import Target, sync
-
-        source = find_source(self._store.kv, name)
-        engine = self._engine
-        model = engine.embedder_name
-        if not model and (stored := self._store.vectors.model()):
-            # whoever opens it with that embedder finds these texts in the queue
-            model = stored[0]
-        target = Target(self._store, engine.tenant, model)
-        with self._opened(source, url) as database:
-            report = sync(
-                target, source, database, dry_run=dry_run, history=history, progress=progress
-            )
-        if not dry_run:
-            self._note_synced(name, report)
-            engine.embed_in_background()
-        return report
-
-    def drift(self, name: str, *, accept: bool, url: str | None) -> Drift:
+    def drift(self, name: str, accept: bool, url: str | None) -> Drift:
         """Compare a source with what it was; see `Schemas.drift`."""
-        from .drift.drift import Drift, compare
-        from .plan.baseline import take_baseline
-        from .plan.source import find_source
+        from .drift import Drift, compare
+        from .plan.source import find_source, take_baseline
 
         source = find_source(self._store.kv, name)
-        with self._opened(source, url) as database:
+        with self.opened(source, url) as database:
             with database.snapshot():
                 now = take_baseline(database, source.plan, bytes.fromhex(source.salt))
             changes = compare(source.plan, (source.tables, source.figures), now)
@@ -161,14 +88,11 @@ class Sources:
             self._accept(source, additive, database)
         return Drift(source=name, changes=changes, accepted=additive)
 
-    # -- what they have in common ------------------------------------------------------------------
-
     def _accept(self, source: Source, changes: tuple[Change, ...], database: Database) -> None:
         """Register what a source has more, and compare with that from now on."""
         from .discovery.discovering import discover
-        from .drift.additions import accept_changes, extend_plan
-        from .plan.baseline import take_baseline
-        from .plan.source import find_source, source_entry
+        from .drift import accept_changes, extend_plan
+        from .plan.source import find_source, source_entry, take_baseline
 
         plan = source.plan
         schemas: Sequence[SchemaDefinition] = ()
@@ -196,38 +120,29 @@ class Sources:
 
         self._register(schemas, entries)
 
-    def _with_baseline(self, source: Source, url: str | None) -> Source:
-        from .plan.baseline import take_baseline
-
-        with self._opened(source, url) as database, database.snapshot():
-            tables, figures = take_baseline(database, source.plan, bytes.fromhex(source.salt))
-        return replace(source, tables=tables, figures=figures)
-
     @contextmanager
-    def _opened(self, source: Source, url: str | None) -> Iterator[Database]:
-        from .databases.addresses import is_address
+    def opened(self, source: Source, url: str | None) -> Iterator[Database]:
+        """Open the database of a source, by this URL if there is one; see `Schemas.sync`."""
         from .databases.opening import open_database
 
-        password = source_password(source.name) or ""
-        address = (
-            url or self._engine.source_urls.get(source.name) or (is_address(password) and password)
-        )
-        database = (
-            open_database(address) if address else open_database(source.plan.address, password)
-        )
+        name = source.name
+        if address := url or self._engine.source_urls.get(name) or source_url(name):
+            database = open_database(address)
+        else:
+            database = open_database(source.plan.address, source_password(name))
         try:
             yield database
         finally:
             database.close()
 
-    def _note_synced(self, name: str, report: SyncReport) -> None:
-        """Keep how many rows each table has now: drift is told from there."""
+    def note_synced(self, report: SyncReport) -> None:
+        """Keep how many rows each table has now, for the next drift."""
         from .plan.source import find_source, source_entry
 
         rows = {table.table: table.read for table in report.tables if not table.fault}
 
         def note(reads: Reads) -> Batch:
-            source = find_source(reads.kv, name)
+            source = find_source(reads.kv, report.source)
             figures = tuple(
                 replace(each, rows=rows.get(each.table, each.rows)) for each in source.figures
             )
@@ -237,13 +152,22 @@ class Sources:
         self._store.update(note)
 
     def _address_of(self, name: str) -> str:
-        """Where a source is, by what is registered or the environment says; empty: neither does."""
-        from .databases.addresses import is_address, parse_address
+        """The address of a source in the environment, or as registered; empty: neither has it."""
+        from .databases.addresses import parse_address
+        from .plan.source import list_sources
 
-        password = source_password(name) or ""
-        if is_address(password):
-            return parse_address(password).url
-        return next((each.plan.address for each in self.list() if each.name == name), "")
+        if url := source_url(name):
+            return parse_address(url).url
+        sources = list_sources(self._store.kv)
+        return next((source.plan.address for source in sources if source.name == name), "")
+
+
+def source_url(name: str) -> str:
+    """The URL that the environment has for a source; empty: none, or a password alone."""
+    from .databases.addresses import is_address
+
+    password = source_password(name) or ""
+    return password if is_address(password) else ""
 
 
 def _check_types(sources: Sequence[Source], plan: Plan) -> None:

@@ -1,4 +1,4 @@
-"""Addresses of databases: what a URL or a path says, apart from the password in it."""
+"""Addresses of databases: the parts of a URL or a path, with its secrets apart."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Address(Struct, frozen=True, kw_only=True):
         return text
 
     def parts(self) -> dict[str, Any]:
-        """Give user, host, port (None: there is none, or several), database and options."""
+        """Split it into user, host, port (None: none, or several), database and options."""
         split = urlsplit(self.url)
         host = split.netloc.rpartition("@")[2]
         return {
@@ -85,8 +85,8 @@ def is_address(text: str) -> bool:
     >>> is_address("postgresql://me@host/crm"), is_address("file:/run/secrets/crm")
     (True, False)
     """
-    scheme, found, _ = text.partition("://")
-    return bool(found) and _kind_of(scheme) is not None
+    scheme, separator, _ = text.partition("://")
+    return bool(separator) and _kind_of(scheme) is not None
 
 
 def _kind_of(scheme: str) -> str | None:
@@ -95,14 +95,9 @@ def _kind_of(scheme: str) -> str | None:
 
 
 def parse_address(url: str) -> Address:
-    """Read the URL of a database, or the path of a file or folder.
-
-    Raises:
-        InvalidInputError: it is of no database that can be read.
-        SourceError: there is no such file.
-    """
-    scheme, found, _ = url.partition("://")
-    if not found:
+    """Read the URL of a database, or the path of a file or folder; see `open_database`."""
+    scheme, separator, _ = url.partition("://")
+    if not separator:
         return _of_path(Path(url).expanduser(), url)
     kind = _kind_of(scheme)
     if kind is None:
@@ -143,7 +138,7 @@ def _of_server(kind: str, url: str) -> Address:
 
 @cache
 def _options() -> Mapping[str, frozenset[str]]:
-    """Give the options of URLs that are not secrets, in lower case, by the kind of database."""
+    """The options of URLs that are not secrets, in lower case, by the kind of database."""
     text = files(__package__).joinpath("options.toml").read_text(encoding="utf-8")
     return {kind: frozenset(names) for kind, names in tomllib.loads(text).items()}
 
@@ -157,7 +152,7 @@ def _unreadable(kind: str) -> InvalidInputError:
 
 
 def _is_cut(split: SplitResult) -> bool:
-    """Whether a password with a plain "/", "?" or "#" ends the host, and lies in what is shown."""
+    """Whether a password with a plain "/", "?" or "#" ends the host, and would be shown."""
     rest = f"{split.path}{split.fragment}"
     return "@" in rest or ("@" in split.query and "@" not in split.netloc)
 

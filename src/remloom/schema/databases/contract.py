@@ -1,19 +1,27 @@
-"""What an existing database must tell, for callers that read one and for those who add one.
+"""What a database has to offer, for callers that read one and for those who add one.
 
-Everything is read-only, bounded in time, and streamed: nothing asks for a whole table at once. A
-folder of CSV files and a collection of documents are databases as well.
+Everything is read-only, bounded in time, and streamed. A folder of CSV files and a collection of
+documents are databases as well.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
 from typing import Any, Protocol, TypeAlias
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ...model import Kind
+
+_LEAST = 800  # rows of a table that is too large to be read whole
+_SHARE = 125  # of such a table, one row in so many is read
+_CELLS = 4_000_000  # values of one sample
+_FEWEST = 100  # rows, however many columns there are
+LONGEST = 2_000  # characters of a text that are looked at
 
 # values of the columns of a key, in their order
 Key: TypeAlias = tuple[Any, ...]
@@ -70,8 +78,6 @@ class ColumnProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     nulls: int = 0  # of the rows sampled
     distinct: int = 0  # different values among those sampled that are not null
     values: tuple[Any, ...] = ()  # different ones among them, in no order
-    lowest: Any = None
-    highest: Any = None
     longest: int = 0  # characters, of text; 2,000 of what is longer
 
 
@@ -132,10 +138,6 @@ class Database(Protocol):
         """
         ...
 
-    def count(self, table: Table) -> int:
-        """Count the rows of a table."""
-        ...
-
     def snapshot(self) -> Any:
         """Let reads inside this context see one state of the database, where it can."""
         ...
@@ -145,9 +147,16 @@ class Database(Protocol):
         ...
 
 
+def by_table(rows: Iterable[tuple[Any, ...]]) -> dict[tuple[str, str], list[tuple[Any, ...]]]:
+    """Group rows that begin with a schema and a table by these two."""
+    found: dict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
+    for schema, table, *values in rows:
+        found[schema, table].append(tuple(values))
+    return found
+
+
 def table_names(places: Iterable[tuple[str | None, str]]) -> dict[tuple[str | None, str], str]:
-    """What tables are called, by their schema and name: without the schema, if it is the default
-    one, which is None.
+    """Name tables by schema and table; the default schema is None, and not part of the name.
 
     >>> list(table_names([("sales", "orders"), (None, "birds")]).values())
     ['sales.orders', 'birds']
@@ -162,7 +171,7 @@ def table_names(places: Iterable[tuple[str | None, str]]) -> dict[tuple[str | No
 
 
 def without_columns(table: Table, names: Collection[str]) -> Table:
-    """The table as it would be without these columns."""
+    """Copy a table without these columns."""
     if not names:
         return table
     gone = set(names)
@@ -181,8 +190,8 @@ def without_columns(table: Table, names: Collection[str]) -> Table:
 
 
 def without_unordered_key(table: Table) -> Table:
-    """The table, read by offset if its key has columns whose values cannot be given back to the
-    database to be compared with: such a key is merely unique."""
+    """Make a key merely unique, so that the table is read by offset, if the database cannot compare
+    values of its columns."""
     columns = {column.name: column for column in table.columns}
     if all(_is_ordered(columns[name]) for name in table.primary_key if name in columns):
         return table
@@ -191,3 +200,71 @@ def without_unordered_key(table: Table) -> Table:
 
 def _is_ordered(column: Column) -> bool:
     return column.kind not in (None, "json") and not column.list
+
+
+# -- profiles --------------------------------------------------------------------------------------
+
+
+def rows_to_read(rows: int | None, columns: int, sample: int) -> int:
+    """Say how many rows of a table to read for its profile.
+
+    Up to `sample` rows are read whole; of a larger table one row in 125, but at least 800 and at
+    most `sample`; of a table whose size nobody knows, 800. A table with very many columns has fewer
+    read.
+
+    >>> [rows_to_read(rows, 8, 20_000) for rows in (500, 100_000, None)]
+    [20000, 800, 800]
+    """
+    if rows is None:
+        count = _LEAST
+    elif rows <= sample:
+        count = sample
+    else:
+        count = max(_LEAST, rows // _SHARE)
+    return max(1, min(count, sample, max(_FEWEST, _CELLS // max(1, columns))))
+
+
+def items_of(values: Iterable[Any]) -> list[Any]:
+    """List values one by one, those of lists too; without None, and without what has parts itself.
+
+    >>> items_of([[1, 2], 3, [None, {"a": 1}]])
+    [1, 2, 3]
+    """
+    items = chain.from_iterable(value if isinstance(value, list) else (value,) for value in values)
+    return [item for item in items if item is not None and not isinstance(item, list | dict)]
+
+
+def profile_rows(
+    table: Table,
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[Any]],
+    *,
+    total: int | None,
+    whole: bool,
+) -> TableProfile:
+    """Profile the sampled rows of a table; their values are plain, in the order of the columns."""
+    by_column: Sequence[Sequence[Any]] = list(zip(*rows, strict=True)) or [()] * len(columns)
+    return TableProfile(
+        table=table.name,
+        rows=len(rows) if whole else total,
+        sampled=len(rows),
+        whole=whole,
+        columns=tuple(map(_profile_column, columns, by_column)),
+    )
+
+
+def _profile_column(column: Column, values: Sequence[Any]) -> ColumnProfile:
+    filled = [value for value in values if value is not None]
+    if column.list or column.kind == "json" or any(isinstance(v, list | dict) for v in filled):
+        # what cannot be hashed is told apart by its JSON
+        encoded = {msgspec.json.encode(value, enc_hook=str): value for value in filled}
+        different = list(encoded.values())
+    else:
+        different = list(dict.fromkeys(filled))
+    return ColumnProfile(
+        column=column.name,
+        nulls=len(values) - len(filled),
+        distinct=len(different),
+        values=tuple(different),
+        longest=max((len(value) for value in different if isinstance(value, str)), default=0),
+    )

@@ -1,7 +1,7 @@
 """Documents: the columns that a sample of them has, and their values as rows.
 
-What is within a document is a column of its own, "address.city", where the sample agrees that there
-are documents, of the same fields; else it is JSON.
+A document within a document becomes columns, "address.city", where the sample agrees on its fields;
+else it is JSON.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-
 from ...model import Kind
+from .columns import Converter, converters, plain
 from .contract import Column, Unreadable
-from .plain_values import Converter, converters, plain
 
 if TYPE_CHECKING:
     from bson.codec_options import CodecOptions
@@ -32,7 +30,6 @@ _MOST_PARTS = 32  # fields of a document within one; of more, its names are valu
 _SHARED = 1 / 3  # of the documents that have a field of theirs, on average; of fewer, likewise
 _UNREADABLE = "a name with a dot or a dollar"
 
-
 # bytes of the values of a type, by its number
 _FIXED = {
     0x01: 8, 0x06: 0, 0x07: 12, 0x08: 1, 0x09: 8, 0x0A: 0, 0x10: 4, 0x11: 8, 0x12: 8, 0x13: 16,
@@ -44,11 +41,7 @@ _REGULAR_EXPRESSION = 0x0B
 
 
 def columns_of(documents: Sequence[Document], schema: Document) -> Iterable[Column]:
-    """The fields of documents, in the order in which they turn up.
-
-    Args:
-        schema: the `$jsonSchema` of a validator, or empty.
-    """
+    """The fields of documents, in order of appearance; `schema` is a validator's `$jsonSchema`."""
     return _columns(documents, schema, (), len(documents))
 
 
@@ -75,7 +68,7 @@ def _columns(
 
 
 def _agree(values: Sequence[Any]) -> bool:
-    """Whether all are documents, whose fields are mostly the same."""
+    """Whether all are documents with mostly the same fields."""
     if not values or not all(isinstance(value, Mapping) for value in values):
         return False
     names = Counter(name for value in values for name in value)
@@ -176,8 +169,8 @@ def _kind(types: Counter[str]) -> tuple[Kind | None, bool]:
 def plain_rows(documents: Sequence[Document], columns: Sequence[Column]) -> list[tuple[Any, ...]]:
     """Read columns out of documents, as plain values.
 
-    Where a document has something else than the documents that a path leads through, the value is
-    an object with that in it, which no scalar field takes: the row is refused, nothing is lost.
+    Where a path leads through something other than documents, the value is an object with that in
+    it, which no scalar field takes: the row is refused, and nothing is lost.
     """
     readers = [
         (tuple(column.name.split(".")), to_plain)
@@ -215,6 +208,8 @@ def _without_types(value: Any) -> Any:
         return str(value)
     if isinstance(value, DatetimeMS):
         # one that Python does not have
+        import numpy as np
+
         return f"{np.datetime64(int(value), 'ms')}Z"
     if isinstance(value, DBRef):
         return _without_types(value.id)
@@ -226,7 +221,7 @@ def _without_types(value: Any) -> Any:
 
 
 def bound(value: Any, column: Column) -> Any:
-    """A plain value as documents have it in this field."""
+    """Turn a plain value into the one that documents have in this field."""
     from uuid import UUID
 
     from bson import Decimal128, ObjectId
@@ -277,6 +272,6 @@ def _elements(data: bytes) -> Iterator[tuple[str, bytes]]:
         elif type_ == _REGULAR_EXPRESSION:
             place = data.index(b"\0", data.index(b"\0", place) + 1) + 1
         else:
-            # how long it is nobody knows
+            # its length is not known
             place = end
         yield name, data[start:place]

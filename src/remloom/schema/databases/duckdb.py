@@ -9,10 +9,12 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from msgspec.structs import replace
+
 from ...errors import MissingExtraError, SourceError
 from .addresses import Address
-from .column_types import allowed_values, read_type
-from .contract import Column, ForeignKey, Table, table_names
+from .columns import allowed_values, make_column
+from .contract import Column, ForeignKey, Table, by_table, table_names
 from .sql_database import SECONDS, Sample, SqlDatabase
 
 if TYPE_CHECKING:
@@ -47,20 +49,15 @@ _AS_TEXTS = ("DATE", "TIMESTAMP", "TIME", "INTERVAL")
 _SEPARATED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _PARQUET = ".parquet"
 _INTEGERS = ("BIGINT", "HUGEINT", "INTEGER", "DOUBLE")
-# what would be another text, were it read as a number
 # who may put a link there may not be allowed to read what it leads to
 _A_LINK = "a link, which is not followed"
 _BESIDE_PARQUET = "a table is of one kind of files, and Parquet is here"
+# of what would be another text if it was read as a number
 _LEADING_ZERO = "^[-+]?0[0-9]"
 
 
 class DuckdbDatabase(SqlDatabase):
-    """A database in a file of DuckDB. See `contract.Database`.
-
-    Raises:
-        MissingExtraError: DuckDB is not installed.
-        SourceError: the file is not a database, or another process writes it.
-    """
+    """A database in a file of DuckDB."""
 
     kind: ClassVar[str] = "duckdb"
     _text_type: ClassVar[str] = "varchar"
@@ -103,19 +100,15 @@ class DuckdbDatabase(SqlDatabase):
             timer.cancel()
 
     def _begin(self) -> None:
-        """Begin nothing: who reads a file lets nobody write it, and one statement that fails would
-        end a transaction."""
+        """Begin nothing: a file that is read is not written, and a statement that fails would end
+        the transaction."""
 
     def _end(self) -> None:
         """End nothing."""
 
     def _describe(self) -> list[Table]:
-        columns: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
-        for schema, table, *column in self._read(_COLUMNS):
-            columns.setdefault((schema, table), []).append(tuple(column))
-        constraints: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
-        for schema, table, *constraint in self._read(_CONSTRAINTS):
-            constraints.setdefault((schema, table), []).append(tuple(constraint))
+        columns = by_table(self._read(_COLUMNS))
+        constraints = by_table(self._read(_CONSTRAINTS))
         described = []
         relations = self._read(_RELATIONS)
         names = table_names((_schema(schema), table) for schema, table, *_ in relations)
@@ -148,7 +141,7 @@ class DuckdbDatabase(SqlDatabase):
         return name
 
     def _key(self, column: Column) -> str:
-        # these are ordered by the numbers of their values, and compared by their texts
+        # ordered by the numbers of their values, and compared by their texts
         name = self._quote(column.name)
         return f"CAST({name} AS VARCHAR)" if column.declared.startswith("ENUM") else name
 
@@ -159,7 +152,7 @@ class DuckdbDatabase(SqlDatabase):
 
     def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
         if table.is_view or table.rows is None or table.rows <= limit:
-            return self._sample_by_key(table, columns, limit)
+            return super()._sample(table, columns, limit)
         listed = self._sampled(columns)
         spread = [table.rows * number // limit for number in range(limit)]
         sql = f"SELECT {listed} FROM {self._place(table.name)}"
@@ -168,15 +161,10 @@ class DuckdbDatabase(SqlDatabase):
 
 
 class FilesDatabase(DuckdbDatabase):
-    """CSV and Parquet files: each is a table; so is a folder within the folder, with its files as
-    parts. See `contract.Database`.
+    """CSV and Parquet files: each is a table; so is a folder within the folder, with all its files.
 
     A CSV is read once, when the folder is opened. A column is of numbers or dates where all its
     values are; what begins with a zero is a text.
-
-    Raises:
-        MissingExtraError: DuckDB is not installed.
-        SourceError: there are no such files, or one is broken.
     """
 
     def _opened(self) -> duckdb.DuckDBPyConnection:
@@ -228,8 +216,6 @@ class FilesDatabase(DuckdbDatabase):
         self._parquet[name] = int(row[0] or 0) if row else 0
 
     def _describe(self) -> list[Table]:
-        from msgspec.structs import replace
-
         described = [
             replace(table, rows=self._parquet[table.name], is_view=False)
             if table.name in self._parquet
@@ -251,7 +237,7 @@ class FilesDatabase(DuckdbDatabase):
         share = 100 * limit / (table.rows or 1)
         sampled = f"TABLESAMPLE system({share:f}%) REPEATABLE (1)"
         rows = self._read(f"SELECT {listed} FROM {self._place(table.name)} {sampled}")
-        return Sample(rows or super()._sample_by_key(table, columns, limit).rows, whole=False)
+        return Sample(rows or SqlDatabase._sample(self, table, columns, limit).rows, whole=False)
 
 
 def _table(
@@ -280,7 +266,17 @@ def _table(
     in_keys = {*key, *(column for one in foreign for column in one.columns)}
     return Table(
         name=name,
-        columns=tuple(_column(column, column[0] in in_keys, allowed) for column in columns),
+        columns=tuple(
+            make_column(
+                column,
+                declared,
+                nullable=nullable,
+                is_key=column in in_keys,
+                comment=note,
+                allowed=allowed,
+            )
+            for column, declared, nullable, note in columns
+        ),
         primary_key=key,
         unique=tuple(unique),
         foreign_keys=tuple(foreign),
@@ -292,23 +288,7 @@ def _table(
 
 
 def _schema(name: str) -> str | None:
-    """A schema; None: the default one."""
     return None if name == "main" else name
-
-
-def _column(row: tuple[Any, ...], is_key: bool, allowed: dict[str, tuple[str, ...]]) -> Column:
-    name, declared, nullable, comment = row
-    type_ = read_type(declared, is_key=is_key)
-    values = type_.values or allowed.get(name.casefold(), ())
-    return Column(
-        name=name,
-        kind="enum" if values else type_.kind,
-        list=type_.list,
-        declared=declared,
-        nullable=nullable,
-        values=values,
-        comment=comment or "",
-    )
 
 
 def _tables_of(place: Path) -> tuple[dict[str, list[Path]], dict[str, str]]:

@@ -1,4 +1,4 @@
-"""Databases in MongoDB: what collections hold is told from samples of their documents."""
+"""Databases in MongoDB, whose collections are described by samples of their documents."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import MissingExtraError, SourceError, UnknownNameError
 from .addresses import Address
-from .contract import Key, Table, TableProfile
+from .contract import Key, Table, TableProfile, profile_rows, rows_to_read
 from .documents import Document, bound, columns_of, decode_document, plain_rows
-from .profiles import profile_rows, rows_to_read
 
 if TYPE_CHECKING:
     from pymongo.collection import Collection
@@ -25,15 +24,10 @@ _CHUNK = 500  # values looked for at once
 
 
 class MongoDatabase:
-    """A database in MongoDB, or in what speaks its protocol. See `contract.Database`.
+    """A database in MongoDB, or in what speaks its protocol: a collection is a table.
 
-    A collection is a table. Its columns are the fields that documents of the sample have: 1,000 at
-    random, the oldest and the newest 100. What is within a document is a column "address.city"
-    where the sample agrees, else JSON.
-
-    Raises:
-        MissingExtraError: pymongo is not installed.
-        SourceError: it cannot be connected to, or the URL names no database.
+    Its columns are the fields of a sample: 1,000 documents at random, the oldest and the newest
+    100. What is within a document is a column "address.city" where the sample agrees, else JSON.
     """
 
     kind: ClassVar[str] = "mongodb"
@@ -90,15 +84,9 @@ class MongoDatabase:
 
     @property
     def address(self) -> str:
-        """Where it is, as a URL without secrets."""
         return self._address.url
 
     def tables(self, names: Sequence[str] | None = None) -> list[Table]:
-        """Describe its collections and views, by name; only these if `names` are given.
-
-        Raises:
-            UnknownNameError: there is no such collection.
-        """
         with self._translated():
             found = {
                 info["name"]: info
@@ -115,7 +103,6 @@ class MongoDatabase:
         return described
 
     def profile(self, table: Table, sample: int) -> TableProfile:
-        """Look at up to so many documents, spread over the collection."""
         columns = [column for column in table.columns if column.kind is not None]
         limit = rows_to_read(table.rows, len(columns), sample)
         with self._translated():
@@ -126,10 +113,6 @@ class MongoDatabase:
     def count_contained(
         self, table: str, columns: Sequence[str], values: Sequence[Key]
     ) -> int | None:
-        """Count how many of these different values a collection has in these fields.
-
-        None: no index helps, and the collection is too large to be read for it.
-        """
         if table not in self._described:
             self.tables([table])
         described = self._described[table]
@@ -141,9 +124,9 @@ class MongoDatabase:
         if not by_name.keys() >= key_columns:
             return 0
         keys = [
-            dict(zip(columns, (bound(value, by_name[name]) for name, value in pairs), strict=True))
-            for pairs in (list(zip(columns, key, strict=True)) for key in values)
-            if None not in (value for _, value in pairs)
+            {name: bound(value, by_name[name]) for name, value in zip(columns, key, strict=True)}
+            for key in values
+            if None not in key
         ]
         found = 0
         with self._translated():
@@ -154,9 +137,7 @@ class MongoDatabase:
     def rows(
         self, table: Table, columns: Sequence[str], *, after: Key | None, limit: int
     ) -> list[tuple[Any, ...]]:
-        """Read the documents whose key comes after this one, in the order of their keys."""
         by_name = {column.name: column for column in table.columns}
-        of = [by_name[name] for name in columns]
         skipped = int(after[0]) if after and not table.primary_key else 0
         matched: Document = {}
         if after is not None and table.primary_key:
@@ -166,7 +147,7 @@ class MongoDatabase:
             if last != (table.name, after):
                 key = [bound(part, by_name[name]) for part, name in zip(after, names, strict=True)]
             matched = _behind(names, key)
-        # whole, as what is within may be something else in some documents
+        # whole, as the type of what is within may differ between documents
         roots = (name.partition(".")[0] for name in columns)
         projection = {**dict.fromkeys(roots, 1), **({} if "_id" in columns else {"_id": 0})}
         with self._translated():
@@ -175,27 +156,19 @@ class MongoDatabase:
             if order := table.primary_key or tuple(by_name.keys() & {"_id"}):
                 cursor = cursor.sort([(name, 1) for name in order])
             documents = self._decoded(cursor.skip(skipped).max_time_ms(_MILLISECONDS))
-        rows = plain_rows(documents, of)
+        rows = plain_rows(documents, [by_name[name] for name in columns])
         if rows and table.primary_key and set(table.primary_key).issubset(columns):
             places = [list(columns).index(name) for name in table.primary_key]
             read = tuple(rows[-1][place] for place in places)
-            self._last = (
-                (table.name, read),
-                [documents[-1].get(name) for name in table.primary_key],
-            )
+            stored = [documents[-1].get(name) for name in table.primary_key]
+            self._last = (table.name, read), stored
         return rows
 
-    def count(self, table: Table) -> int:
-        """Count the documents of a collection."""
-        with self._translated():
-            return int(self._collection(table.name).count_documents({}, maxTimeMS=_MILLISECONDS))
-
     def snapshot(self) -> AbstractContextManager[None]:
-        """Do nothing: a server that stands alone has no snapshots."""
+        # a server that is not part of a replica set has no snapshots
         return nullcontext()
 
     def close(self) -> None:
-        """Close the connections."""
         self._client.close()
 
     @contextmanager
@@ -206,23 +179,21 @@ class MongoDatabase:
             message = self._address.clean(str(error)).partition("\n")[0].partition(", Timeout:")[0]
             raise SourceError(f"{self.address}: {message[:300]}", uri=self.address) from None
 
-    def _collection(self, name: str) -> Collection[Any]:
-        return self._database[name]
-
     def _documents_of(self, name: str) -> Collection[Any]:
-        """A collection whose documents come as they are, to be decoded one by one."""
-        return self._collection(name).with_options(codec_options=self._raw)
+        """A collection that gives its documents as bytes, to be decoded one by one."""
+        collection: Collection[Any] = self._database[name]
+        return collection.with_options(codec_options=self._raw)
 
     def _decoded(self, found: Iterable[Any]) -> list[Document]:
         return [decode_document(one.raw, self._options) for one in found]
 
     def _table(self, info: Document) -> Table:
         name, is_view = str(info["name"]), info.get("type") == "view"
-        rows = None if is_view else int(self._collection(name).estimated_document_count())
+        rows = None if is_view else int(self._database[name].estimated_document_count())
         documents, _ = self._documents(name, rows, _SAMPLED + 2 * _ENDS)
         schema = (info.get("options") or {}).get("validator", {}).get("$jsonSchema", {})
         columns = tuple(columns_of(documents, schema))
-        # an index of a list has its items, and one of what the sample has not, no column
+        # an index of a list has its items; one of a field that the sample lacks has no column
         scalar = frozenset(one.name for one in columns if one.kind and not one.list)
         unique, indexed = self._indexes(name, scalar) if not is_view else ((), ())
         ids = next((column for column in columns if column.name == "_id"), None)
@@ -260,7 +231,7 @@ class MongoDatabase:
         """The fields of unique indexes, and of all, but for those of a part of the documents, or of
         what is none of these columns."""
         unique, indexed = [], []
-        for index in self._collection(name).list_indexes():
+        for index in self._database[name].list_indexes():
             fields = tuple(index["key"])
             # 1 and -1 are orders; others are texts, places, hashes
             is_ordered = all(order in (1, -1) for order in index["key"].values())
@@ -275,7 +246,7 @@ class MongoDatabase:
     def _count_distinct(
         self, table: Table, columns: Sequence[str], keys: Sequence[dict[str, Any]]
     ) -> int:
-        collection = self._collection(table.name)
+        collection = self._database[table.name]
         if len(columns) > 1:
             matched: dict[str, Any] = {"$or": list(keys)}
         else:

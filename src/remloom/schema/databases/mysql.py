@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ...errors import InvalidInputError, SourceError
 from .contract import Column, Table
 from .server_database import ServerDatabase
-from .sql_database import SECONDS, Sample
+from .sql_database import SECONDS
 
 if TYPE_CHECKING:
     from sqlalchemy import Inspector
@@ -41,7 +41,7 @@ _MYSQL_CHECKS = """
     WHERE c.constraint_schema = DATABASE()
 """
 _JSON_VALID = re.compile(r"json_valid\(`([^`]+)`\)")
-# of which the inspection does not know the types
+# columns whose types the inspection does not know
 _SHAPES = """
     SELECT table_name, column_name, column_type FROM information_schema.columns
     WHERE table_schema = DATABASE() AND data_type IN (
@@ -52,12 +52,7 @@ _GEOMETRY = ("geom", "point", "linestring", "polygon", "multi")
 
 
 class MysqlDatabase(ServerDatabase):
-    """A database in MySQL or what speaks like it. See `contract.Database`.
-
-    Raises:
-        MissingExtraError: SQLAlchemy or PyMySQL is not installed.
-        SourceError: it cannot be connected to, or the URL names none.
-    """
+    """A database in MySQL, MariaDB or TiDB."""
 
     kind: ClassVar[str] = "mysql"
     _dialect: ClassVar[str] = "mysql+pymysql"
@@ -68,11 +63,12 @@ class MysqlDatabase(ServerDatabase):
     _compares_tuples: ClassVar[bool] = False
     # table and column -> the type of its geometry
     _shapes: Mapping[tuple[str, str], str] = {}
+    _json: set[tuple[str, str]]  # tables and columns
 
     def _driver_errors(self) -> tuple[type[Exception], ...]:
         import pymysql
 
-        # of wrong packets, and of a host that has no address
+        # OSError: of wrong packets, and of a host that has no address
         return (pymysql.Error, OSError)
 
     def _connect(self) -> Any:
@@ -135,7 +131,8 @@ class MysqlDatabase(ServerDatabase):
     def _checks(
         self, inspector: Inspector, schema: str | None
     ) -> Mapping[tuple[str | None, str], list[str]]:
-        # the inspection leaves out those that stand beside their column
+        # the inspection leaves out those of one column
+        self._json = set()
         is_mariadb = "mariadb" in self._driver_connection.get_server_info().lower()
         found: dict[tuple[str | None, str], list[str]] = {}
         try:
@@ -145,28 +142,18 @@ class MysqlDatabase(ServerDatabase):
             checks = []
         for table, condition in checks:
             found.setdefault((schema, table), []).append(str(condition))
+            # MariaDB's JSON is a text with a condition
+            self._json |= {(table, name) for name in _JSON_VALID.findall(str(condition))}
         return found
 
-    def _table(
-        self,
-        place: tuple[str | None, str],
-        reflected: Mapping[str, Any],
-        rows: int | None,
-        names: Mapping[tuple[str | None, str], str],
-    ) -> Table:
-        table = _unescaped(super()._table(place, reflected, rows, names))
-        # MariaDB's JSON is a text with a condition
-        json = {
-            name
-            for condition in reflected["checks"] or ()
-            for name in _JSON_VALID.findall(condition)
-        }
+    def _amended(self, place: tuple[str | None, str], table: Table) -> Table:
+        table = _unescaped(table)
         columns = []
         for column in table.columns:
-            shape = self._shapes.get((place[1], column.name))
-            if shape:
-                column = replace(column, declared=shape)
-            columns.append(replace(column, kind="json") if column.name in json else column)
+            key = (place[1], column.name)
+            declared = self._shapes.get(key, column.declared)
+            kind = "json" if key in self._json else column.kind
+            columns.append(replace(column, declared=declared, kind=kind))
         return replace(table, columns=tuple(columns))
 
     def _expression(self, column: Column) -> str:
@@ -177,17 +164,14 @@ class MysqlDatabase(ServerDatabase):
         return f"CAST({name} AS unsigned)" if declared.startswith("bit") else name
 
     def _key(self, column: Column) -> str:
-        # these are ordered by the numbers of their values, and compared by their texts
+        # ordered by the numbers of their values, and compared by their texts
         name = self._quote(column.name)
         is_listed = column.declared.lower().startswith(("enum", "set"))
         return f"CAST({name} AS char)" if is_listed else name
 
-    def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
-        return self._sample_by_key(table, columns, limit)
-
 
 def _unescaped(table: Table) -> Table:
-    """A table with its columns as they are called: the inspection leaves backticks doubled."""
+    """The table without the doubled backticks that the inspection leaves in names."""
 
     def names(columns: Sequence[str]) -> tuple[str, ...]:
         return tuple(name.replace("``", "`") for name in columns)

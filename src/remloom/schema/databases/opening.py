@@ -1,4 +1,4 @@
-"""Opening a database that is there, whichever it is."""
+"""Opening a database, whichever kind it is."""
 
 from __future__ import annotations
 
@@ -9,6 +9,23 @@ from msgspec.structs import replace
 from ...store.tenants.encryption import read_reference
 from .addresses import Address, parse_address
 from .contract import Database
+from .duckdb import DuckdbDatabase, FilesDatabase
+from .mongodb import MongoDatabase
+from .mysql import MysqlDatabase
+from .postgresql import PostgresqlDatabase
+from .snowflake import SnowflakeDatabase
+from .sqlite import SqliteDatabase
+
+# each imports its driver when it is called
+_OPENERS: Mapping[str, Callable[[Address], Database]] = {
+    "sqlite": SqliteDatabase,
+    "postgresql": PostgresqlDatabase,
+    "mysql": MysqlDatabase,
+    "duckdb": DuckdbDatabase,
+    "files": FilesDatabase,
+    "mongodb": MongoDatabase,
+    "snowflake": SnowflakeDatabase,
+}
 
 
 def open_database(url: str, password: str | None = None) -> Database:
@@ -31,57 +48,3 @@ def open_database(url: str, password: str | None = None) -> Database:
         password = read_reference(password, variable="the password of this database")
         address = replace(address, password=password)
     return _OPENERS[address.kind](address)
-
-
-def _sqlite(address: Address) -> Database:
-    from .sqlite import SqliteDatabase
-
-    return SqliteDatabase(address)
-
-
-def _postgresql(address: Address) -> Database:
-    from .postgresql import PostgresqlDatabase
-
-    return PostgresqlDatabase(address)
-
-
-def _mysql(address: Address) -> Database:
-    from .mysql import MysqlDatabase
-
-    return MysqlDatabase(address)
-
-
-def _duckdb(address: Address) -> Database:
-    from .duckdb import DuckdbDatabase
-
-    return DuckdbDatabase(address)
-
-
-def _files(address: Address) -> Database:
-    from .duckdb import FilesDatabase
-
-    return FilesDatabase(address)
-
-
-def _mongodb(address: Address) -> Database:
-    from .mongodb import MongoDatabase
-
-    return MongoDatabase(address)
-
-
-def _snowflake(address: Address) -> Database:
-    from .snowflake import SnowflakeDatabase
-
-    return SnowflakeDatabase(address)
-
-
-# by kind of database; each brings its libraries in when it is called
-_OPENERS: Mapping[str, Callable[[Address], Database]] = {
-    "sqlite": _sqlite,
-    "postgresql": _postgresql,
-    "mysql": _mysql,
-    "duckdb": _duckdb,
-    "files": _files,
-    "mongodb": _mongodb,
-    "snowflake": _snowflake,
-}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -28,7 +29,7 @@ _SETTINGS = {
     "synchronize_seqscans": "off",
     "max_parallel_workers_per_gather": "0",
 }
-# Partitions are read through their parents. What the planner expects is asked later.
+# Partitions are read through their parents.
 _RELATIONS = """
     SELECT n.nspname, c.relname, c.relkind IN ('v', 'm'),
         CASE WHEN NOT has_any_column_privilege(c.oid, 'SELECT') THEN 'the user may not read it'
@@ -61,7 +62,7 @@ _COMPOSITES = """
     WHERE b.typtype = 'c' AND a.attnum > 0 AND NOT a.attisdropped
         AND n.nspname NOT IN ('information_schema', 'pg_catalog')
 """
-# types with values that Python has not: 24:00, the year 20000, "infinity"
+# types with values that Python does not have: 24:00, the year 20000, "infinity"
 _AS_TEXTS = (
     "date", "time", "timetz", "timestamp", "timestamptz", "interval",
     "int4range", "int8range", "numrange", "daterange", "tsrange", "tstzrange",
@@ -69,7 +70,7 @@ _AS_TEXTS = (
     "tstzmultirange",
 )  # fmt: skip
 _PAGES = 100  # of a table, at least, from which a sample is taken
-# kinds of which the driver makes lists itself
+# kinds whose lists the driver makes itself
 _LISTED = ("integer", "float", "decimal", "boolean")
 # Foreign keys that partitions have and their parents do not.
 _OF_PARTITIONS = """
@@ -92,20 +93,14 @@ _OF_PARTITIONS = """
 
 
 class PostgresqlDatabase(ServerDatabase):
-    """A database in PostgreSQL. See `contract.Database`.
-
-    Raises:
-        MissingExtraError: SQLAlchemy or psycopg is not installed.
-        SourceError: it cannot be connected to.
-    """
+    """A database in PostgreSQL."""
 
     kind: ClassVar[str] = "postgresql"
     _dialect: ClassVar[str] = "postgresql+psycopg"
     _checks_dialect: ClassVar[str] = "postgres"
     _extra: ClassVar[str] = "sql"
     _in_snapshot = False
-    # foreign keys of partitions, by the place of their parent
-    _of_partitions: dict[_Place, list[dict[str, Any]]]
+    _further_keys: dict[_Place, list[dict[str, Any]]]  # of partitions, by their parents
     _composites: dict[_Place, dict[str, str]]  # by place and column: the type
     _forbidden: dict[_Place, Sequence[str]]  # columns that the user may not read
     _secured: set[_Place]  # whose rows the user is shown by policies
@@ -160,18 +155,18 @@ class PostgresqlDatabase(ServerDatabase):
 
     def _readable(self, inspector: Inspector) -> Mapping[tuple[str | None, str], int | None]:
         default = inspector.default_schema_name
-        self._of_partitions = {}
+        self._further_keys = defaultdict(list)
         for schema, table, target_schema, target, columns, target_columns in self._run(
             _OF_PARTITIONS, ()
         ):
             place = (None if schema == default else schema, table)
-            one = {
+            key = {
                 "constrained_columns": columns,
                 "referred_schema": None if target_schema == default else target_schema,
                 "referred_table": target,
                 "referred_columns": target_columns,
             }
-            self._of_partitions.setdefault(place, []).append(one)
+            self._further_keys[place].append(key)
         self._composites = {}
         for schema, table, column, type_ in self._run(_COMPOSITES, ()):
             place = (None if schema == default else schema, table)
@@ -194,15 +189,7 @@ class PostgresqlDatabase(ServerDatabase):
             found[place] = None if is_view else self._expected(schema, table, is_parent)
         return found
 
-    def _table(
-        self,
-        place: _Place,
-        reflected: Mapping[str, Any],
-        rows: int | None,
-        names: Mapping[_Place, str],
-    ) -> Table:
-        foreign = [*(reflected["foreign_keys"] or ()), *self._of_partitions.get(place, ())]
-        table = super()._table(place, {**reflected, "foreign_keys": foreign}, rows, names)
+    def _amended(self, place: _Place, table: Table) -> Table:
         types = self._composites.get(place, {})
         columns = tuple(
             replace(column, declared=types.get(column.name, column.declared))
@@ -226,7 +213,6 @@ class PostgresqlDatabase(ServerDatabase):
         return f"%s::{column.declared.replace('%', '%%')}" if is_composite else "%s"
 
     def _expected(self, schema: str, table: str, is_parent: bool) -> int:
-        """How many rows the planner expects, from statistics and the size of the table."""
         place = f"{self._quote(schema)}.{self._quote(table)}"
         if is_parent:
             place = f"ONLY {place}"
@@ -242,7 +228,7 @@ class PostgresqlDatabase(ServerDatabase):
     def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
         listed = self._sampled(columns)
         sql = f"SELECT {listed} FROM {self._place(table.name)}"
-        # who may read columns may not read the places of rows
+        # a user who may not read all columns may not read the positions of rows
         is_free = _place_of(self._places[table.name]) not in self._forbidden
         if table.rows is not None and table.rows > limit and is_free:
             pages = self._pages(table)
@@ -261,7 +247,7 @@ class PostgresqlDatabase(ServerDatabase):
         return Sample(rows[:limit], whole=len(rows) <= limit)
 
     def _pages(self, table: Table) -> int:
-        """How many pages a table has of its own; a parent of partitions has none."""
+        """The number of a table's own pages; a parent of partitions has none."""
         size = "pg_relation_size(%s::regclass) / current_setting('block_size')::int"
         return int(
             self._read(f"SELECT {size}", (super()._place(table.name).replace("%%", "%"),))[0][0]
@@ -273,7 +259,7 @@ def _place_of(parts: Sequence[str]) -> _Place:
 
 
 def _spread(pages: int, rows: int, limit: int) -> list[str]:
-    """Places of about so many rows: some of each of some pages, spread over the table."""
+    """Positions of about so many rows, on pages spread over the table."""
     each = max(1, min(limit // _PAGES, rows // pages))
     read = min(pages, -(-limit // each))
     return [

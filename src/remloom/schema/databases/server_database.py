@@ -9,10 +9,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
+from msgspec.structs import replace
 
 from ...errors import MissingExtraError, SourceError
 from .addresses import Address
-from .column_types import allowed_values, read_type
+from .columns import allowed_values, make_column
 from .contract import Column, ForeignKey, Table, table_names
 from .sql_database import SqlDatabase
 
@@ -21,18 +22,23 @@ if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
 
 
+# of a table, as the inspection calls them
+_PARTS = (
+    "columns", "pk_constraint", "foreign_keys", "unique_constraints", "indexes", "table_comment",
+)  # fmt: skip
 _COUNTED = 20_000  # rows of the largest table that is counted rather than estimated
 _Place = tuple[str | None, str]  # schema and table, as the inspection has them
 
 
 class ServerDatabase(SqlDatabase):
-    """A database on a server, of which SQLAlchemy knows the dialect. See `contract.Database`."""
+    """A database on a server whose dialect SQLAlchemy knows."""
 
     _placeholder: ClassVar[str] = "%s"
     _dialect: ClassVar[str]  # of SQLAlchemy
     _checks_dialect: ClassVar[str]  # of sqlglot
     _extra: ClassVar[str]  # that brings the driver
     _withheld: dict[_Place, str]  # tables that are there and cannot be read -> why
+    _further_keys: Mapping[_Place, Sequence[Mapping[str, Any]]] = {}  # that no inspection shows
 
     def __init__(self, address: Address) -> None:
         super().__init__(address)
@@ -40,7 +46,7 @@ class ServerDatabase(SqlDatabase):
             from sqlalchemy import create_engine
             from sqlalchemy.pool import StaticPool
 
-            # before the connection, of which a driver that is not there could not speak
+            # imports the driver
             errors = self._errors()
         except ImportError:
             raise MissingExtraError(f"reading {self.kind} databases", self._extra) from None
@@ -48,7 +54,7 @@ class ServerDatabase(SqlDatabase):
             self._driver_connection = self._connect()
         except errors as error:
             raise self._problem(error) from None
-        # one connection, which has been made: SQLAlchemy never sees how
+        # SQLAlchemy gets the one connection that is open
         engine = create_engine(
             f"{self._dialect}://",
             creator=lambda: self._driver_connection,
@@ -59,14 +65,11 @@ class ServerDatabase(SqlDatabase):
             self._connection: Connection = engine.connect()
 
     def close(self) -> None:
-        """Close the connection."""
-        # of a connection that is lost there is nothing to close
-        with suppress(*self._errors()):
-            self._connection.close()
-        with suppress(*self._errors()):
-            self._connection.engine.dispose()
-        with suppress(*self._errors()):
-            self._driver_connection.close()
+        engine = self._connection.engine
+        for close in (self._connection.close, engine.dispose, self._driver_connection.close):
+            # a lost connection cannot be closed
+            with suppress(*self._errors()):
+                close()
 
     def _errors(self) -> tuple[type[Exception], ...]:
         from sqlalchemy.exc import SQLAlchemyError
@@ -78,8 +81,7 @@ class ServerDatabase(SqlDatabase):
         """Connect, read-only."""
 
     @abstractmethod
-    def _driver_errors(self) -> tuple[type[Exception], ...]:
-        """The errors of the driver."""
+    def _driver_errors(self) -> tuple[type[Exception], ...]: ...
 
     @abstractmethod
     def _readable(self, inspector: Inspector) -> Mapping[_Place, int | None]:
@@ -92,7 +94,7 @@ class ServerDatabase(SqlDatabase):
             return list(cursor.fetchall()) if cursor.description else []
 
     def _quote(self, name: str) -> str:
-        # what stands for a parameter
+        # "%" begins a parameter
         return super()._quote(name).replace("%", "%%")
 
     def _problem(self, error: Exception) -> SourceError:
@@ -134,24 +136,17 @@ class ServerDatabase(SqlDatabase):
         from sqlalchemy.engine.reflection import ObjectKind
 
         reflected = {
-            what: getattr(inspector, f"get_multi_{what}")(schema=schema, kind=ObjectKind.ANY)
-            for what in ("columns", "pk_constraint", "foreign_keys", "unique_constraints")
+            part: getattr(inspector, f"get_multi_{part}")(schema=schema, kind=ObjectKind.ANY)
+            for part in _PARTS
         }
-        reflected["indexes"] = inspector.get_multi_indexes(schema=schema, kind=ObjectKind.ANY)
-        reflected["table_comment"] = inspector.get_multi_table_comment(
-            schema=schema, kind=ObjectKind.ANY
-        )
         reflected["checks"] = self._checks(inspector, schema)
-        return [
-            self._table(
-                place,
-                {what: of.get(place) for what, of in reflected.items()},
-                readable[place],
-                names,
-            )
-            for place in reflected["columns"]
-            if place in readable
-        ]
+        described = []
+        for place in reflected["columns"]:
+            if place in readable:
+                parts = {part: of.get(place) for part, of in reflected.items()}
+                table = self._table(place, parts, readable[place], names)
+                described.append(self._amended(place, table))
+        return described
 
     def _checks(self, inspector: Inspector, schema: str | None) -> Mapping[_Place, list[str]]:
         """The conditions of the CHECK constraints of each table."""
@@ -163,6 +158,10 @@ class ServerDatabase(SqlDatabase):
             for (_, table), checks in found.items()
         }
 
+    def _amended(self, place: _Place, table: Table) -> Table:
+        """The table with what SQLAlchemy's inspection does not know of it."""
+        return table
+
     def _table(
         self,
         place: _Place,
@@ -171,7 +170,8 @@ class ServerDatabase(SqlDatabase):
         names: Mapping[_Place, str],
     ) -> Table:
         key = tuple((reflected["pk_constraint"] or {}).get("constrained_columns") or ())
-        foreign = tuple(_foreign_keys(reflected["foreign_keys"] or (), place[0], names))
+        keys = (*(reflected["foreign_keys"] or ()), *self._further_keys.get(place, ()))
+        foreign = tuple(_foreign_keys(keys, place[0], names))
         in_keys = {*key, *(column for one in foreign for column in one.columns)}
         unique, indexed = _indexes(
             reflected["unique_constraints"] or (), reflected["indexes"] or ()
@@ -197,20 +197,18 @@ class ServerDatabase(SqlDatabase):
     def _column(
         self, reflected: Mapping[str, Any], *, is_key: bool, allowed: Mapping[str, tuple[str, ...]]
     ) -> Column:
-        name = str(reflected["name"])
-        declared = self._declared(reflected["type"])
-        is_list, values = _enumerated(reflected["type"])
-        type_ = read_type(declared, is_key=is_key)
-        values = values or type_.values or allowed.get(name.casefold(), ())
-        return Column(
-            name=name,
-            kind="enum" if values else type_.kind,
-            list=is_list or type_.list,
-            declared=declared,
+        column = make_column(
+            str(reflected["name"]),
+            self._declared(reflected["type"]),
             nullable=bool(reflected.get("nullable", True)),
-            values=values,
-            comment=reflected.get("comment") or "",
+            is_key=is_key,
+            comment=reflected.get("comment"),
+            allowed=allowed,
         )
+        is_list, values = _enumerated(reflected["type"])
+        if values:
+            column = replace(column, kind="enum", values=values)
+        return replace(column, list=is_list or column.list)
 
     def _declared(self, type_: TypeEngine[Any]) -> str:
         """A type in the words of the database."""
@@ -234,8 +232,7 @@ class ServerDatabase(SqlDatabase):
 
 
 def _plain(table: Table) -> Table:
-    """The table in plain texts: SQLAlchemy gives names and values of enums in classes of its own,
-    which nothing can encode."""
+    """The table in plain texts: SQLAlchemy has classes of its own for names and values of enums."""
     return msgspec.convert(msgspec.to_builtins(table, enc_hook=str), Table)
 
 
@@ -252,7 +249,7 @@ def _foreign_keys(
 ) -> Iterable[ForeignKey]:
     for one in reflected:
         place = (one["referred_schema"], one["referred_table"])
-        # a schema that is not said is the default one, or that of the table itself
+        # without a schema, it is the default one, or that of the table itself
         target = names.get(place) or names.get((schema, place[1])) or ".".join(filter(None, place))
         yield ForeignKey(
             columns=tuple(one["constrained_columns"]),
@@ -262,8 +259,6 @@ def _foreign_keys(
 
 
 def _with_known_targets(table: Table, known: set[str]) -> Table:
-    from msgspec.structs import replace
-
     kept = tuple(one for one in table.foreign_keys if one.target in known)
     return table if len(kept) == len(table.foreign_keys) else replace(table, foreign_keys=kept)
 

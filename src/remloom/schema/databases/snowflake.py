@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
 from ...errors import MissingExtraError, SourceError
 from .addresses import Address
-from .column_types import read_type
-from .contract import Column, ForeignKey, Table
+from .columns import make_column
+from .contract import Column, ForeignKey, Table, by_table
 from .sql_database import SECONDS, Sample, SqlDatabase
 
 _CONNECTING = 30  # seconds
@@ -31,14 +31,9 @@ _Place = tuple[str, str]  # schema and table
 
 
 class SnowflakeDatabase(SqlDatabase):
-    """A database in Snowflake. See `contract.Database`.
+    """A database in Snowflake: `snowflake://user@account/database/schema?warehouse=W&role=R`.
 
-    The URL is `snowflake://user@account/database/schema?warehouse=W&role=R`; tables of the other
-    schemas are "SALES.ORDERS". Keys are those that were declared: Snowflake does not enforce them.
-
-    Raises:
-        MissingExtraError: its connector is not installed.
-        SourceError: it cannot be connected to, or the URL names no database.
+    Tables of other schemas are "SALES.ORDERS". Snowflake does not enforce the keys that it declares.
     """
 
     kind: ClassVar[str] = "snowflake"
@@ -101,9 +96,7 @@ class SnowflakeDatabase(SqlDatabase):
         return super()._quote(name).replace("%", "%%")
 
     def _describe(self) -> list[Table]:
-        columns: dict[_Place, list[tuple[Any, ...]]] = {}
-        for schema, table, *column in self._read(_COLUMNS):
-            columns.setdefault((schema, table), []).append(tuple(column))
+        columns = by_table(self._read(_COLUMNS))
         relations = self._read(_RELATIONS)
         self._places = {
             self._name((schema, table)): (schema, table) for schema, table, *_ in relations
@@ -120,9 +113,7 @@ class SnowflakeDatabase(SqlDatabase):
             described.append(
                 Table(
                     name=self._name(place),
-                    columns=tuple(
-                        _column(one, one[0] in in_keys) for one in columns.get(place, ())
-                    ),
+                    columns=tuple(_column(one, in_keys) for one in columns.get(place, ())),
                     primary_key=key,
                     unique=tuple(unique.get(place, {}).values()),
                     foreign_keys=tuple(links),
@@ -138,7 +129,7 @@ class SnowflakeDatabase(SqlDatabase):
         return place[1] if place[0] == self._default else ".".join(place)
 
     def _shown(self, what: str) -> dict[_Place, dict[str, tuple[str, ...]]]:
-        """The columns of constraints by table and name, as SHOW tells them."""
+        """The columns of constraints by table and name, as SHOW lists them."""
         found: dict[_Place, dict[str, tuple[str, ...]]] = {}
         for row in sorted(self._show(what), key=_sequence):
             of = found.setdefault((row["schema_name"], row["table_name"]), {})
@@ -151,7 +142,7 @@ class SnowflakeDatabase(SqlDatabase):
         for row in sorted(self._show("IMPORTED KEYS"), key=_sequence):
             place = (row["fk_schema_name"], row["fk_table_name"])
             target = (row["pk_schema_name"], row["pk_table_name"])
-            # a target that cannot be seen has no name
+            # a target that the user may not see has no name
             if all((*place, *target)) and self._name(target) in self._places:
                 pair = (row["fk_column_name"], row["pk_column_name"])
                 found.setdefault((place, row["fk_name"], target), []).append(pair)
@@ -186,21 +177,15 @@ class SnowflakeDatabase(SqlDatabase):
             rows = self._read(sql)
             if rows:
                 return Sample(rows, whole=False)
-        return self._sample_by_key(table, columns, limit)
+        return super()._sample(table, columns, limit)
 
 
 def _sequence(row: Mapping[str, Any]) -> int:
     return int(row["key_sequence"] or 0)
 
 
-def _column(row: tuple[Any, ...], is_key: bool) -> Column:
+def _column(row: tuple[Any, ...], in_keys: Collection[str]) -> Column:
     name, type_, precision, scale, nullable, comment = row
     declared = f"{type_}({precision}, {scale})" if precision is not None else str(type_)
-    read = read_type(declared, is_key=is_key)
-    return Column(
-        name=name,
-        kind=read.kind,
-        declared=declared,
-        nullable=nullable != "NO",
-        comment=comment or "",
-    )
+    is_key = name in in_keys
+    return make_column(name, declared, nullable=nullable != "NO", is_key=is_key, comment=comment)

@@ -1,11 +1,11 @@
-"""What all databases that speak SQL have in common: rows by their keys, samples, counts."""
+"""What databases that speak SQL have in common: rows by their keys, samples, counts."""
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from operator import and_
 from typing import Any, ClassVar
@@ -15,13 +15,22 @@ from msgspec.structs import replace
 
 from ...errors import SourceError, UnknownNameError
 from .addresses import Address
-from .contract import Column, Key, Table, TableProfile, Unreadable, without_unordered_key
-from .plain_values import bind, converters
-from .profiles import LONGEST, profile_rows, rows_to_read
+from .columns import bind, converters
+from .contract import (
+    LONGEST,
+    Column,
+    Key,
+    Table,
+    TableProfile,
+    Unreadable,
+    profile_rows,
+    rows_to_read,
+    without_unordered_key,
+)
 
 SECONDS = 60  # that one statement may take
 _SCANNED = 100_000  # rows of a table that is read whole to look for values, where no index helps
-# types of texts, by how they begin
+# how the types of texts begin that may be long
 _TEXTS = ("text", "varchar", "char", "tinytext", "mediumtext", "longtext", "nvarchar", "clob")
 _CHUNK = 500  # values looked for by one statement
 _RUNS = 100  # runs of neighbouring rows that a sample consists of
@@ -35,11 +44,7 @@ class Sample(Struct, frozen=True):
 
 
 class SqlDatabase(ABC):
-    """A database that speaks SQL, read-only. See `contract.Database`.
-
-    A database of its own says how it describes itself, how it takes a sample, and how it runs a
-    statement.
-    """
+    """A database that speaks SQL, read-only; see `Database`."""
 
     kind: ClassVar[str]
     _placeholder: ClassVar[str] = "?"
@@ -60,15 +65,9 @@ class SqlDatabase(ABC):
 
     @property
     def address(self) -> str:
-        """Where it is, as a URL without secrets."""
         return self._address.url
 
     def tables(self, names: Sequence[str] | None = None) -> list[Table]:
-        """Describe its tables and views, by name; only these if `names` are given.
-
-        Raises:
-            UnknownNameError: there is no such table.
-        """
         described = {table.name: without_unordered_key(table) for table in self._describe()}
         self._described = described
         if names is None:
@@ -79,7 +78,6 @@ class SqlDatabase(ABC):
         return [described[name] for name in sorted(set(names))]
 
     def profile(self, table: Table, sample: int) -> TableProfile:
-        """Look at up to so many rows, spread over the table."""
         columns = [column for column in table.columns if column.kind is not None]
         limit = rows_to_read(table.rows, len(columns), sample)
         if not columns:
@@ -98,10 +96,6 @@ class SqlDatabase(ABC):
     def count_contained(
         self, table: str, columns: Sequence[str], values: Sequence[Key]
     ) -> int | None:
-        """Count how many of these different values a table has in these columns.
-
-        None: no index helps, and the table is too large to be read for it.
-        """
         described = self._known(table)
         if not self._may_look(described, columns):
             return None
@@ -120,7 +114,6 @@ class SqlDatabase(ABC):
     def rows(
         self, table: Table, columns: Sequence[str], *, after: Key | None, limit: int
     ) -> list[tuple[Any, ...]]:
-        """Read the rows whose key comes after this one, in the order of their keys."""
         of = [_column(table, name) for name in columns]
         mark = self._row_mark(table) if table.primary_key else ""
         try:
@@ -139,7 +132,7 @@ class SqlDatabase(ABC):
         return rows
 
     def _parsed(self, row: Sequence[Any], columns: Sequence[Column]) -> Sequence[Any]:
-        """A row with what could be read only as text as what its column is of."""
+        """A row whose values that were read as texts are of their column's kind."""
         if self._texts.isdisjoint(columns):
             return row
         return [
@@ -155,12 +148,12 @@ class SqlDatabase(ABC):
         limit: int,
         offset: int = 0,
     ) -> list[tuple[Any, ...]]:
-        """Read what these expressions are of the rows whose key comes after this one."""
+        """Evaluate expressions for the rows whose key comes after this one."""
         place = self._place(table.name)
         sql = f"SELECT {', '.join(expressions)} FROM {place}"
         if not table.primary_key:
             offset += int(after[0]) if after else 0
-            return self._read(f"{sql}{self._natural_order(table)} {self._window(limit, offset)}")
+            return self._read(f"{sql}{self._natural_order(table)} {_window(limit, offset)}")
         keys = [_column(table, name) for name in table.primary_key]
         names = [self._key(column) for column in keys]
         parameters: Sequence[Any] = ()
@@ -176,9 +169,8 @@ class SqlDatabase(ABC):
                 values = found if is_last else list(map(_comparable, after, keys))
                 condition, parameters = self._after(names, [*map(self._mark, keys)], values)
             sql = f"{sql} WHERE {condition}"
-        return self._read(
-            f"{sql} ORDER BY {', '.join(names)} {self._window(limit, offset)}", parameters
-        )
+        sql = f"{sql} ORDER BY {', '.join(names)} {_window(limit, offset)}"
+        return self._read(sql, parameters)
 
     def _piecewise(
         self,
@@ -188,21 +180,17 @@ class SqlDatabase(ABC):
         limit: int,
         error: SourceError,
     ) -> list[tuple[Any, ...]]:
-        """Read a page of which something cannot be read: column by column, then row by row.
-
-        Raises:
-            SourceError: it is no single value that cannot be read.
-        """
-        # what is gone as a whole has no odd values
+        """Read a page of which something cannot be read: column by column, then row by row."""
+        # a connection that is gone is not searched for odd values
         self._read("SELECT 1")
-        deadline = Deadline()
+        end = time.monotonic() + SECONDS
 
         def values(expression: str, first: int, many: int) -> list[Any]:
             try:
                 found = self._page(table, [expression], after, many, first)
                 return [value for (value,) in found]
             except SourceError as fault:
-                if deadline.passed():
+                if time.monotonic() > end:
                     raise error from None
                 if many == 1:
                     return [Unreadable(_reason(fault))]
@@ -235,13 +223,9 @@ class SqlDatabase(ABC):
     def _unreadable(
         self, table: Table, columns: Sequence[Column], limit: int, error: SourceError
     ) -> dict[str, str]:
-        """Say which columns cannot be read, even as text, and why.
-
-        Raises:
-            SourceError: none of them can be.
-        """
+        """The columns that cannot be read, even as text, and why; raises `error` if that is all."""
         self._read("SELECT 1")
-        deadline = Deadline()
+        end = time.monotonic() + SECONDS
         found: dict[str, str] = {}
         for column in columns:
             for is_text in (False, True):
@@ -253,39 +237,43 @@ class SqlDatabase(ABC):
                     break
                 except SourceError as fault:
                     found[column.name] = _reason(fault)
-                if deadline.passed():
+                if time.monotonic() > end:
                     raise error from None
         if len(found) == len(columns):
             raise error from None
         return found
 
-    def count(self, table: Table) -> int:
-        """Count the rows of a table."""
-        return int(self._read(f"SELECT count(*) FROM {self._place(table.name)}")[0][0])
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        with self._translated():
+            self._begin()
+        try:
+            yield
+        except BaseException:
+            # the first error is the one to report
+            with suppress(SourceError), self._translated():
+                self._end()
+            raise
+        with self._translated():
+            self._end()
 
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Let reads inside this context see one state of the database."""
-        return self._in_transaction()
-
-    def _sample_by_key(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
-        """Read runs of neighbouring rows, spread evenly over numeric keys; of other keys the first
-        and the last; without a key the first."""
+    def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
+        """Read up to so many rows without reading the whole table: runs of neighbouring rows
+        spread over numeric keys; of other keys the first and the last; without a key the first."""
         sql = f"SELECT {self._sampled(columns)} FROM {self._place(table.name)}"
         if table.rows is None or table.rows <= limit or not table.primary_key:
-            rows = self._read(f"{sql} {self._window(limit + 1, 0)}")
+            rows = self._read(f"{sql} LIMIT {limit + 1}")
             return Sample(rows[:limit], whole=len(rows) <= limit)
         if _column(table, table.primary_key[0]).kind == "integer":
-            return Sample(
-                self._runs(sql, self._quote(table.primary_key[0]), table, limit), whole=False
-            )
-        half = self._window(limit // 2, 0)
+            key = self._quote(table.primary_key[0])
+            return Sample(self._runs(sql, key, table, limit), whole=False)
+        half = f"LIMIT {limit // 2}"
         names = [self._quote(name) for name in table.primary_key]
         first = self._read(f"{sql} ORDER BY {', '.join(names)} {half}")
         backwards = ", ".join(f"{name} DESC" for name in names)
         return Sample(first + self._read(f"{sql} ORDER BY {backwards} {half}"), whole=False)
 
     def _runs(self, sql: str, key: str, table: Table, limit: int) -> list[tuple[Any, ...]]:
-        """Read runs of neighbouring rows, spread evenly over a key of whole numbers."""
         place = self._place(table.name)
         # each is answered from an end of the index
         ends = f"(SELECT min({key}) FROM {place}), (SELECT max({key}) FROM {place})"
@@ -295,26 +283,19 @@ class SqlDatabase(ABC):
         runs = min(_RUNS, limit)
         edges = [lowest + (highest - lowest + 1) * number // runs for number in range(runs + 1)]
         mark = self._placeholder
-        run = (
-            f"{sql} WHERE {key} >= {mark} AND {key} < {mark} "
-            f"ORDER BY {key} {self._window(limit // runs, 0)}"
-        )
+        within = f"{key} >= {mark} AND {key} < {mark}"
+        run = f"{sql} WHERE {within} ORDER BY {key} LIMIT {limit // runs}"
         rows: list[tuple[Any, ...]] = []
         for bounds in pairwise(edges):
             rows += self._read(run, bounds)
         return rows
 
     def close(self) -> None:
-        """Close the connection."""
         self._connection.close()
 
     @abstractmethod
     def _describe(self) -> list[Table]:
         """Describe all tables, and note their places."""
-
-    @abstractmethod
-    def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
-        """Read up to so many rows, spread over the table, without reading it all."""
 
     @abstractmethod
     def _run(self, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -326,21 +307,7 @@ class SqlDatabase(ABC):
 
     @abstractmethod
     def _end(self) -> None:
-        """End the transaction."""
-
-    @contextmanager
-    def _in_transaction(self) -> Iterator[None]:
-        with self._translated():
-            self._begin()
-        try:
-            yield
-        except BaseException:
-            # what went wrong first is what is told
-            with suppress(SourceError), self._translated():
-                self._end()
-            raise
-        with self._translated():
-            self._end()
+        """End that transaction."""
 
     def _read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._translated():
@@ -384,49 +351,45 @@ class SqlDatabase(ABC):
         return self._described[name]
 
     def _expression(self, column: Column) -> str:
-        """What is read of a column."""
+        """The expression that reads a column."""
         return self._quote(column.name)
 
     def _read_as(self, column: Column) -> str:
-        """What is read of a column, which is its text where nothing else can be."""
         if column in self._texts:
             return f"CAST({self._quote(column.name)} AS {self._text_type})"
         return self._expression(column)
 
     def _key(self, column: Column) -> str:
-        """By what a column of a key is ordered and compared."""
+        """The expression by which a column of a key is ordered and compared."""
         return self._quote(column.name)
 
     def _mark(self, column: Column) -> str:
-        """What stands for a value that a column of a key is compared with."""
+        """The placeholder of a value that a column of a key is compared with."""
         return self._placeholder
 
     def _row_mark(self, table: Table) -> str:
-        """What tells the rows of a table apart whatever its key is; empty: nothing."""
+        """The name of the table's row id; empty: it has none."""
         return ""
 
     def _sampled(self, columns: Sequence[Column]) -> str:
-        """What is read of columns for a sample: of long texts only how they begin."""
+        """The expressions that read columns for a sample: of long texts only the beginning."""
         return ", ".join(
             f"substr({self._read_as(column)}, 1, {LONGEST})"
-            if column.kind == "string" and not column.list and _is_text(column.declared)
+            if _is_long_text(column)
             else self._read_as(column)
             for column in columns
         )
 
     def _natural_order(self, table: Table) -> str:
-        """In which order rows without a key are read: that of the database, if it is stable."""
+        """The ORDER BY for rows without a key; empty: the database's own order is stable."""
         return ""
 
-    def _window(self, limit: int, offset: int) -> str:
-        return f"LIMIT {int(limit)} OFFSET {int(offset)}" if offset else f"LIMIT {int(limit)}"
-
     def _may_look(self, table: Table, columns: Sequence[str]) -> bool:
+        """Whether an index helps to find values in these columns, or the table is small."""
         looked_up = set(columns)
         indexes = (table.primary_key, *table.unique, *table.indexed)
-        if any(index and set(index[: len(looked_up)]) == looked_up for index in indexes):
-            return True
-        if self._scanned is None:
+        is_indexed = any(set(index[: len(looked_up)]) == looked_up for index in indexes)
+        if is_indexed or self._scanned is None:
             return True
         return not table.is_view and table.rows is not None and table.rows <= self._scanned
 
@@ -454,20 +417,13 @@ class SqlDatabase(ABC):
         return " OR ".join(f"({one})" for one in ranges), parameters
 
 
-def _is_text(declared: str) -> bool:
-    """Whether a type is one of texts that may be long."""
-    return declared.lower().startswith(_TEXTS)
+def _window(limit: int, offset: int) -> str:
+    return f"LIMIT {int(limit)} OFFSET {int(offset)}" if offset else f"LIMIT {int(limit)}"
 
 
-class Deadline:
-    """When a statement has taken long enough."""
-
-    def __init__(self, seconds: float = SECONDS) -> None:
-        self._end = time.monotonic() + seconds
-
-    def passed(self) -> bool:
-        """Whether it has."""
-        return time.monotonic() > self._end
+def _is_long_text(column: Column) -> bool:
+    is_text = column.kind == "string" and not column.list
+    return is_text and column.declared.lower().startswith(_TEXTS)
 
 
 def _column(table: Table, name: str) -> Column:
@@ -478,18 +434,14 @@ def _column(table: Table, name: str) -> Column:
 
 
 def _plain(rows: Sequence[Sequence[Any]], columns: Sequence[Column]) -> list[tuple[Any, ...]]:
-    """Make the values of rows plain, column by column."""
     if not rows:
         return []
-    made = [
-        [convert(value) for value in values]
-        for convert, values in zip(converters(columns), zip(*rows, strict=True), strict=True)
-    ]
-    return list(zip(*made, strict=True))
+    by_column = zip(converters(columns), zip(*rows, strict=True), strict=True)
+    return list(zip(*(map(convert, values) for convert, values in by_column), strict=True))
 
 
 def _comparable(value: Any, column: Column) -> Any:
-    """A value of a key as the driver takes it; what is odd as it came."""
+    """A value of a key as the driver takes it; unchanged if it does not fit its column."""
     try:
         return bind(value, column)
     except (ValueError, ArithmeticError):

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
 from ...errors import SourceError
+from ...model import Kind
 from .addresses import Address
-from .column_types import DeclaredType, allowed_values, read_type
+from .columns import allowed_values, make_column
 from .contract import Column, ForeignKey, Table
-from .sql_database import SECONDS, Deadline, Sample, SqlDatabase
+from .sql_database import SECONDS, Sample, SqlDatabase
 
 _STEPS = 10_000  # instructions of SQLite between two looks at the clock
 _PROBES = 16  # places at which it is looked how dense rows are
@@ -26,11 +29,7 @@ _UNTYPED = ("", "NUM")
 
 
 class SqliteDatabase(SqlDatabase):
-    """A database in a file of SQLite, which is never written. See `contract.Database`.
-
-    Raises:
-        SourceError: the file is not a database, or is damaged.
-    """
+    """A database in a file of SQLite, which is never written."""
 
     kind: ClassVar[str] = "sqlite"
 
@@ -44,8 +43,8 @@ class SqliteDatabase(SqlDatabase):
         return (sqlite3.Error,)
 
     def _run(self, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
-        deadline = Deadline(SECONDS)
-        self._connection.set_progress_handler(deadline.passed, _STEPS)
+        end = time.monotonic() + SECONDS
+        self._connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
         # numbers that are larger than SQLite's are in no table
         small = [
             str(value) if isinstance(value, int) and abs(value) >= 1 << 63 else _stored(value)
@@ -67,8 +66,7 @@ class SqliteDatabase(SqlDatabase):
     def _row_mark(self, table: Table) -> str:
         if table.is_view or table.name in self._without_row_id:
             return ""
-        taken = {column.name.lower() for column in table.columns}
-        return next((name for name in _ROW_IDS if name not in taken), "")
+        return _row_id(table, default="")
 
     def _within(self, listed: str, width: int, many: int) -> str:
         if width == 1:
@@ -107,7 +105,7 @@ class SqliteDatabase(SqlDatabase):
         info = self._read("SELECT * FROM pragma_table_xinfo(?)", (name,))
         # a hidden column is one of a virtual table; generated ones are read like others
         info = [row for row in info if row[6] != 1]
-        key = [str(row[1]) for row in sorted(info, key=_place_in_key) if row[5]]
+        key = [str(row[1]) for row in sorted(info, key=itemgetter(5)) if row[5]]
         unique, indexed = self._indexes(name)
         foreign = list(self._foreign_keys(name))
         in_keys = {*key, *(column for one in foreign for column in one.columns)}
@@ -137,34 +135,27 @@ class SqliteDatabase(SqlDatabase):
     ) -> tuple[Column, ...]:
         columns = []
         for _, name, declared, not_null, _, in_key, _ in info:
-            type_ = read_type(declared, is_key=name in in_keys)
-            if declared.upper() in _UNTYPED:
-                type_ = self._type_of_values(table, name)
-            elif type_.kind in ("date", "datetime") and name in in_keys:
+            nullable = not (not_null or (in_key and declared.upper() == "INTEGER"))
+            column = make_column(name, declared, nullable=nullable, is_key=name in in_keys)
+            if values := checks.get(name.casefold()):
+                column = replace(column, kind="enum", values=values)
+            elif declared.upper() in _UNTYPED:
+                column = replace(column, kind=self._kind_of_values(table, name))
+            elif column.kind in ("date", "datetime") and name in in_keys:
                 # kept as texts or numbers, by which keys are compared
-                type_ = DeclaredType("string")
-            values = checks.get(name.casefold(), ()) or type_.values
-            columns.append(
-                Column(
-                    name=name,
-                    kind="enum" if values else type_.kind,
-                    list=type_.list,
-                    declared=declared,
-                    nullable=not (not_null or (in_key and declared.upper() == "INTEGER")),
-                    values=values,
-                )
-            )
+                column = replace(column, kind="string")
+            columns.append(column)
         return tuple(columns)
 
-    def _type_of_values(self, table: str, column: str) -> DeclaredType:
+    def _kind_of_values(self, table: str, column: str) -> Kind | None:
         quoted = self._quote(column)
         some = f"SELECT typeof({quoted}) AS kind FROM {self._place(table)} LIMIT {_TYPED}"
         kinds = {row[0] for row in self._read(f"SELECT DISTINCT kind FROM ({some})")} - {"null"}
         if kinds == {"blob"}:
-            return DeclaredType(None)
+            return None
         if kinds and kinds <= {"integer", "real"}:
-            return DeclaredType("float" if "real" in kinds else "integer")
-        return DeclaredType("string")
+            return "float" if "real" in kinds else "integer"
+        return "string"
 
     def _indexes(
         self, table: str
@@ -189,7 +180,7 @@ class SqliteDatabase(SqlDatabase):
         for row in self._read("SELECT * FROM pragma_foreign_key_list(?)", (table,)):
             found.setdefault(row[0], []).append(row)
         for _, rows in sorted(found.items()):
-            rows.sort(key=lambda row: row[1])
+            rows.sort(key=itemgetter(1))
             targets = tuple(row[4] for row in rows)
             yield ForeignKey(
                 columns=tuple(row[3] for row in rows),
@@ -203,19 +194,20 @@ class SqliteDatabase(SqlDatabase):
         return bool(self._read(f"SELECT 1 FROM {self._place(table)} WHERE {missing} LIMIT 1"))
 
     def _estimate(self, table: Table) -> int | None:
-        """How many rows there are: from how dense they are at some places."""
+        """Estimate the number of rows from how dense their ids are at some places."""
         place = self._place(table.name)
-        bounds = self._row_ids(table)
-        if bounds is None:
+        if table.name in self._without_row_id:
             counted = self._read(f"SELECT count(*) FROM (SELECT 1 FROM {place} LIMIT 1000000)")
             return int(counted[0][0])
-        lowest, highest = bounds
+        row_id = _row_id(table)
+        # two statements in one: SQLite answers each from an end of its tree
+        sql = f"SELECT (SELECT min({row_id}) FROM {place}), (SELECT max({row_id}) FROM {place})"
+        lowest, highest = self._read(sql)[0]
         if lowest is None:
             return 0
         span = highest - lowest + 1
         if span <= _COUNTED:
             return int(self._read(f"SELECT count(*) FROM {place}")[0][0])
-        row_id = _row_id(table)
         seen = covered = 0
         for number in range(_PROBES):
             start = lowest + span * number // _PROBES
@@ -228,20 +220,9 @@ class SqliteDatabase(SqlDatabase):
             covered += (last if found == _RUN else highest) - start + 1
         return int(span * seen // covered)
 
-    def _row_ids(self, table: Table) -> tuple[Any, Any] | None:
-        """The lowest and the highest row id; None where a table has none."""
-        row_id = _row_id(table)
-        place = self._place(table.name)
-        if table.name in self._without_row_id:
-            return None
-        # two statements in one: SQLite answers each from an end of its tree
-        sql = f"SELECT (SELECT min({row_id}) FROM {place}), (SELECT max({row_id}) FROM {place})"
-        lowest, highest = self._read(sql)[0]
-        return lowest, highest
-
     def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
         if table.is_view or table.name in self._without_row_id or (table.rows or 0) <= limit:
-            return self._sample_by_key(table, columns, limit)
+            return super()._sample(table, columns, limit)
         listed = self._sampled(columns)
         sql = f"SELECT {listed} FROM {self._place(table.name)}"
         return Sample(self._runs(sql, _row_id(table), table, limit), whole=False)
@@ -250,13 +231,12 @@ class SqliteDatabase(SqlDatabase):
 def _connect(path: Path) -> sqlite3.Connection:
     uri = f"{path.as_uri()}?mode=ro"
     try:
-        connection = _opened(uri)
+        return _opened(uri)
     except sqlite3.OperationalError:
         # in a folder that cannot be written SQLite cannot lock it; nobody else can write it either
         if Path(f"{path}-wal").exists():
             raise
-        connection = _opened(f"{uri}&immutable=1")
-    return connection
+        return _opened(f"{uri}&immutable=1")
 
 
 def _opened(uri: str) -> sqlite3.Connection:
@@ -274,26 +254,20 @@ def _opened(uri: str) -> sqlite3.Connection:
     return connection
 
 
-def _place_in_key(row: Sequence[Any]) -> int:
-    return int(row[5])
-
-
-def _row_id(table: Table) -> str:
+def _row_id(table: Table, default: str = "rowid") -> str:
     """The name of the row id that no column of the table has taken."""
     taken = {column.name.lower() for column in table.columns}
-    return next((name for name in _ROW_IDS if name not in taken), "rowid")
+    return next((name for name in _ROW_IDS if name not in taken), default)
 
 
 def _stored(value: Any) -> Any:
-    """A value as SQLite keeps it."""
     if value is None or isinstance(value, str | int | float | bytes):
         return value
     return float(value) if hasattr(value, "as_tuple") else str(value)
 
 
 def _with_targets(tables: Sequence[Table]) -> list[Table]:
-    """Give foreign keys the names of their targets as these are written; leave out those that lead
-    nowhere."""
+    """Write the targets of foreign keys as their tables do; leave out keys without a target."""
     by_name = {table.name.casefold(): table for table in tables}
     made = []
     for table in tables:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from msgspec import UNSET, Struct
+from msgspec.structs import asdict
 
-from ...errors import InvalidInputError
-from ...model import Field, SchemaDefinition
+from ...errors import InvalidInputError, SchemaChangeError
+from ...kv import EntryReads
+from ...model import Field, Row, SchemaDefinition
+from ...predicates import Gt, Query
+from ...store.contract import Reads
+from ...store.definitions import earlier_definitions
+from ...store.rules.field_values import convert_value, to_stored
+from ...store.rules.json_schema import compile_schema
 
 # name of a field before -> its name now, None (it goes), or its kind now; of a part -> None
 FieldMapping: TypeAlias = Mapping[str, str | None]
 
 # what may change if the mapping names it
 _PARTS = ("entity_types", "edge_types", "graph_enabled", "handle")
+
+_PAGE = 500  # rows
+_SHOWN = 3  # rows that a conversion is refused for
 
 # kind -> kinds that take every value of it, and give statements what they expect
 _WIDER = {
@@ -225,3 +235,84 @@ class _Comparison:
             )
         elif before and not now:
             self._told.append(f"{part}: any")
+
+
+# -- stored rows -----------------------------------------------------------------------------------
+
+
+def rows_of(reads: Reads, schema: str, query: Query | None = None) -> Iterator[Row]:
+    """Yield the rows of a schema, in the order of their ids, some at a time."""
+    last = ""
+    query = (query or Query()).order_by("id").limit(_PAGE)
+    while rows := reads.records.query(schema, query.filter(Gt("id", last)) if last else query):
+        # records of a registered schema are rows
+        yield from rows  # type: ignore[misc]
+        last = rows[-1].id
+
+
+def check_changes(
+    reads: Reads, before: SchemaDefinition, now: SchemaDefinition, mapping: FieldMapping
+) -> Changes:
+    """Compare a definition with the one before and the stored rows; raises SchemaChangeError."""
+    changes = compare(before, now, mapping)
+    breaks = [*changes.breaks, *_reused(reads.kv, before, now)]
+    if not breaks:
+        breaks += _unfit_rows(reads, before, now, changes)
+    if breaks:
+        has_rows = bool(reads.records.query(before.schema_name, Query().limit(1)))
+        remedy = "" if has_rows else f"it has no rows: schemas.drop({now.schema_name!r}) first"
+        reported = [asdict(broken) for broken in breaks]
+        raise SchemaChangeError(now.schema_name, reported, remedy=remedy)
+    return changes
+
+
+def _reused(kv: EntryReads, before: SchemaDefinition, now: SchemaDefinition) -> Iterator[Break]:
+    """Yield the fields that rows of an earlier form still have under names that come again."""
+    came = now.base_fields.keys() - before.base_fields.keys() - before.renamed.keys()
+    if not came or before.rows_since == before.version:
+        return
+    for earlier in earlier_definitions(kv, before.schema_name):
+        if earlier.version < before.rows_since:
+            continue
+        for name in sorted(came & earlier.base_fields.keys()):
+            why = f"version {earlier.version} had another: "
+            yield Break(f"fields.{name}", f"{why}schemas.migrate({now.schema_name!r}) first")
+
+
+def _unfit_rows(
+    reads: Reads, before: SchemaDefinition, now: SchemaDefinition, changes: Changes
+) -> list[Break]:
+    """List what of the stored rows cannot be as the definition asks."""
+    schema = now.metadata_schema if now.metadata_schema != before.metadata_schema else {}
+    if not changes.converted and not schema:
+        return []
+    metadata = compile_schema(schema) if schema else None
+    names = {new: old for old, new in changes.renamed.items() if old in before.base_fields}
+    unfit: list[Break] = []
+    for row in rows_of(reads, before.schema_name):
+        if metadata is not None and not metadata.is_valid(row.metadata):
+            unfit.append(Break("metadata_schema", f"{row.handle!r} is not so"))
+        misfits = (
+            (name, _misfit(row, names.get(name, name), name, before, now))
+            for name in changes.converted
+        )
+        unfit += [Break(f"fields.{name}", why) for name, why in misfits if why]
+        if len(unfit) >= _SHOWN:
+            break
+    return unfit
+
+
+def _misfit(
+    row: Row, name: str, name_now: str, before: SchemaDefinition, now: SchemaDefinition
+) -> str:
+    """Say why a row cannot have a field as it is to be; "" if it can."""
+    field = now.base_fields[name_now]
+    value = row.fields.get(name)
+    if value is None:
+        is_missing = field.required and field.default is UNSET
+        return f"{row.handle!r} has none" if is_missing else ""
+    try:
+        convert_value(to_stored(value, before.base_fields[name]), field)
+    except InvalidInputError as error:
+        return f"of {row.handle!r} {error.message}"
+    return ""

@@ -43,15 +43,7 @@ class Fault(Struct, frozen=True):
 
 
 def check_definition(definition: SchemaDefinition, faults: Sequence[Fault] = ()) -> None:
-    """Refuse a definition that has faults.
-
-    Args:
-        faults: found already, while it was read.
-
-    Raises:
-        DefinitionError: names every fault.
-        MissingExtraError: it has a `metadata_schema`, and `remloom[schemas]` is not installed.
-    """
+    """Refuse a definition that has faults: those found while it was read, and others."""
     found = [*faults, *find_faults(definition)]
     if found:
         raise DefinitionError(definition.schema_name, [asdict(fault) for fault in found])
@@ -171,11 +163,7 @@ def _singular(definition: SchemaDefinition) -> str:
 
 
 def check_taxonomy(taxonomy: Taxonomy) -> Taxonomy:
-    """Return a taxonomy in which nothing is below itself, and nothing means itself.
-
-    Raises:
-        DefinitionError: names every fault.
-    """
+    """Return a taxonomy, if nothing in it is below itself or means itself."""
     try:
         taxonomy = msgspec.convert(msgspec.to_builtins(taxonomy), Taxonomy)
     except msgspec.ValidationError as error:

@@ -67,13 +67,12 @@ def read_definition(origin: DefinitionInput | None, parts: Mapping[str, Any]) ->
     """Read a definition, check it, and bring it into the form in which it is kept.
 
     Args:
-        origin: the definition, or where it stands; `parts` alone make one as well.
-        parts: replace those that `origin` has.
+        origin: the definition, or where it is; `parts` alone make one as well.
+        parts: replace those of `origin`.
 
     Raises:
         DefinitionError: names every fault.
         SourceError: there is no such file, or it is not TOML.
-        InvalidInputError: `origin` does not have a definition.
     """
     found = {**_parts_of(origin), **_same_names(parts)}
     faults: list[Fault] = []
@@ -199,11 +198,7 @@ def _without_inherited(fields: dict[str, Field]) -> dict[str, Field]:
 
 
 def _normal(definition: SchemaDefinition) -> SchemaDefinition:
-    """Return a definition as it is read back once it is stored, so that the two compare equal.
-
-    Raises:
-        InvalidInputError: a text in it cannot be stored.
-    """
+    """The definition as it is read back once it is stored, so that the two compare equal."""
     fields = {
         name: replace(field, default=to_stored(field.default, field))
         if field.default is not UNSET and field.default is not None
@@ -225,14 +220,11 @@ def _normal(definition: SchemaDefinition) -> SchemaDefinition:
 
 
 def _parts_of_class(kind: type[Any]) -> dict[str, Any]:
-    """Make the parts of a definition of a class; its name in small letters is the schema's.
+    """The parts of a definition that a class makes; its name in small letters is the schema's.
 
-    What the rows of a field are for is said by `Meta(description=…, extra={"searchable": True})`
-    in a Struct, by `Field(description=…, json_schema_extra={…})` in pydantic; parts of the schema
-    by the model's own `json_schema_extra`.
-
-    Raises:
-        InvalidInputError: it is neither, or a field has a type that no kind stands for.
+    Options of a field are in `Meta(description=…, extra={"searchable": True})` of a Struct, or in
+    `Field(description=…, json_schema_extra={…})` of pydantic; parts of the schema are in the
+    model's own `json_schema_extra`.
     """
     parts: dict[str, Any] = {
         "schema_name": re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower(),
@@ -310,11 +302,7 @@ def _field(kind: type[Any], name: str, annotation: Any, required: bool, default:
 
 
 def _read_type(annotation: Any, parts: dict[str, Any]) -> None:
-    """Put what an annotation says into the parts of a field.
-
-    Raises:
-        LookupError: nothing that a field can hold.
-    """
+    """Put the parts that an annotation has into those of a field; LookupError if no field fits."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         for meta in arguments[1:]:

@@ -1,24 +1,30 @@
 """The registry of a tenant's schemas: their definitions, each with its earlier versions.
 
-It is kept in the tenant's own entries. Two processes that register at once see what the other did:
-each change is one transaction that reads what is there.
+It is in the tenant's own entries. Each change is one transaction that reads what is there.
 """
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Struct
-from msgspec.structs import asdict, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
-from ...errors import InvalidInputError, NotFoundError, SchemaChangeError, UnknownNameError
+from ...errors import (
+    ChangedError,
+    NotFoundError,
+    RemloomError,
+    UnknownNameError,
+)
 from ...kv import Entries, Entry, EntryReads, KeyRange
-from ...model import Registered, Row, SchemaDefinition
-from ...predicates import Gt, Query
-from ...store.batch import Batch
+from ...model import Registered, Row, RowsMigrated, SchemaDefinition
+from ...predicates import Lt, Query
+from ...store.batch import Batch, Preconditions
 from ...store.contract import INDEXES, Reads, Store
 from ...store.definitions import (
     CHANGES,
@@ -30,13 +36,14 @@ from ...store.definitions import (
     read_definitions,
 )
 from ...store.encoding import SCHEMAS
-from ...store.rules.field_values import convert_value, to_stored
-from ...store.rules.json_schema import compile_schema
-from .changes import Break, Changes, FieldMapping, compare
+from ...store.rules.row_names import field_texts
+from .changes import Changes, FieldMapping, check_changes, rows_of
 
-_AT_ONCE = 500  # rows
-_SHOWN = 3  # rows that a conversion is refused for
+_AT_ONCE = 500  # rows in one transaction
 
+# writes rows, if they are as they were read
+Write: TypeAlias = Callable[..., Any]
+Progress: TypeAlias = Callable[[int, int], None]
 # entries that are written with definitions, by what the transaction reads
 EntriesToWrite: TypeAlias = Callable[[EntryReads], Sequence[Entry]]
 
@@ -53,12 +60,7 @@ class Registry:
         return [*read_definitions(self._store.kv).values()]
 
     def get(self, name: str, version: int | None = None) -> SchemaDefinition:
-        """Get a definition, or one of its versions.
-
-        Raises:
-            UnknownNameError: there is no such schema.
-            NotFoundError: it has no such version.
-        """
+        """Get a definition, or one of its versions; see `Schemas.get`."""
         definition = _find(self._store.kv, name)
         if definition is None:
             known = [known.schema_name for known in self.list()]
@@ -75,33 +77,19 @@ class Registry:
             )
         return decode_definition(entry)
 
-    def register(
-        self, definition: SchemaDefinition, mapping: FieldMapping | None = None
-    ) -> Registered:
-        """Register a definition that was checked: a new schema, or a new version of one.
-
-        Raises:
-            SchemaChangeError: it would break rows and statements of the version before; names
-                every break.
-        """
-        return self.register_all([definition], mapping)[0]
-
     def register_all(
         self,
         definitions: Sequence[SchemaDefinition],
         mapping: FieldMapping | None = None,
         extra_entries: EntriesToWrite | None = None,
     ) -> tuple[Registered, ...]:
-        """Register definitions that were checked: all of them, or none.
+        """Register checked definitions: all of them, or none; see `Schemas.register`.
 
-        The rows are looked at in the transaction that writes, so that none which does not fit can
-        come in between.
+        The rows are looked at in the transaction that writes, so that none that does not fit can come
+        in between.
 
         Args:
-            extra_entries: gives entries that are written with them.
-
-        Raises:
-            SchemaChangeError: see `register`.
+            extra_entries: makes entries that are written with them.
         """
         # what is refused anyway is refused before others have to wait for a transaction
         steps = self._steps(self._store, definitions, mapping or {})
@@ -121,11 +109,7 @@ class Registry:
         return tuple(step.registered for step in steps)
 
     def removal(self, reads: Reads, name: str) -> Batch:
-        """Give what removes a schema that has no rows, with all its versions.
-
-        Raises:
-            UnknownNameError: there is no such schema.
-        """
+        """Make the batch that removes a schema without rows, with all its versions."""
         if _find(reads.kv, name) is None:
             raise UnknownNameError("registered schema", name, [*read_definitions(reads.kv)])
         versions = reads.kv.list(EARLIER, KeyRange(prefix=f"{name}/"))
@@ -169,7 +153,7 @@ class Registry:
         before = _find(reads.kv, name)
         if before is not None and _is_same(before, proposed):
             return _Registration(Registered(schema_name=name, version=before.version))
-        changes = Changes() if before is None else _compare(reads, before, proposed, mapping)
+        changes = Changes() if before is None else check_changes(reads, before, proposed, mapping)
         definition = replace(_next(before, proposed, changes), tenant_id=self._tenant)
         registered = Registered(
             schema_name=name,
@@ -181,12 +165,7 @@ class Registry:
 
 
 class _Registration(Struct, frozen=True):
-    """What becomes of one schema.
-
-    Attributes:
-        definition: None when it is there already.
-        before: the version that it follows.
-    """
+    """The outcome for one schema: `definition` is None if it is there already."""
 
     registered: Registered
     definition: SchemaDefinition | None = None
@@ -196,67 +175,6 @@ class _Registration(Struct, frozen=True):
 def indexes_of(kv: EntryReads, schema: str) -> Entries:
     """List the entries of the indexes of a schema; each key is `<schema>.<field>`."""
     return kv.list(INDEXES, KeyRange(prefix=f"{schema}."))
-
-
-def rows_of(reads: Reads, schema: str, query: Query | None = None) -> Iterator[Row]:
-    """Yield the rows of a schema, in the order of their ids, some at a time."""
-    last = ""
-    query = (query or Query()).order_by("id").limit(_AT_ONCE)
-    while rows := reads.records.query(schema, query.filter(Gt("id", last)) if last else query):
-        # records of a registered schema are rows
-        yield from rows  # type: ignore[misc]
-        last = rows[-1].id
-
-
-def _compare(
-    reads: Reads, before: SchemaDefinition, now: SchemaDefinition, mapping: FieldMapping
-) -> Changes:
-    changes = compare(before, now, mapping)
-    breaks = [*changes.breaks, *_reused(reads.kv, before, now)]
-    if not breaks:
-        breaks += _unfit_rows(reads, before, now, changes)
-    if breaks:
-        has_rows = bool(reads.records.query(before.schema_name, Query().limit(1)))
-        remedy = "" if has_rows else f"it has no rows: schemas.drop({now.schema_name!r}) first"
-        reported = [asdict(broken) for broken in breaks]
-        raise SchemaChangeError(now.schema_name, reported, remedy=remedy)
-    return changes
-
-
-def _reused(kv: EntryReads, before: SchemaDefinition, now: SchemaDefinition) -> Iterator[Break]:
-    """Yield the fields that rows of an earlier form still have under names that come again."""
-    came = now.base_fields.keys() - before.base_fields.keys() - before.renamed.keys()
-    if not came or before.rows_since == before.version:
-        return
-    for earlier in earlier_definitions(kv, before.schema_name):
-        if earlier.version < before.rows_since:
-            continue
-        for name in sorted(came & earlier.base_fields.keys()):
-            why = f"version {earlier.version} had another: "
-            yield Break(f"fields.{name}", f"{why}schemas.migrate({now.schema_name!r}) first")
-
-
-def _unfit_rows(
-    reads: Reads, before: SchemaDefinition, now: SchemaDefinition, changes: Changes
-) -> list[Break]:
-    """List what of the stored rows cannot be as the definition asks."""
-    schema = now.metadata_schema if now.metadata_schema != before.metadata_schema else {}
-    if not changes.converted and not schema:
-        return []
-    metadata = compile_schema(schema) if schema else None
-    names = {new: old for old, new in changes.renamed.items() if old in before.base_fields}
-    unfit: list[Break] = []
-    for row in rows_of(reads, before.schema_name):
-        if metadata is not None and not metadata.is_valid(row.metadata):
-            unfit.append(Break("metadata_schema", f"{row.handle!r} is not so"))
-        misfits = (
-            (name, _misfit(row, names.get(name, name), name, before, now))
-            for name in changes.converted
-        )
-        unfit += [Break(f"fields.{name}", why) for name, why in misfits if why]
-        if len(unfit) >= _SHOWN:
-            break
-    return unfit
 
 
 def _next(
@@ -283,22 +201,6 @@ def _notes(definition: SchemaDefinition, known: Collection[str]) -> tuple[str, .
     )
 
 
-def _misfit(
-    row: Row, name: str, name_now: str, before: SchemaDefinition, now: SchemaDefinition
-) -> str:
-    """Say why a row cannot have a field as it is to be; "" if it can."""
-    field = now.base_fields[name_now]
-    value = row.fields.get(name)
-    if value is None:
-        is_missing = field.required and field.default is UNSET
-        return f"{row.handle!r} has none" if is_missing else ""
-    try:
-        convert_value(to_stored(value, before.base_fields[name]), field)
-    except InvalidInputError as error:
-        return f"of {row.handle!r} {error.message}"
-    return ""
-
-
 def _is_same(before: SchemaDefinition, now: SchemaDefinition) -> bool:
     unset = {"tenant_id": "", "version": 0, "rows_since": 0, "renamed": {}}
     return replace(before, **unset) == replace(now, **unset)
@@ -310,10 +212,109 @@ def _find(kv: EntryReads, name: str) -> SchemaDefinition | None:
 
 
 def _changes(kv: EntryReads) -> int:
-    """Count how often the registry changed."""
+    """How often the registry changed."""
     entry = kv.get(DEFINITIONS, CHANGES)
     return msgspec.json.decode(entry.value, type=int) if entry else 0
 
 
 def _version_key(name: str, version: int) -> str:
     return f"{name}/{version:06d}"
+
+
+# -- rows of earlier versions ----------------------------------------------------------------------
+
+
+def migrate(
+    store: Store, registry: Registry, write: Write, name: str, progress: Progress | None = None
+) -> RowsMigrated:
+    """Write the rows of earlier versions again; see `Schemas.migrate`.
+
+    Args:
+        write: takes rows, and `expected`: their state when they were read.
+    """
+    definition = registry.get(name)
+    if definition.rows_since == definition.version:
+        return RowsMigrated(schema_name=name, version=definition.version, rows=0)
+    work = _Migration(store, write, definition, progress)
+    work.run()
+    if not work.failed:
+        registry.settle(definition)
+        _reindex(store, name)
+    return RowsMigrated(
+        schema_name=name, version=definition.version, rows=work.done, failed=work.failed
+    )
+
+
+def _reindex(store: Store, name: str) -> None:
+    """Make the indexes of a schema again: values stand in one place of its rows now."""
+    for entry in indexes_of(store.kv, name):
+        # of a field that is gone nobody asks
+        with suppress(UnknownNameError):
+            store.sql.create_index(name, entry.key.partition(".")[2])
+
+
+def _unkeyed(store: Store, definition: SchemaDefinition) -> list[str]:
+    """List the fields that rows of earlier versions were found by, and those of today are not."""
+    found = [
+        definition.renamed.get(name, name)
+        for earlier in earlier_definitions(store.kv, definition.schema_name)
+        for name, field in earlier.base_fields.items()
+        if field.is_key
+    ]
+    fields = definition.base_fields
+    return [name for name in dict.fromkeys(found) if name in fields and not fields[name].is_key]
+
+
+class _Migration:
+    def __init__(
+        self, store: Store, write: Write, definition: SchemaDefinition, progress: Progress | None
+    ) -> None:
+        self._store = store
+        self._write = write
+        self._name = definition.schema_name
+        self._unkeyed = _unkeyed(store, definition)
+        self._older = Query().filter(Lt("version", definition.version))
+        self._progress = progress
+        self.done = 0
+        self.failed: dict[str, str] = {}
+
+    def run(self) -> None:
+        total = sum(1 for _ in rows_of(self._store, self._name, self._older))
+        left = True
+        # what others write meanwhile is looked at once more
+        while left:
+            left = False
+            rows = rows_of(self._store, self._name, self._older)
+            while some := list(islice(rows, _AT_ONCE)):
+                left |= self._rewrite([row for row in some if row.id not in self.failed])
+                if self._progress is not None:
+                    self._progress(self.done, max(total, self.done))
+
+    def _rewrite(self, rows: list[Row]) -> bool:
+        """Write rows, or, if one of them cannot be, each by itself; say whether others wrote."""
+        try:
+            self._write_as_read(rows)
+        except RemloomError:
+            changed = [self._rewrite_one(row) for row in rows]
+            return any(changed)
+        return False
+
+    def _rewrite_one(self, row: Row) -> bool:
+        try:
+            self._write_as_read([row])
+        except ChangedError:
+            return True
+        except RemloomError as error:
+            self.failed[row.id] = error.message
+        return False
+
+    def _rewritten(self, row: Row) -> Row:
+        gone = set(field_texts(row, self._unkeyed))
+        aliases = tuple(alias for alias in row.aliases if alias not in gone)
+        return replace(row, graph_paths=(), aliases=aliases)
+
+    def _write_as_read(self, rows: list[Row]) -> None:
+        if rows:
+            expected = Preconditions(records={row.id: row.updated_at for row in rows})
+            self._write([self._rewritten(row) for row in rows], expected=expected)
+            self.done += len(rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import mean
 from typing import Any, TypeAlias
@@ -24,29 +24,32 @@ from ..plan.planned import (
     Question,
 )
 from ..plan.source import check_source_name, name_of_address
-from .facts import ColumnFacts, TableFacts, gather_facts
+from .facts import ColumnFacts, ReadRows, TableFacts, gather_facts
 from .fields import choose_fields, find_watermark
 from .foreign_keys import Contains, ForeignKeys, find_composite_keys, find_foreign_keys
-from .keys import KeyProposal, propose_key, propose_pair
-from .link_tables import find_links
+from .keys import KeyProposal, find_links, propose_key, propose_pair
 from .name_matches import NameIndex
 from .names import NameProposal, propose_name
 from .plan_names import entity_types, name_edges, name_schemas
-from .questions import ask_of_edges, ask_of_entities, ask_of_table
 from .words import snake, split_name
 
 Progress: TypeAlias = Callable[[int, int], None]
-# reads rows of some columns of a table, whose rows have no key yet
-ReadRows: TypeAlias = Callable[[TableFacts, Sequence[str]], Sequence[tuple[Any, ...]]]
-
 _ROWS_FOR_KEYS = 2_000  # read to see whether several columns together are unique
-
-
 _BYTES_OF_A_ROW = 600  # its handle, its keys and what indexes them
 _BYTES_OF_AN_EDGE = 250
 _BYTES_OF_A_VALUE = 16  # that is not text, with the name of its field
 _EMBEDDED = 200  # texts a second, on one core
 _LOOKED_AT = 100
+# words of columns whose values are often entities, though no table has them
+_THINGS = frozenset((
+    "city", "country", "region", "department", "category", "brand", "company", "genre", "artist",
+    "team", "manufacturer", "vendor", "supplier", "industry", "school", "university", "author",
+    "publisher", "project", "campaign", "language", "nationality",
+))  # fmt: skip
+_FEWEST_ROWS = 20
+_MOST_THINGS = 10_000
+_SURE = 0.8
+_SURE_OF_NAME = 0.6
 
 
 def discover(
@@ -106,13 +109,16 @@ def discover(
             taken[taken.index(table)] = without_columns(table, faults)
         elif progress is not None:
             progress(done + 1, total)
-    contains: Contains = database.count_contained if sample else _know_nothing
+
+    def read_rows(facts: TableFacts, columns: Sequence[str]) -> Sequence[tuple[Any, ...]]:
+        return database.rows(facts.table, columns, after=None, limit=_ROWS_FOR_KEYS)
+
     plan = propose(
         name,
         taken,
         profiles,
-        contains=contains,
-        read_rows=partial(_read_rows, database) if sample else _read_nothing,
+        contains=database.count_contained,
+        read_rows=read_rows,
         relationships=relationships,
     )
     views_left = tuple(
@@ -156,7 +162,8 @@ def propose(
         found = ForeignKeys((*found.edges, *further.edges), (*found.questions, *further.questions))
     edges = name_edges(found.edges, facts) if found else []
     for name in facts.keys() - keys.keys():
-        if pair := _key_of_parts(facts[name], edges, read_rows):
+        leading = {edge.columns[0] for edge in edges if edge.table == name}
+        if pair := propose_pair(facts[name], leading, read_rows):
             keys[name] = pair
     schemas = name_schemas(facts, source)
     types = entity_types(facts, schemas)
@@ -177,7 +184,7 @@ def propose(
             continue
         leading = {column for edge in edges if edge.table == name for column in edge.columns}
         key_columns = keys[name].columns if name in keys else ()
-        # what alone says which row it is, is not a name beside it
+        # a key column is not also the name column
         alone = key_columns if len(key_columns) == 1 else ()
         identifying = {column for column in alone if table.column_of(column).is_identifier}
         proposed = propose_name(table, leading | identifying, facts)
@@ -237,45 +244,8 @@ def _table(
     )
 
 
-def _key_of_parts(
-    facts: TableFacts, edges: Sequence[PlannedEdge], read_rows: ReadRows
-) -> KeyProposal | None:
-    """The key of a table that has no column of its own for it: several that lead elsewhere."""
-    leading = {edge.columns[0] for edge in edges if edge.table == facts.name}
-    parts = [name for name in facts.columns if name in leading]
-    identifiers = [
-        name
-        for name, column in facts.columns.items()
-        if name not in leading and column.value_class and column.is_identifier
-    ]
-    if len(parts) + len(identifiers) < 2 or not parts or not facts.is_sampled:
-        return None
-
-    def is_unique(columns: Sequence[str]) -> bool:
-        rows = read_rows(facts, columns)
-        return len(rows) > 1 and len(set(rows)) == len(rows) and None not in set().union(*rows)
-
-    return propose_pair(facts, [*parts, *identifiers], is_unique)
-
-
-def _read_rows(
-    database: Database, facts: TableFacts, columns: Sequence[str]
-) -> Sequence[tuple[Any, ...]]:
-    return database.rows(facts.table, columns, after=None, limit=_ROWS_FOR_KEYS)
-
-
-def _read_nothing(_facts: TableFacts, _columns: Sequence[str]) -> Sequence[tuple[Any, ...]]:
-    return ()
-
-
-def _know_nothing(
-    _table: str, _columns: Sequence[str], _values: Sequence[tuple[Any, ...]]
-) -> int | None:
-    return None
-
-
 def _with_types(edge: PlannedEdge, tables: Mapping[str, TableFacts]) -> PlannedEdge:
-    """An edge that leads out of the plan says what it leads to."""
+    """The edge, with the type of its target if that is not in the plan."""
     if edge.target in tables:
         return edge
     return replace(edge, entity_type=snake("_".join(split_name(edge.target.rpartition(".")[2]))))
@@ -289,16 +259,7 @@ def discover_at(
     sample: int = 20_000,
     progress: Callable[[int, int], None] | None = None,
 ) -> Plan:
-    """Open a database, look at it, and propose what becomes of it; see `discover`.
-
-    Args:
-        name: what the source is to be called; default as the database is.
-
-    Raises:
-        UnknownNameError: there is no such table.
-        SourceError: the database cannot be read.
-        InvalidInputError: a source cannot be called so.
-    """
+    """Open a database and `discover` it; its `name` is by default that of the database."""
     database = open_database(url)
     try:
         called = check_source_name(name or name_of_address(database.address))
@@ -337,7 +298,7 @@ def _estimate(
 
 
 def _filled(facts: TableFacts, edge: PlannedEdge) -> float:
-    """Share of a table's rows that have this foreign key."""
+    """The share of a table's rows that have this foreign key."""
     if not facts.is_sampled:
         return 1.0
     return min(facts.column_of(name).filled for name in edge.columns) / facts.profile.sampled
@@ -346,3 +307,74 @@ def _filled(facts: TableFacts, edge: PlannedEdge) -> float:
 def _bytes_of(column: ColumnFacts) -> float:
     texts = [value for value in column.profile.values[:_LOOKED_AT] if isinstance(value, str)]
     return _BYTES_OF_A_VALUE + (mean(map(len, texts)) if texts else 0)
+
+
+# -- questions -------------------------------------------------------------------------------------
+
+
+def ask_of_edges(edges: Iterable[PlannedEdge]) -> Iterator[Question]:
+    """Ask of foreign keys that were inferred, and are not sure."""
+    for edge in edges:
+        if not edge.declared and edge.confidence < _SURE:
+            yield Question(
+                table=edge.table,
+                columns=edge.columns,
+                question=f"Does it lead to {edge.target}.{', '.join(edge.target_columns)}?",
+                proposal="yes",
+                evidence=edge.evidence,
+            )
+
+
+def ask_of_table(
+    table: PlannedTable, key: KeyProposal | None, name: NameProposal | None
+) -> Iterator[Question]:
+    """Ask of a table's key, name, labels and watermark where they are not sure."""
+    ask = partial(Question, table=table.table)
+    if key is None:
+        yield ask(
+            question="Which columns tell its rows apart?",
+            proposal="none: a row that changes becomes another one",
+        )
+    elif not key.declared and key.confidence < _SURE:
+        question = "Does this tell its rows apart?"
+        yield ask(columns=key.columns, question=question, proposal="yes", evidence=key.evidence)
+    if name is not None and name.confidence < _SURE_OF_NAME:
+        question = "Is this what people call a row?"
+        yield ask(columns=name.columns, question=question, proposal="yes", evidence=name.evidence)
+    for field in table.fields:
+        if field.field.is_key and field.field.personal:
+            yield ask(
+                columns=(field.column,),
+                question=f"Shall rows be found by their {field.field.personal}?",
+                proposal="yes",
+                evidence=field.evidence,
+            )
+    if table.watermark:
+        yield ask(
+            columns=(table.watermark,),
+            question="Does it change whenever a row is written?",
+            proposal="yes: only rows with newer ones are read again",
+        )
+
+
+def ask_of_entities(
+    facts: TableFacts, table: PlannedTable, edges: Iterable[PlannedEdge]
+) -> Iterator[Question]:
+    """Ask of columns of text whose repeated values may be things that rows lead to."""
+    leading = {column for edge in edges if edge.table == table.table for column in edge.columns}
+    for field in table.fields:
+        column = facts.column_of(field.column)
+        is_plain = field.field.kind == "string" and not field.field.personal
+        if not is_plain or field.column in (*table.key, *table.name, *leading):
+            continue
+        distinct = column.profile.distinct
+        repeats = column.filled >= _FEWEST_ROWS and 2 * distinct <= column.filled
+        if column.words[-1] in _THINGS and repeats and 1 < distinct <= _MOST_THINGS:
+            thing = column.words[-1]
+            yield Question(
+                table=table.table,
+                columns=(field.column,),
+                question=f"Is each {thing} a thing that rows lead to?",
+                proposal=f'no; it is if "{table.table}.{field.column}" is mapped to "{thing}"',
+                evidence=f"{distinct:,} different ones in {column.filled:,} rows seen",
+            )

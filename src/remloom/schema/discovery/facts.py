@@ -1,14 +1,13 @@
-"""What is known of a table before anything is proposed: its description, a sample, its words."""
+"""Facts of a table, before anything is proposed: its description, a sample, its words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-from ..databases.contract import Column, ColumnProfile, Table, TableProfile
-from ..databases.profiles import items_of
+from ..databases.contract import Column, ColumnProfile, Table, TableProfile, items_of
 from .words import Vocabulary, content_words, is_identifier
 
 # what values can be equal to each other; None: those of no key
@@ -16,7 +15,7 @@ ValueClass: TypeAlias = Literal["number", "text"]
 
 
 class ColumnFacts:
-    """A column: what the database says of it, what a sample has in it, what its name says."""
+    """A column as the database describes it, with its sample and the words of its name."""
 
     def __init__(
         self, column: Column, profile: ColumnProfile | None, sampled: int, words: tuple[str, ...]
@@ -34,18 +33,17 @@ class ColumnFacts:
         """Different values of the sample, of lists those in them, whole numbers as int."""
         if self.column.list:
             return frozenset(map(_plain, items_of(self.profile.values)))
-        if self.column.kind in ("string", "integer", "enum") and not self.column.list:
-            return frozenset(filter(_is_hashable, self.profile.values))
-        return frozenset(_plain(value) for value in self.profile.values if _is_hashable(value))
+        hashable = [value for value in self.profile.values if not isinstance(value, list | dict)]
+        return frozenset(map(_plain, hashable))
 
     @property
     def value_class(self) -> ValueClass | None:
-        """Which values of other columns its own can equal; None: those of none."""
+        """The class of values that its own can equal; None: values of no other column."""
         return None if self.column.list else self.item_class
 
     @cached_property
     def item_class(self) -> ValueClass | None:
-        """Which values of other columns its own, or those in its lists, can equal."""
+        """The class of values that its own, or those in its lists, can equal."""
         kind = self.column.kind
         if kind == "integer":
             return "number"
@@ -72,7 +70,7 @@ class ColumnFacts:
 
 
 class TableFacts:
-    """A table: what the database says of it, a sample, what its name says."""
+    """A table as the database describes it, with a sample and the words of its name."""
 
     def __init__(self, table: Table, profile: TableProfile | None, vocabulary: Vocabulary) -> None:
         self.table = table
@@ -93,25 +91,24 @@ class TableFacts:
 
     @property
     def is_sampled(self) -> bool:
-        """Whether rows of it were read."""
         return self.profile.sampled > 0
 
     @property
     def rows(self) -> int | None:
-        """How many rows it has, as well as that is known."""
+        """The number of rows, as well as it is known."""
         return self.table.rows if self.profile.rows is None else self.profile.rows
 
     def column_of(self, name: str) -> ColumnFacts:
-        """Find a column, whatever the case of its name.
-
-        Raises:
-            KeyError: there is none.
-        """
+        """Find a column, whatever the case of its name."""
         return self.columns.get(name) or self._by_lower[name.lower()]
 
     @cached_property
     def _by_lower(self) -> dict[str, ColumnFacts]:
         return {name.lower(): column for name, column in self.columns.items()}
+
+
+# reads rows of some columns of a table
+ReadRows: TypeAlias = Callable[[TableFacts, Sequence[str]], Sequence[tuple[Any, ...]]]
 
 
 def gather_facts(
@@ -128,7 +125,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Decimal) and value == value.to_integral_value():
         return int(value)
     return value
-
-
-def _is_hashable(value: Any) -> bool:
-    return not isinstance(value, (list, dict))

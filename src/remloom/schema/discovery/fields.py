@@ -1,22 +1,29 @@
-"""Fields: what becomes of the columns of a table, and which are left out."""
+"""Fields: the columns of a table that are taken, and those left out, as secrets are."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+import tomllib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from ipaddress import ip_address
 from statistics import mean
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ...model import Field, Kind
 from ...store.rules.row_validation import value_fault
-from ..databases.plain_values import converter
-from ..databases.profiles import items_of
+from ...text.secrets import find_secrets
+from ..databases.columns import converter
+from ..databases.contract import items_of
 from ..definitions.definition_faults import MOST_FIELDS, can_be_values
 from ..plan.planned import LeftOut, PlannedField, Question
 from .facts import ColumnFacts, TableFacts
-from .personal_data import Sensitivity, find_sensitivity
+from .names import is_of_people
 from .plan_names import name_fields
 from .words import word_lists
 
@@ -39,17 +46,25 @@ _PROSE_WORDS = frozenset((
     "subject", "title", "headline", "question", "answer", "transcript", "feedback",
 ))  # fmt: skip
 _LABELS = frozenset(("email", "sku", "isbn", "ean", "upc", "barcode", "slug", "username", "vin"))
-
-
 _WRITTEN = frozenset((
     "update", "updated", "modified", "modify", "changed", "change", "modification", "mtime",
     "touched", "revised", "edited", "synced", "amended",
 ))  # fmt: skip
 _NOT_OF_ROWS = frozenset(("status", "password", "price", "login", "stock"))
+_MOST = 0.8  # of the values looked at
+_HALF = 0.5
+_FEW = 20  # values, of which secrets are looked for
+_LONGEST = 200  # characters of a value that may be one
+_EMAIL = re.compile(r"[^\s@]{1,64}@[^\s@]+\.[^\s@.]{2,}")
+# with a sign that numbers of other things do not have
+_PHONE = re.compile(r"(?=(?:\D*\d){7})(?:\+|\(\d|00\d)[\d\s()./x-]{6,24}")
+_MAC_ADDRESS = re.compile(r"(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}")
+# which secrets numbers prove themselves to be, and what they say of a person
+_BY_NUMBER = {"IBAN": "bank account", "social security number": "national id"}
 
 
 class FieldChoice(Struct, frozen=True):
-    """Which columns of a table become fields, which do not, and what is asked of them."""
+    """The columns of a table that become fields, those that do not, and questions about them."""
 
     fields: tuple[PlannedField, ...]
     left_out: tuple[LeftOut, ...]
@@ -65,10 +80,10 @@ def choose_fields(
     name: Collection[str],
     leading: Collection[str],
 ) -> FieldChoice:
-    """Choose what becomes of columns.
+    """Choose the columns that become fields.
 
     Args:
-        key: columns of the table's key; they are always taken, and so are those that `name` rows.
+        key: columns of the table's key; they are always taken, as are `name` and `leading`.
         leading: columns that are foreign keys.
     """
     needed = {*key, *name, *leading}
@@ -114,7 +129,7 @@ def _field(
     sensitivity: Sensitivity | None,
     is_label: bool,
 ) -> tuple[PlannedField, Question | None]:
-    """What becomes of a column, and what is asked if its type is not that of what is in it."""
+    """The field of a column, and a question if its values are not of its type."""
     declared = column.column
     values = () if is_label or sensitivity else _enum_values(facts, column)
     personal = sensitivity.kind if sensitivity and not sensitivity.is_secret else ""
@@ -145,7 +160,7 @@ def _field(
 
 
 def _misfits(column: ColumnFacts, field: Field) -> list[Any]:
-    """The values of a sample that a field cannot have."""
+    """The sampled values that do not fit a field."""
     if field.kind == "string":
         return []
     seen = items_of(column.profile.values) if field.list else column.profile.values
@@ -154,7 +169,7 @@ def _misfits(column: ColumnFacts, field: Field) -> list[Any]:
 
 
 def _wider(column: ColumnFacts, field: Field) -> Field:
-    """The field, of the narrowest kind that takes all of a sample."""
+    """The field, of the narrowest kind that all sampled values fit."""
     for kind in _WIDER.get(field.kind, ()):
         wider = replace(field, kind=kind, values=())
         if not _misfits(column, wider):
@@ -181,7 +196,7 @@ def _ask_of_type(
 
 
 def _enum_values(facts: TableFacts, column: ColumnFacts) -> tuple[str, ...]:
-    """The values of an enum: those declared, or those of all rows if they are kinds."""
+    """The values of an enum: those declared, or those of all rows if they are categories."""
     if column.column.values and not column.column.list:
         # MySQL takes '' for a value
         return column.column.values if can_be_values(column.column.values) else ()
@@ -199,13 +214,13 @@ def _enum_values(facts: TableFacts, column: ColumnFacts) -> tuple[str, ...]:
 
 
 def _is_identity(column: ColumnFacts) -> bool:
-    """Whether its values are what people look its rows up by: an address of mail, a SKU."""
+    """Whether people look rows up by its values: an email address, a SKU."""
     if column.value_class != "text":
         return False
     if not _LABELS.isdisjoint(column.words):
         return True
-    opaque = set(word_lists().opaque)
-    return column.is_identifier and column.words[-1] not in opaque and bool(column.content)
+    is_opaque = column.words[-1] in word_lists().opaque
+    return column.is_identifier and not is_opaque and bool(column.content)
 
 
 def _is_prose(column: ColumnFacts) -> bool:
@@ -258,3 +273,95 @@ def _says_when_written(column: ColumnFacts) -> bool:
         and not words & _NOT_OF_ROWS
         and column.profile.nulls == 0
     )
+
+
+# -- personal data and secrets ---------------------------------------------------------------------
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return _MAC_ADDRESS.fullmatch(text) is not None
+    return True
+
+
+# personal data that have a form, and whether a text has it
+_BY_FORM: tuple[tuple[str, Callable[[str], object]], ...] = (
+    ("email", _EMAIL.fullmatch),
+    ("ip address", _is_address),
+    ("phone", _PHONE.fullmatch),
+)
+
+
+class Sensitivity(Struct, frozen=True):
+    """The personal data or secret that a column holds, and how that is known."""
+
+    kind: str
+    is_secret: bool = False  # it is not taken at all
+    evidence: str = ""
+
+
+class _Rule(Struct, frozen=True):
+    kind: str
+    names: tuple[str, ...]
+
+
+class _Rules(Struct, frozen=True):
+    secrets: tuple[_Rule, ...]
+    personal: tuple[_Rule, ...]
+    names: tuple[_Rule, ...]
+
+
+@cache
+def _rules() -> _Rules:
+    text = files(__package__).joinpath("personal_data.toml").read_text("utf-8")
+    return msgspec.convert(tomllib.loads(text), _Rules)
+
+
+def find_sensitivity(facts: TableFacts, column: ColumnFacts) -> Sensitivity | None:
+    """Find the personal data or secret that a column holds; None: none that can be seen."""
+    if column.column.kind in ("boolean", None):
+        return None
+    rules = _rules()
+    is_scalar = column.column.kind in ("string", "integer", "decimal", "json", "enum")
+    if is_scalar and (kind := _kind_of_name(column, rules.secrets)):
+        return Sensitivity(kind, True, "by its name")
+    if found := _by_values(column):
+        return found
+    if kind := _kind_of_name(column, rules.personal):
+        return Sensitivity(kind, evidence="by its name")
+    if is_of_people(facts.words) and (kind := _kind_of_name(column, rules.names)):
+        return Sensitivity(kind, evidence="by its name")
+    return None
+
+
+def _kind_of_name(column: ColumnFacts, rules: Sequence[_Rule]) -> str:
+    forms = word_lists().abbreviations
+    words = [part for word in column.words for part in forms.get(word, (word,))[0].split()]
+    text = f" {' '.join(words)} "
+    # "email_id" holds no address, "address_id" leads to one
+    if column.value_class == "number" and column.is_identifier and words[-1] == "id":
+        return ""
+    for rule in rules:
+        if any(f" {name} " in text for name in rule.names):
+            return rule.kind
+    return ""
+
+
+def _by_values(column: ColumnFacts) -> Sensitivity | None:
+    texts = [value for value in column.profile.values if isinstance(value, str)][:_LOOKED_AT]
+    if not texts or column.column.kind != "string":
+        return None
+    for kind, is_one in _BY_FORM:
+        hits = sum(bool(is_one(text.strip())) for text in texts)
+        if hits / len(texts) >= _MOST:
+            return Sensitivity(kind, evidence="by its values")
+    few = [text for text in texts[:_FEW] if len(text) < _LONGEST]
+    found = [{secret.kind for secret in find_secrets(text)} for text in few]
+    kinds = set().union(*found) if found else set()
+    for kind in sorted(kinds):
+        if sum(kind in each for each in found) / len(few) >= _HALF:
+            known = _BY_NUMBER.get(kind)
+            return Sensitivity(known or kind, known is None, "by its values")
+    return None

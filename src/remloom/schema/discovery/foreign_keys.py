@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..databases.contract import ForeignKey
 from ..plan.planned import PlannedEdge, Question
-from .facts import ColumnFacts, TableFacts
+from .facts import ColumnFacts, ReadRows, TableFacts
 from .keys import KeyProposal
 from .name_matches import NameIndex, NameMatch, align, best_of_kinds, match_names
 from .words import word_lists
 
-# (table, columns, different values) -> how many of them are there; None: not to be had cheaply
+# (table, columns, different values) -> how many of them are there; None: too expensive to count
 Contains = Callable[[str, Sequence[str], Sequence[tuple[Any, ...]]], "int | None"]
 
 _INCLUDED = 0.98  # of the values of a foreign key are those of what it leads to
@@ -28,16 +29,12 @@ _WORTH_ASKING = 0.3
 _SUPPORT = 0.55  # of what a name leaves open, what values can say at most
 _FEW = 3  # different values, which are in any key by chance
 _MANY = 10  # of text, which are there by no chance
-_NONE_SAID = frozenset((0, -1, "", "0", "-1", "N/A", "NULL", "None", "none", "null"))
-
-
-_INCLUDED_TOGETHER = 0.98
-_FEW_ROWS = 3  # different values, which may be there by chance
-_CONFIDENCE = 0.85
+_NO_VALUES = frozenset((0, -1, "", "0", "-1", "N/A", "NULL", "None", "none", "null"))
+_CONFIDENCE = 0.85  # of an edge of several columns
 
 
 class KeyMatch(Struct, frozen=True):
-    """A column, a key that it might lead to, and what speaks for it."""
+    """A column, a key that it might lead to, and the evidence for it."""
 
     source: TableFacts
     column: ColumnFacts
@@ -49,7 +46,7 @@ class KeyMatch(Struct, frozen=True):
 
     @property
     def support(self) -> float:
-        """What the values say, from 0 to 1."""
+        """How much the values speak for it, 0..1."""
         if self.included is None:
             return 0.0
         many = len(self.column.values)
@@ -59,7 +56,6 @@ class KeyMatch(Struct, frozen=True):
 
     @property
     def confidence(self) -> float:
-        """How sure it is that one leads to the other, from 0 to 1."""
         if self.included is None:
             return self.name.score * 0.95
         sure = 1 - (1 - self.name.score) * (1 - _SUPPORT * self.support)
@@ -76,7 +72,6 @@ class KeyMatch(Struct, frozen=True):
 
     @property
     def evidence(self) -> str:
-        """What speaks for it, in words."""
         return "; ".join(part for part in (self._inclusion, self.name.why) if part)
 
     @property
@@ -91,7 +86,7 @@ class KeyMatch(Struct, frozen=True):
 
 
 class ForeignKeys(Struct, frozen=True):
-    """What leads from table to table, and what is to be asked."""
+    """Edges from table to table, and what is to be asked of them."""
 
     edges: tuple[PlannedEdge, ...]
     questions: tuple[Question, ...]
@@ -100,12 +95,11 @@ class ForeignKeys(Struct, frozen=True):
 def find_foreign_keys(
     index: NameIndex, keys: Mapping[str, KeyProposal], contains: Contains
 ) -> ForeignKeys:
-    """Find which columns lead to which tables: those declared, and those that nobody did.
+    """Find the columns that lead to other tables, declared or inferred.
 
     Args:
-        index: of all tables.
         keys: of the tables that have one.
-        contains: asks the database where a sample is not the whole of a table.
+        contains: asks the database where a sample is not the whole table.
     """
     finder = _Finder(index, keys, contains)
     edges: list[PlannedEdge] = []
@@ -151,7 +145,7 @@ class _Finder:
     def decide(
         self, table: TableFacts, column: ColumnFacts
     ) -> tuple[list[PlannedEdge], list[Question]]:
-        """The edge that a column is, if it is one, and what is to be asked of it."""
+        """The edge that a column makes, if any, and the questions about it."""
         named = list(self._named(table, column))
         held = sorted(
             (each for each in map(self._weigh, named) if each.holds), key=_rank, reverse=True
@@ -159,11 +153,14 @@ class _Finder:
         if not held:
             return [], self._ask(table, column)
         best = held[0]
-        doubts = [each for each in held[1:] if _rank(best)[0] - _rank(each)[0] < 0.03]
-        return [_edge(best)], [_which(best, doubts)] if doubts else []
+        doubts = [each for each in held[1:] if best.confidence - each.confidence < 0.03]
+        if not doubts:
+            return [_edge(best)], []
+        proposal = f"{best.target.name}.{best.key.name}"
+        return [_edge(best)], [_question([best, *doubts], proposal, best.evidence)]
 
     def declared(self, table: TableFacts, foreign: ForeignKey) -> PlannedEdge:
-        """The edge that a declared foreign key is. Not every database keeps its promise."""
+        """The edge of a declared foreign key, with the share of values that lead nowhere."""
         evidence = "a foreign key that is declared"
         target = self._tables.get(foreign.target)
         if target is not None and len(foreign.columns) == 1 and foreign.target_columns:
@@ -182,7 +179,7 @@ class _Finder:
         )
 
     def _named(self, table: TableFacts, column: ColumnFacts) -> Iterator[KeyMatch]:
-        """What a column might lead to, by its name."""
+        """The keys that a column might lead to, by its name."""
         own = self._keys.get(table.name)
         for name in self._possible(table, column):
             key, target = self._keys[name], self._tables[name]
@@ -199,34 +196,31 @@ class _Finder:
         """The tables that a column's name can speak of at all, in their order."""
         if not column.content:
             return iter(())
-        named = {table.name, *self._index.near(column.content)}
-        named |= self._called.get(column.words[-1], set()) | self._called.get(
-            column.content[-1], set()
-        )
+        named = {table.name, *self._index.candidates(column.content)}
+        for word in (column.words[-1], column.content[-1]):
+            named |= self._called.get(word, set())
         named.update(*self._kinds.values())
         return (name for name in self._keys if name in named)
 
     @staticmethod
     def _is_named_after(table: TableFacts, column: ColumnFacts, target: TableFacts) -> bool:
-        """Whether a key is called after another table than its own, which it then leads to."""
+        """Whether a key is named after this table rather than its own."""
         own = align(column.content, table.words)
         return own < _HALF and align(column.content, target.words) > own
 
     def _weigh(self, candidate: KeyMatch) -> KeyMatch:
         included, covered = self._included(candidate.column, candidate.target, candidate.key)
-        return KeyMatch(
-            candidate.source, candidate.column, candidate.target, candidate.key,
-            self._of_own_key(candidate), included, covered,
-        )  # fmt: skip
+        name = self._of_own_key(candidate)
+        return replace(candidate, name=name, included=included, covered=covered)
 
     def _of_own_key(self, candidate: KeyMatch) -> NameMatch:
-        """A key that leads elsewhere itself is called after that, not after its own table."""
+        """The match, worth less if the key itself leads elsewhere and is named after that."""
         name, target, key = candidate.name, candidate.target, candidate.key
         if not key.content or align(key.content, target.words) >= 0.5:
             return name
         if align(candidate.column.content, target.words) >= 0.7:
             return name
-        others = self._index.near(key.content) - {target.name}
+        others = self._index.candidates(key.content) - {target.name}
         if any(align(key.content, self._tables[each].words) >= 0.9 for each in others):
             return NameMatch(name.score * 0.5, name.why)
         return name
@@ -234,7 +228,7 @@ class _Finder:
     def _included(
         self, column: ColumnFacts, target: TableFacts, key: ColumnFacts
     ) -> tuple[float | None, float]:
-        """Which share of a column's values is in a key, and which of the key's in the column."""
+        """The share of a column's values that are in a key, and of the key's in the column."""
         if not column.values or not (target.is_sampled or target.rows):
             return (0.0, 0.0) if column.values and target.rows == 0 else (None, 0.0)
         values = column.values
@@ -246,8 +240,8 @@ class _Finder:
                 return None, 0.0
             absent = len(missing) - found
         else:
-            # what stands for "none" leads nowhere
-            missing, values = missing - _NONE_SAID, values - (missing & _NONE_SAID)
+            # placeholders for "none" lead nowhere
+            missing, values = missing - _NO_VALUES, values - (missing & _NO_VALUES)
             absent = len(missing)
         if not values:
             return None, 0.0
@@ -255,7 +249,7 @@ class _Finder:
         return 1 - absent / len(values), min(1.0, (len(values) - absent) / whole)
 
     def _ask(self, table: TableFacts, column: ColumnFacts) -> list[Question]:
-        """A question, where values say that a column leads somewhere and its name does not."""
+        """A question, where values speak for an edge and the name does not."""
         if self._keys.get(table.name) is column or not self._is_worth_asking(table, column):
             return []
         found = []
@@ -268,8 +262,10 @@ class _Finder:
                 found.append(
                     KeyMatch(table, column, target, key, NameMatch(0.0), included, covered)
                 )
+        if not found:
+            return []
         found.sort(key=lambda each: each.covered, reverse=True)
-        return [_whether(found[:3])] if found else []
+        return [_question(found[:3], "no", f"{found[0].evidence}; no word in common")]
 
     @staticmethod
     def _is_worth_asking(table: TableFacts, column: ColumnFacts) -> bool:
@@ -301,26 +297,14 @@ def _edge(found: KeyMatch) -> PlannedEdge:
     )
 
 
-def _which(best: KeyMatch, others: Sequence[KeyMatch]) -> Question:
-    places = " or ".join(f"{each.target.name}.{each.key.name}" for each in (best, *others))
-    return Question(
-        table=best.source.name,
-        columns=(best.column.name,),
-        question=f"Does it lead to {places}?",
-        proposal=f"{best.target.name}.{best.key.name}",
-        evidence=best.evidence,
-    )
-
-
-def _whether(found: Sequence[KeyMatch]) -> Question:
-    best = found[0]
+def _question(found: Sequence[KeyMatch], proposal: str, evidence: str) -> Question:
     places = " or ".join(f"{each.target.name}.{each.key.name}" for each in found)
     return Question(
-        table=best.source.name,
-        columns=(best.column.name,),
+        table=found[0].source.name,
+        columns=(found[0].column.name,),
         question=f"Does it lead to {places}?",
-        proposal="no",
-        evidence=f"{best.evidence}; no word in common",
+        proposal=proposal,
+        evidence=evidence,
     )
 
 
@@ -328,12 +312,12 @@ def find_composite_keys(
     tables: Mapping[str, TableFacts],
     keys: Mapping[str, KeyProposal],
     edges: Sequence[PlannedEdge],
-    read_rows: Callable[[TableFacts, Sequence[str]], Sequence[tuple[Any, ...]]],
+    read_rows: ReadRows,
     contains: Contains,
 ) -> ForeignKeys:
-    """Find the columns that are called as those of a declared key, and have its values together.
+    """Find columns that are called as those of a declared key, and have its values together.
 
-    Where each of them leads elsewhere by itself, that is but asked.
+    If each of them leads elsewhere by itself, it is only a question.
     """
     known = {(edge.table, frozenset(edge.columns)) for edge in edges}
     alone = {(edge.table, *edge.columns) for edge in edges if len(edge.columns) == 1}
@@ -369,7 +353,7 @@ def find_composite_keys(
 def _matching_keys(
     tables: Mapping[str, TableFacts], keys: Mapping[str, KeyProposal]
 ) -> Iterator[tuple[TableFacts, tuple[str, ...], TableFacts]]:
-    """Columns of a table that are called as those of the key of another."""
+    """Columns of a table with the names of the key of another one."""
     for name, key in keys.items():
         target = tables[name]
         if len(key.columns) < 2 or not key.declared:
@@ -384,12 +368,9 @@ def _matching_keys(
                 if column is not None and column.value_class == key_column.value_class
             ]
             own = keys[source.name].columns if source.name in keys else ()
-            # the same key in two tables says not which of them leads to the other
-            if (
-                source is not target
-                and len(matching) == len(key_columns)
-                and set(matching) != set(own)
-            ):
+            is_whole = len(matching) == len(key_columns)
+            # of two tables with the same key neither is known to lead to the other
+            if source is not target and is_whole and set(matching) != set(own):
                 yield source, tuple(matching), target
 
 
@@ -398,12 +379,12 @@ def _is_included(
     columns: tuple[str, ...],
     target: TableFacts,
     keys: Mapping[str, KeyProposal],
-    read_rows: Callable[[TableFacts, Sequence[str]], Sequence[tuple[Any, ...]]],
+    read_rows: ReadRows,
     contains: Contains,
 ) -> bool:
     rows = read_rows(source, columns) if source.is_sampled else ()
     values = list({row for row in rows if None not in row})
-    if len(values) < _FEW_ROWS:
+    if len(values) < _FEW:
         return False
     count = contains(target.name, keys[target.name].columns, values)
-    return count is not None and count >= _INCLUDED_TOGETHER * len(values)
+    return count is not None and count >= _INCLUDED * len(values)

@@ -1,18 +1,24 @@
-"""Keys: the columns that tell the rows of a table apart, declared or inferred."""
+"""Keys: the columns that tell the rows of a table apart; link tables, whose key is two others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from .facts import ColumnFacts, TableFacts
+from ..plan.planned import PlannedEdge, PlannedField, PlannedLink
+from .facts import ColumnFacts, ReadRows, TableFacts
 from .name_matches import NameIndex, align
-from .words import word_lists
+from .plan_names import CONTAINS, free_name
+from .words import likeness, snake, word_lists
 
 _CERTAIN_ENOUGH = 0.5
 _CERTAIN_BY_NAME = 0.6  # where no rows were read
 _LONGEST = 64  # characters of a value of a key
+_MOST_FURTHER = 4  # columns beside the two foreign keys
+# what a table of the parts of something is called by its last word
+_PARTS_OF_THINGS = ("detail", "item", "line", "entry", "position", "row", "member", "content")
 _NAMED = 0.7  # how surely a name speaks of another table
 
 
@@ -47,17 +53,24 @@ def propose_key(facts: TableFacts, index: NameIndex) -> KeyProposal | None:
 
 
 def propose_pair(
-    facts: TableFacts, parts: Sequence[str], is_unique: Callable[[Sequence[str]], bool]
+    facts: TableFacts, leading: Collection[str], read_rows: ReadRows
 ) -> KeyProposal | None:
-    """Propose several columns that lead elsewhere as the key of a table that has no other one.
-
-    Args:
-        parts: columns, in the order of the table; the fewest first of them that will do.
-        is_unique: whether no two rows of a sample have the same values in these columns.
-    """
+    """Propose several columns as the key of a table that has no other: the fewest first of those
+    that lead elsewhere (`leading`), and of further identifiers."""
+    parts = [name for name in facts.columns if name in leading]
+    identifiers = [
+        name
+        for name, column in facts.columns.items()
+        if name not in leading and column.value_class and column.is_identifier
+    ]
+    if not parts or not facts.is_sampled:
+        return None
+    parts += identifiers
     for end in range(2, min(len(parts), 4) + 1):
         columns = tuple(parts[:end])
-        if is_unique(columns):
+        rows = read_rows(facts, columns)
+        is_unique = len(rows) > 1 and len(set(rows)) == len(rows)
+        if is_unique and None not in set().union(*rows):
             evidence = f"no two of {facts.profile.sampled:,} rows have the same values in these"
             return KeyProposal(columns, False, 0.8, evidence)
     return None
@@ -70,7 +83,7 @@ def _unique_rank(facts: TableFacts, names: Sequence[str]) -> tuple[bool, int, bo
 
 
 def _rate(facts: TableFacts, column: ColumnFacts, position: int, index: NameIndex) -> float:
-    """How much a column looks like the key of its table, from 0 to 1."""
+    """How much a column looks like the key of its table, 0..1."""
     if column.value_class is None or not _can_be_key(facts, column):
         return 0.0
     own = align(column.content, facts.words)
@@ -94,7 +107,7 @@ def _rate(facts: TableFacts, column: ColumnFacts, position: int, index: NameInde
 
 
 def _can_be_key(facts: TableFacts, column: ColumnFacts) -> bool:
-    """Whether the sample does not say that it is none."""
+    """Whether the sample does not speak against it."""
     if not facts.is_sampled:
         return True
     return column.is_unique and column.profile.nulls == 0 and column.profile.longest <= _LONGEST
@@ -105,8 +118,8 @@ def _is_short(column: ColumnFacts) -> bool:
 
 
 def _names_other(facts: TableFacts, column: ColumnFacts, own: float, index: NameIndex) -> bool:
-    """Whether its name says rather that it leads to another table."""
-    for name in index.near(column.content):
+    """Whether its name rather speaks of another table."""
+    for name in index.candidates(column.content):
         other = index.tables[name]
         named = align(column.content, other.words)
         if other is facts or named < _NAMED:
@@ -126,3 +139,103 @@ def _evidence(facts: TableFacts, column: ColumnFacts) -> str:
     if facts.is_sampled:
         return f"{column.filled:,} values, all different; none is NULL; by its name"
     return "by its name and place; no rows were read"
+
+
+# -- link tables -----------------------------------------------------------------------------------
+
+
+def find_links(
+    tables: Mapping[str, TableFacts],
+    keys: Mapping[str, KeyProposal],
+    edges: Sequence[PlannedEdge],
+    fields_of: Callable[[TableFacts, Sequence[str]], tuple[PlannedField, ...]],
+) -> list[PlannedLink]:
+    """Find the tables whose key is exactly two foreign keys, and that nothing refers to."""
+    links: list[PlannedLink] = []
+    referred = {edge.target for edge in edges}
+    for name, table in tables.items():
+        key = keys.get(name)
+        if key is None or name in referred:
+            continue
+        leading = _leading(edges, name, key, keys)
+        further = [each for each in table.columns if each not in key.columns]
+        leads_on = {column for edge in edges if edge.table == name for column in edge.columns}
+        if len(leading) != 2 or len(further) > _MOST_FURTHER or leads_on & set(further):
+            continue
+        owner, target = _in_order(table, leading, tables)
+        links.append(
+            PlannedLink(
+                table=name,
+                owner=owner.target,
+                owner_columns=_to_key(owner, keys[owner.target]),
+                target=target.target,
+                target_columns=_to_key(target, keys[target.target]),
+                name=_name_of(table, tables[owner.target], tables[target.target]),
+                fields=fields_of(table, further),
+                evidence="its key is two foreign keys, and nothing refers to it",
+            )
+        )
+    return _with_free_names(links, edges)
+
+
+def _leading(
+    edges: Sequence[PlannedEdge], name: str, key: KeyProposal, keys: Mapping[str, KeyProposal]
+) -> list[PlannedEdge]:
+    """The foreign keys that the key of a table consists of; none if it has other parts."""
+    within = [
+        edge
+        for edge in edges
+        if edge.table == name
+        and set(edge.columns) <= set(key.columns)
+        and edge.target in keys
+        and set(edge.target_columns) == set(keys[edge.target].columns)
+    ]
+    within.sort(key=lambda edge: key.columns.index(edge.columns[0]))
+    covered = [column for edge in within for column in edge.columns]
+    return within if sorted(covered) == sorted(key.columns) else []
+
+
+def _in_order(
+    link: TableFacts, leading: Sequence[PlannedEdge], tables: Mapping[str, TableFacts]
+) -> tuple[PlannedEdge, PlannedEdge]:
+    """The owner's foreign key first: film_actor is of films, whatever its columns' order."""
+    first, second = leading
+    position = {edge: _position(link, tables[edge.target]) for edge in leading}
+    return (second, first) if position[second] < position[first] else (first, second)
+
+
+def _position(link: TableFacts, table: TableFacts) -> int:
+    """The position of a table's words in the name of a link table; its end without them."""
+    words, own = link.words, table.words
+    for start in range(len(words)):
+        if words[start : start + len(own)] == own:
+            return start
+    return len(words)
+
+
+def _to_key(edge: PlannedEdge, key: KeyProposal) -> tuple[str, ...]:
+    """The columns of a foreign key, in the order of the key that they lead to."""
+    by_target = dict(zip(edge.target_columns, edge.columns, strict=True))
+    return tuple(by_target[column] for column in key.columns)
+
+
+def _name_of(link: TableFacts, owner: TableFacts, target: TableFacts) -> str:
+    """`contains`, unless the table has a name of its own: an "enrollment"."""
+    known = (*owner.words, *target.words, *_PARTS_OF_THINGS, *word_lists().little)
+    own = [word for word in link.words if not any(likeness(word, other) for other in known)]
+    return snake("_".join(link.words)) if own else CONTAINS
+
+
+def _with_free_names(
+    links: Sequence[PlannedLink], edges: Sequence[PlannedEdge]
+) -> list[PlannedLink]:
+    taken: dict[tuple[str, str], set[str]] = {}
+    for edge in edges:
+        taken.setdefault((edge.table, edge.target), set()).add(edge.name)
+    named = []
+    for link in links:
+        used = taken.setdefault((link.owner, link.target), set())
+        name = free_name(link.name, used)
+        used.add(name)
+        named.append(replace(link, name=name))
+    return named

@@ -1,4 +1,4 @@
-"""Name matches: of which tables the name of a column may speak, and how surely."""
+"""Name matches: how surely the name of a column speaks of a table."""
 
 from __future__ import annotations
 
@@ -23,6 +23,10 @@ _PLAIN_NUMBER = 0.85
 _MEASURES = frozenset(("time", "date", "year", "month", "day", "hour", "week"))
 # units on order are units
 _MEASURED = frozenset(("on", "per", "of"))
+_SELF_ALONE = frozenset((
+    "report", "reports", "reply", "predecessor", "successor", "superior", "ancestor", "prev",
+    "next",
+))  # fmt: skip
 _ONLY_ONE = 0.85  # "address" where one table alone is of addresses of some kind
 
 
@@ -58,7 +62,7 @@ def align(content: tuple[str, ...], table: tuple[str, ...]) -> float:
 
 
 def _ends_with(words: tuple[str, ...], end: tuple[str, ...]) -> float:
-    """How surely words end with others: by the one that is least like its counterpart."""
+    """How surely words end with others: the likeness of the least similar pair."""
     if len(words) < len(end):
         return 0.0
     return min(map(likeness, words[-len(end) :], end))
@@ -85,8 +89,8 @@ def _is_made_of(short: str, words: Sequence[str]) -> bool:
 
 
 def best_of_kinds(tables: Mapping[str, TableFacts]) -> dict[Part, tuple[str, ...]]:
-    """For each part that somebody plays, the tables that may have who plays it, best first: of
-    each kind the one table there is."""
+    """For each role, the tables that may have the people in it, best first: of each kind the only
+    table there is."""
     found = {}
     for part in word_lists().parts:
         best: list[str] = []
@@ -120,20 +124,18 @@ def match_names(
     aligned = align(column.content, target.words)
     if is_only and column.is_identifier and aligned > _SHARED_END * 0.8:
         aligned = max(aligned, _ONLY_ONE * aligned**0.2)
+    by_part = _by_part(source, column, target, kinds)
     rated = [
         (_weigh(column, aligned), f"{words!r} names the table"),
         (_weigh(column, _by_front(source, column, target)), f"{words!r} names the table"),
         (_by_key(column, target, key), f"it is called as {target.name}.{key.name}"),
-        (
-            _weigh(column, _by_part(source, column, target, kinds)),
-            f"a {column.content[-1]} is one of them",
-        ),
+        (_weigh(column, by_part), f"a {column.content[-1]} is one of them"),
     ]
     return NameMatch(*max(rated, key=lambda each: each[0]))
 
 
 def _weigh(column: ColumnFacts, score: float) -> float:
-    """A name that does not say that it identifies something says less."""
+    """Lower the score of a name that does not end as an identifier does."""
     if column.is_identifier:
         return score
     if column.content[-1] in _MEASURES or not _MEASURED.isdisjoint(column.content[1:]):
@@ -192,21 +194,6 @@ def _match_same_table(
     return NameMatch(score * 0.9, f"{' '.join(content)!r} is another row of its kind")
 
 
-_SELF_ALONE = frozenset(
-    (
-        "report",
-        "reports",
-        "reply",
-        "predecessor",
-        "successor",
-        "superior",
-        "ancestor",
-        "prev",
-        "next",
-    )
-)
-
-
 class NameIndex:
     """Finds the tables whose names are anything like that of a column."""
 
@@ -219,8 +206,8 @@ class NameIndex:
             self._joined["".join(table.words)].add(name)
             self._by_words[table.words].add(name)
 
-    def near(self, content: tuple[str, ...]) -> frozenset[str]:
-        """Names of the tables that `align` finds at all like these words of a column."""
+    def candidates(self, content: tuple[str, ...]) -> frozenset[str]:
+        """The names of the tables that `align` finds similar to these words of a column."""
         if not content:
             return frozenset()
         same = self._joined.get("".join(content), ())

@@ -83,7 +83,7 @@ def is_of_people(words: Sequence[str]) -> bool:
 def propose_name(
     facts: TableFacts, leading: Collection[str], others: Mapping[str, TableFacts]
 ) -> NameProposal | None:
-    """Propose the columns that hold what people call a row; None: nothing does.
+    """Propose the columns that hold what people call a row; None: there are none.
 
     Args:
         leading: columns that identify rows, of this table or another.
@@ -126,10 +126,7 @@ def _written(column: ColumnFacts) -> tuple[str, ...]:
 
 
 def _rate(facts: TableFacts, column: ColumnFacts, others: Mapping[str, TableFacts]) -> float:
-    """How well a column's name says that it holds what a row is called, from 0 to 1.
-
-    Above 1: it is the table's own.
-    """
+    """How surely the name of a column says that it names rows, 0..1; above 1: the table's own."""
     lists = _lists()
     words = _written(column)
     own = _own_words(facts, words)
@@ -265,7 +262,7 @@ def _share_of_names(facts: TableFacts, column: ColumnFacts, score: float) -> flo
     """How much the values look like names: filled, different, not too long; 1 without values.
 
     Args:
-        score: what its own name says.
+        score: that of the column's own name.
     """
     if not column.filled:
         return 1.0 if not facts.is_sampled else 0.3

@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict, fields, replace
 
 from ...errors import InvalidInputError, PlanError, SourceError
 from ...model import Field
 from ..definitions.definition_faults import Fault
-from .plan_faults import did_you_mean, edge_path, find_faults
 from .planned import (
+    Estimate,
     LeftOut,
     PlanContents,
     PlannedEdge,
@@ -25,6 +25,9 @@ from .planned import (
     PlannedLink,
     PlannedTable,
     Question,
+    did_you_mean,
+    edge_path,
+    find_faults,
 )
 
 _T = TypeVar("_T")
@@ -39,11 +42,7 @@ _WIDTH = 96
 
 
 def write_plan(plan: PlanContents, path: Path) -> None:
-    """Write a plan to a file.
-
-    Raises:
-        SourceError: the file cannot be written.
-    """
+    """Write a plan to a file."""
     try:
         path.write_text(render_plan(plan), encoding="utf-8")
     except OSError as error:
@@ -54,12 +53,7 @@ def write_plan(plan: PlanContents, path: Path) -> None:
 
 
 def read_plan(path: Path) -> PlanContents:
-    """Read a plan from a file.
-
-    Raises:
-        SourceError: there is no such file.
-        PlanError: names every fault with its place.
-    """
+    """Read a plan from a file."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -69,11 +63,7 @@ def read_plan(path: Path) -> PlanContents:
 
 
 def parse_plan(text: str, uri: str) -> PlanContents:
-    """Read a plan from its text.
-
-    Raises:
-        PlanError: names every fault with its place.
-    """
+    """Read a plan from its text; PlanError names every fault with its place."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -101,7 +91,7 @@ def render_plan(plan: PlanContents) -> str:
     for question in plan.questions:
         lines += ["", "[[questions]]", *_of_struct(question)]
     for table in plan.tables:
-        lines += ["", *_table(table, _left_out_of(plan, table.table))]
+        lines += ["", *_table(table, plan.left_out)]
     if plan.edges:
         lines += ["", "# Edges: columns of a table that lead to rows of another."]
     for edge in plan.edges:
@@ -118,15 +108,16 @@ def render_plan(plan: PlanContents) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _table(table: PlannedTable, left_out: Mapping[str, str]) -> Iterator[str]:
+def _table(table: PlannedTable, left_out: Iterable[LeftOut]) -> Iterator[str]:
     yield f"[tables.{_key(table.table)}]"
     yield from _of_struct(table, but=("table", "fields"))
     yield ""
     yield f"[tables.{_key(table.table)}.fields] # {_OF_FIELDS}"
     yield from _fields(table.fields)
-    for column, reason in left_out.items():
-        name = _text(column)
-        yield f'# {name} = {{ column = {name}, type = "string" }} # left out: {_line(reason)}'
+    for each in left_out:
+        if each.table == table.table and each.column:
+            name, reason = _text(each.column), _line(each.reason)
+            yield f'# {name} = {{ column = {name}, type = "string" }} # left out: {reason}'
 
 
 def _link(link: PlannedLink) -> Iterator[str]:
@@ -145,11 +136,12 @@ def _fields(fields: Iterable[PlannedField]) -> Iterator[str]:
 
 
 def _parts(planned: PlannedField) -> Iterator[tuple[str, Any]]:
-    """What is said of a field, as it is written: what holds anyway is left out."""
+    """The parts of a field as they are written, without those that are the default."""
     field = planned.field
     yield "column", planned.column
     # the values of an enum stand by themselves, as they may hold anything
-    yield "type", str(field) if field.kind != "enum" else _enum_type(field)
+    enum_type = "list[enum]" if field.list else "enum"
+    yield "type", enum_type if field.kind == "enum" else str(field)
     for name, value in (
         ("values", field.values), ("required", field.required), ("key", field.is_key),
         ("searchable", field.searchable), ("personal", field.personal),
@@ -163,27 +155,12 @@ def _parts(planned: PlannedField) -> Iterator[tuple[str, Any]]:
         yield "evidence", planned.evidence
 
 
-def _enum_type(field: Field) -> str:
-    return "list[enum]" if field.list else "enum"
-
-
-def _left_out_of(plan: PlanContents, table: str) -> dict[str, str]:
-    return {
-        each.column: each.reason for each in plan.left_out if each.table == table and each.column
-    }
-
-
 def _of_struct(value: Struct, but: Sequence[str] = ()) -> Iterator[str]:
     """Yield a line for each attribute that differs from its default, and for each empty tuple."""
-    for name, default in zip(value.__struct_fields__, _defaults(value), strict=True):
-        held = getattr(value, name)
-        if name not in but and held is not None and (held != default or held == ()):
-            yield f"{name} = {_value(held)}"
-
-
-def _defaults(value: Struct) -> Sequence[Any]:
-    defaults = value.__struct_defaults__
-    return (UNSET,) * (len(value.__struct_fields__) - len(defaults)) + defaults
+    for field in fields(value):
+        held = getattr(value, field.name)
+        if field.name not in but and held is not None and (held != field.default or held == ()):
+            yield f"{field.name} = {_value(held)}"
 
 
 def _values(**values: Any) -> Iterator[str]:
@@ -205,7 +182,7 @@ def _key(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    """A basic string: as JSON writes it, but for one character."""
+    """A basic string of TOML: as JSON writes it, but for one character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -215,7 +192,7 @@ def _comment(text: str) -> Iterator[str]:
 
 
 def _line(text: str) -> str:
-    """A text as a comment can hold it: in one line, without control characters."""
+    """A text in one line, without control characters."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
@@ -238,11 +215,7 @@ class _FieldEntry(Struct):
     evidence: str = ""
 
     def field(self) -> Field:
-        """Make the field that rows get.
-
-        Raises:
-            InvalidInputError: there is no such type.
-        """
+        """The field that rows get; InvalidInputError if there is no such type."""
         options: dict[str, Any] = {
             "required": self.required, "default": self.default, "description": self.description,
             "is_key": self.key, "searchable": self.searchable, "personal": self.personal,
@@ -260,15 +233,15 @@ class _Reader:
         self.faults: list[Fault] = []
 
     def plan(self, data: dict[str, Any]) -> PlanContents | None:
-        """Read a plan from its TOML; None if what is said of the whole cannot be read."""
+        """Read a plan from its TOML; None if its head cannot be read."""
         lists = {
             name: self._take(name, data.get(name, []), list) for name in ("edges", "questions")
         }
         tables = {name: self._take(name, data.get(name, {}), dict) for name in ("tables", "links")}
         reasons = self._take("left_out", data.get("left_out", {}), dict[str, str])
-        head = {
-            name: value for name, value in data.items() if name not in {*lists, *tables, "left_out"}
-        }
+        estimate = self._struct("estimate", data.get("estimate", {}), Estimate)
+        parts = {*lists, *tables, "left_out", "estimate"}
+        head = {name: value for name, value in data.items() if name not in parts}
         plan = self._struct("", head, PlanContents)
         if plan is None:
             return None
@@ -288,6 +261,7 @@ class _Reader:
             links=self._tables("links", tables["links"] or {}, PlannedLink),
             questions=tuple(question for question in questions if question),
             left_out=tuple(_left_out(reasons or {}, planned)),
+            estimate=estimate or Estimate(),
         )
 
     def _tables(self, path: str, tables: dict[str, Any], kind: type[_S]) -> tuple[_S, ...]:
@@ -323,7 +297,7 @@ class _Reader:
         )
 
     def _struct(self, path: str, data: Any, kind: type[_S], **given: Any) -> _S | None:
-        """Read a part whose names are those of a struct, but for those that are given here."""
+        """Read a part whose names are those of a struct, without those passed here."""
         if isinstance(data, dict):
             known = [name for name in kind.__struct_fields__ if name not in given]
             for name in (name for name in data if name not in known):
@@ -343,7 +317,7 @@ class _Reader:
 
 
 def _left_out(reasons: Mapping[str, str], tables: Sequence[PlannedTable]) -> Iterator[LeftOut]:
-    """What is left out, without what somebody took in again."""
+    """The columns that are left out, without those that somebody took in again."""
     taken = {f"{table.table}.{field.column}" for table in tables for field in table.fields}
     known = {table.table for table in tables}
     for place, reason in reasons.items():

@@ -1,28 +1,59 @@
 """Sources: the databases that were registered, each with its plan and how it looked then.
 
-What is kept of a source has neither credentials nor values of its rows: forgetting a row leaves
-nothing of it there.
+A source keeps neither credentials nor values of rows, so nothing of a forgotten row is left there.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from hashlib import blake2b
+from itertools import islice
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...errors import InvalidInputError, UnknownNameError
+from ...errors import InvalidInputError, SourceError, UnknownNameError
 from ...kv import Entry, EntryReads
-from ..databases.contract import Table
-from .baseline import TableFigures
+from ..databases.contract import ColumnProfile, Database, Table, TableProfile, items_of
 from .plan import Plan
-from .planned import UNREADABLE
+from .planned import UNREADABLE, PlannedEdge
 
 SOURCES = "sources"  # namespace of the entries
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+_SAMPLE = 2_000  # rows of a table that are looked at
+_TRIED = 500  # values of a foreign key that are looked for
+_SKETCHED = 32  # digests kept of a column
+
+
+class ColumnFigures(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a sample says of a column."""
+
+    column: str
+    filled: float = 0.0  # part of the rows that have a value
+    distinct: int = 0  # different values
+    is_unique: bool = False  # no value came twice
+    # the lowest digests of its values: the part that two columns share is how alike they are
+    sketch: tuple[int, ...] = ()
+
+
+class TableFigures(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a sample says of a table."""
+
+    table: str
+    rows: int | None = None
+    is_whole: bool = False  # every row was seen
+    columns: tuple[ColumnFigures, ...] = ()
+    # foreign key ("orders.customer_id") -> sampled values of it that its target does not have
+    orphans: dict[str, int] = {}
+
+    def column(self, name: str) -> ColumnFigures | None:
+        """Find the figures of a column, if there are any."""
+        return next((column for column in self.columns if column.column == name), None)
 
 
 class Source(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -38,11 +69,7 @@ class Source(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def check_source_name(name: str) -> str:
-    """Return the name of a source, if it can be one.
-
-    Raises:
-        InvalidInputError: it cannot.
-    """
+    """Return the name of a source, if it can be one."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         # a URL may have a password in it
         shown = "as an address is" if "://" in str(name) else f"{str(name)[:80]!r}"
@@ -71,20 +98,16 @@ def name_of_address(address: str) -> str:
 
 def list_sources(entries: EntryReads) -> list[Source]:
     """List the sources, by name."""
-    return [_source(entry) for entry in entries.list(SOURCES)]
+    return [msgspec.json.decode(entry.value, type=Source) for entry in entries.list(SOURCES)]
 
 
 def find_source(entries: EntryReads, name: str) -> Source:
-    """Find a source by its name.
-
-    Raises:
-        UnknownNameError: there is none of this name.
-    """
+    """Find a source by its name, or raise UnknownNameError."""
     entry = entries.get(SOURCES, name) if name else None
     if entry is None:
         known = [source.name for source in list_sources(entries)]
         raise UnknownNameError("source", name, known)
-    return _source(entry)
+    return msgspec.json.decode(entry.value, type=Source)
 
 
 def source_entry(source: Source) -> Entry:
@@ -95,8 +118,7 @@ def source_entry(source: Source) -> Entry:
 
 
 def _without_values(plan: Plan) -> Plan:
-    """A plan without what shows values of rows: what was asked, and what databases said of columns
-    that they could not read."""
+    """A plan without what may show values of rows: its questions, and messages of databases."""
     left_out = tuple(
         replace(each, reason=UNREADABLE) if each.reason.startswith(UNREADABLE) else each
         for each in plan.left_out
@@ -104,5 +126,86 @@ def _without_values(plan: Plan) -> Plan:
     return replace(plan, questions=(), left_out=left_out)
 
 
-def _source(entry: Entry) -> Source:
-    return msgspec.json.decode(entry.value, type=Source)
+# -- how a database looks at one moment, to be compared with how it looks later --------------------
+
+
+def likeness(one: ColumnFigures, other: ColumnFigures) -> float:
+    """Say which part of their values two columns share, 0..1, if all values were seen."""
+    if not one.sketch or not other.sketch:
+        # two empty columns are alike in that alone
+        return 0.5 if one.sketch == other.sketch else 0.0
+    lowest = sorted({*one.sketch, *other.sketch})[:_SKETCHED]
+    common = set(one.sketch) & set(other.sketch)
+    return sum(digest in common for digest in lowest) / len(lowest)
+
+
+def _column(profile: ColumnProfile, sampled: int, salt: bytes) -> ColumnFigures:
+    filled = sampled - profile.nulls
+    return ColumnFigures(
+        column=profile.column,
+        filled=filled / sampled if sampled else 0.0,
+        distinct=profile.distinct,
+        is_unique=bool(filled) and profile.distinct == filled,
+        sketch=tuple(sorted({_digest(value, salt) for value in profile.values})[:_SKETCHED]),
+    )
+
+
+def _digest(value: Any, salt: bytes) -> int:
+    text = msgspec.json.encode(value, enc_hook=str, order="deterministic")
+    return int.from_bytes(blake2b(text, digest_size=6, key=salt).digest())
+
+
+def take_baseline(
+    database: Database, plan: Plan, salt: bytes
+) -> tuple[tuple[Table, ...], tuple[TableFigures, ...]]:
+    """Describe all tables of a database, and give the figures of those that a plan takes.
+
+    Args:
+        salt: keys the digests of values, so that nobody can try values on them.
+    """
+    tables = tuple(database.tables())
+    by_name = {table.name: table for table in tables}
+    figures = []
+    for planned in plan.tables:
+        if planned.table not in by_name:
+            continue
+        try:
+            profile = database.profile(by_name[planned.table], _SAMPLE)
+            orphans = _orphans(database, plan.edges, by_name, profile)
+        except SourceError:
+            # what cannot be read is named by a sync, and costs no other
+            continue
+        figures.append(
+            TableFigures(
+                table=profile.table,
+                rows=profile.rows,
+                is_whole=profile.whole,
+                columns=tuple(_column(column, profile.sampled, salt) for column in profile.columns),
+                orphans=orphans,
+            )
+        )
+    return tables, tuple(figures)
+
+
+def _orphans(
+    database: Database,
+    edges: Sequence[PlannedEdge],
+    tables: dict[str, Table],
+    profile: TableProfile,
+) -> dict[str, int]:
+    """Count the sampled values of each foreign key that its target does not have."""
+    values = {column.column: column.values for column in profile.columns}
+    found: dict[str, int] = {}
+    for edge in edges:
+        # of several columns together no values are sampled
+        is_known = edge.table == profile.table and len(edge.columns) == 1
+        target = tables.get(edge.target)
+        there = {column.name for column in target.columns} if target else set()
+        if target is None or not is_known or not there.issuperset(edge.target_columns):
+            continue
+        different = dict.fromkeys(items_of(values.get(edge.columns[0], ())))
+        keys = [(value,) for value in islice(different, _TRIED)]
+        contained = database.count_contained(edge.target, edge.target_columns, keys)
+        if contained is not None:
+            found[f"{edge.table}.{edge.columns[0]}"] = len(keys) - contained
+    return found

@@ -1,4 +1,4 @@
-"""Keys of a table's rows: which labels several of them would have, and which rows there are."""
+"""Keys of a table's rows: labels that several would have, rows that are there, rows to delete."""
 
 from __future__ import annotations
 
@@ -9,16 +9,22 @@ from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec.structs import replace
 
 from ... import labels
 from ...errors import LabelError, SourceError
+from ...model import Edge, Row
+from ...store.contract import Store
+from ...store.rules.merge import keys_of
 from ...store.rules.row_names import handle_of
 from ..databases.contract import Database, Key, Table
 from ..plan.planned import PlannedTable
 from .rows import RowReader
+from .writer import SyncWriter
 
 PAGE = 2_000  # rows that are read, and written, at once
 KEYS = 10_000  # keys that are read at once
+_DELETED = 500  # rows that one transaction deletes
 
 _T = TypeVar("_T")
 # of columns whose values are never one label although they differ
@@ -26,39 +32,37 @@ _DISTINCT_KINDS = ("integer", "boolean", "date", "datetime")
 
 
 class SeenHandles:
-    """Handles that were met: eight bytes each, so one of 10^13 that was not may pass for one."""
+    """Handles that were seen, as hashes of eight bytes: one of 10^13 others passes as seen."""
 
     def __init__(self) -> None:
         self._hashes = array("q")
         self._sorted: np.ndarray[Any, Any] | None = None
 
     def add(self, handle: str) -> None:
-        """Note a handle."""
         self._hashes.append(hash(handle))
         self._sorted = None
 
     def extend(self, others: SeenHandles) -> None:
-        """Note the handles that were met elsewhere."""
         self._hashes.extend(others._hashes)
         self._sorted = None
 
     def count(self) -> int:
-        """Count them, each once."""
+        """Count the different ones."""
         found = self._in_order()
         return len(found) - int(np.equal(found[1:], found[:-1]).sum())
 
     def missing(self, handles: Sequence[str]) -> list[bool]:
-        """Say of each handle whether it was not met."""
+        """Say of each handle whether it was not seen."""
         hashes = np.fromiter(map(hash, handles), dtype=np.int64, count=len(handles))
         return [not is_there for is_there in self._has(hashes)]
 
     def count_missing(self, others: SeenHandles) -> int:
-        """Count those of others that were not met here."""
+        """Count those of others that were not seen here."""
         there = np.frombuffer(others._hashes, dtype=np.int64)
         return int(len(there) - self._has(there).sum())
 
     def repeated(self) -> set[int]:
-        """Give the hashes of what was met more than once."""
+        """Give the hashes of those that were seen more than once."""
         found = self._in_order()
         return set(found[1:][found[1:] == found[:-1]].tolist())
 
@@ -92,11 +96,7 @@ def pages(
     *,
     after: Key | None = None,
 ) -> Iterator[list[tuple[Any, ...]]]:
-    """Read these columns of a table page by page, in the order of its key.
-
-    Args:
-        after: the key behind which it begins.
-    """
+    """Read columns of a table page by page, in the order of its key, behind the key `after`."""
     # each column once: a key is mostly among them
     read_columns = tuple(dict.fromkeys((*columns, *table.primary_key)))
     places = [read_columns.index(name) for name in columns]
@@ -111,7 +111,7 @@ def pages(
         last = rows[-1]
         before, after = after, tuple([last[place] for place in key]) if key else (count,)
         if after == before:
-            # it would be read for ever
+            # the loop would not end
             raise SourceError(f"the keys of {table.name} cannot be told apart: {after}"[:300])
 
 
@@ -129,8 +129,8 @@ def find_shared_labels(database: Database, table: Table, planned: PlannedTable) 
 
 
 def find_repeated_keys(database: Database, table: Table, reader: RowReader) -> set[int]:
-    """Find the hashes of the labels that several rows would have; they are only looked for where
-    no constraint keeps the key of the table unique."""
+    """Find the hashes of the labels that several rows would have, unless a constraint keeps the key
+    of the table unique."""
     key = reader.table.key
     constraints = (table.primary_key, *table.unique)
     if not key or any(columns and set(columns) <= set(key) for columns in constraints):
@@ -157,3 +157,65 @@ def _labels(
             except LabelError:
                 # such a row is refused when it is read
                 continue
+
+
+# -- deletion --------------------------------------------------------------------------------------
+
+
+def delete_gone_rows(store: Store, writer: SyncWriter, reader: RowReader, seen: SeenHandles) -> int:
+    """Delete the rows of a table whose handles were not seen; returns how many.
+
+    Edges that unchanged rows have to them are written again with the deletion, to what then has the
+    label: these rows would not write them again.
+    """
+    gone = [row.id for _, missing in seen_rows(store, reader, seen) for row in missing]
+    for ids in pieces(gone, _DELETED):
+        writer.repeat(partial(_delete_those, store, writer, reader, ids))
+    return len(gone)
+
+
+def _delete_those(store: Store, writer: SyncWriter, reader: RowReader, ids: Sequence[str]) -> None:
+    found = [store.records.get(reader.table.schema_name, id) for id in ids]
+    delete_rows(store, writer, reader, [row for row in found if isinstance(row, Row)])
+
+
+def seen_rows(
+    store: Store, reader: RowReader, seen: SeenHandles
+) -> Iterator[tuple[list[Row], list[Row]]]:
+    """Yield the stored rows of a table, page by page: those that were seen, and the others."""
+    rows = (
+        row
+        for row in store.records.all(reader.table.schema_name)
+        if isinstance(row, Row) and row.uri == reader.uri
+    )
+    for some in pieces(rows):
+        missing = seen.missing([row.handle for row in some])
+        pairs = list(zip(some, missing, strict=True))
+        there = [row for row, is_missing in pairs if not is_missing]
+        yield there, [row for row, is_missing in pairs if is_missing]
+
+
+def delete_rows(store: Store, writer: SyncWriter, reader: RowReader, rows: Sequence[Row]) -> None:
+    """Delete rows of a table, and write again what others say of them."""
+    handles = {labels.key(row.handle): row.handle for row in rows}
+    keys = {key for row in rows for key in keys_of(row)}
+    kept: list[Edge] = []
+    unlinked = []
+    for edge in store.graph.stored_edges(sorted(keys), direction="both"):
+        is_synced = edge.is_from_key
+        if is_synced and reader.says(edge, handles):
+            unlinked.append(edge.key)
+        elif edge.dst in keys or is_synced:
+            kept.append(_without_name(edge, handles))
+    writer.delete([row.id for row in rows], kept, unlinked)
+
+
+def _without_name(edge: Edge, handles: dict[str, str]) -> Edge:
+    """The edge as it is written when its target does not exist."""
+    if not edge.is_from_key:
+        return edge
+    src, dst = handles.get(edge.src, edge.src), edge.dst
+    if dst not in handles:
+        return replace(edge, src=src)
+    properties = {key: value for key, value in edge.properties.items() if key != "dst_name"}
+    return replace(edge, src=src, dst=handles[dst], properties=properties)

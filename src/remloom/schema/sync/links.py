@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ... import labels
 from ...errors import LabelError
 from ...model import SOURCE_FK, Edge, EdgeKey
 from ...store.contract import Store
@@ -19,7 +18,7 @@ from ..databases.contract import Database, Table, Unreadable
 from ..plan.planned import PlannedLink
 from .keys import SeenHandles, pages, pieces
 from .report import TableReport
-from .rows import Handles, Names
+from .rows import Handles, Names, edge_key
 from .writer import PageItem, SyncWriter
 
 
@@ -37,33 +36,28 @@ class LinkSync:
     ) -> None:
         self._store = store
         self._writer = writer
-        self._reader = reader
+        self.reader = reader
         self._names = names
         self._on_page = on_page
-        self.seen = SeenHandles()  # of its edges, see `_said`
+        self.seen = SeenHandles()  # of its edges, see `_joined`
         self.unresolved = SeenHandles()
         self.report = TableReport(table=reader.link.table)
 
-    @property
-    def source_fk(self) -> str:
-        """What its edges have as the foreign key."""
-        return self._reader.source_fk
-
     def sync(self, database: Database, table: Table) -> None:
         """Read the table, and write what is new or otherwise."""
-        for page in pages(database, table, self._reader.columns):
+        for page in pages(database, table, self.reader.columns):
             self.report.read += len(page)
             self._writer.counts["read"] += len(page)
-            rows = [row for values in page if (row := self._reader.read(values)) is not None]
+            rows = [row for values in page if (row := self.reader.read(values)) is not None]
             for row in rows:
-                self.report.leave_out_values(row.owner, self._reader.unreadable_of(row))
+                self.report.leave_out_values(row.owner, self.reader.unreadable_of(row))
             self._writer.repeat(partial(self._sync_page, rows))
             self._writer.keep()
             self._on_page(len(page))
 
     def has_seen(self, edge: Edge) -> bool:
-        """Say whether the table still has an edge that is stored."""
-        return not self.seen.missing([_said(edge.key)])[0]
+        """Whether the table still has an edge that is stored."""
+        return not self.seen.missing([_joined(edge.key)])[0]
 
     def _sync_page(self, rows: Sequence[_LinkRow]) -> None:
         kept = [row for row in rows if not self._is_forgotten(row)]
@@ -72,7 +66,7 @@ class LinkSync:
         refused = []
         for row in kept:
             try:
-                edges.update((_key_of(edge), edge) for edge in self._reader.edges_of(row, names))
+                edges.update((edge_key(edge), edge) for edge in self.reader.edges_of(row, names))
             except LabelError as error:
                 refused.append((row.owner, error.message))
         stored = self._stored(edges)
@@ -88,7 +82,7 @@ class LinkSync:
         written = self._writer.write(items, self.report)
         self._count(written, edges, len(items), len(rows) - len(kept))
         for key, edge in edges.items():
-            self.seen.add(_said(key))
+            self.seen.add(_joined(key))
             for end in (edge.src, edge.dst):
                 if end not in names:
                     self.unresolved.add(end)
@@ -97,11 +91,10 @@ class LinkSync:
 
     def _is_forgotten(self, row: _LinkRow) -> bool:
         forgotten = self._writer.forgotten
-        ends = ((self._reader.owner, row.owner), (self._reader.target, row.target))
+        ends = ((self.reader.owner, row.owner), (self.reader.target, row.target))
         return any(forgotten.has(end.table.schema_name, handle) for end, handle in ends)
 
     def _stored(self, edges: dict[EdgeKey, Edge]) -> dict[EdgeKey, Edge]:
-        """Give those of these edges that are stored."""
         sources = list({src for src, _, _ in edges})
         found: dict[EdgeKey, Edge] = {}
         if sources:
@@ -123,8 +116,8 @@ class LinkSync:
 
 
 def delete_gone_links(store: Store, writer: SyncWriter, links: Sequence[LinkSync]) -> None:
-    """Delete the edges of link tables that those have no more."""
-    by_fk = {link.source_fk: link for link in links}
+    """Delete the edges whose rows are gone from their link tables."""
+    by_fk = {link.reader.source_fk: link for link in links}
 
     def gone() -> Iterator[Edge]:
         for edge in store.graph.all_edges():
@@ -141,11 +134,7 @@ def delete_gone_links(store: Store, writer: SyncWriter, links: Sequence[LinkSync
             report.edges_ended += 1
 
 
-def _key_of(edge: Edge) -> EdgeKey:
-    return labels.key(edge.src), edge.rel_type, labels.key(edge.dst)
-
-
-def _said(key: EdgeKey) -> str:
+def _joined(key: EdgeKey) -> str:
     return "\0".join(key)
 
 
@@ -158,11 +147,7 @@ class _LinkRow(Struct, frozen=True, gc=False):
 
 
 class LinkReader:
-    """Makes edges of the rows of a link table.
-
-    Args:
-        owner, target: of the rows at both ends.
-    """
+    """Makes edges of the rows of a link table, from `owner` to `target`."""
 
     def __init__(self, link: PlannedLink, table: Table, owner: Handles, target: Handles) -> None:
         self.link = link
@@ -177,11 +162,11 @@ class LinkReader:
 
     @property
     def source_fk(self) -> str:
-        """What its edges have as the foreign key; the name of the table is in it."""
+        """The foreign key of its edges, with the name of the table in it."""
         return f"{self.link.table}.{','.join(self.link.target_columns)}"
 
     def read(self, values: Sequence[Any]) -> _LinkRow | None:
-        """Say which rows a row links; None: one of its ends is NULL."""
+        """Make the handles that a row links; None: one of its ends is NULL."""
         owner = tuple([values[position] for position in self._owner_key])
         target = tuple([values[position] for position in self._target_key])
         if None in owner or None in target:
@@ -189,7 +174,7 @@ class LinkReader:
         return _LinkRow(values, self.owner.of(owner), self.target.of(target))
 
     def edges_of(self, row: _LinkRow, names: Mapping[str, str]) -> list[Edge]:
-        """Make the edge of a row, and the inverse one if there is to be one.
+        """Make the edge of a row, and the inverse one if the plan has it.
 
         Args:
             names: handle -> name of the rows at both ends, as far as they are known.
@@ -208,7 +193,7 @@ class LinkReader:
         return edges
 
     def unreadable_of(self, row: _LinkRow) -> list[str]:
-        """Say which properties the edge of a row is kept without."""
+        """List the properties that the edge of a row is kept without."""
         values = row.values[self._payload :]
         return [
             f"{field.name} cannot be read: {value.reason}"
@@ -226,7 +211,7 @@ class LinkReader:
 
 
 def _key_order(table: Table, columns: Sequence[str], end: Handles, first: int) -> list[int]:
-    """Give the positions of the columns, in the order of the key that they lead to."""
+    """The positions of the columns, in the order of the key that they lead to."""
     targets = tuple(end.table.key)
     for key in table.foreign_keys:
         if set(key.columns) == set(columns) and set(key.target_columns) == set(targets):

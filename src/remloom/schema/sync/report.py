@@ -62,11 +62,11 @@ class TableReport(Struct, kw_only=True):
             self.refusals.append(Refusal(row, reason))
 
     def leave_out(self, row: Row) -> None:
-        """Count the values without which a row was taken, now or before."""
+        """Count the values that a stored row is without."""
         self.leave_out_values(row.handle, row.metadata.get(LEFT_OUT, ()))
 
     def leave_out_values(self, row: str, reasons: Sequence[str]) -> None:
-        """Count values without which a row, or an edge of one, was taken."""
+        """Count the values that a row, or an edge of one, is kept without."""
         for reason in reasons:
             self.left_out += 1
             if len(self.left_out_values) < SHOWN:
@@ -87,57 +87,46 @@ class SyncReport(Struct, frozen=True, kw_only=True):
 
     @property
     def read(self) -> int:
-        """Count the rows that were read."""
         return self.totals["read"]
 
     @property
     def added(self) -> int:
-        """Count the rows that were not there."""
         return self.totals["added"]
 
     @property
     def changed(self) -> int:
-        """Count the rows that were there otherwise."""
         return self.totals["changed"]
 
     @property
     def unchanged(self) -> int:
-        """Count the rows that were there just so."""
         return self.totals["unchanged"]
 
     @property
     def deleted(self) -> int:
-        """Count the rows that the source does not have any more."""
         return self.totals["deleted"]
 
     @property
     def forgotten(self) -> int:
-        """Count the rows that were skipped because they were forgotten here."""
         return self.totals["forgotten"]
 
     @property
     def refused(self) -> int:
-        """Count the rows that could not be taken."""
         return self.totals["refused"]
 
     @property
     def left_out(self) -> int:
-        """Count the values that rows are kept without."""
         return self.totals["left_out"]
 
     @property
     def edges_added(self) -> int:
-        """Count the edges that were not there."""
         return self.totals["edges_added"]
 
     @property
     def edges_ended(self) -> int:
-        """Count the edges that the source does not have any more."""
         return self.totals["edges_ended"]
 
     @property
     def orphans(self) -> int:
-        """Count the edges that were written and lead to a row that the source does not have."""
         return self.totals["orphans"]
 
     @classmethod

@@ -11,11 +11,11 @@ import msgspec
 from msgspec import Struct
 
 from ... import labels
-from ...model import SOURCE_FK, Edge, Row
+from ...model import SOURCE_FK, Edge, EdgeKey, Row
 from ...store.contract import Store
 from ...store.rules.row_names import handle_of, with_digest
+from ..databases.columns import Converter, converter
 from ..databases.contract import Key, Table, Unreadable
-from ..databases.plain_values import Converter, converter
 from ..plan.plan import Plan
 from ..plan.planned import PlannedEdge, PlannedTable
 
@@ -31,16 +31,11 @@ _encode = msgspec.json.Encoder(order="deterministic", enc_hook=str).encode
 # values of other columns -> key: of tables that foreign keys lead to by other columns than the key
 KeysByValues = Mapping[Key, Key]
 
-
 _KEPT = 100_000  # names
 
 
 class Handles(Struct, frozen=True):
-    """The handles of the rows of one table.
-
-    Attributes:
-        shared: labels that several of its rows would have.
-    """
+    """The handles of the rows of a table; `shared` are labels that several rows would have."""
 
     table: PlannedTable
     shared: Collection[str] = ()
@@ -62,16 +57,14 @@ class RowEdge(Struct, frozen=True):
 
     @property
     def source_fk(self) -> str:
-        """The columns of the foreign key, as the edge names them."""
         return ",".join(self.planned.columns)
 
     @property
     def entity_type(self) -> str:
-        """What it leads to."""
         return self.handles.table.entity_type if self.handles else self.planned.entity_type
 
     def targets_of(self, values: Mapping[str, Any]) -> list[str]:
-        """Give the handles of what it leads to: none, one, or one for each value of a list."""
+        """The handles of its targets: none, one, or one for each value of a list."""
         found = tuple(values[column] for column in self.planned.columns)
         several = [(value,) for value in found[0]] if isinstance(found[0], list) else [found]
         return [self._target_of(each) for each in several if all(map(_is_scalar, each))]
@@ -81,7 +74,7 @@ class RowEdge(Struct, frozen=True):
             return handle_of(self.planned.entity_type, values)
         if self.keys is not None:
             key = self.keys.get(values)
-            # nothing has these values; they name it as well as they can
+            # no row has these values: they make a handle themselves
             return self.handles.of(values if key is None else key)
         by_column = dict(zip(self.planned.target_columns, values, strict=True))
         return self.handles.of([by_column[column] for column in self.handles.table.key])
@@ -136,7 +129,7 @@ class RowReader:
 
     @cached_property
     def plan_digest(self) -> bytes:
-        """What else the rows depend on: when it changes, all of them are written again."""
+        """Of the parts of the plan that rows depend on: when it changes, all are written again."""
         shared = [sorted(edge.handles.shared) for edge in self.edges if edge.handles]
         parts = (
             self.table,
@@ -148,11 +141,7 @@ class RowReader:
         return blake2b(_encode(parts), digest_size=32).digest()
 
     def read(self, values: Sequence[Any]) -> SourceRow | None:
-        """Say what a row is called. None: a part of its key is NULL, so that it has no name.
-
-        Raises:
-            LabelError: what it would be called is not a label.
-        """
+        """Make the handle of a row, or raise LabelError; None if a part of its key is NULL."""
         key = self._key_of(values)
         if not all(map(_is_stated, key)):
             return None
@@ -161,11 +150,7 @@ class RowReader:
         return SourceRow(values, handle, labels.key(handle), digest.hexdigest())
 
     def says(self, edge: Edge, keys: Collection[str]) -> str:
-        """Give the key of the row that says an edge which a sync wrote; empty: another table's.
-
-        Args:
-            keys: of the handles of rows of this table.
-        """
+        """The key, among these, of the row that an edge of a sync comes from; empty: another table's."""
         source_fk = edge.properties.get(SOURCE_FK, ".")
         # that of a link table has its name in it
         if "." in source_fk:
@@ -175,11 +160,9 @@ class RowReader:
         return edge.dst if edge.dst in keys and edge.rel_type in self.inverse else ""
 
     def handle_of(self, key: Key) -> str:
-        """Give the handle of the row with this key."""
         return self._handles.of(key)
 
     def by_column(self, row: SourceRow) -> dict[str, Any]:
-        """Give the values of a row by their columns."""
         return dict(zip(self.columns, row.values, strict=True))
 
     def targets_of(self, values: Mapping[str, Any]) -> Targets:
@@ -187,7 +170,7 @@ class RowReader:
         return [(edge, handle) for edge in self.edges for handle in edge.targets_of(values)]
 
     def name_of(self, values: Mapping[str, Any], handle: str) -> str:
-        """Give what people call a row; its handle if nothing."""
+        """Make the name of a row; its handle if there is none."""
         parts = [values[column] for column in self.table.name]
         name = " ".join(str(part).strip() for part in parts if _is_stated(part)).strip()
         return name if labels.is_label(name) else handle
@@ -199,7 +182,6 @@ class RowReader:
 
         Args:
             values: by their columns.
-            targets: as `targets_of` gives them.
             names: handle -> name of the rows that edges lead to, as far as they are known.
         """
         name = self.name_of(values, row.handle)
@@ -236,14 +218,18 @@ class RowReader:
         )
 
     def _key_of(self, values: Sequence[Any]) -> Key:
-        """Give the key of a row; of a table without one, a digest of the row."""
+        """The key of a row; in a table without one, a digest of the row."""
         if not self._key:
             return (blake2b(_encode(values), digest_size=_DIGEST).hexdigest(),)
         return tuple([values[position] for position in self._key])
 
 
+def edge_key(edge: Edge) -> EdgeKey:
+    """The key that an edge has once it is stored."""
+    return labels.key(edge.src), edge.rel_type, labels.key(edge.dst)
+
+
 def _edge_to(edge: RowEdge, handle: str, target: str, name: str) -> Edge:
-    """Make an edge from one row to another, as the seed has them."""
     properties = {"dst_entity_type": edge.entity_type}
     if name:
         properties["dst_name"] = name
@@ -265,7 +251,7 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _converters(planned: PlannedTable, table: Table | None) -> dict[str, Converter]:
-    """By column, what makes its values those of its field, where that is of another kind."""
+    """Converters of the columns whose fields are of another kind."""
     columns = {column.name: column for column in table.columns} if table else {}
     return {
         each.column: converter(each.field.kind, is_list=each.field.list)
@@ -276,17 +262,14 @@ def _converters(planned: PlannedTable, table: Table | None) -> dict[str, Convert
 
 
 class Names:
-    """What rows are called, by their handles: as far as they are stored.
-
-    An edge leads to whatever has the label of its handle, however that is spelt.
-    """
+    """The names of stored rows, by their handles: an edge leads to whatever has that label."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._names: dict[str, str] = {}  # by key
 
     def of(self, handles: Collection[str]) -> dict[str, str]:
-        """Give the names of these, by handle; what is not stored is left out."""
+        """The names of these, by handle, without those that are not stored."""
         if len(self._names) > _KEPT:
             self._names.clear()
         keys = {handle: labels.key(handle) for handle in handles}
@@ -299,5 +282,5 @@ class Names:
         return {handle: self._names[key] for handle, key in keys.items() if key in self._names}
 
     def learn(self, names: Mapping[str, str]) -> None:
-        """Note what rows are called now, by the keys of their handles."""
+        """Note the names that rows have now, by the keys of their handles."""
         self._names.update((key, name) for key, name in names.items() if key in self._names)

@@ -4,39 +4,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ...errors import RemloomError, SourceError
 from ...runs.lifecycle import reason_of
-from ...store.contract import Store
 from ..databases.contract import Column, Database, Key, Table
 from ..plan.plan import Plan
 from ..plan.planned import UNREADABLE, PlannedEdge, PlannedLink, PlannedTable
 from ..plan.source import Source
-from .deletion import delete_gone_rows
-from .keys import SeenHandles, find_shared_labels, pages
-from .lease import begin
+from .keys import SeenHandles, delete_gone_rows, find_shared_labels, pages
 from .links import LinkReader, LinkSync, delete_gone_links
 from .report import SameAs, SyncReport, TableReport
 from .rows import Handles, Names, RowEdge, RowReader
 from .tables import TableSync
 from .watermark import Watermark
-from .writer import SyncWriter
+from .writer import SyncWriter, Target, begin
 
 Progress = Callable[[int, int], None]
-
-
-class Target(Struct, frozen=True):
-    """The memory that is written to."""
-
-    store: Store
-    tenant: str
-    model: str = ""  # name of the embedder; empty: there is none
 
 
 def sync(
@@ -65,42 +52,28 @@ def sync(
     began = time.monotonic()
     # before anything is written: a database that is down leaves all as it is
     tables = {table.name: table for table in _as_registered(database.tables(), source.tables)}
-    if dry_run:
-        work = _Sync(target, source, SyncWriter(*_parts(target), None), history, progress)
-        with database.snapshot():
-            reports = work.do(database, tables)
-        return _report(work, reports, began, dry_run=True)
-    lease = begin(target.store, source.name)
-    writer = SyncWriter(*_parts(target), lease)
+    lease = None if dry_run else begin(target.store, source.name)
+    writer = SyncWriter(target, lease)
     work = _Sync(target, source, writer, history, progress)
     try:
         with database.snapshot():
             reports = work.do(database, tables)
     except BaseException as error:
-        _end_quietly(lease.end, writer, error)
+        if lease is not None:
+            # the first error is the one to report
+            with suppress(RemloomError):
+                lease.end(writer.counts, reason_of(error))
         raise
-    lease.end(writer.counts)
-    return _report(work, reports, began, resumed=lease.resumed)
-
-
-def _parts(target: Target) -> tuple[Store, str, str]:
-    return target.store, target.tenant, target.model
-
-
-def _end_quietly(end: Callable[..., None], writer: SyncWriter, error: BaseException) -> None:
-    try:
-        end(writer.counts, reason_of(error))
-    except RemloomError:
-        # what broke it off is what is to be told
-        return
-
-
-def _report(
-    work: _Sync, reports: Sequence[TableReport], began: float, **fields: bool
-) -> SyncReport:
-    seconds = time.monotonic() - began
-    same_as = tuple(work.same_as)
-    return SyncReport.of(work.source.name, reports, same_as=same_as, seconds=seconds, **fields)
+    if lease is not None:
+        lease.end(writer.counts)
+    return SyncReport.of(
+        source.name,
+        reports,
+        same_as=tuple(work.same_as),
+        seconds=time.monotonic() - began,
+        dry_run=dry_run,
+        resumed=lease is not None and lease.resumed,
+    )
 
 
 class _Sync:
@@ -124,7 +97,6 @@ class _Sync:
         self._names = Names(target.store)
         self._planned = {table.table: table for table in self._plan.tables}
         self._handles: dict[str, Handles] = {}
-        self.source = source
         self._error: SourceError | None = None  # of a table that cannot be read
         self.same_as: list[SameAs] = []
 
@@ -157,27 +129,27 @@ class _Sync:
             raise self._error
         reports += self._withheld(tables)
         self._delete_gone(done, links)
-        self._count_orphans([*done, *links], done)
+        self._count_orphans(done, links)
         return reports
 
     @contextmanager
     def _report_fault(
         self, database: Database, faults: dict[str, str], table: str
     ) -> Iterator[None]:
-        """Let a table that cannot be read cost no other."""
+        """Note the fault of a table that cannot be read, and go on with the others."""
         try:
             yield
         except SourceError as error:
             try:
                 database.tables([table])
             except RemloomError:
-                # it is no single table that cannot be read
+                # not only this table cannot be read
                 raise error from None
             self._error = error
             faults[table] = f"{UNREADABLE}: {error.message}"
 
     def _withheld(self, tables: Mapping[str, Table]) -> Iterator[TableReport]:
-        """Report what cannot be read and was not known of when the source was registered."""
+        """Report the unreadable tables that were not known when the source was registered."""
         plan = self._plan
         known = {*self._planned, *(link.table for link in plan.links)}
         known |= {each.table for each in plan.left_out}
@@ -198,13 +170,8 @@ class _Sync:
             if edge.table == table.table and (edge.target in self._handles or edge.entity_type)
         ]
         inverse = {edge.inverse for edge in self._plan.edges if edge.target == table.table}
-        reader = RowReader(
-            self._plan,
-            tables.get(table.table),
-            self._handles[table.table],
-            edges,
-            frozenset(inverse),
-        )
+        handles = self._handles[table.table]
+        reader = RowReader(self._plan, tables.get(table.table), handles, edges, frozenset(inverse))
         return TableSync(
             self._store,
             self._writer,
@@ -228,7 +195,7 @@ class _Sync:
     def _keys_by_values(
         self, database: Database, tables: dict[str, Table], edge: PlannedEdge
     ) -> dict[Key, Key] | None:
-        """Give the keys of the rows that an edge leads to by other columns; None: by the key."""
+        """The keys of the rows that an edge leads to by other columns; None: it leads to keys."""
         planned = self._planned.get(edge.target)
         table = tables.get(edge.target)
         if planned is None or table is None or set(edge.target_columns) == set(planned.key):
@@ -275,17 +242,18 @@ class _Sync:
     def _delete_gone(self, done: Sequence[TableSync], links: Sequence[LinkSync]) -> None:
         if links:
             delete_gone_links(self._store, self._writer, links)
-        # those that others lead to come last: then nothing leads to most of what goes
+        # the tables that others lead to come last: few edges then lead to what is deleted
         for work in reversed(done):
             work.report.deleted = delete_gone_rows(
                 self._store, self._writer, work.reader, work.seen
             )
 
-    def _count_orphans(self, all: Sequence[Any], done: Sequence[TableSync]) -> None:
+    def _count_orphans(self, done: Sequence[TableSync], links: Sequence[LinkSync]) -> None:
         there = SeenHandles()
         for work in done:
             there.extend(work.seen)
-        for work in all:
+        works: list[TableSync | LinkSync] = [*done, *links]
+        for work in works:
             work.report.orphans = there.count_missing(work.unresolved)
 
 
@@ -314,10 +282,8 @@ def _missing(name: str, columns: Sequence[str], tables: dict[str, Table]) -> str
 
 
 def _tables_in_order(plan: Plan) -> list[PlannedTable]:
-    """Order the tables of a plan so that a table comes behind those that its edges lead to.
-
-    Of tables that lead to each other, the one that fewest others wait for begins.
-    """
+    """Order tables behind those that their edges lead to; of a cycle, the table begins that fewest
+    others wait for."""
     left = {table.table: table for table in plan.tables}
     targets: dict[str, set[str]] = {name: set() for name in left}
     for edge in plan.edges:
@@ -332,11 +298,8 @@ def _tables_in_order(plan: Plan) -> list[PlannedTable]:
 
 
 def _as_registered(tables: Iterable[Table], before: Sequence[Table]) -> Iterator[Table]:
-    """Give tables with the sampled columns that they had when they were registered.
-
-    A field that few documents have may be missing in a sample, and be of other types; their values
-    are read as what the field was registered as. What is really otherwise is drift.
-    """
+    """Give tables the sampled columns that they had when they were registered: a field that few
+    documents have may be missing in a sample, or be of other types."""
     known = {table.name: table for table in before}
     for table in tables:
         old = known.get(table.name)

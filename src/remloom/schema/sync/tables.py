@@ -16,10 +16,9 @@ from ...errors import LabelError
 from ...model import Direction, Edge, EdgeKey, Record, Row
 from ...store.contract import Store
 from ..databases.contract import Database, Key, Table
-from .deletion import delete_rows, seen_rows
-from .keys import KEYS, SeenHandles, find_repeated_keys, pages
+from .keys import KEYS, SeenHandles, delete_rows, find_repeated_keys, pages, seen_rows
 from .report import SHOWN, SameAs, TableReport
-from .rows import SOURCE_HASH, Names, RowReader, SourceRow, Targets
+from .rows import SOURCE_HASH, Names, RowReader, SourceRow, Targets, edge_key
 from .watermark import Watermark
 from .writer import PageItem, SyncWriter
 
@@ -33,7 +32,6 @@ class _Read(Struct, frozen=True):
 
     @property
     def keeps_handle(self) -> bool:
-        """Whether it is called as it was, if it was there."""
         return self.stored is None or self.stored.handle == self.row.handle
 
 
@@ -220,7 +218,7 @@ class TableSync:
         self._propose_same(taken)
 
     def _targets_of(self, read: _Read) -> Targets:
-        """List the edges of a row, without those to rows that were forgotten."""
+        """The edges of a row, without those to rows that were forgotten."""
         forgotten = self._writer.forgotten
         return [
             (edge, handle)
@@ -229,7 +227,7 @@ class TableSync:
         ]
 
     def _own_edges(self, keys: Sequence[str]) -> dict[str, list[Edge]]:
-        """Give the stored edges that rows have by their foreign keys, and the inverse ones."""
+        """The stored edges that rows have by their foreign keys, and the inverse ones."""
         found: dict[str, list[Edge]] = {}
         if not keys:
             return found
@@ -241,7 +239,7 @@ class TableSync:
         return found
 
     def _closed(self, gone: Sequence[EdgeKey], old: Sequence[Edge]) -> Iterator[Edge]:
-        """Yield the edges that a row has no more, as they are once they have ended."""
+        """Yield the edges that a row no longer has, with the time of their end."""
         for edge in old:
             if edge.key in gone:
                 yield replace(edge, valid_to=self._ended_at)
@@ -249,11 +247,7 @@ class TableSync:
     def _named_edges(
         self, renamed: Sequence[_Read], names: Mapping[str, str], ended: Collection[EdgeKey]
     ) -> dict[str, tuple[Edge, ...]]:
-        """Give the edges that lead to rows by another name than they have now, with the new one.
-
-        Args:
-            ended: edges that go with this page.
-        """
+        """The edges that lead to renamed rows, with the new names, without those that end."""
         if not renamed:
             return {}
         handles = {read.row.key: read.row.handle for read in renamed}
@@ -306,7 +300,7 @@ class TableSync:
 
 
 def _find_row(records: Sequence[Record], schema: str, key: str) -> Row | None:
-    """Find the row of a schema whose handle has a key: others may have it for a name."""
+    """Find the row of a schema with the key as its handle: others may have it as a name."""
     for record in records:
         if isinstance(record, Row) and record.schema == schema and labels.key(record.handle) == key:
             return record
@@ -326,28 +320,24 @@ def _is_renamed(read: _Read, names: Mapping[str, str]) -> bool:
 def _parted(
     edges: Mapping[str, Sequence[Edge]],
 ) -> tuple[dict[str, list[Edge]], set[EdgeKey]]:
-    """Part edges into those that hold, and the keys of those that have ended already."""
+    """Split edges into those that hold, and the keys of those that have ended already."""
     past = {edge.key for some in edges.values() for edge in some if edge.valid_to is not None}
     holding = {key: [edge for edge in some if edge.valid_to is None] for key, some in edges.items()}
     return holding, past
 
 
 def _begun_again(row: Row, past: Collection[EdgeKey]) -> Row:
-    """Give a row whose edges that had ended, and are there again, hold from now on."""
+    """The row, whose edges that had ended and are there again hold from now on."""
     if not past:
         return row
     now = datetime.now(UTC)
     edges = [
-        replace(edge, valid_from=now) if _key_of(edge) in past else edge for edge in row.graph_paths
+        replace(edge, valid_from=now) if edge_key(edge) in past else edge
+        for edge in row.graph_paths
     ]
     return replace(row, graph_paths=tuple(edges))
 
 
 def _ended(old: Sequence[Edge], new: Sequence[Edge]) -> tuple[EdgeKey, ...]:
-    """Give the edges that a row has no more."""
-    still = {_key_of(edge) for edge in new}
+    still = {edge_key(edge) for edge in new}
     return tuple(edge.key for edge in old if edge.key not in still)
-
-
-def _key_of(edge: Edge) -> EdgeKey:
-    return labels.key(edge.src), edge.rel_type, labels.key(edge.dst)

@@ -1,8 +1,7 @@
 """The watermark of a table: a column that grows with every write to a row.
 
-Where it can be relied on, only the rows behind the last one that was seen are read, and of the
-others their keys. It is relied on once a sync that read all rows found some changed, and each of
-those behind the watermark; every tenth sync reads all rows again.
+A reliable one saves reading the rows before it, but for their keys. It is reliable once a sync of
+all rows found each changed row behind it; every tenth sync reads all rows again.
 """
 
 from __future__ import annotations
@@ -37,11 +36,7 @@ class _State(Struct, frozen=True, omit_defaults=True):
 
 
 class Watermark:
-    """What the watermark of a table says of the rows of one sync.
-
-    Args:
-        plan: digest of what the rows depend on.
-    """
+    """The watermark of a table in one sync; `plan` is the digest of what the rows depend on."""
 
     def __init__(
         self, entries: EntryReads, source: str, planned: PlannedTable, table: Table, plan: str
@@ -62,7 +57,7 @@ class Watermark:
 
     @property
     def is_reliable(self) -> bool:
-        """Whether reading the rows behind it is enough."""
+        """Whether it is enough to read the rows behind it."""
         state = self._state
         columns = [columns[0] for columns in self._table.indexed if columns]
         return (
@@ -78,7 +73,7 @@ class Watermark:
         return replace(self._table, primary_key=(self._column, *self._table.primary_key))
 
     def after(self, key: Key) -> Key:
-        """Say behind what it is read; `key` is that of any row."""
+        """The key behind which the table is read; `key` is that of any row."""
         return (self._start(), *key)
 
     def observe(self, values: Mapping[str, Any], *, was_there: bool) -> None:
@@ -96,7 +91,7 @@ class Watermark:
             self._high = value
 
     def entry(self, *, was_quick: bool) -> Entry:
-        """Give the entry that keeps what is known now."""
+        """Make the entry that keeps its state."""
         state = self._state
         if not was_quick and self._is_known and self._changed:
             state = replace(state, is_proven=True, is_refuted=state.is_refuted or self._missed)
@@ -106,7 +101,7 @@ class Watermark:
         return Entry(WATERMARKS, self._key, msgspec.json.encode(kept))
 
     def _start(self) -> Any:
-        """Give the value from which on rows may have changed."""
+        """The value from which on rows may have changed."""
         if self._before is None or self._type not in _OVERLAP:
             return self._before
         return self._before - _OVERLAP[self._type]

@@ -1,27 +1,137 @@
-"""The writer of a sync: each page is one transaction, with a sign of life of the sync in it."""
+"""The writer of a sync, and its lease: of any number of syncs of a source, one writes.
+
+The lease is an entry that each page writes again, in its transaction. A sync that takes it over
+from a dead or silent process gives it another version, so that the other can no longer write.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...errors import ChangedError, ConflictError, RemloomError, RowError
+from ...errors import ChangedError, ConflictError, LeaseLostError, RemloomError, RowError
 from ...kv import Entry
 from ...model import Edge, EdgeKey, Field, Row
+from ...runs.run import Run, is_alive, new_owner
 from ...store.batch import Batch, Preconditions
 from ...store.contract import Store
 from ...store.definitions import CHANGES, DEFINITIONS
 from ...store.forgetting.forgotten_rows import ForgottenRows
+from ...store.rules.record_ids import new_id
 from ...store.rules.row_validation import value_fault
 from ...store.rules.validation import build
-from .lease import Lease
 from .report import TableReport
 from .rows import LEFT_OUT
 
+SYNCS = "syncs"  # namespace of the entries; the key is the name of the source
+_SILENCE = 20.0  # seconds without a write after which a sign of life is written
 _ATTEMPTS = 20  # at a page, while rows are forgotten or schemas changed
+
+
+class Lease:
+    """The right to sync one source, until `end`."""
+
+    def __init__(self, store: Store, run: Run, version: int, *, resumed: bool) -> None:
+        self._store = store
+        self._run = run
+        self._version = version
+        self._written_at = time.monotonic()
+        self.resumed = resumed  # the sync before was broken off
+
+    @property
+    def expected(self) -> dict[tuple[str, str], int]:
+        """The version that the entry must still have, for a batch that goes with `entry`."""
+        return {(SYNCS, self._key): self._version}
+
+    def entry(self, counts: Mapping[str, int]) -> Entry:
+        """Make the entry to be written with a page; see `renewed`."""
+        now = datetime.now(UTC)
+        return self._entry(replace(self._run, counts=dict(counts), seen_at=now))
+
+    def renewed(self) -> None:
+        """Note that the entry was written."""
+        self._version += 1
+        self._written_at = time.monotonic()
+
+    def keep(self, counts: Mapping[str, int]) -> None:
+        """Write a sign of life, if none was written for a while.
+
+        Raises:
+            LeaseLostError: another sync has taken over.
+        """
+        if time.monotonic() - self._written_at > _SILENCE:
+            self._put(self.entry(counts))
+
+    def check(self) -> None:
+        """Raise LeaseLostError if another sync has taken over."""
+        stored = self._store.kv.get(SYNCS, self._key)
+        if stored is None or stored.version != self._version:
+            raise self._lost()
+
+    def end(self, counts: Mapping[str, int], reason: str = "") -> None:
+        """Release it: the sync is done, or was broken off for a reason."""
+        status = "stopped" if reason else "done"
+        now = datetime.now(UTC)
+        run = replace(self._run, status=status, reason=reason, counts=dict(counts), finished_at=now)
+        self._put(self._entry(run))
+
+    @property
+    def _key(self) -> str:
+        return str(self._run.settings["source"])
+
+    def _entry(self, run: Run) -> Entry:
+        return Entry(SYNCS, self._key, msgspec.json.encode(run))
+
+    def _put(self, entry: Entry) -> None:
+        try:
+            self._store.kv.put([entry], expected_version=self._version)
+        except ConflictError:
+            raise self._lost() from None
+        self.renewed()
+
+    def _lost(self) -> LeaseLostError:
+        return LeaseLostError(
+            f"another sync of {self._key!r} has begun meanwhile",
+            remedy="let one sync of a source be done at a time",
+            id=self._run.id,
+        )
+
+
+def begin(store: Store, source: str) -> Lease:
+    """Begin to sync a source, or raise ConflictError if it is being synced, in any process."""
+    stored = store.kv.get(SYNCS, source)
+    last = None if stored is None else msgspec.json.decode(stored.value, type=Run)
+    if last is not None and last.status == "running" and is_alive(last):
+        raise _busy(source, last)
+    now = datetime.now(UTC)
+    run = Run(
+        id=new_id(), kind="sync", started_at=now, settings={"source": source}, **new_owner(now)
+    )
+    version = stored.version if stored else 0
+    entry = Entry(SYNCS, source, msgspec.json.encode(run))
+    try:
+        store.kv.put([entry], expected_version=version)
+    except ConflictError:
+        raise _busy(source, run) from None
+    broken_off = last is not None and last.status != "done"
+    return Lease(store, run, version + 1, resumed=broken_off)
+
+
+def _busy(source: str, run: Run) -> ConflictError:
+    return ConflictError(
+        f"{source!r} is being synced ({run.owner}, since {run.started_at:%Y-%m-%d %H:%M} UTC)",
+        remedy="wait until that is done",
+        id=run.id,
+    )
+
+
+# -- pages -----------------------------------------------------------------------------------------
 
 
 class PageChangedError(RemloomError):
@@ -37,37 +147,31 @@ class PageItem(Struct, frozen=True):
 
     @property
     def handle(self) -> str:
-        """The handle of the row, or of that which the edge leaves."""
+        """The handle of the row, or of the source of the edge."""
         return self.item.handle if isinstance(self.item, Row) else self.item.src
 
 
+class Target(Struct, frozen=True):
+    """The memory that is written to."""
+
+    store: Store
+    tenant: str
+    model: str = ""  # name of the embedder; empty: there is none
+
+
 class SyncWriter:
-    """Writes the pages of one sync.
+    """Writes the pages of one sync; in a dry run, without a lease, it writes nothing."""
 
-    Args:
-        lease: None in a dry run: nothing is written.
-        model: name of the embedder; empty: there is none.
-    """
-
-    def __init__(self, store: Store, tenant: str, model: str, lease: Lease | None) -> None:
-        self._store = store
-        self._tenant = tenant
-        self._model = model
+    def __init__(self, target: Target, lease: Lease | None) -> None:
+        self._store = target.store
+        self._tenant = target.tenant
+        self._model = target.model
         self._lease = lease
-        self.forgotten = ForgottenRows(store.kv)
+        self.forgotten = ForgottenRows(target.store.kv)
         self.counts: dict[str, int] = {"read": 0, "written": 0}
 
-    @property
-    def is_dry(self) -> bool:
-        """Whether nothing is written."""
-        return self._lease is None
-
     def repeat(self, work: Callable[[], None]) -> None:
-        """Make and write a page, again if rows were forgotten or schemas changed meanwhile.
-
-        Raises:
-            ConflictError: they were each time.
-        """
+        """Make and write a page, again if rows were forgotten or schemas changed meanwhile."""
         for _ in range(_ATTEMPTS):
             try:
                 return work()
@@ -79,11 +183,10 @@ class SyncWriter:
         )
 
     def write(self, items: Sequence[PageItem], report: TableReport) -> list[PageItem]:
-        """Write a page; what is refused alone is left out and counted. Returns what was written.
+        """Write a page; items that are refused are left out and counted. Returns what was written.
 
         Raises:
             PageChangedError: rows were forgotten, or schemas changed, meanwhile.
-            LeaseLostError: another sync has taken over.
         """
         refused: list[tuple[str, str]] = []
         # before the schemas are read: rows are written as they are now, or not at all
@@ -104,7 +207,7 @@ class SyncWriter:
     def delete(
         self, ids: Sequence[str], edges: Sequence[Edge], unlinked: Sequence[EdgeKey]
     ) -> None:
-        """Delete records and edges, and write others in the same transaction."""
+        """Delete records and edges, and write other edges in the same transaction."""
         batch = build(
             edges, tenant=self._tenant, model=self._model, deleted=ids, deleted_edges=unlinked
         )
@@ -116,7 +219,7 @@ class SyncWriter:
             self._store.kv.put([entry])
 
     def keep(self) -> None:
-        """Give a sign of life while nothing is written."""
+        """Write a sign of life while no page is written."""
         if self._lease is not None:
             self._lease.keep(self.counts)
 
@@ -125,7 +228,7 @@ class SyncWriter:
         items: Sequence[PageItem],
         refused: list[tuple[str, str]],
     ) -> tuple[Batch, list[PageItem]]:
-        """Build the batch of the items that can be written; the others are refused, with why."""
+        """Build the batch of the items that can be written; the others go to `refused`."""
         left = list(items)
         is_checked = False
         while True:
@@ -138,7 +241,7 @@ class SyncWriter:
                     left = [item for item in tried if item is not None]
                     is_checked = True
                     continue
-                # what is wrong only beside the others
+                # a conflict with the other items
                 position = error.fields.get("position")
                 if position is None:
                     raise
@@ -146,8 +249,7 @@ class SyncWriter:
                 refused.append((item.handle, error.message))
 
     def _valid(self, item: PageItem, refused: list[tuple[str, str]]) -> PageItem | None:
-        """An item as it can be written: without the values that are not as their fields say; None
-        where it cannot be."""
+        """The item without the values that do not fit their fields; None: it cannot be written."""
         while True:
             try:
                 self._batch([item])
@@ -161,8 +263,8 @@ class SyncWriter:
                 return item
 
     def _without_odd_values(self, item: PageItem, error: RemloomError) -> PageItem | None:
-        """An item without the values that an error names, which its row notes; of a list only the
-        items that are odd go. None: it names none."""
+        """An item without the values, or items of lists, that an error names, which its row notes;
+        None if it names none."""
         row = item.item
         if not isinstance(error, RowError) or not isinstance(row, Row):
             return None
@@ -207,7 +309,7 @@ class SyncWriter:
 
 
 def _fitting(value: Any, field: Field, why: str) -> tuple[list[Any] | None, str]:
-    """The items of a list that its field takes, and why others are left out; None: not one."""
+    """The items of a list that fit its field, and why others do not; None if it is not a list."""
     if not (field.list and isinstance(value, list)):
         return None, why
     single = replace(field, list=False)
@@ -220,7 +322,7 @@ def _fitting(value: Any, field: Field, why: str) -> tuple[list[Any] | None, str]
 
 
 def _owner_of(items: Sequence[PageItem], position: int) -> int:
-    """Give the position of the item that has the part at this position."""
+    """The position of the item that has the part at this position."""
     for number, item in enumerate(items):
         position -= 1 + len(item.edges)
         if position < 0:

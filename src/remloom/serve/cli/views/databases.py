@@ -12,7 +12,7 @@ from ..frame.text_formats import plural
 from .tables import draw_table
 
 if TYPE_CHECKING:
-    from ....schema.drift.drift import Drift
+    from ....schema.drift import Drift
     from ....schema.plan.plan import Plan
     from ....schema.plan.planned import Question
     from ....schema.sync.report import SyncReport
