@@ -192,14 +192,10 @@ def without_columns(table: Table, names: Collection[str]) -> Table:
 def without_unordered_key(table: Table) -> Table:
     """Make a key merely unique, so that the table is read by offset, if the database cannot compare
     values of its columns."""
-    columns = {column.name: column for column in table.columns}
-    if all(_is_ordered(columns[name]) for name in table.primary_key if name in columns):
+    unordered = {one.name for one in table.columns if one.kind in (None, "json") or one.list}
+    if unordered.isdisjoint(table.primary_key):
         return table
     return replace(table, primary_key=(), unique=(*table.unique, table.primary_key))
-
-
-def _is_ordered(column: Column) -> bool:
-    return column.kind not in (None, "json") and not column.list
 
 
 # -- profiles --------------------------------------------------------------------------------------

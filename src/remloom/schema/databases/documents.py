@@ -246,15 +246,12 @@ def decode_document(data: bytes, options: CodecOptions[Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, element in _elements(data):
         try:
-            found |= bson.decode(_document(element), options)
+            size = (len(element) + 5).to_bytes(4, "little")
+            found |= bson.decode(size + element + b"\0", options)
         except errors as error:
             found[name] = Unreadable(str(error))
     # it was broken as a whole
     return found or {"_id": Unreadable(reason)}
-
-
-def _document(element: bytes) -> bytes:
-    return (len(element) + 5).to_bytes(4, "little") + element + b"\0"
 
 
 def _elements(data: bytes) -> Iterator[tuple[str, bytes]]:

@@ -1,4 +1,4 @@
-"""Databases in DuckDB, and folders of CSV and Parquet files, which DuckDB reads."""
+"""Databases in DuckDB, and folders of CSV and Parquet files."""
 
 from __future__ import annotations
 

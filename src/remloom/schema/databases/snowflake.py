@@ -33,7 +33,7 @@ _Place = tuple[str, str]  # schema and table
 class SnowflakeDatabase(SqlDatabase):
     """A database in Snowflake: `snowflake://user@account/database/schema?warehouse=W&role=R`.
 
-    Tables of other schemas are "SALES.ORDERS". Snowflake does not enforce the keys that it declares.
+    Tables of other schemas are "SALES.ORDERS". Snowflake does not enforce declared keys.
     """
 
     kind: ClassVar[str] = "snowflake"

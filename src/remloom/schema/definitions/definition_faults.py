@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -74,13 +74,14 @@ def _name_faults(name: str) -> Iterator[Fault]:
 
 def _field_faults(definition: SchemaDefinition) -> Iterator[Fault]:
     fields = definition.base_fields
+    entity_type = (*definition.entity_types, definition.schema_name)[0]
     if len(fields) > MOST_FIELDS:
         why = f"a schema has at most {MOST_FIELDS} fields, this one has {len(fields):,}"
         yield Fault("fields", why, "keep what nobody asks for in one field of kind json")
     for name, field in fields.items():
         path = f"fields.{name[:80]}"
         if name in RESERVED_FIELDS:
-            remedy = f"call it {_singular(definition)}_{name}"
+            remedy = f"call it {entity_type}_{name}"
             if name == "name":
                 remedy += ", or leave it out and say name_fields"
             yield Fault(path, "every row has something else of this name", remedy)
@@ -116,8 +117,7 @@ def _label_faults(part: str, names: Sequence[str], fields: dict[str, Field]) -> 
     for place, name in enumerate(names):
         field = fields.get(name)
         if field is None:
-            known = ", ".join(list(fields)[:20]) or "none yet"
-            yield Fault(f"{part}[{place}]", f"there is no field {name!r}", f"fields: {known}")
+            yield _no_field(f"{part}[{place}]", name, fields)
         elif field.list or field.kind in _NO_LABEL:
             remedy = "take a string, an integer, a date or an enum"
             yield Fault(f"{part}[{place}]", f"{name} is a {field}: that makes no label", remedy)
@@ -138,7 +138,7 @@ def _text_faults(part: str, texts: Sequence[str]) -> Iterator[Fault]:
             labels.key(text)
         except LabelError as error:
             yield Fault(f"{part}[{place}]", error.message, "give it a name")
-    for text in _repeated(texts):
+    for text in sorted(text for text, count in Counter(texts).items() if count > 1):
         yield Fault(part, f"{text!r} is there twice", "say it once")
 
 
@@ -150,16 +150,12 @@ def _edge_faults(definition: SchemaDefinition) -> Iterator[Fault]:
         yield from _text_faults(f"{path}.name", [edge.name])
         for name in edge.fields:
             if name not in definition.base_fields:
-                remedy = f"fields: {', '.join(list(definition.base_fields)[:20]) or 'none yet'}"
-                yield Fault(f"{path}.fields", f"there is no field {name!r}", remedy)
+                yield _no_field(f"{path}.fields", name, definition.base_fields)
 
 
-def _repeated(texts: Sequence[str]) -> Iterable[str]:
-    return sorted(text for text, count in Counter(texts).items() if count > 1)
-
-
-def _singular(definition: SchemaDefinition) -> str:
-    return definition.entity_types[0] if definition.entity_types else definition.schema_name
+def _no_field(path: str, name: str, fields: dict[str, Field]) -> Fault:
+    known = ", ".join(list(fields)[:20]) or "none yet"
+    return Fault(path, f"there is no field {name!r}", f"fields: {known}")
 
 
 def check_taxonomy(taxonomy: Taxonomy) -> Taxonomy:

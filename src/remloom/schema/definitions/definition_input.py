@@ -228,7 +228,7 @@ def _parts_of_class(kind: type[Any]) -> dict[str, Any]:
     """
     parts: dict[str, Any] = {
         "schema_name": re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower(),
-        "description": _description(kind),
+        "description": " ".join((kind.__dict__.get("__doc__") or "").split()),
     }
     if issubclass(kind, Struct):
         return parts | {"base_fields": _struct_fields(kind)}
@@ -240,11 +240,6 @@ def _parts_of_class(kind: type[Any]) -> dict[str, Any]:
         f"{kind.__name__} does not define a schema",
         remedy="give a msgspec Struct or a pydantic model",
     )
-
-
-def _description(kind: type[Any]) -> str:
-    text = kind.__dict__.get("__doc__") or ""
-    return " ".join(text.split())
 
 
 def _struct_fields(kind: type[Struct]) -> dict[str, Field]:

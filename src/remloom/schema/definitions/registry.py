@@ -67,7 +67,7 @@ class Registry:
             raise UnknownNameError("registered schema", str(name)[:80], known)
         if version is None or version == definition.version:
             return definition
-        entry = self._store.kv.get(EARLIER, _version_key(name, version))
+        entry = self._store.kv.get(EARLIER, f"{name}/{version:06d}")
         if entry is None:
             raise NotFoundError(
                 f"the schema {name!r} has no version {version}",
@@ -85,8 +85,8 @@ class Registry:
     ) -> tuple[Registered, ...]:
         """Register checked definitions: all of them, or none; see `Schemas.register`.
 
-        The rows are looked at in the transaction that writes, so that none that does not fit can come
-        in between.
+        The transaction that writes looks at the rows, so that none that does not fit comes in
+        between.
 
         Args:
             extra_entries: makes entries that are written with them.
@@ -215,10 +215,6 @@ def _changes(kv: EntryReads) -> int:
     """How often the registry changed."""
     entry = kv.get(DEFINITIONS, CHANGES)
     return msgspec.json.decode(entry.value, type=int) if entry else 0
-
-
-def _version_key(name: str, version: int) -> str:
-    return f"{name}/{version:06d}"
 
 
 # -- rows of earlier versions ----------------------------------------------------------------------

@@ -81,34 +81,31 @@ def discover(
     profiles: dict[str, TableProfile] = {}
     total = len(taken)
     unread: list[LeftOut] = []
-    for done, table in enumerate(tuple(taken)):
+    for done, table in enumerate(tuple(taken), 1):
         if not table.columns:
             taken.remove(table)
             why = table.withheld or "it has no columns"
             unread.append(LeftOut(table=table.name, reason=f"{UNREADABLE}: {why}"))
             continue
-        if sample:
-            try:
+        try:
+            if sample:
                 profiles[table.name] = database.profile(table, sample)
-            except SourceError as error:
-                # a table that cannot be read costs no other
-                if len(taken) == 1:
-                    raise
-                taken.remove(table)
-                unread.append(LeftOut(table=table.name, reason=f"{UNREADABLE}: {error.message}"))
-                continue
-            finally:
-                if progress is not None:
-                    progress(done + 1, total)
-            # a column that cannot be read costs no other
-            faults = profiles[table.name].unreadable
-            unread += [
-                LeftOut(table=table.name, column=name, reason=f"{UNREADABLE}: {why}")
-                for name, why in faults.items()
-            ]
-            taken[taken.index(table)] = without_columns(table, faults)
-        elif progress is not None:
-            progress(done + 1, total)
+        except SourceError as error:
+            # a table that cannot be read does not affect the others
+            if len(taken) == 1:
+                raise
+            taken.remove(table)
+            unread.append(LeftOut(table=table.name, reason=f"{UNREADABLE}: {error.message}"))
+            continue
+        finally:
+            if progress is not None:
+                progress(done, total)
+        faults = profiles[table.name].unreadable if sample else {}
+        unread += [
+            LeftOut(table=table.name, column=column, reason=f"{UNREADABLE}: {why}")
+            for column, why in faults.items()
+        ]
+        taken[taken.index(table)] = without_columns(table, faults)
 
     def read_rows(facts: TableFacts, columns: Sequence[str]) -> Sequence[tuple[Any, ...]]:
         return database.rows(facts.table, columns, after=None, limit=_ROWS_FOR_KEYS)
@@ -156,11 +153,11 @@ def propose(
     facts = gather_facts(tables, profiles)
     index = NameIndex(facts)
     keys = {name: key for name, each in facts.items() if (key := propose_key(each, index))}
-    found = find_foreign_keys(index, keys, contains) if relationships else None
-    if found:
+    found = further = ForeignKeys((), ())
+    if relationships:
+        found = find_foreign_keys(index, keys, contains)
         further = find_composite_keys(facts, keys, found.edges, read_rows, contains)
-        found = ForeignKeys((*found.edges, *further.edges), (*found.questions, *further.questions))
-    edges = name_edges(found.edges, facts) if found else []
+    edges = name_edges((*found.edges, *further.edges), facts)
     for name in facts.keys() - keys.keys():
         leading = {edge.columns[0] for edge in edges if edge.table == name}
         if pair := propose_pair(facts[name], leading, read_rows):
@@ -203,8 +200,7 @@ def propose(
         questions += chosen.questions
         questions += ask_of_table(planned[-1], keys.get(name), proposed)
         questions += ask_of_entities(table, planned[-1], edges)
-    if found:
-        questions += [*ask_of_edges(edges), *found.questions]
+    questions += [*ask_of_edges(edges), *found.questions, *further.questions]
     return Plan(
         source=source,
         tables=tuple(planned),

@@ -147,9 +147,8 @@ class _Finder:
     ) -> tuple[list[PlannedEdge], list[Question]]:
         """The edge that a column makes, if any, and the questions about it."""
         named = list(self._named(table, column))
-        held = sorted(
-            (each for each in map(self._weigh, named) if each.holds), key=_rank, reverse=True
-        )
+        held = [each for each in map(self._weigh, named) if each.holds]
+        held.sort(key=lambda each: (each.confidence, each.covered), reverse=True)
         if not held:
             return [], self._ask(table, column)
         best = held[0]
@@ -280,10 +279,6 @@ class _Finder:
             other.content == column.content and other is not column
             for other in table.columns.values()
         )
-
-
-def _rank(candidate: KeyMatch) -> tuple[float, float]:
-    return candidate.confidence, candidate.covered
 
 
 def _edge(found: KeyMatch) -> PlannedEdge:

@@ -7,15 +7,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..plan.plan import free_name
 from ..plan.planned import PlannedEdge, PlannedField, PlannedLink
 from .facts import ColumnFacts, ReadRows, TableFacts
 from .name_matches import NameIndex, align
-from .plan_names import CONTAINS, free_name
+from .plan_names import CONTAINS
 from .words import likeness, snake, word_lists
 
 _CERTAIN_ENOUGH = 0.5
 _CERTAIN_BY_NAME = 0.6  # where no rows were read
 _LONGEST = 64  # characters of a value of a key
+_SHORT = 12
 _MOST_FURTHER = 4  # columns beside the two foreign keys
 # what a table of the parts of something is called by its last word
 _PARTS_OF_THINGS = ("detail", "item", "line", "entry", "position", "row", "member", "content")
@@ -100,7 +102,8 @@ def _rate(facts: TableFacts, column: ColumnFacts, position: int, index: NameInde
     elif own == 1.0:
         score = 0.3
     score += 0.2 if position == 0 else 0.0
-    score += 0.1 if column.value_class == "number" or _is_short(column) else 0.0
+    is_short = 0 < column.profile.longest <= _SHORT
+    score += 0.1 if column.value_class == "number" or is_short else 0.0
     if score >= _CERTAIN_ENOUGH and not is_whole and _names_other(facts, column, own, index):
         return 0.0
     return score
@@ -111,10 +114,6 @@ def _can_be_key(facts: TableFacts, column: ColumnFacts) -> bool:
     if not facts.is_sampled:
         return True
     return column.is_unique and column.profile.nulls == 0 and column.profile.longest <= _LONGEST
-
-
-def _is_short(column: ColumnFacts) -> bool:
-    return 0 < column.profile.longest <= 12
 
 
 def _names_other(facts: TableFacts, column: ColumnFacts, own: float, index: NameIndex) -> bool:

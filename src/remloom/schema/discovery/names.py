@@ -88,7 +88,12 @@ def propose_name(
     Args:
         leading: columns that identify rows, of this table or another.
     """
-    columns = [column for column in facts.columns.values() if _can_be_name(column, leading)]
+    columns = [
+        column
+        for column in facts.columns.values()
+        if column.column.kind in ("string", "enum") and not column.column.list
+        if column.name not in leading
+    ]
     persons = _name_of_person(facts, columns)
     rated = [
         (_rate(facts, column, others), -position, column)
@@ -107,11 +112,6 @@ def propose_name(
     if best is None or score < _ENOUGH:
         return None
     return NameProposal((best.name,), round(min(score, 0.99), 2), _evidence(facts, best))
-
-
-def _can_be_name(column: ColumnFacts, leading: Collection[str]) -> bool:
-    is_text = column.column.kind in ("string", "enum") and not column.column.list
-    return is_text and column.name not in leading
 
 
 def _written(column: ColumnFacts) -> tuple[str, ...]:

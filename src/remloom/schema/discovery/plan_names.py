@@ -4,11 +4,11 @@ belongs_to)."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import count
 
 from msgspec.structs import replace
 
 from ..definitions.definition_faults import RESERVED_FIELDS, RESERVED_NAMES
+from ..plan.plan import free_name
 from ..plan.planned import PlannedEdge
 from .facts import ColumnFacts, TableFacts
 from .name_matches import align
@@ -16,9 +16,7 @@ from .words import snake, word_lists
 
 BELONGS_TO = "belongs_to"
 CONTAINS = "contains"  # of a list, or of the rows of a link table
-
-
-MOST_LETTERS = 63
+_MOST_LETTERS = 63
 
 
 def name_edges(edges: Iterable[PlannedEdge], tables: Mapping[str, TableFacts]) -> list[PlannedEdge]:
@@ -36,18 +34,6 @@ def name_edges(edges: Iterable[PlannedEdge], tables: Mapping[str, TableFacts]) -
         used.add(name)
         named.append(replace(edge, name=name))
     return named
-
-
-def free_name(name: str, taken: Iterable[str]) -> str:
-    """Give the name, or the first with a number behind it that is not taken.
-
-    >>> free_name("contains", ["contains", "contains_2"])
-    'contains_3'
-    """
-    used = set(taken)
-    if name not in used:
-        return name
-    return next(f"{name}_{number}" for number in count(2) if f"{name}_{number}" not in used)
 
 
 def _name_of(edge: PlannedEdge, tables: Mapping[str, TableFacts]) -> str:
@@ -99,7 +85,7 @@ def name_schemas(tables: Iterable[str], source: str) -> dict[str, str]:
             name = snake(table)
         if name in RESERVED_NAMES:
             name = f"{snake(source)}_{name}"
-        named[table] = free_name(name[: MOST_LETTERS - 3], named.values())
+        named[table] = free_name(name[: _MOST_LETTERS - 3], named.values())
     return named
 
 
@@ -120,5 +106,5 @@ def name_fields(columns: Iterable[str], entity_type: str) -> dict[str, str]:
         name = snake(column)
         if name in RESERVED_FIELDS:
             name = f"{entity_type}_{name}"
-        named[column] = free_name(name[: MOST_LETTERS - 3], named.values())
+        named[column] = free_name(name[: _MOST_LETTERS - 3], named.values())
     return named

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import count
 from pathlib import Path
 
 from msgspec.structs import asdict, replace
@@ -20,7 +21,7 @@ from .planned import (
 
 
 class Plan(PlanContents, frozen=True, kw_only=True, omit_defaults=True):
-    """What discovery proposes of one database."""
+    """The tables of a database that discovery proposes to take, and what becomes of them."""
 
     @property
     def names(self) -> dict[str, str]:
@@ -129,7 +130,7 @@ class Plan(PlanContents, frozen=True, kw_only=True, omit_defaults=True):
             table=table.table,
             columns=(field.column,),
             entity_type=entity_type,
-            name=_free_name(entity_type, [e.name for e in self.edges if e.table == table.table]),
+            name=free_name(entity_type, [e.name for e in self.edges if e.table == table.table]),
             evidence="as it is mapped",
         )
         return replace(self, edges=(*self.edges, made))
@@ -148,7 +149,7 @@ class Plan(PlanContents, frozen=True, kw_only=True, omit_defaults=True):
         return found
 
     def _led_to(self, edge: PlannedEdge, entity_type: str) -> Plan:
-        """The same plan, what the edge leads to being of this type."""
+        """The plan with the target of the edge being of this type."""
         target = self.table_of(edge.target)
         if target is not None:
             return self._with_table(replace(target, entity_type=entity_type))
@@ -158,7 +159,7 @@ class Plan(PlanContents, frozen=True, kw_only=True, omit_defaults=True):
         return replace(self, edges=edges)
 
     def _identified(self, table: PlannedTable, field: PlannedField, entity_type: str) -> Plan:
-        """The same plan, rows of the table being of this type, and found by the field."""
+        """The plan with the rows of the table being of this type, and found by the field."""
         made = replace(field, field=replace(field.field, is_key=field.column not in table.key))
         fields = tuple(made if each is field else each for each in table.fields)
         return self._with_table(replace(table, entity_type=entity_type, fields=fields))
@@ -168,7 +169,13 @@ class Plan(PlanContents, frozen=True, kw_only=True, omit_defaults=True):
         return replace(self, tables=tables)
 
 
-def _free_name(name: str, taken: list[str]) -> str:
-    """The name, or the first with a number behind it that is free."""
-    tries = (name, *(f"{name}_{number}" for number in range(2, len(taken) + 3)))
-    return next(each for each in tries if each not in taken)
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """Give the name, or the first with a number behind it that is not taken.
+
+    >>> free_name("contains", ["contains", "contains_2"])
+    'contains_3'
+    """
+    used = set(taken)
+    if name not in used:
+        return name
+    return next(f"{name}_{number}" for number in count(2) if f"{name}_{number}" not in used)

@@ -80,7 +80,7 @@ def parse_plan(text: str, uri: str) -> PlanContents:
 
 def render_plan(plan: PlanContents) -> str:
     """Render a plan as TOML, which reads as the same plan."""
-    lines = [*_comment(_HEAD), ""]
+    lines = [*(f"# {line}" for line in textwrap.wrap(_HEAD, _WIDTH)), ""]
     lines += _values(source=plan.source, kind=plan.kind, address=plan.address)
     lines += ["", "# What it would come to.", "[estimate]", *_values(**asdict(plan.estimate))]
     if plan.questions:
@@ -184,11 +184,6 @@ def _key(name: str) -> str:
 def _text(text: str) -> str:
     """A basic string of TOML: as JSON writes it, but for one character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _comment(text: str) -> Iterator[str]:
-    for line in text.splitlines():
-        yield from (f"# {part}" for part in textwrap.wrap(_line(line), _WIDTH))
 
 
 def _line(text: str) -> str:

@@ -135,7 +135,7 @@ def find_repeated_keys(database: Database, table: Table, reader: RowReader) -> s
     constraints = (table.primary_key, *table.unique)
     if not key or any(columns and set(columns) <= set(key) for columns in constraints):
         return set()
-    return _repeated(_labels(database, table, key, reader.handle_of))
+    return _repeated(_labels(database, table, key, reader.handles.of))
 
 
 def _repeated(found: Iterable[str]) -> set[int]:

@@ -18,7 +18,7 @@ from ..databases.contract import Database, Table, Unreadable
 from ..plan.planned import PlannedLink
 from .keys import SeenHandles, pages, pieces
 from .report import TableReport
-from .rows import Handles, Names, edge_key
+from .rows import Handles, Names, edge_key, edge_properties
 from .writer import PageItem, SyncWriter
 
 
@@ -185,10 +185,8 @@ class LinkReader:
             there.append((self.link.inverse, row.target, row.owner, self.owner))
         edges = []
         for rel_type, src, dst, handles in there:
-            properties = {**payload, "dst_entity_type": handles.table.entity_type}
-            if name := names.get(dst, ""):
-                properties["dst_name"] = name
-            properties[SOURCE_FK] = self.source_fk
+            entity_type, name = handles.table.entity_type, names.get(dst, "")
+            properties = payload | edge_properties(entity_type, name, self.source_fk)
             edges.append(Edge(src=src, rel_type=rel_type, dst=dst, properties=properties))
         return edges
 

@@ -116,7 +116,7 @@ class RowReader:
         self.inverse = frozenset(edge.planned.inverse for edge in edges) - {""}
         self._others = others
         self.uri = f"{plan.source}/{self.table.table}"
-        self._handles = handles
+        self.handles = handles
         columns = [*self.table.key, *self.table.name]
         columns += [field.column for field in self.table.fields]
         for edge in self.edges:
@@ -135,7 +135,7 @@ class RowReader:
             self.table,
             [edge.planned for edge in self.edges],
             [(edge.entity_type, edge.handles and edge.handles.table.key) for edge in self.edges],
-            sorted(self._handles.shared),
+            sorted(self.handles.shared),
             shared,
         )
         return blake2b(_encode(parts), digest_size=32).digest()
@@ -145,12 +145,12 @@ class RowReader:
         key = self._key_of(values)
         if not all(map(_is_stated, key)):
             return None
-        handle = self._handles.of(key)
+        handle = self.handles.of(key)
         digest = blake2b(_encode(values), digest_size=_DIGEST, key=self.plan_digest)
         return SourceRow(values, handle, labels.key(handle), digest.hexdigest())
 
     def says(self, edge: Edge, keys: Collection[str]) -> str:
-        """The key, among these, of the row that an edge of a sync comes from; empty: another table's."""
+        """The key, among these, of the row that an edge of a sync comes from; empty: none."""
         source_fk = edge.properties.get(SOURCE_FK, ".")
         # that of a link table has its name in it
         if "." in source_fk:
@@ -158,9 +158,6 @@ class RowReader:
         if edge.src in keys and edge.rel_type not in self._others:
             return edge.src
         return edge.dst if edge.dst in keys and edge.rel_type in self.inverse else ""
-
-    def handle_of(self, key: Key) -> str:
-        return self._handles.of(key)
 
     def by_column(self, row: SourceRow) -> dict[str, Any]:
         return dict(zip(self.columns, row.values, strict=True))
@@ -187,9 +184,14 @@ class RowReader:
         name = self.name_of(values, row.handle)
         edges = []
         for edge, target in targets:
-            edges.append(_edge_to(edge, row.handle, target, names.get(target, "")))
-            if edge.planned.inverse:
-                edges.append(_inverse_of(edge, target, row.handle, self.table.entity_type, name))
+            properties = edge_properties(edge.entity_type, names.get(target, ""), edge.source_fk)
+            rel_type = edge.planned.name
+            edges.append(Edge(src=row.handle, rel_type=rel_type, dst=target, properties=properties))
+            if rel_type := edge.planned.inverse:
+                properties = edge_properties(self.table.entity_type, name, edge.source_fk)
+                edges.append(
+                    Edge(src=target, rel_type=rel_type, dst=row.handle, properties=properties)
+                )
         fields = {}
         aliases = []
         left_out: list[str] = []
@@ -229,17 +231,10 @@ def edge_key(edge: Edge) -> EdgeKey:
     return labels.key(edge.src), edge.rel_type, labels.key(edge.dst)
 
 
-def _edge_to(edge: RowEdge, handle: str, target: str, name: str) -> Edge:
-    properties = {"dst_entity_type": edge.entity_type}
-    if name:
-        properties["dst_name"] = name
-    properties[SOURCE_FK] = edge.source_fk
-    return Edge(src=handle, rel_type=edge.planned.name, dst=target, properties=properties)
-
-
-def _inverse_of(edge: RowEdge, target: str, handle: str, entity_type: str, name: str) -> Edge:
-    properties = {"dst_entity_type": entity_type, "dst_name": name, SOURCE_FK: edge.source_fk}
-    return Edge(src=target, rel_type=edge.planned.inverse, dst=handle, properties=properties)
+def edge_properties(entity_type: str, name: str, source_fk: str) -> dict[str, Any]:
+    """The properties of an edge to something of this type and, if it is known, name."""
+    named = {"dst_name": name} if name else {}
+    return {"dst_entity_type": entity_type, **named, SOURCE_FK: source_fk}
 
 
 def _is_stated(value: Any) -> bool:

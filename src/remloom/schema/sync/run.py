@@ -218,7 +218,7 @@ class _Sync:
     ) -> list[LinkSync]:
         done = []
         for link in self._plan.links:
-            fault = _link_fault(link, tables)
+            fault = _fault_of(link, tables)
             if fault:
                 reports.append(TableReport(table=link.table, fault=fault))
                 continue
@@ -257,25 +257,21 @@ class _Sync:
             work.report.orphans = there.count_missing(work.unresolved)
 
 
-def _fault_of(planned: PlannedTable, tables: dict[str, Table]) -> str:
+def _fault_of(planned: PlannedTable | PlannedLink, tables: dict[str, Table]) -> str:
     """Say why a table cannot be synced; empty: it can."""
-    needed = [*planned.key, *planned.name, *(field.column for field in planned.fields)]
-    return _missing(planned.table, needed, tables)
-
-
-def _link_fault(link: PlannedLink, tables: dict[str, Table]) -> str:
-    payload = [field.column for field in link.fields]
-    return _missing(link.table, [*link.owner_columns, *link.target_columns, *payload], tables)
-
-
-def _missing(name: str, columns: Sequence[str], tables: dict[str, Table]) -> str:
+    if isinstance(planned, PlannedLink):
+        needed = [*planned.owner_columns, *planned.target_columns]
+    else:
+        needed = [*planned.key, *planned.name]
+    needed += [field.column for field in planned.fields]
+    name = planned.table
     table = tables.get(name)
     if table is None:
         return f"the database has no table {name!r} any more"
     if table.withheld and not table.columns:
         return f"the table {name!r} {UNREADABLE}: {table.withheld}"
     there = {column.name for column in table.columns}
-    gone = [column for column in dict.fromkeys(columns) if column not in there]
+    gone = [column for column in dict.fromkeys(needed) if column not in there]
     if gone:
         return f"the table {name!r} has no column {', '.join(gone)} any more"
     return ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
@@ -98,7 +98,7 @@ class TableSync:
             report.read += len(keys)
             key = keys[-1][width:]
             for values in keys:
-                handle = reader.handle_of(values[:width])
+                handle = reader.handles.of(values[:width])
                 self.seen.add(handle)
                 skipped += self._writer.forgotten.has(self._schema, handle)
         if not key:
@@ -205,7 +205,8 @@ class TableSync:
         for key, row in rows.items():
             gone, led = ended.get(key, ()), incoming.get(key, ())
             if self._ended_at is not None:
-                led = (*led, *self._closed(gone, old_edges.get(key, ())))
+                old = old_edges.get(key, ())
+                led += tuple(replace(e, valid_to=self._ended_at) for e in old if e.key in gone)
                 gone = ()
             items.append(PageItem(row, unlinked=gone, edges=led))
         taken = self._writer.write(items, self.report)
@@ -237,12 +238,6 @@ class TableSync:
             if key := self.reader.says(edge, own_keys):
                 found.setdefault(key, []).append(edge)
         return found
-
-    def _closed(self, gone: Sequence[EdgeKey], old: Sequence[Edge]) -> Iterator[Edge]:
-        """Yield the edges that a row no longer has, with the time of their end."""
-        for edge in old:
-            if edge.key in gone:
-                yield replace(edge, valid_to=self._ended_at)
 
     def _named_edges(
         self, renamed: Sequence[_Read], names: Mapping[str, str], ended: Collection[EdgeKey]
@@ -294,8 +289,10 @@ class TableSync:
         if not aliases or len(self._same_as) >= SHOWN:
             return
         for key, records in self._store.records.lookup(list(aliases), edges=0).items():
-            for other in _rows_with_alias(records, key):
-                if other.schema != self._schema:
+            for other in records:
+                if not isinstance(other, Row) or other.schema == self._schema:
+                    continue
+                if key in map(labels.key, other.aliases):
                     self._same_as.append(SameAs(other.handle, aliases[key].handle))
 
 
@@ -305,12 +302,6 @@ def _find_row(records: Sequence[Record], schema: str, key: str) -> Row | None:
         if isinstance(record, Row) and record.schema == schema and labels.key(record.handle) == key:
             return record
     return None
-
-
-def _rows_with_alias(records: Sequence[Record], key: str) -> Iterator[Row]:
-    for record in records:
-        if isinstance(record, Row) and key in map(labels.key, record.aliases):
-            yield record
 
 
 def _is_renamed(read: _Read, names: Mapping[str, str]) -> bool:
