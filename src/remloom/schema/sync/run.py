@@ -250,8 +250,8 @@ class _Sync:
 
     def _count_orphans(self, done: Sequence[TableSync], links: Sequence[LinkSync]) -> None:
         there = SeenHandles()
-        for work in done:
-            there.extend(work.seen)
+        for table in done:
+            there.extend(table.seen)
         works: list[TableSync | LinkSync] = [*done, *links]
         for work in works:
             work.report.orphans = there.count_missing(work.unresolved)
