@@ -50,7 +50,7 @@ class LinkSync:
             self._writer.counts["read"] += len(page)
             rows = [row for values in page if (row := self.reader.read(values)) is not None]
             for row in rows:
-                self.report.leave_out_values(row.owner, self.reader.unreadable_of(row))
+                self.report.leave_out_values(row.owner, row.unreadable)
             self._writer.repeat(partial(self._sync_page, rows))
             self._writer.keep()
             self._on_page(len(page))
@@ -125,8 +125,7 @@ def delete_gone_links(store: Store, writer: SyncWriter, links: Sequence[LinkSync
             if link is not None and not link.has_seen(edge):
                 yield edge
 
-    found = list(gone())
-    for some in pieces(found):
+    for some in pieces(list(gone())):
         writer.repeat(partial(writer.delete, (), (), [edge.key for edge in some]))
         for edge in some:
             report = by_fk[edge.properties[SOURCE_FK]].report
@@ -139,11 +138,12 @@ def _joined(key: EdgeKey) -> str:
 
 
 class _LinkRow(Struct, frozen=True, gc=False):
-    """A row of a link table, and the handles of the rows that it links."""
+    """A row of a link table, with the handles of the rows that it links."""
 
-    values: Sequence[Any]
     owner: str
     target: str
+    properties: dict[str, Any]  # of its edge
+    unreadable: list[str]  # properties that it is without, and why
 
 
 class LinkReader:
@@ -166,12 +166,18 @@ class LinkReader:
         return f"{self.link.table}.{','.join(self.link.target_columns)}"
 
     def read(self, values: Sequence[Any]) -> _LinkRow | None:
-        """Make the handles that a row links; None: one of its ends is NULL."""
+        """Read a row; None: one of its ends is NULL."""
         owner = tuple([values[position] for position in self._owner_key])
         target = tuple([values[position] for position in self._target_key])
         if None in owner or None in target:
             return None
-        return _LinkRow(values, self.owner.of(owner), self.target.of(target))
+        properties, unreadable = {}, []
+        for field, value in zip(self.link.fields, values[self._payload :], strict=True):
+            if isinstance(value, Unreadable):
+                unreadable.append(f"{field.name} cannot be read: {value.reason}")
+            elif value is not None:
+                properties[field.name] = _as_json(value)
+        return _LinkRow(self.owner.of(owner), self.target.of(target), properties, unreadable)
 
     def edges_of(self, row: _LinkRow, names: Mapping[str, str]) -> list[Edge]:
         """Make the edge of a row, and the inverse one if the plan has it.
@@ -179,33 +185,15 @@ class LinkReader:
         Args:
             names: handle -> name of the rows at both ends, as far as they are known.
         """
-        payload = self._payload_of(row)
         there = [(self.link.name, row.owner, row.target, self.target)]
         if self.link.inverse:
             there.append((self.link.inverse, row.target, row.owner, self.owner))
         edges = []
         for rel_type, src, dst, handles in there:
             entity_type, name = handles.table.entity_type, names.get(dst, "")
-            properties = payload | edge_properties(entity_type, name, self.source_fk)
+            properties = row.properties | edge_properties(entity_type, name, self.source_fk)
             edges.append(Edge(src=src, rel_type=rel_type, dst=dst, properties=properties))
         return edges
-
-    def unreadable_of(self, row: _LinkRow) -> list[str]:
-        """List the properties that the edge of a row is kept without."""
-        values = row.values[self._payload :]
-        return [
-            f"{field.name} cannot be read: {value.reason}"
-            for field, value in zip(self.link.fields, values, strict=True)
-            if isinstance(value, Unreadable)
-        ]
-
-    def _payload_of(self, row: _LinkRow) -> dict[str, Any]:
-        values = row.values[self._payload :]
-        return {
-            field.name: _as_json(value)
-            for field, value in zip(self.link.fields, values, strict=True)
-            if value is not None and not isinstance(value, Unreadable)
-        }
 
 
 def _key_order(table: Table, columns: Sequence[str], end: Handles, first: int) -> list[int]:

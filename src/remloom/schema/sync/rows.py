@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, TypeAlias
@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from ... import labels
-from ...model import SOURCE_FK, Edge, EdgeKey, Row
+from ...model import SOURCE_FK, Edge, EdgeKey, Record, Row
 from ...store.contract import Store
 from ...store.rules.row_names import handle_of, with_digest
 from ..databases.columns import Converter, converter
@@ -189,9 +189,8 @@ class RowReader:
             edges.append(Edge(src=row.handle, rel_type=rel_type, dst=target, properties=properties))
             if rel_type := edge.planned.inverse:
                 properties = edge_properties(self.table.entity_type, name, edge.source_fk)
-                edges.append(
-                    Edge(src=target, rel_type=rel_type, dst=row.handle, properties=properties)
-                )
+                inverse = Edge(src=target, rel_type=rel_type, dst=row.handle, properties=properties)
+                edges.append(inverse)
         fields = {}
         aliases = []
         left_out: list[str] = []
@@ -224,6 +223,13 @@ class RowReader:
         if not self._key:
             return (blake2b(_encode(values), digest_size=_DIGEST).hexdigest(),)
         return tuple([values[position] for position in self._key])
+
+
+def rows_with_key(records: Iterable[Record], key: str) -> Iterator[Row]:
+    """Yield the rows whose handles have this key: others may have it as a name."""
+    for record in records:
+        if isinstance(record, Row) and labels.key(record.handle) == key:
+            yield record
 
 
 def edge_key(edge: Edge) -> EdgeKey:
@@ -271,9 +277,8 @@ class Names:
         unknown = sorted({key for key in keys.values() if key not in self._names})
         if unknown:
             for key, records in self._store.records.lookup(unknown, edges=0).items():
-                for record in records:
-                    if isinstance(record, Row) and labels.key(record.handle) == key:
-                        self._names[key] = record.name
+                for row in rows_with_key(records, key):
+                    self._names[key] = row.name
         return {handle: self._names[key] for handle, key in keys.items() if key in self._names}
 
     def learn(self, names: Mapping[str, str]) -> None:

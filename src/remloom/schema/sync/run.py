@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ...errors import RemloomError, SourceError
 from ...runs.lifecycle import reason_of
+from ...store.contract import Store
 from ..databases.contract import Column, Database, Key, Table
 from ..plan.plan import Plan
 from ..plan.planned import UNREADABLE, PlannedEdge, PlannedLink, PlannedTable
@@ -54,10 +55,10 @@ def sync(
     tables = {table.name: table for table in _as_registered(database.tables(), source.tables)}
     lease = None if dry_run else begin(target.store, source.name)
     writer = SyncWriter(target, lease)
-    work = _Sync(target, source, writer, history, progress)
+    work = _Sync(source, database, tables, target.store, writer, history, progress)
     try:
         with database.snapshot():
-            reports = work.do(database, tables)
+            reports = work.do()
     except BaseException as error:
         if lease is not None:
             # the first error is the one to report
@@ -81,34 +82,39 @@ class _Sync:
 
     def __init__(
         self,
-        target: Target,
         source: Source,
+        database: Database,
+        tables: Mapping[str, Table],
+        store: Store,
         writer: SyncWriter,
         history: bool,
         progress: Progress | None,
     ) -> None:
-        self._store = target.store
+        self._database = database
+        self._tables = tables
+        self._store = store
         self._writer = writer
         self._plan: Plan = source.plan
         self._ended_at = datetime.now(UTC) if history else None
         self._progress = progress
         self._done = 0
         self._expected = sum(table.rows or 0 for table in self._plan.tables)
-        self._names = Names(target.store)
+        self._names = Names(store)
         self._planned = {table.table: table for table in self._plan.tables}
         self._handles: dict[str, Handles] = {}
         self._error: SourceError | None = None  # of a table that cannot be read
         self.same_as: list[SameAs] = []
 
-    def do(self, database: Database, tables: dict[str, Table]) -> list[TableReport]:
+    def do(self) -> list[TableReport]:
         """Sync every table of the plan; returns a report for each."""
         ordered = _tables_in_order(self._plan)
-        faults = {table.table: _fault_of(table, tables) for table in ordered}
+        faults = {table.table: _fault_of(table, self._tables) for table in ordered}
         for table in ordered:
             shared: frozenset[str] = frozenset()
             if not faults[table.table]:
-                with self._report_fault(database, faults, table.table):
-                    shared = find_shared_labels(database, tables[table.table], table)
+                with self._report_fault(faults, table.table):
+                    described = self._tables[table.table]
+                    shared = find_shared_labels(self._database, described, table)
             self._handles[table.table] = Handles(table, shared)
         done: list[TableSync] = []
         reports: list[TableReport] = []
@@ -116,93 +122,87 @@ class _Sync:
             name = table.table
             report = TableReport(table=name, schema_name=table.schema_name)
             if not faults[name]:
-                with self._report_fault(database, faults, name):
-                    work = self._table_sync(database, tables, table)
+                with self._report_fault(faults, name):
+                    work = self._table_sync(table)
                     report = work.report
-                    work.sync(database, tables[name])
+                    work.sync(self._database, self._tables[name])
                     done.append(work)
             report.fault = faults[name]
             report.colliding = len(self._handles[name].shared)
             reports.append(report)
-        links = self._sync_links(database, tables, reports)
+        links = self._sync_links(reports)
         if self._error is not None and not (done or links):
             raise self._error
-        reports += self._withheld(tables)
+        reports += self._withheld()
         self._delete_gone(done, links)
         self._count_orphans(done, links)
         return reports
 
     @contextmanager
-    def _report_fault(
-        self, database: Database, faults: dict[str, str], table: str
-    ) -> Iterator[None]:
+    def _report_fault(self, faults: dict[str, str], table: str) -> Iterator[None]:
         """Note the fault of a table that cannot be read, and go on with the others."""
         try:
             yield
         except SourceError as error:
             try:
-                database.tables([table])
+                self._database.tables([table])
             except RemloomError:
                 # not only this table cannot be read
                 raise error from None
             self._error = error
             faults[table] = f"{UNREADABLE}: {error.message}"
 
-    def _withheld(self, tables: Mapping[str, Table]) -> Iterator[TableReport]:
+    def _withheld(self) -> Iterator[TableReport]:
         """Report the unreadable tables that were not known when the source was registered."""
         plan = self._plan
         known = {*self._planned, *(link.table for link in plan.links)}
         known |= {each.table for each in plan.left_out}
-        for name, table in tables.items():
+        for name, table in self._tables.items():
             if table.withheld and not table.columns and name not in known:
                 yield TableReport(table=name, fault=f"{UNREADABLE}: {table.withheld}")
 
     # -- tables ------------------------------------------------------------------------------------
 
-    def _table_sync(
-        self, database: Database, tables: dict[str, Table], table: PlannedTable
-    ) -> TableSync:
+    def _table_sync(self, table: PlannedTable) -> TableSync:
         edges = [
-            RowEdge(
-                edge, self._handles.get(edge.target), self._keys_by_values(database, tables, edge)
-            )
+            RowEdge(edge, self._handles.get(edge.target), self._keys_by_values(edge))
             for edge in self._plan.edges
             if edge.table == table.table and (edge.target in self._handles or edge.entity_type)
         ]
         inverse = {edge.inverse for edge in self._plan.edges if edge.target == table.table}
         handles = self._handles[table.table]
-        reader = RowReader(self._plan, tables.get(table.table), handles, edges, frozenset(inverse))
+        reader = RowReader(
+            self._plan, self._tables.get(table.table), handles, edges, frozenset(inverse)
+        )
         return TableSync(
             self._store,
             self._writer,
             reader,
-            watermark=self._watermark(reader, tables),
+            watermark=self._watermark(reader),
             ended_at=self._ended_at,
             names=self._names,
             same_as=self.same_as,
             on_page=self._count_rows,
         )
 
-    def _watermark(self, reader: RowReader, tables: dict[str, Table]) -> Watermark | None:
+    def _watermark(self, reader: RowReader) -> Watermark | None:
         planned = reader.table
-        table = tables.get(planned.table)
+        table = self._tables.get(planned.table)
         columns = {column.name for column in table.columns} if table else set()
         if table is None or planned.watermark not in columns or not planned.key:
             return None
         digest = reader.plan_digest.hex()
         return Watermark(self._store.kv, self._plan.source, planned, table, digest)
 
-    def _keys_by_values(
-        self, database: Database, tables: dict[str, Table], edge: PlannedEdge
-    ) -> dict[Key, Key] | None:
+    def _keys_by_values(self, edge: PlannedEdge) -> dict[Key, Key] | None:
         """The keys of the rows that an edge leads to by other columns; None: it leads to keys."""
         planned = self._planned.get(edge.target)
-        table = tables.get(edge.target)
+        table = self._tables.get(edge.target)
         if planned is None or table is None or set(edge.target_columns) == set(planned.key):
             return None
         width = len(edge.target_columns)
         found: dict[Key, Key] = {}
-        for page in pages(database, table, (*edge.target_columns, *planned.key)):
+        for page in pages(self._database, table, (*edge.target_columns, *planned.key)):
             found.update((row[:width], row[width:]) for row in page)
         return found
 
@@ -213,25 +213,23 @@ class _Sync:
 
     # -- link tables -------------------------------------------------------------------------------
 
-    def _sync_links(
-        self, database: Database, tables: dict[str, Table], reports: list[TableReport]
-    ) -> list[LinkSync]:
+    def _sync_links(self, reports: list[TableReport]) -> list[LinkSync]:
         done = []
         for link in self._plan.links:
-            fault = _fault_of(link, tables)
+            fault = _fault_of(link, self._tables)
             if fault:
                 reports.append(TableReport(table=link.table, fault=fault))
                 continue
             if link.owner not in self._handles or link.target not in self._handles:
                 continue
             ends = self._handles[link.owner], self._handles[link.target]
-            reader = LinkReader(link, tables[link.table], *ends)
+            reader = LinkReader(link, self._tables[link.table], *ends)
             work = LinkSync(
                 self._store, self._writer, reader, names=self._names, on_page=self._count_rows
             )
             faults: dict[str, str] = {}
-            with self._report_fault(database, faults, link.table):
-                work.sync(database, tables[link.table])
+            with self._report_fault(faults, link.table):
+                work.sync(self._database, self._tables[link.table])
                 done.append(work)
             work.report.fault = faults.get(link.table, "")
             reports.append(work.report)
@@ -257,7 +255,7 @@ class _Sync:
             work.report.orphans = there.count_missing(work.unresolved)
 
 
-def _fault_of(planned: PlannedTable | PlannedLink, tables: dict[str, Table]) -> str:
+def _fault_of(planned: PlannedTable | PlannedLink, tables: Mapping[str, Table]) -> str:
     """Say why a table cannot be synced; empty: it can."""
     if isinstance(planned, PlannedLink):
         needed = [*planned.owner_columns, *planned.target_columns]

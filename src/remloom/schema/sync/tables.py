@@ -18,7 +18,7 @@ from ...store.contract import Store
 from ..databases.contract import Database, Key, Table
 from .keys import KEYS, SeenHandles, delete_rows, find_repeated_keys, pages, seen_rows
 from .report import SHOWN, SameAs, TableReport
-from .rows import SOURCE_HASH, Names, RowReader, SourceRow, Targets, edge_key
+from .rows import SOURCE_HASH, Names, RowReader, SourceRow, Targets, edge_key, rows_with_key
 from .watermark import Watermark
 from .writer import PageItem, SyncWriter
 
@@ -159,7 +159,8 @@ class TableSync:
         unchanged: list[Row] = []
         changed: list[_Read] = []
         for key, row in rows.items():
-            stored = _find_row(there[key], self._schema, key)
+            own = (one for one in rows_with_key(there[key], key) if one.schema == self._schema)
+            stored = next(own, None)
             if stored is not None and stored.metadata.get(SOURCE_HASH) == row.digest:
                 unchanged.append(stored)
             elif self._writer.forgotten.has(self._schema, row.handle):
@@ -210,13 +211,14 @@ class TableSync:
                 gone = ()
             items.append(PageItem(row, unlinked=gone, edges=led))
         taken = self._writer.write(items, self.report)
-        self._count(taken, {read.row.handle: read for read in changed}, old_edges, ended)
+        written = [item.item for item in taken if isinstance(item.item, Row)]
+        self._count(written, {read.row.handle: read for read in changed}, old_edges, ended)
         self._names.learn(own)
-        for item in taken:
-            for edge, handle in targets[labels.key(item.handle)]:
+        for row in written:
+            for edge, handle in targets[labels.key(row.handle)]:
                 if edge.handles and handle not in names:
                     self.unresolved.add(handle)
-        self._propose_same(taken)
+        self._propose_same(written)
 
     def _targets_of(self, read: _Read) -> Targets:
         """The edges of a row, without those to rows that were forgotten."""
@@ -258,15 +260,13 @@ class TableSync:
 
     def _count(
         self,
-        taken: Sequence[PageItem],
+        written: Sequence[Row],
         reads: Mapping[str, _Read],
         old_edges: Mapping[str, Sequence[Edge]],
         ended: Mapping[str, Sequence[EdgeKey]],
     ) -> None:
         report = self.report
-        for item in taken:
-            row = item.item
-            assert isinstance(row, Row)  # noqa: S101 - as `_write` made it
+        for row in written:
             read = reads[row.handle]
             if read.stored is None:
                 report.added += 1
@@ -279,13 +279,9 @@ class TableSync:
             report.edges_ended += gone
             report.edges_added += len(row.graph_paths) - (old - gone)
 
-    def _propose_same(self, taken: Sequence[PageItem]) -> None:
-        """Note rows of other schemas that have an alias of these for an alias too."""
-        aliases: dict[str, Row] = {}
-        for item in taken:
-            row = item.item
-            assert isinstance(row, Row)  # noqa: S101 - as `_write` made it
-            aliases.update((labels.key(alias), row) for alias in row.aliases)
+    def _propose_same(self, written: Sequence[Row]) -> None:
+        """Note rows of other schemas that share an alias with these."""
+        aliases = {labels.key(alias): row for row in written for alias in row.aliases}
         if not aliases or len(self._same_as) >= SHOWN:
             return
         for key, records in self._store.records.lookup(list(aliases), edges=0).items():
@@ -294,14 +290,6 @@ class TableSync:
                     continue
                 if key in map(labels.key, other.aliases):
                     self._same_as.append(SameAs(other.handle, aliases[key].handle))
-
-
-def _find_row(records: Sequence[Record], schema: str, key: str) -> Row | None:
-    """Find the row of a schema with the key as its handle: others may have it as a name."""
-    for record in records:
-        if isinstance(record, Row) and record.schema == schema and labels.key(record.handle) == key:
-            return record
-    return None
 
 
 def _is_renamed(read: _Read, names: Mapping[str, str]) -> bool:
