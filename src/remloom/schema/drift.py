@@ -54,11 +54,11 @@ class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
     is_additive: bool = False
 
     def __str__(self) -> str:
-        place = f"{self.table}.{self.column}" if self.column else self.table
+        path = f"{self.table}.{self.column}" if self.column else self.table
         if self.before and self.now:
-            return f"{place}: {self.kind}, {self.before} -> {self.now}"
+            return f"{path}: {self.kind}, {self.before} -> {self.now}"
         value = self.before or self.now
-        return f"{place}: {self.kind}, {value}" if value else f"{place}: {self.kind}"
+        return f"{path}: {self.kind}, {value}" if value else f"{path}: {self.kind}"
 
 
 class Drift(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -276,10 +276,11 @@ def _at_position(old: Table, new: Table, position: int) -> list[Column]:
         for offset in (-1, 1)
         if 0 <= position + offset < len(old.columns)
     ]
-    places = [position]
-    for place, column in enumerate(new.columns):
-        places += [place - offset for offset, name in around if column.name == name]
-    return [new.columns[place] for place in dict.fromkeys(places) if 0 <= place < len(new.columns)]
+    positions = [position]
+    for number, column in enumerate(new.columns):
+        positions += [number - offset for offset, name in around if column.name == name]
+    there = range(len(new.columns))
+    return [new.columns[number] for number in dict.fromkeys(positions) if number in there]
 
 
 def _is_similar(one: Column, other: Column, before: TableFigures, now: TableFigures) -> bool:

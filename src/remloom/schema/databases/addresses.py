@@ -202,8 +202,8 @@ def _kind_of_file(path: Path) -> str:
 
 def _missing(path: Path, address: str) -> SourceError:
     # what follows a "?" is in no path
-    place = address.partition("?")[0] if "://" in address else address
+    location = address.partition("?")[0] if "://" in address else address
     shown, uri = (
-        _ASSIGNED.sub(r"\1***", _PASSWORD.sub("***@", str(text))) for text in (path, place)
+        _ASSIGNED.sub(r"\1***", _PASSWORD.sub("***@", str(text))) for text in (path, location)
     )
     return SourceError(f"there is no {shown}", uri=uri, remedy="check the path; nothing was made")

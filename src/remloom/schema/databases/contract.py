@@ -67,7 +67,7 @@ class Table(Struct, frozen=True, kw_only=True, omit_defaults=True):
     rows: int | None = None  # estimated by the database; None: unknown
     is_view: bool = False
     comment: str = ""
-    # why it is not given, if it has no columns; else why some of its rows may not be
+    # why it cannot be read, if it has no columns; else why some of its rows may be missing
     withheld: str = ""
 
 
@@ -109,7 +109,7 @@ class Database(Protocol):
         ...
 
     def tables(self, names: Sequence[str] | None = None) -> list[Table]:
-        """Describe its tables, by name; only these if `names` are given.
+        """Describe its tables, by name; only these if there are `names`.
 
         Raises: UnknownNameError (there is no such table).
         """
@@ -155,18 +155,18 @@ def by_table(rows: Iterable[tuple[Any, ...]]) -> dict[tuple[str, str], list[tupl
     return found
 
 
-def table_names(places: Iterable[tuple[str | None, str]]) -> dict[tuple[str | None, str], str]:
+def table_names(tables: Iterable[tuple[str | None, str]]) -> dict[tuple[str | None, str], str]:
     """Name tables by schema and table; the default schema is None, and not part of the name.
 
     >>> list(table_names([("sales", "orders"), (None, "birds")]).values())
     ['sales.orders', 'birds']
     """
-    plain = {place: ".".join(filter(None, place)) for place in places}
+    plain = {table: ".".join(filter(None, table)) for table in tables}
     shared = Counter(plain.values())
     return {
         # a name may hold a point itself: "a.b" of the default schema, and b of the schema a
-        place: name if shared[name] == 1 else ".".join(f'"{part}"' for part in place if part)
-        for place, name in plain.items()
+        table: name if shared[name] == 1 else ".".join(f'"{part}"' for part in table if part)
+        for table, name in plain.items()
     }
 
 
@@ -252,7 +252,7 @@ def profile_rows(
 def _profile_column(column: Column, values: Sequence[Any]) -> ColumnProfile:
     filled = [value for value in values if value is not None]
     if column.list or column.kind == "json" or any(isinstance(v, list | dict) for v in filled):
-        # what cannot be hashed is told apart by its JSON
+        # values that cannot be hashed are compared by their JSON
         encoded = {msgspec.json.encode(value, enc_hook=str): value for value in filled}
         different = list(encoded.values())
     else:

@@ -58,13 +58,13 @@ def _columns(
             if (value := document.get(name)) is not None and not isinstance(value, Unreadable)
         ]
         of_schema = properties.get(name, {})
-        place = (*path, name)
+        inner = (*path, name)
         # a name with a dot may be that of a column within
         is_free = not any(other.startswith(f"{name}.") for other in names)
-        if len(place) < _DEPTH and name != "_id" and is_free and _agree(found):
-            yield from _columns(found, of_schema, place, total)
+        if len(inner) < _DEPTH and name != "_id" and is_free and _agree(found):
+            yield from _columns(found, of_schema, inner, total)
             continue
-        yield _column(place, found, of_schema, total, is_required=name in required and not path)
+        yield _column(inner, found, of_schema, total, is_required=name in required and not path)
 
 
 def _agree(values: Sequence[Any]) -> bool:
@@ -256,19 +256,19 @@ def decode_document(data: bytes, options: CodecOptions[Any]) -> dict[str, Any]:
 
 def _elements(data: bytes) -> Iterator[tuple[str, bytes]]:
     """The name of each element, and its bytes; up to one of a type that is not known."""
-    place, end = 4, len(data) - 1
-    while place < end:
-        type_, start = data[place], place
-        named = data.index(b"\0", place + 1)
-        name = data[place + 1 : named].decode("utf-8", "replace")
-        place = named + 1
+    position, end = 4, len(data) - 1
+    while position < end:
+        type_, start = data[position], position
+        named = data.index(b"\0", position + 1)
+        name = data[position + 1 : named].decode("utf-8", "replace")
+        position = named + 1
         if type_ in _FIXED:
-            place += _FIXED[type_]
+            position += _FIXED[type_]
         elif type_ in _COUNTED:
-            place += _COUNTED[type_] + int.from_bytes(data[place : place + 4], "little")
+            position += _COUNTED[type_] + int.from_bytes(data[position : position + 4], "little")
         elif type_ == _REGULAR_EXPRESSION:
-            place = data.index(b"\0", data.index(b"\0", place) + 1) + 1
+            position = data.index(b"\0", data.index(b"\0", position) + 1) + 1
         else:
             # its length is not known
-            place = end
-        yield name, data[start:place]
+            position = end
+        yield name, data[start:position]

@@ -113,15 +113,15 @@ class DuckdbDatabase(SqlDatabase):
         relations = self._read(_RELATIONS)
         names = table_names((_schema(schema), table) for schema, table, *_ in relations)
         for schema, table, is_view, rows, comment in relations:
-            place = (schema, table)
+            table_id = (schema, table)
             name = names[_schema(schema), table]
-            self._places[name] = place
+            self._name_parts[name] = table_id
             described.append(
                 _table(
                     name,
                     {table: name for (of, table), name in names.items() if of == _schema(schema)},
-                    columns.get(place, ()),
-                    constraints.get(place, ()),
+                    columns.get(table_id, ()),
+                    constraints.get(table_id, ()),
                     rows=None if is_view else rows,
                     comment=comment or "",
                 )
@@ -155,7 +155,7 @@ class DuckdbDatabase(SqlDatabase):
             return super()._sample(table, columns, limit)
         listed = self._sampled(columns)
         spread = [table.rows * number // limit for number in range(limit)]
-        sql = f"SELECT {listed} FROM {self._place(table.name)}"
+        sql = f"SELECT {listed} FROM {self._qualified(table.name)}"
         rows = self._read(f"{sql} WHERE rowid IN (SELECT unnest(?))", (spread,))
         return Sample(rows, whole=False)
 
@@ -236,7 +236,7 @@ class FilesDatabase(DuckdbDatabase):
         # parts of files, the same ones each time
         share = 100 * limit / (table.rows or 1)
         sampled = f"TABLESAMPLE system({share:f}%) REPEATABLE (1)"
-        rows = self._read(f"SELECT {listed} FROM {self._place(table.name)} {sampled}")
+        rows = self._read(f"SELECT {listed} FROM {self._qualified(table.name)} {sampled}")
         return Sample(rows or SqlDatabase._sample(self, table, columns, limit).rows, whole=False)
 
 
@@ -291,13 +291,13 @@ def _schema(name: str) -> str | None:
     return None if name == "main" else name
 
 
-def _tables_of(place: Path) -> tuple[dict[str, list[Path]], dict[str, str]]:
+def _tables_of(location: Path) -> tuple[dict[str, list[Path]], dict[str, str]]:
     """The files that each table consists of; what of a folder is not read, and why."""
-    if place.is_file():
-        return {_stem(place): [place]}, {}
+    if location.is_file():
+        return {_stem(location): [location]}, {}
     found: dict[str, list[Path]] = {}
     withheld: dict[str, str] = {}
-    for path in sorted(place.iterdir()):
+    for path in sorted(location.iterdir()):
         if path.is_symlink():
             if path.is_dir() or _is_table(path):
                 withheld[path.name] = _A_LINK
@@ -314,7 +314,7 @@ def _tables_of(place: Path) -> tuple[dict[str, list[Path]], dict[str, str]]:
 def _free(name: str, taken: Collection[str], other: str = "") -> str:
     """A name that no other table has: DuckDB does not tell them apart by their case."""
     known = {one.casefold() for one in taken}
-    # orders.csv beside orders.parquet
+    # orders.csv and orders.parquet
     names = chain((name, other or name), (f"{name}_{number}" for number in count(2)))
     return next(one for one in names if one.casefold() not in known)
 

@@ -158,8 +158,8 @@ class MongoDatabase:
             documents = self._decoded(cursor.skip(skipped).max_time_ms(_MILLISECONDS))
         rows = plain_rows(documents, [by_name[name] for name in columns])
         if rows and table.primary_key and set(table.primary_key).issubset(columns):
-            places = [list(columns).index(name) for name in table.primary_key]
-            read = tuple(rows[-1][place] for place in places)
+            positions = [list(columns).index(name) for name in table.primary_key]
+            read = tuple(rows[-1][position] for position in positions)
             stored = [documents[-1].get(name) for name in table.primary_key]
             self._last = (table.name, read), stored
         return rows
@@ -265,8 +265,8 @@ class MongoDatabase:
 
 def _behind(names: Sequence[str], key: Sequence[Any]) -> Document:
     """The condition that a document's key comes behind this one."""
-    ways = [
-        {**dict(zip(names[:place], key[:place], strict=True)), names[place]: {"$gt": key[place]}}
-        for place in range(len(names))
-    ]
+    ways: list[Document] = []
+    for position, name in enumerate(names):
+        equal = dict(zip(names[:position], key[:position], strict=True))
+        ways.append({**equal, name: {"$gt": key[position]}})
     return ways[0] if len(ways) == 1 else {"$or": ways}

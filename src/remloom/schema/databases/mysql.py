@@ -146,11 +146,11 @@ class MysqlDatabase(ServerDatabase):
             self._json |= {(table, name) for name in _JSON_VALID.findall(str(condition))}
         return found
 
-    def _amended(self, place: tuple[str | None, str], table: Table) -> Table:
+    def _amended(self, table_id: tuple[str | None, str], table: Table) -> Table:
         table = _unescaped(table)
         columns = []
         for column in table.columns:
-            key = (place[1], column.name)
+            key = (table_id[1], column.name)
             declared = self._shapes.get(key, column.declared)
             kind = "json" if key in self._json else column.kind
             columns.append(replace(column, declared=declared, kind=kind))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Inspector
 
 
-_Place = tuple[str | None, str]  # schema, None for the default one, and table
+_TableId = tuple[str | None, str]  # schema, None for the default one, and table
 
 _CONNECTING = 10  # seconds
 _SETTINGS = {
@@ -75,12 +75,12 @@ _LISTED = ("integer", "float", "decimal", "boolean")
 # Foreign keys that partitions have and their parents do not.
 _OF_PARTITIONS = """
     SELECT DISTINCT pn.nspname, p.relname, tn.nspname, t.relname,
-        ARRAY(SELECT a.attname::text FROM unnest(k.conkey) WITH ORDINALITY x (number, place)
+        ARRAY(SELECT a.attname::text FROM unnest(k.conkey) WITH ORDINALITY x (number, table_id)
             JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = x.number
-            ORDER BY x.place),
-        ARRAY(SELECT a.attname::text FROM unnest(k.confkey) WITH ORDINALITY x (number, place)
+            ORDER BY x.table_id),
+        ARRAY(SELECT a.attname::text FROM unnest(k.confkey) WITH ORDINALITY x (number, table_id)
             JOIN pg_catalog.pg_attribute a ON a.attrelid = t.oid AND a.attnum = x.number
-            ORDER BY x.place)
+            ORDER BY x.table_id)
     FROM pg_catalog.pg_constraint k
     JOIN pg_catalog.pg_class c ON c.oid = k.conrelid AND c.relispartition
     JOIN pg_catalog.pg_class p ON p.oid = pg_partition_root(c.oid)
@@ -100,12 +100,12 @@ class PostgresqlDatabase(ServerDatabase):
     _checks_dialect: ClassVar[str] = "postgres"
     _extra: ClassVar[str] = "sql"
     _in_snapshot = False
-    _further_keys: dict[_Place, list[dict[str, Any]]]  # of partitions, by their parents
-    _composites: dict[_Place, dict[str, str]]  # by place and column: the type
-    _forbidden: dict[_Place, Sequence[str]]  # columns that the user may not read
-    _secured: set[_Place]  # whose rows the user is shown by policies
+    _further_keys: dict[_TableId, list[dict[str, Any]]]  # of partitions, by their parents
+    _composites: dict[_TableId, dict[str, str]]  # by table_id and column: the type
+    _forbidden: dict[_TableId, Sequence[str]]  # columns that the user may not read
+    _secured: set[_TableId]  # whose rows the user is shown by policies
     # that other tables inherit from: their own rows have the keys, and others their own tables
-    _parents: set[_Place]
+    _parents: set[_TableId]
 
     def _driver_errors(self) -> tuple[type[Exception], ...]:
         import psycopg
@@ -159,64 +159,64 @@ class PostgresqlDatabase(ServerDatabase):
         for schema, table, target_schema, target, columns, target_columns in self._run(
             _OF_PARTITIONS, ()
         ):
-            place = (None if schema == default else schema, table)
+            table_id = (None if schema == default else schema, table)
             key = {
                 "constrained_columns": columns,
                 "referred_schema": None if target_schema == default else target_schema,
                 "referred_table": target,
                 "referred_columns": target_columns,
             }
-            self._further_keys[place].append(key)
+            self._further_keys[table_id].append(key)
         self._composites = {}
         for schema, table, column, type_ in self._run(_COMPOSITES, ()):
-            place = (None if schema == default else schema, table)
-            self._composites.setdefault(place, {})[column] = type_
+            table_id = (None if schema == default else schema, table)
+            self._composites.setdefault(table_id, {})[column] = type_
         self._forbidden, self._secured, self._parents = {}, set(), set()
-        found: dict[_Place, int | None] = {}
+        found: dict[_TableId, int | None] = {}
         for schema, table, is_view, withheld, forbidden, is_secured, is_parent in self._run(
             _RELATIONS, ()
         ):
-            place = (None if schema == default else schema, table)
+            table_id = (None if schema == default else schema, table)
             if withheld:
-                self._withheld[place] = withheld
+                self._withheld[table_id] = withheld
                 continue
             if forbidden:
-                self._forbidden[place] = forbidden
+                self._forbidden[table_id] = forbidden
             if is_secured:
-                self._secured.add(place)
+                self._secured.add(table_id)
             if is_parent:
-                self._parents.add(place)
-            found[place] = None if is_view else self._expected(schema, table, is_parent)
+                self._parents.add(table_id)
+            found[table_id] = None if is_view else self._expected(schema, table, is_parent)
         return found
 
-    def _amended(self, place: _Place, table: Table) -> Table:
-        types = self._composites.get(place, {})
+    def _amended(self, table_id: _TableId, table: Table) -> Table:
+        types = self._composites.get(table_id, {})
         columns = tuple(
             replace(column, declared=types.get(column.name, column.declared))
             for column in table.columns
         )
-        forbidden = self._forbidden.get(place, ())
+        forbidden = self._forbidden.get(table_id, ())
         withheld = []
-        if place in self._secured:
+        if table_id in self._secured:
             withheld.append("row-level security shows this user some of its rows only")
         if forbidden:
             withheld.append(f"this user may not read {', '.join(forbidden)}")
         table = replace(table, columns=columns, withheld="; ".join(withheld))
         return without_columns(table, forbidden)
 
-    def _place(self, name: str) -> str:
-        place = super()._place(name)
-        return f"ONLY {place}" if _place_of(self._places[name]) in self._parents else place
+    def _qualified(self, name: str) -> str:
+        table_id = super()._qualified(name)
+        return f"ONLY {table_id}" if _id_of(self._name_parts[name]) in self._parents else table_id
 
     def _mark(self, column: Column) -> str:
         is_composite = any(column.declared in of.values() for of in self._composites.values())
         return f"%s::{column.declared.replace('%', '%%')}" if is_composite else "%s"
 
     def _expected(self, schema: str, table: str, is_parent: bool) -> int:
-        place = f"{self._quote(schema)}.{self._quote(table)}"
+        table_id = f"{self._quote(schema)}.{self._quote(table)}"
         if is_parent:
-            place = f"ONLY {place}"
-        plan = self._run(f"EXPLAIN (FORMAT JSON) SELECT 1 FROM {place}", ())[0][0]
+            table_id = f"ONLY {table_id}"
+        plan = self._run(f"EXPLAIN (FORMAT JSON) SELECT 1 FROM {table_id}", ())[0][0]
         return int(plan[0]["Plan"]["Plan Rows"])
 
     def _expression(self, column: Column) -> str:
@@ -227,9 +227,9 @@ class PostgresqlDatabase(ServerDatabase):
 
     def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
         listed = self._sampled(columns)
-        sql = f"SELECT {listed} FROM {self._place(table.name)}"
+        sql = f"SELECT {listed} FROM {self._qualified(table.name)}"
         # a user who may not read all columns may not read the positions of rows
-        is_free = _place_of(self._places[table.name]) not in self._forbidden
+        is_free = _id_of(self._name_parts[table.name]) not in self._forbidden
         if table.rows is not None and table.rows > limit and is_free:
             pages = self._pages(table)
             if pages:
@@ -250,11 +250,11 @@ class PostgresqlDatabase(ServerDatabase):
         """The number of a table's own pages; a parent of partitions has none."""
         size = "pg_relation_size(%s::regclass) / current_setting('block_size')::int"
         return int(
-            self._read(f"SELECT {size}", (super()._place(table.name).replace("%%", "%"),))[0][0]
+            self._read(f"SELECT {size}", (super()._qualified(table.name).replace("%%", "%"),))[0][0]
         )
 
 
-def _place_of(parts: Sequence[str]) -> _Place:
+def _id_of(parts: Sequence[str]) -> _TableId:
     return (None, parts[0]) if len(parts) == 1 else (parts[0], parts[1])
 
 

@@ -27,7 +27,7 @@ _PARTS = (
     "columns", "pk_constraint", "foreign_keys", "unique_constraints", "indexes", "table_comment",
 )  # fmt: skip
 _COUNTED = 20_000  # rows of the largest table that is counted rather than estimated
-_Place = tuple[str | None, str]  # schema and table, as the inspection has them
+_TableId = tuple[str | None, str]  # schema and table, as the inspection has them
 
 
 class ServerDatabase(SqlDatabase):
@@ -37,8 +37,8 @@ class ServerDatabase(SqlDatabase):
     _dialect: ClassVar[str]  # of SQLAlchemy
     _checks_dialect: ClassVar[str]  # of sqlglot
     _extra: ClassVar[str]  # that brings the driver
-    _withheld: dict[_Place, str]  # tables that are there and cannot be read -> why
-    _further_keys: Mapping[_Place, Sequence[Mapping[str, Any]]] = {}  # that no inspection shows
+    _withheld: dict[_TableId, str]  # tables that are there and cannot be read -> why
+    _further_keys: Mapping[_TableId, Sequence[Mapping[str, Any]]] = {}  # that no inspection shows
 
     def __init__(self, address: Address) -> None:
         super().__init__(address)
@@ -84,7 +84,7 @@ class ServerDatabase(SqlDatabase):
     def _driver_errors(self) -> tuple[type[Exception], ...]: ...
 
     @abstractmethod
-    def _readable(self, inspector: Inspector) -> Mapping[_Place, int | None]:
+    def _readable(self, inspector: Inspector) -> Mapping[_TableId, int | None]:
         """The tables and views that may be read, and how many rows they have, roughly; None for
         views."""
 
@@ -113,16 +113,16 @@ class ServerDatabase(SqlDatabase):
             self._withheld = {}
             readable = self._readable(inspector)
             names = table_names([*readable, *self._withheld])
-            self._places = {
-                name: tuple(part for part in place if part) for place, name in names.items()
+            self._name_parts = {
+                name: tuple(part for part in table_id if part) for table_id, name in names.items()
             }
             described = []
             for schema in sorted({schema for schema, _ in readable}, key=str):
                 described += self._of_schema(inspector, schema, readable, names)
         known = {table.name for table in described}
         withheld = (
-            Table(name=names[place], columns=(), withheld=why)
-            for place, why in self._withheld.items()
+            Table(name=names[table_id], columns=(), withheld=why)
+            for table_id, why in self._withheld.items()
         )
         return [_plain(_with_known_targets(table, known)) for table in (*described, *withheld)]
 
@@ -130,8 +130,8 @@ class ServerDatabase(SqlDatabase):
         self,
         inspector: Inspector,
         schema: str | None,
-        readable: Mapping[_Place, int | None],
-        names: Mapping[_Place, str],
+        readable: Mapping[_TableId, int | None],
+        names: Mapping[_TableId, str],
     ) -> list[Table]:
         from sqlalchemy.engine.reflection import ObjectKind
 
@@ -141,14 +141,14 @@ class ServerDatabase(SqlDatabase):
         }
         reflected["checks"] = self._checks(inspector, schema)
         described = []
-        for place in reflected["columns"]:
-            if place in readable:
-                parts = {part: of.get(place) for part, of in reflected.items()}
-                table = self._table(place, parts, readable[place], names)
-                described.append(self._amended(place, table))
+        for table_id in reflected["columns"]:
+            if table_id in readable:
+                parts = {part: of.get(table_id) for part, of in reflected.items()}
+                table = self._table(table_id, parts, readable[table_id], names)
+                described.append(self._amended(table_id, table))
         return described
 
-    def _checks(self, inspector: Inspector, schema: str | None) -> Mapping[_Place, list[str]]:
+    def _checks(self, inspector: Inspector, schema: str | None) -> Mapping[_TableId, list[str]]:
         """The conditions of the CHECK constraints of each table."""
         from sqlalchemy.engine.reflection import ObjectKind
 
@@ -158,20 +158,20 @@ class ServerDatabase(SqlDatabase):
             for (_, table), checks in found.items()
         }
 
-    def _amended(self, place: _Place, table: Table) -> Table:
+    def _amended(self, table_id: _TableId, table: Table) -> Table:
         """The table with what SQLAlchemy's inspection does not know of it."""
         return table
 
     def _table(
         self,
-        place: _Place,
+        table_id: _TableId,
         reflected: Mapping[str, Any],
         rows: int | None,
-        names: Mapping[_Place, str],
+        names: Mapping[_TableId, str],
     ) -> Table:
         key = tuple((reflected["pk_constraint"] or {}).get("constrained_columns") or ())
-        keys = (*(reflected["foreign_keys"] or ()), *self._further_keys.get(place, ()))
-        foreign = tuple(_foreign_keys(keys, place[0], names))
+        keys = (*(reflected["foreign_keys"] or ()), *self._further_keys.get(table_id, ()))
+        foreign = tuple(_foreign_keys(keys, table_id[0], names))
         in_keys = {*key, *(column for one in foreign for column in one.columns)}
         unique, indexed = _indexes(
             reflected["unique_constraints"] or (), reflected["indexes"] or ()
@@ -180,7 +180,7 @@ class ServerDatabase(SqlDatabase):
         for condition in reflected["checks"] or ():
             allowed |= allowed_values(condition, self._checks_dialect)
         return Table(
-            name=names[place],
+            name=names[table_id],
             columns=tuple(
                 self._column(one, is_key=one["name"] in in_keys, allowed=allowed)
                 for one in reflected["columns"]
@@ -189,7 +189,7 @@ class ServerDatabase(SqlDatabase):
             unique=unique,
             foreign_keys=foreign,
             indexed=(key, *indexed) if key else indexed,
-            rows=None if rows is None else self._counted(names[place], rows),
+            rows=None if rows is None else self._counted(names[table_id], rows),
             is_view=rows is None,
             comment=(reflected["table_comment"] or {}).get("text") or "",
         )
@@ -226,7 +226,7 @@ class ServerDatabase(SqlDatabase):
         """The number of rows where it is small; else what the server estimates."""
         if estimate > _COUNTED:
             return estimate
-        some = f"SELECT 1 AS one FROM {self._place(table)} LIMIT {_COUNTED + 1}"
+        some = f"SELECT 1 AS one FROM {self._qualified(table)} LIMIT {_COUNTED + 1}"
         counted = self._read(f"SELECT count(*) FROM ({some}) AS some_rows")[0][0]
         return int(max(counted, estimate) if counted > _COUNTED else counted)
 
@@ -245,15 +245,15 @@ def _enumerated(type_: TypeEngine[Any]) -> tuple[bool, tuple[str, ...]]:
 
 
 def _foreign_keys(
-    reflected: Iterable[Mapping[str, Any]], schema: str | None, names: Mapping[_Place, str]
+    reflected: Iterable[Mapping[str, Any]], schema: str | None, names: Mapping[_TableId, str]
 ) -> Iterable[ForeignKey]:
     for one in reflected:
-        place = (one["referred_schema"], one["referred_table"])
+        table_id = (one["referred_schema"], one["referred_table"])
         # without a schema, it is the default one, or that of the table itself
-        target = names.get(place) or names.get((schema, place[1])) or ".".join(filter(None, place))
+        target = names.get(table_id) or names.get((schema, table_id[1]))
         yield ForeignKey(
             columns=tuple(one["constrained_columns"]),
-            target=target,
+            target=target or ".".join(filter(None, table_id)),
             target_columns=tuple(one["referred_columns"]),
         )
 

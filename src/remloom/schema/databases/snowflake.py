@@ -27,7 +27,7 @@ _COLUMNS = """
     FROM information_schema.columns WHERE table_schema <> 'INFORMATION_SCHEMA'
     ORDER BY table_schema, table_name, ordinal_position
 """
-_Place = tuple[str, str]  # schema and table
+_TableId = tuple[str, str]  # schema and table
 
 
 class SnowflakeDatabase(SqlDatabase):
@@ -98,24 +98,24 @@ class SnowflakeDatabase(SqlDatabase):
     def _describe(self) -> list[Table]:
         columns = by_table(self._read(_COLUMNS))
         relations = self._read(_RELATIONS)
-        self._places = {
+        self._name_parts = {
             self._name((schema, table)): (schema, table) for schema, table, *_ in relations
         }
         keys, unique = self._shown("PRIMARY KEYS"), self._shown("UNIQUE KEYS")
         foreign = self._foreign_keys()
         described = []
         for schema, table, type_, rows, comment in relations:
-            place = (schema, table)
-            key = next(iter(keys.get(place, {}).values()), ())
-            links = foreign.get(place, ())
+            table_id = (schema, table)
+            key = next(iter(keys.get(table_id, {}).values()), ())
+            links = foreign.get(table_id, ())
             in_keys = {*key, *(column for one in links for column in one.columns)}
             is_view = "VIEW" in type_
             described.append(
                 Table(
-                    name=self._name(place),
-                    columns=tuple(_column(one, in_keys) for one in columns.get(place, ())),
+                    name=self._name(table_id),
+                    columns=tuple(_column(one, in_keys) for one in columns.get(table_id, ())),
                     primary_key=key,
-                    unique=tuple(unique.get(place, {}).values()),
+                    unique=tuple(unique.get(table_id, {}).values()),
                     foreign_keys=tuple(links),
                     indexed=(key,) if key else (),
                     rows=None if is_view else rows,
@@ -125,35 +125,35 @@ class SnowflakeDatabase(SqlDatabase):
             )
         return described
 
-    def _name(self, place: _Place) -> str:
-        return place[1] if place[0] == self._default else ".".join(place)
+    def _name(self, table_id: _TableId) -> str:
+        return table_id[1] if table_id[0] == self._default else ".".join(table_id)
 
-    def _shown(self, what: str) -> dict[_Place, dict[str, tuple[str, ...]]]:
+    def _shown(self, what: str) -> dict[_TableId, dict[str, tuple[str, ...]]]:
         """The columns of constraints by table and name, as SHOW lists them."""
-        found: dict[_Place, dict[str, tuple[str, ...]]] = {}
+        found: dict[_TableId, dict[str, tuple[str, ...]]] = {}
         for row in sorted(self._show(what), key=_sequence):
             of = found.setdefault((row["schema_name"], row["table_name"]), {})
             name = row["constraint_name"]
             of[name] = (*of.get(name, ()), row["column_name"])
         return found
 
-    def _foreign_keys(self) -> dict[_Place, list[ForeignKey]]:
-        found: dict[tuple[_Place, str, _Place], list[tuple[str, str]]] = {}
+    def _foreign_keys(self) -> dict[_TableId, list[ForeignKey]]:
+        found: dict[tuple[_TableId, str, _TableId], list[tuple[str, str]]] = {}
         for row in sorted(self._show("IMPORTED KEYS"), key=_sequence):
-            place = (row["fk_schema_name"], row["fk_table_name"])
+            table_id = (row["fk_schema_name"], row["fk_table_name"])
             target = (row["pk_schema_name"], row["pk_table_name"])
             # a target that the user may not see has no name
-            if all((*place, *target)) and self._name(target) in self._places:
+            if all((*table_id, *target)) and self._name(target) in self._name_parts:
                 pair = (row["fk_column_name"], row["pk_column_name"])
-                found.setdefault((place, row["fk_name"], target), []).append(pair)
-        made: dict[_Place, list[ForeignKey]] = {}
-        for (place, _, target), pairs in found.items():
+                found.setdefault((table_id, row["fk_name"], target), []).append(pair)
+        made: dict[_TableId, list[ForeignKey]] = {}
+        for (table_id, _, target), pairs in found.items():
             one = ForeignKey(
                 columns=tuple(pair[0] for pair in pairs),
                 target=self._name(target),
                 target_columns=tuple(pair[1] for pair in pairs),
             )
-            made.setdefault(place, []).append(one)
+            made.setdefault(table_id, []).append(one)
         return made
 
     def _show(self, what: str) -> list[Mapping[str, Any]]:
@@ -170,10 +170,10 @@ class SnowflakeDatabase(SqlDatabase):
     def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
         if table.rows is not None and table.rows > limit and not table.is_view:
             listed = self._sampled(columns)
-            place = self._place(table.name)
+            table_id = self._qualified(table.name)
             share = min(100.0, 100 * limit / table.rows)
             # by blocks of rows, of which the rest is not read
-            sql = f"SELECT {listed} FROM {place} SAMPLE SYSTEM ({share:f}) LIMIT {2 * limit}"
+            sql = f"SELECT {listed} FROM {table_id} SAMPLE SYSTEM ({share:f}) LIMIT {2 * limit}"
             rows = self._read(sql)
             if rows:
                 return Sample(rows, whole=False)

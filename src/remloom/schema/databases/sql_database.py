@@ -58,7 +58,7 @@ class SqlDatabase(ABC):
     def __init__(self, address: Address) -> None:
         self._address = address
         self._described: dict[str, Table] = {}
-        self._places: dict[str, tuple[str, ...]] = {}
+        self._name_parts: dict[str, tuple[str, ...]] = {}
         self._texts: set[Column] = set()  # columns that can be read only as texts
         # where the last page of a table ended, as its reader knows it and as the database does
         self._last: tuple[Any, Sequence[Any]] = ((), ())
@@ -106,7 +106,7 @@ class SqlDatabase(ABC):
         for start in range(0, len(keys), _CHUNK):
             chunk = keys[start : start + _CHUNK]
             condition = self._within(listed, len(columns), len(chunk))
-            distinct = f"SELECT DISTINCT {listed} FROM {self._place(table)} WHERE {condition}"
+            distinct = f"SELECT DISTINCT {listed} FROM {self._qualified(table)} WHERE {condition}"
             parameters = [value for key in chunk for value in key]
             found += self._read(f"SELECT count(*) FROM ({distinct}) AS found", parameters)[0][0]
         return found
@@ -125,9 +125,9 @@ class SqlDatabase(ABC):
         width = len(columns)
         rows = _plain([self._parsed(row[:width], of) for row in found], of)
         if rows and set(table.primary_key).issubset(columns):
-            places = [list(columns).index(name) for name in table.primary_key]
-            last = tuple([found[-1][place] for place in places])
-            key = tuple([rows[-1][place] for place in places])
+            positions = [list(columns).index(name) for name in table.primary_key]
+            last = tuple([found[-1][position] for position in positions])
+            key = tuple([rows[-1][position] for position in positions])
             self._last = (table.name, table.primary_key, key), found[-1][-1:] if mark else last
         return rows
 
@@ -149,8 +149,8 @@ class SqlDatabase(ABC):
         offset: int = 0,
     ) -> list[tuple[Any, ...]]:
         """Evaluate expressions for the rows whose key comes after this one."""
-        place = self._place(table.name)
-        sql = f"SELECT {', '.join(expressions)} FROM {place}"
+        source = self._qualified(table.name)
+        sql = f"SELECT {', '.join(expressions)} FROM {source}"
         if not table.primary_key:
             offset += int(after[0]) if after else 0
             return self._read(f"{sql}{self._natural_order(table)} {_window(limit, offset)}")
@@ -163,7 +163,7 @@ class SqlDatabase(ABC):
             if is_last and (mark := self._row_mark(table)) and len(found) == 1:
                 # a key need not survive being read: text that is not UTF-8
                 listed = ", ".join(names)
-                behind = f"SELECT {listed} FROM {place} WHERE {mark} = {self._placeholder}"
+                behind = f"SELECT {listed} FROM {source} WHERE {mark} = {self._placeholder}"
                 condition, parameters = f"({listed}) > ({behind})", found
             else:
                 values = found if is_last else list(map(_comparable, after, keys))
@@ -202,18 +202,18 @@ class SqlDatabase(ABC):
 
         made: list[list[Any]] = [[] for _ in columns]
         failing = []
-        for place, column in enumerate(columns):
+        for position, column in enumerate(columns):
             try:
                 found = self._page(table, [self._read_as(column)], after, limit)
-                made[place] = [value for (value,) in found]
+                made[position] = [value for (value,) in found]
             except SourceError:
                 self._texts.add(column)
-                failing.append(place)
+                failing.append(position)
         if len(failing) == len(columns):
             raise error
         many = max(map(len, made))
-        for place in failing:
-            made[place] = values(self._read_as(columns[place]), 0, many) if many else []
+        for position in failing:
+            made[position] = values(self._read_as(columns[position]), 0, many) if many else []
         is_odd = [any(isinstance(value, Unreadable) for value in some) for some in made]
         keys = [column.name in table.primary_key for column in columns]
         if all(is_odd) or any(map(and_, is_odd, keys)) or len(set(map(len, made))) != 1:
@@ -260,7 +260,7 @@ class SqlDatabase(ABC):
     def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
         """Read up to so many rows without reading the whole table: runs of neighbouring rows
         spread over numeric keys; of other keys the first and the last; without a key the first."""
-        sql = f"SELECT {self._sampled(columns)} FROM {self._place(table.name)}"
+        sql = f"SELECT {self._sampled(columns)} FROM {self._qualified(table.name)}"
         if table.rows is None or table.rows <= limit or not table.primary_key:
             rows = self._read(f"{sql} LIMIT {limit + 1}")
             return Sample(rows[:limit], whole=len(rows) <= limit)
@@ -274,9 +274,9 @@ class SqlDatabase(ABC):
         return Sample(first + self._read(f"{sql} ORDER BY {backwards} {half}"), whole=False)
 
     def _runs(self, sql: str, key: str, table: Table, limit: int) -> list[tuple[Any, ...]]:
-        place = self._place(table.name)
+        source = self._qualified(table.name)
         # each is answered from an end of the index
-        ends = f"(SELECT min({key}) FROM {place}), (SELECT max({key}) FROM {place})"
+        ends = f"(SELECT min({key}) FROM {source}), (SELECT max({key}) FROM {source})"
         lowest, highest = self._read(f"SELECT {ends}")[0]
         if lowest is None:
             return []
@@ -295,7 +295,7 @@ class SqlDatabase(ABC):
 
     @abstractmethod
     def _describe(self) -> list[Table]:
-        """Describe all tables, and note their places."""
+        """Describe all tables, and note the parts of their names."""
 
     @abstractmethod
     def _run(self, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -337,12 +337,12 @@ class SqlDatabase(ABC):
     def _quote(self, name: str) -> str:
         return '"' + name.replace('"', '""') + '"'
 
-    def _place(self, name: str) -> str:
+    def _qualified(self, name: str) -> str:
         """The name of a table as a statement has it."""
-        parts = self._places.get(name)
+        parts = self._name_parts.get(name)
         if parts is None:
             self._known(name)
-            parts = self._places[name]
+            parts = self._name_parts[name]
         return ".".join(self._quote(part) for part in parts)
 
     def _known(self, name: str) -> Table:
@@ -411,7 +411,7 @@ class SqlDatabase(ABC):
         ranges: list[str] = []
         parameters: list[Any] = []
         for number, name in enumerate(names):
-            equal = [f"{names[place]} = {placeholders[place]}" for place in range(number)]
+            equal = [f"{names[position]} = {placeholders[position]}" for position in range(number)]
             ranges.append(" AND ".join([*equal, f"{name} > {placeholders[number]}"]))
             parameters += values[: number + 1]
         return " OR ".join(f"({one})" for one in ranges), parameters

@@ -85,7 +85,7 @@ class SqliteDatabase(SqlDatabase):
         ]
         found = {name: kind for name, kind, _ in listed}
         self._without_row_id = {name for name, _, without in listed if without}
-        self._places = {name: ("main", name) for name in found}
+        self._name_parts = {name: ("main", name) for name in found}
         statements = {
             name: str(sql or "")
             for name, sql in self._read("SELECT name, sql FROM main.sqlite_schema")
@@ -149,7 +149,7 @@ class SqliteDatabase(SqlDatabase):
 
     def _kind_of_values(self, table: str, column: str) -> Kind | None:
         quoted = self._quote(column)
-        some = f"SELECT typeof({quoted}) AS kind FROM {self._place(table)} LIMIT {_TYPED}"
+        some = f"SELECT typeof({quoted}) AS kind FROM {self._qualified(table)} LIMIT {_TYPED}"
         kinds = {row[0] for row in self._read(f"SELECT DISTINCT kind FROM ({some})")} - {"null"}
         if kinds == {"blob"}:
             return None
@@ -191,28 +191,28 @@ class SqliteDatabase(SqlDatabase):
 
     def _has_null(self, table: str, key: Sequence[str]) -> bool:
         missing = " OR ".join(f"{self._quote(name)} IS NULL" for name in key)
-        return bool(self._read(f"SELECT 1 FROM {self._place(table)} WHERE {missing} LIMIT 1"))
+        return bool(self._read(f"SELECT 1 FROM {self._qualified(table)} WHERE {missing} LIMIT 1"))
 
     def _estimate(self, table: Table) -> int | None:
         """Estimate the number of rows from how dense their ids are at some places."""
-        place = self._place(table.name)
+        source = self._qualified(table.name)
         if table.name in self._without_row_id:
-            counted = self._read(f"SELECT count(*) FROM (SELECT 1 FROM {place} LIMIT 1000000)")
+            counted = self._read(f"SELECT count(*) FROM (SELECT 1 FROM {source} LIMIT 1000000)")
             return int(counted[0][0])
         row_id = _row_id(table)
         # two statements in one: SQLite answers each from an end of its tree
-        sql = f"SELECT (SELECT min({row_id}) FROM {place}), (SELECT max({row_id}) FROM {place})"
+        sql = f"SELECT (SELECT min({row_id}) FROM {source}), (SELECT max({row_id}) FROM {source})"
         lowest, highest = self._read(sql)[0]
         if lowest is None:
             return 0
         span = highest - lowest + 1
         if span <= _COUNTED:
-            return int(self._read(f"SELECT count(*) FROM {place}")[0][0])
+            return int(self._read(f"SELECT count(*) FROM {source}")[0][0])
         seen = covered = 0
         for number in range(_PROBES):
             start = lowest + span * number // _PROBES
             estimate = (
-                f"SELECT {row_id} AS id FROM {place} WHERE {row_id} >= ? "
+                f"SELECT {row_id} AS id FROM {source} WHERE {row_id} >= ? "
                 f"ORDER BY {row_id} LIMIT {_RUN}"
             )
             found, last = self._read(f"SELECT count(*), max(id) FROM ({estimate})", (start,))[0]
@@ -224,7 +224,7 @@ class SqliteDatabase(SqlDatabase):
         if table.is_view or table.name in self._without_row_id or (table.rows or 0) <= limit:
             return super()._sample(table, columns, limit)
         listed = self._sampled(columns)
-        sql = f"SELECT {listed} FROM {self._place(table.name)}"
+        sql = f"SELECT {listed} FROM {self._qualified(table.name)}"
         return Sample(self._runs(sql, _row_id(table), table, limit), whole=False)
 
 

@@ -48,14 +48,14 @@ class Changes(Struct, frozen=True):
     """What a definition changes.
 
     Attributes:
-        told: each change in words.
+        reported: each change in words.
         breaks: those that are not allowed as they are.
         renamed: earlier name of a field -> its name now, those of before included.
         converted: fields whose stored values have to fit another kind, or to be there.
         rewrites: whether rows of before have another form.
     """
 
-    told: tuple[str, ...] = ()
+    reported: tuple[str, ...] = ()
     breaks: tuple[Break, ...] = ()
     renamed: dict[str, str] = {}
     converted: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class _Comparison:
         self._before, self._now = before, now
         self._old, self._new = before.base_fields, now.base_fields
         self._mapping = mapping
-        self._told: list[str] = []
+        self._reported: list[str] = []
         self._breaks: list[Break] = []
         self._converted: list[str] = []
         self._rewrites = False
@@ -98,7 +98,11 @@ class _Comparison:
                 self._break(f"fields.{name}", why)
         self._compare_parts()
         return Changes(
-            tuple(self._told), tuple(self._breaks), renamed, tuple(self._converted), self._rewrites
+            tuple(self._reported),
+            tuple(self._breaks),
+            renamed,
+            tuple(self._converted),
+            self._rewrites,
         )
 
     def _break(self, path: str, why: str) -> None:
@@ -106,7 +110,7 @@ class _Comparison:
 
     def _break_part(self, part: str, why: str) -> None:
         if part in self._mapping:
-            self._told.append(f"{part} changed")
+            self._reported.append(f"{part} changed")
         else:
             self._break(part, why)
 
@@ -154,7 +158,7 @@ class _Comparison:
                 self._remove(name)
             return
         if name_now != name:
-            self._told.append(f"field {name} is called {name_now}")
+            self._reported.append(f"field {name} is called {name_now}")
             self._rewrites = True
         self._compare_kind(name_now, field, now)
         self._compare_presence(name_now, field, now)
@@ -164,29 +168,29 @@ class _Comparison:
             if getattr(field, part) != getattr(now, part)
         ]
         if reported:
-            self._told.append(f"field {name_now}: {', '.join(reported)}")
+            self._reported.append(f"field {name_now}: {', '.join(reported)}")
         # what is found by it is found once the row is rewritten
         self._rewrites |= bool({"is_key", "searchable", "default"}.intersection(reported))
 
     def _remove(self, name: str) -> None:
         if name not in self._mapping:
             self._break(f"fields.{name}", "is gone, or has another name")
-        self._told.append(f"field {name} is gone")
+        self._reported.append(f"field {name} is gone")
         self._rewrites = True
 
     def _add_field(self, name: str, field: Field) -> None:
         if field.required and field.default is UNSET:
             self._break(f"fields.{name}", "is required, and rows of before do not have it")
         self._rewrites |= field.default is not UNSET
-        self._told.append(f"field {name} came")
+        self._reported.append(f"field {name} came")
 
     def _compare_kind(self, name: str, before: Field, now: Field) -> None:
         gone = [value for value in before.values if value not in now.values]
         if before.kind == now.kind and before.list == now.list and not gone:
             if added := [value for value in now.values if value not in before.values]:
-                self._told.append(f"field {name} may be {', '.join(added)}")
+                self._reported.append(f"field {name} may be {', '.join(added)}")
             return
-        self._told.append(f"field {name} is {now}, and was {before}")
+        self._reported.append(f"field {name} is {now}, and was {before}")
         self._rewrites |= not (now.kind == "string" and before.kind == "enum")
         if now.list == before.list and now.kind in _WIDER.get(before.kind, ()):
             return
@@ -196,35 +200,35 @@ class _Comparison:
 
     def _compare_presence(self, name: str, before: Field, now: Field) -> None:
         if now.required and not before.required and now.default is UNSET:
-            self._told.append(f"field {name} is required")
+            self._reported.append(f"field {name} is required")
             self._converted.append(name)
             if name not in self._mapping:
                 self._break(f"fields.{name}", "is required now, and was not")
         elif before.required and not now.required:
-            self._told.append(f"field {name} is not required any more")
+            self._reported.append(f"field {name} is not required any more")
 
-    # -- what is beside the fields -----------------------------------------------------------------
+    # -- other parts -------------------------------------------------------------------------------
 
     def _compare_parts(self) -> None:
         before, now = self._before, self._now
         for part in ("description", "name_fields", "edges", "source"):
             if getattr(before, part) != getattr(now, part):
-                self._told.append(f"{part} changed")
+                self._reported.append(f"{part} changed")
         for part in ("entity_types", "edge_types"):
             self._compare_types(part, getattr(before, part), getattr(now, part))
         if before.metadata_schema != now.metadata_schema:
-            self._told.append("metadata_schema changed")
+            self._reported.append("metadata_schema changed")
         if before.graph_enabled and not now.graph_enabled:
             self._break_part("graph_enabled", "its rows have edges")
         elif before.graph_enabled != now.graph_enabled:
-            self._told.append("its rows have edges")
+            self._reported.append("its rows have edges")
         handle = tuple(self._renames.get(name, name) for name in before.handle)
         if handle != now.handle:
             self._break_part("handle", "rows of before would get other handles")
 
     def _compare_types(self, part: str, before: tuple[str, ...], now: tuple[str, ...]) -> None:
         if added := [name for name in now if name not in before]:
-            self._told.append(f"{part}: {', '.join(added)} came")
+            self._reported.append(f"{part}: {', '.join(added)} came")
         if gone := [name for name in before if now and name not in now]:
             self._break_part(part, f"{', '.join(gone)} went")
         elif now and not before:
@@ -234,7 +238,7 @@ class _Comparison:
                 part, f"rows without a type were {before[0]!r} before: it stays the first"
             )
         elif before and not now:
-            self._told.append(f"{part}: any")
+            self._reported.append(f"{part}: any")
 
 
 # -- stored rows -----------------------------------------------------------------------------------

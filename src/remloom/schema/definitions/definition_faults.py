@@ -114,13 +114,13 @@ def _kind_faults(path: str, field: Field) -> Iterator[Fault]:
 
 
 def _label_faults(part: str, names: Sequence[str], fields: dict[str, Field]) -> Iterator[Fault]:
-    for place, name in enumerate(names):
+    for position, name in enumerate(names):
         field = fields.get(name)
         if field is None:
-            yield _no_field(f"{part}[{place}]", name, fields)
+            yield _no_field(f"{part}[{position}]", name, fields)
         elif field.list or field.kind in _NO_LABEL:
             remedy = "take a string, an integer, a date or an enum"
-            yield Fault(f"{part}[{place}]", f"{name} is a {field}: that makes no label", remedy)
+            yield Fault(f"{part}[{position}]", f"{name} is a {field}: that makes no label", remedy)
 
 
 def can_be_values(texts: Sequence[str]) -> bool:
@@ -133,11 +133,11 @@ def _text_faults(part: str, texts: Sequence[str]) -> Iterator[Fault]:
         why = f"has {len(texts):,} values; at most {_MOST_VALUES:,} may be listed"
         yield Fault(part, why, "make it a string, or a field of its own")
         return
-    for place, text in enumerate(texts):
+    for position, text in enumerate(texts):
         try:
             labels.key(text)
         except LabelError as error:
-            yield Fault(f"{part}[{place}]", error.message, "give it a name")
+            yield Fault(f"{part}[{position}]", error.message, "give it a name")
     for text in sorted(text for text, count in Counter(texts).items() if count > 1):
         yield Fault(part, f"{text!r} is there twice", "say it once")
 
@@ -145,8 +145,8 @@ def _text_faults(part: str, texts: Sequence[str]) -> Iterator[Fault]:
 def _edge_faults(definition: SchemaDefinition) -> Iterator[Fault]:
     if definition.edges and not definition.graph_enabled:
         yield Fault("edges", "its rows have no edges: graph_enabled is false", "say graph_enabled")
-    for place, edge in enumerate(definition.edges):
-        path = f"edges[{place}]"
+    for position, edge in enumerate(definition.edges):
+        path = f"edges[{position}]"
         yield from _text_faults(f"{path}.name", [edge.name])
         for name in edge.fields:
             if name not in definition.base_fields:

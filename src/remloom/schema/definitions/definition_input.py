@@ -134,7 +134,7 @@ def _same_names(parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Take values apart that are given as values, so that their types are checked as well."""
+    """Turn structs into their parts, so that the types of these are checked as well."""
     if isinstance(value, Struct):
         return msgspec.to_builtins(value)
     if isinstance(value, list | tuple):

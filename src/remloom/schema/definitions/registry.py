@@ -158,7 +158,7 @@ class Registry:
         registered = Registered(
             schema_name=name,
             version=definition.version,
-            changes=changes.told or ("the schema came",),
+            changes=changes.reported or ("the schema came",),
             notes=_notes(definition, known),
         )
         return _Registration(registered, definition, before)

@@ -64,7 +64,7 @@ def discover(
 
     Args:
         name: what the source is to be called.
-        tables: only these; views too, if they are named. All tables if not given.
+        tables: only these; views too, if they are named. Default all tables.
         relationships: whether foreign keys are looked for.
         sample: most rows of a table that are looked at; 0 goes by names and declarations alone.
         progress: called with the tables done and how many there are.

@@ -86,7 +86,7 @@ class KeyMatch(Struct, frozen=True):
 
 
 class ForeignKeys(Struct, frozen=True):
-    """Edges from table to table, and what is to be asked of them."""
+    """Edges from table to table, and questions about them."""
 
     edges: tuple[PlannedEdge, ...]
     questions: tuple[Question, ...]
@@ -213,7 +213,7 @@ class _Finder:
         return replace(candidate, name=name, included=included, covered=covered)
 
     def _of_own_key(self, candidate: KeyMatch) -> NameMatch:
-        """The match, worth less if the key itself leads elsewhere and is named after that."""
+        """The match, with half its score if the key leads elsewhere and is named after that."""
         name, target, key = candidate.name, candidate.target, candidate.key
         if not key.content or align(key.content, target.words) >= 0.5:
             return name
@@ -274,7 +274,7 @@ class _Finder:
         is_opaque = column.words[-1] in word_lists().opaque
         if not (is_opaque and column.content and len(column.values) > 1):
             return False
-        # a code whose text stands beside it
+        # a code whose text is in another column
         return not any(
             other.content == column.content and other is not column
             for other in table.columns.values()

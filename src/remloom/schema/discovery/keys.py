@@ -18,7 +18,7 @@ _CERTAIN_ENOUGH = 0.5
 _CERTAIN_BY_NAME = 0.6  # where no rows were read
 _LONGEST = 64  # characters of a value of a key
 _SHORT = 12
-_MOST_FURTHER = 4  # columns beside the two foreign keys
+_MOST_FURTHER = 4  # columns besides the two foreign keys
 # what a table of the parts of something is called by its last word
 _PARTS_OF_THINGS = ("detail", "item", "line", "entry", "position", "row", "member", "content")
 _NAMED = 0.7  # how surely a name speaks of another table

@@ -101,8 +101,8 @@ def propose_name(
         if column is not persons
     ]
     rated = [
-        (score * _share_of_names(facts, column, score), place, column)
-        for score, place, column in rated
+        (score * _share_of_names(facts, column, score), position, column)
+        for score, position, column in rated
     ]
     score, _, best = max(rated, key=lambda each: each[:2], default=(0.0, 0, None))
     composed = _first_and_last(facts, columns)
@@ -159,7 +159,7 @@ def _rate(facts: TableFacts, column: ColumnFacts, others: Mapping[str, TableFact
 
 
 def _rate_own_identifier(facts: TableFacts, column: ColumnFacts) -> float:
-    """How well the "run id" of runs does, a text beside their key."""
+    """The score of a text that identifies rows besides their key: a "run id" of runs."""
     words = _written(column)
     if len(words) < 2 or words[-1] not in _IDENTIFIERS or column.name in facts.table.primary_key:
         return 0.0
@@ -190,7 +190,7 @@ def _without_neutral(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _name_of_person(facts: TableFacts, columns: Sequence[ColumnFacts]) -> ColumnFacts | None:
-    """The name of who wrote a row: it stands beside an address of mail, and the row has a title."""
+    """The name of the author of a row, in a table with email addresses and titles."""
     if is_of_people(facts.words):
         return None
     by_text = {" ".join(_written(column)): column for column in columns}
@@ -227,7 +227,7 @@ def _rate_name_of(
     # an "attendee name" of tickets
     if is_of_people(kind) and not is_of_people(facts.words):
         return _OF_PERSON
-    # what is identified beside it has this name
+    # another column identifies what has this name
     if any(each.is_identifier and each.content == kind for each in facts.columns.values()):
         return 0.0
     return 0.85 if is_general else 0.62

@@ -130,7 +130,7 @@ class Vocabulary:
         return self._tables[name]
 
     def of_column(self, name: str, others: Sequence[str] = ()) -> tuple[str, ...]:
-        """The words of a column's name, without what all `beside` it in its table begin with."""
+        """The words of a column's name, without the prefix that it shares with all `others`."""
         found = split_name(name)
         if len(found) > 1 and found[0] == self._own_prefix(tuple(others)):
             found = found[1:]

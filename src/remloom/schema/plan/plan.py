@@ -43,8 +43,8 @@ class Plan(PlanContents, frozen=True, kw_only=True, omit_defaults=True):
             UnknownNameError: there is no such table or column.
         """
         plan = self
-        for place, entity_type in entity_mapping.items():
-            plan = plan._mapped(place, entity_type)
+        for path, entity_type in entity_mapping.items():
+            plan = plan._mapped(path, entity_type)
         return plan
 
     def save(self, path: Path | str) -> Path:
@@ -116,10 +116,10 @@ class Plan(PlanContents, frozen=True, kw_only=True, omit_defaults=True):
             inverse=edge.inverse,
         )
 
-    def _mapped(self, place: str, entity_type: str) -> Plan:
-        table, field = self._at(place)
+    def _mapped(self, path: str, entity_type: str) -> Plan:
+        table, field = self._at(path)
         if not entity_type.strip():
-            raise InvalidInputError(f"{place} is mapped to no type", remedy="name one: contact")
+            raise InvalidInputError(f"{path} is mapped to no type", remedy="name one: contact")
         leads = (table.table, (field.column,))
         for edge in self.edges:
             if (edge.table, edge.columns) == leads:
@@ -135,17 +135,17 @@ class Plan(PlanContents, frozen=True, kw_only=True, omit_defaults=True):
         )
         return replace(self, edges=(*self.edges, made))
 
-    def _at(self, place: str) -> tuple[PlannedTable, PlannedField]:
+    def _at(self, path: str) -> tuple[PlannedTable, PlannedField]:
         """Find a table and a column of it; both may have dots in their names."""
-        places = {
+        paths = {
             f"{table.table}.{field.column}": (table, field)
             for table in self.tables
             for field in table.fields
         }
-        by_lower = {name.lower(): found for name, found in places.items()}
-        found = places.get(place) or by_lower.get(place.lower())
+        by_lower = {name.lower(): found for name, found in paths.items()}
+        found = paths.get(path) or by_lower.get(path.lower())
         if found is None:
-            raise UnknownNameError("column", place, list(places))
+            raise UnknownNameError("column", path, list(paths))
         return found
 
     def _led_to(self, edge: PlannedEdge, entity_type: str) -> Plan:

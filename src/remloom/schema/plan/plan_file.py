@@ -291,14 +291,14 @@ class _Reader:
             evidence=entry.evidence,
         )
 
-    def _struct(self, path: str, data: Any, kind: type[_S], **given: Any) -> _S | None:
+    def _struct(self, path: str, data: Any, kind: type[_S], **known_parts: Any) -> _S | None:
         """Read a part whose names are those of a struct, without those passed here."""
         if isinstance(data, dict):
-            known = [name for name in kind.__struct_fields__ if name not in given]
+            known = [name for name in kind.__struct_fields__ if name not in known_parts]
             for name in (name for name in data if name not in known):
                 why = f"there is no {name!r} in a plan{did_you_mean(name, known)}"
                 self.faults.append(Fault(f"{path}.{name}".lstrip("."), why))
-            data = {**data, **given}
+            data = {**data, **known_parts}
         return self._take(path, data, kind)
 
     def _take(self, path: str, data: Any, kind: type[_T]) -> _T | None:

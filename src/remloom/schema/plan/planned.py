@@ -228,11 +228,11 @@ def _shared_names(plan: PlanContents) -> Iterator[Fault]:
     ]
     ends += [(f"links.{link.table}", link.owner, link) for link in plan.links]
     for path, owner, edge in ends:
-        place = (owner, edge.target, edge.name)
-        if edge.target and place in seen:
-            why = f"{edge.name!r} is also {seen[place]} from {owner} to {edge.target}"
+        ends_and_name = (owner, edge.target, edge.name)
+        if edge.target and ends_and_name in seen:
+            why = f"{edge.name!r} is also {seen[ends_and_name]} from {owner} to {edge.target}"
             yield Fault(f"{path}.name", why)
-        seen.setdefault(place, path)
+        seen.setdefault(ends_and_name, path)
 
 
 def _unknown_columns(columns: Iterable[str], known: Sequence[str], path: str) -> Iterator[Fault]:

@@ -88,10 +88,10 @@ def name_of_address(address: str) -> str:
     >>> name_of_address("snowflake://account/CRM/PUBLIC")
     'crm'
     """
-    places = unquote(urlsplit(address).path).rstrip("/").split("/")
+    parts = unquote(urlsplit(address).path).rstrip("/").split("/")
     # Snowflake's URL ends with a schema, and most have the same one
-    is_default = len(places) > 1 and places[-1].lower() == "public"
-    last = places[-2] if is_default and address.startswith("snowflake:") else places[-1]
+    is_default = len(parts) > 1 and parts[-1].lower() == "public"
+    last = parts[-2] if is_default and address.startswith("snowflake:") else parts[-1]
     words = re.sub(r"[^a-z0-9_-]+", "_", last.lower().partition(".")[0]).strip("_-")
     return words[:63] if words[:1].isalpha() else f"source_{words}"[:63].rstrip("_")
 

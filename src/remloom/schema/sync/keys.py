@@ -70,8 +70,8 @@ class SeenHandles:
         there = self._in_order()
         if not len(there):
             return np.zeros(len(hashes), dtype=bool)
-        places = np.minimum(np.searchsorted(there, hashes), len(there) - 1)
-        found: np.ndarray[Any, Any] = there[places] == hashes
+        positions = np.minimum(np.searchsorted(there, hashes), len(there) - 1)
+        found: np.ndarray[Any, Any] = there[positions] == hashes
         return found
 
     def _in_order(self) -> np.ndarray[Any, Any]:
@@ -99,17 +99,17 @@ def pages(
     """Read columns of a table page by page, in the order of its key, behind the key `after`."""
     # each column once: a key is mostly among them
     read_columns = tuple(dict.fromkeys((*columns, *table.primary_key)))
-    places = [read_columns.index(name) for name in columns]
+    positions = [read_columns.index(name) for name in columns]
     key = [read_columns.index(name) for name in table.primary_key]
     is_whole = read_columns == tuple(columns)
     count = 0
     while rows := database.rows(table, read_columns, after=after, limit=size):
-        yield rows if is_whole else [tuple([row[place] for place in places]) for row in rows]
+        yield rows if is_whole else [tuple([row[at] for at in positions]) for row in rows]
         count += len(rows)
         if len(rows) < size:
             return
         last = rows[-1]
-        before, after = after, tuple([last[place] for place in key]) if key else (count,)
+        before, after = after, tuple([last[position] for position in key]) if key else (count,)
         if after == before:
             # the loop would not end
             raise SourceError(f"the keys of {table.name} cannot be told apart: {after}"[:300])
