@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 
+import msgspec
 from msgspec import Struct
 
 from ...errors import InvalidInputError, SourceError
@@ -139,8 +139,8 @@ def _of_server(kind: str, url: str) -> Address:
 @cache
 def _options() -> Mapping[str, frozenset[str]]:
     """The options of URLs that are not secrets, in lower case, by the kind of database."""
-    text = files(__package__).joinpath("options.toml").read_text(encoding="utf-8")
-    return {kind: frozenset(names) for kind, names in tomllib.loads(text).items()}
+    data = files(__package__).joinpath("options.toml").read_bytes()
+    return msgspec.toml.decode(data, type=dict[str, frozenset[str]])
 
 
 def _unreadable(kind: str) -> InvalidInputError:

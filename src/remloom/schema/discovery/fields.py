@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -315,8 +314,8 @@ class _Rules(Struct, frozen=True):
 
 @cache
 def _rules() -> _Rules:
-    text = files(__package__).joinpath("personal_data.toml").read_text("utf-8")
-    return msgspec.convert(tomllib.loads(text), _Rules)
+    data = files(__package__).joinpath("personal_data.toml").read_bytes()
+    return msgspec.toml.decode(data, type=_Rules)
 
 
 def find_sensitivity(facts: TableFacts, column: ColumnFacts) -> Sensitivity | None:

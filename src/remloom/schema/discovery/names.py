@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -45,10 +44,6 @@ class NameProposal(Struct, frozen=True):
     evidence: str = ""
 
 
-class _Words(Struct, frozen=True):
-    words: frozenset[str]
-
-
 class _Only(Struct, frozen=True):
     words: frozenset[str]
     tables: frozenset[str]
@@ -64,20 +59,20 @@ class _Lists(Struct, frozen=True):
     alone: dict[str, float]
     neutral: frozenset[str]
     only: tuple[_Only, ...]
-    people: _Words
-    contents: _Words
-    never: _Words
+    people: frozenset[str]
+    contents: frozenset[str]
+    never: frozenset[str]
 
 
 @cache
 def _lists() -> _Lists:
-    text = files(__package__).joinpath("name_words.toml").read_text("utf-8")
-    return msgspec.convert(tomllib.loads(text), _Lists)
+    data = files(__package__).joinpath("name_words.toml").read_bytes()
+    return msgspec.toml.decode(data, type=_Lists)
 
 
 def is_of_people(words: Sequence[str]) -> bool:
     """Whether the rows of a table that is called so are people."""
-    return bool(words) and words[-1] in _lists().people.words
+    return bool(words) and words[-1] in _lists().people
 
 
 def propose_name(
@@ -135,8 +130,8 @@ def _rate(facts: TableFacts, column: ColumnFacts, others: Mapping[str, TableFact
         if text == "title" and is_of_people(facts.words):
             return 0.4
         return _rate_own_name(facts, own, words) - lists.whole.index(text) * 0.01
-    if words[-1] not in lists.contents.words:
-        if words == facts.words or (not own and words[-1] not in lists.never.words):
+    if words[-1] not in lists.contents:
+        if words == facts.words or (not own and words[-1] not in lists.never):
             return 0.9
         # the language of a table of countries' languages; a file has a file name
         if _ends_with(facts.words, words):
@@ -144,13 +139,13 @@ def _rate(facts: TableFacts, column: ColumnFacts, others: Mapping[str, TableFact
     alone = " ".join(_own_words(facts, _without_neutral(own)))
     found = lists.instead.get(alone, 0.0)
     # the text of a value is not text
-    if not lists.contents.words & set(words[: len(words) - len(own)]):
+    if not lists.contents & set(words[: len(words) - len(own)]):
         found = max(found, lists.alone.get(alone, 0.0), _rate_own_identifier(facts, column))
     if found:
         return found * _as_identifier(facts, column, alone)
     if words[-1] in ("name", "title", "label"):
         return _rate_name_of(facts, words[:-1], others)
-    if words[-1] in lists.never.words:
+    if words[-1] in lists.never:
         return 0.0
     ends = [" ".join(words[-length:]) for length in (2, 1)]
     found = max(lists.instead.get(end, 0.0) * _as_identifier(facts, column, end) for end in ends)

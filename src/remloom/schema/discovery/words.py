@@ -7,7 +7,6 @@ prefixes that all columns of a table share, and with short forms.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
@@ -33,11 +32,6 @@ class Part(Struct, frozen=True):
     kinds: tuple[str, ...]
 
 
-class _Lists(Struct, frozen=True):
-    words: frozenset[str]
-    whole: frozenset[str]
-
-
 class WordLists(Struct, frozen=True):
     """What is known of words (words.toml)."""
 
@@ -50,14 +44,15 @@ class WordLists(Struct, frozen=True):
     abbreviations: dict[str, tuple[str, ...]]
     parts: tuple[Part, ...]
     same_table: dict[str, tuple[str, ...]]
-    vocabulary: _Lists
+    vocabulary: frozenset[str]
+    whole: frozenset[str]
 
 
 @cache
 def word_lists() -> WordLists:
     """Read what is known of words."""
-    text = files(__package__).joinpath("words.toml").read_text("utf-8")
-    return msgspec.convert(tomllib.loads(text), WordLists)
+    data = files(__package__).joinpath("words.toml").read_bytes()
+    return msgspec.toml.decode(data, type=WordLists)
 
 
 @lru_cache(maxsize=4096)
@@ -114,7 +109,7 @@ class Vocabulary:
     def __init__(self, tables: Iterable[str]) -> None:
         tables = list(tables)
         self._own = {word for name in tables for word in split_name(name) if len(word) > 2}
-        self._known = self._own | word_lists().vocabulary.words
+        self._known = self._own | word_lists().vocabulary
         self._splits: dict[str, tuple[str, ...]] = {}
         bare = tuple(name.rpartition(".")[2] for name in tables)
         self._prefix = self._own_prefix(bare) if len(bare) > _FEW_TABLES else ""
@@ -166,8 +161,8 @@ class Vocabulary:
         lists = word_lists()
         if word in _FUSED:
             return tuple(" ".join(lists.abbreviations[word]).split())
-        is_known = word in lists.vocabulary.words or word in lists.abbreviations
-        if is_known or word in lists.vocabulary.whole or len(word) < 4:
+        is_known = word in lists.vocabulary or word in lists.abbreviations
+        if is_known or word in lists.whole or len(word) < 4:
             return (word,)
         # a table may itself be called by words that are written as one
         if word in self._own:

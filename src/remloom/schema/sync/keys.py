@@ -162,21 +162,21 @@ def _labels(
 # -- deletion --------------------------------------------------------------------------------------
 
 
-def delete_gone_rows(store: Store, writer: SyncWriter, reader: RowReader, seen: SeenHandles) -> int:
+def delete_gone_rows(writer: SyncWriter, reader: RowReader, seen: SeenHandles) -> int:
     """Delete the rows of a table whose handles were not seen; returns how many.
 
     Edges that unchanged rows have to them are written again with the deletion, to what then has the
     label: these rows would not write them again.
     """
-    gone = [row.id for _, missing in seen_rows(store, reader, seen) for row in missing]
+    gone = [row.id for _, missing in seen_rows(writer.store, reader, seen) for row in missing]
     for ids in pieces(gone, _DELETED):
-        writer.repeat(partial(_delete_those, store, writer, reader, ids))
+        writer.repeat(partial(_delete_those, writer, reader, ids))
     return len(gone)
 
 
-def _delete_those(store: Store, writer: SyncWriter, reader: RowReader, ids: Sequence[str]) -> None:
-    found = [store.records.get(reader.table.schema_name, id) for id in ids]
-    delete_rows(store, writer, reader, [row for row in found if isinstance(row, Row)])
+def _delete_those(writer: SyncWriter, reader: RowReader, ids: Sequence[str]) -> None:
+    found = [writer.store.records.get(reader.table.schema_name, id) for id in ids]
+    delete_rows(writer, reader, [row for row in found if isinstance(row, Row)])
 
 
 def seen_rows(
@@ -195,13 +195,13 @@ def seen_rows(
         yield there, [row for row, is_missing in pairs if is_missing]
 
 
-def delete_rows(store: Store, writer: SyncWriter, reader: RowReader, rows: Sequence[Row]) -> None:
+def delete_rows(writer: SyncWriter, reader: RowReader, rows: Sequence[Row]) -> None:
     """Delete rows of a table, and write again what others say of them."""
     handles = {labels.key(row.handle): row.handle for row in rows}
     keys = {key for row in rows for key in keys_of(row)}
     kept: list[Edge] = []
     unlinked = []
-    for edge in store.graph.stored_edges(sorted(keys), direction="both"):
+    for edge in writer.store.graph.stored_edges(sorted(keys), direction="both"):
         is_synced = edge.is_from_key
         if is_synced and reader.says(edge, handles):
             unlinked.append(edge.key)

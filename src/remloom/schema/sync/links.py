@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from ...errors import LabelError
 from ...model import SOURCE_FK, Edge, EdgeKey
-from ...store.contract import Store
 from ..databases.contract import Database, Table, Unreadable
 from ..plan.planned import PlannedLink
 from .keys import SeenHandles, pages, pieces
@@ -25,20 +24,10 @@ from .writer import PageItem, SyncWriter
 class LinkSync:
     """Brings the edges of one link table up to date."""
 
-    def __init__(
-        self,
-        store: Store,
-        writer: SyncWriter,
-        reader: LinkReader,
-        *,
-        names: Names,
-        on_page: Callable[[int], None],
-    ) -> None:
-        self._store = store
+    def __init__(self, writer: SyncWriter, reader: LinkReader, names: Names) -> None:
         self._writer = writer
         self.reader = reader
         self._names = names
-        self._on_page = on_page
         self.seen = SeenHandles()  # of its edges, see `_joined`
         self.unresolved = SeenHandles()
         self.report = TableReport(table=reader.link.table)
@@ -47,13 +36,10 @@ class LinkSync:
         """Read the table, and write what is new or otherwise."""
         for page in pages(database, table, self.reader.columns):
             self.report.read += len(page)
-            self._writer.counts["read"] += len(page)
             rows = [row for values in page if (row := self.reader.read(values)) is not None]
             for row in rows:
                 self.report.leave_out_values(row.owner, row.unreadable)
-            self._writer.repeat(partial(self._sync_page, rows))
-            self._writer.keep()
-            self._on_page(len(page))
+            self._writer.page(len(page), partial(self._sync_page, rows))
 
     def has_seen(self, edge: Edge) -> bool:
         """Whether the table still has an edge that is stored."""
@@ -98,7 +84,7 @@ class LinkSync:
         sources = list({src for src, _, _ in edges})
         found: dict[EdgeKey, Edge] = {}
         if sources:
-            for edge in self._store.graph.stored_edges(sources, direction="out"):
+            for edge in self._writer.store.graph.stored_edges(sources, direction="out"):
                 if edge.key in edges:
                     found[edge.key] = edge
         return found
@@ -115,12 +101,12 @@ class LinkSync:
         report.forgotten += forgotten
 
 
-def delete_gone_links(store: Store, writer: SyncWriter, links: Sequence[LinkSync]) -> None:
+def delete_gone_links(writer: SyncWriter, links: Sequence[LinkSync]) -> None:
     """Delete the edges whose rows are gone from their link tables."""
     by_fk = {link.reader.source_fk: link for link in links}
 
     def gone() -> Iterator[Edge]:
-        for edge in store.graph.all_edges():
+        for edge in writer.store.graph.all_edges():
             link = by_fk.get(str(edge.properties.get(SOURCE_FK, "")))
             if link is not None and not link.has_seen(edge):
                 yield edge

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from ...errors import RemloomError, SourceError
 from ...runs.lifecycle import reason_of
-from ...store.contract import Store
 from ..databases.contract import Column, Database, Key, Table
 from ..plan.plan import Plan
 from ..plan.planned import UNREADABLE, PlannedEdge, PlannedLink, PlannedTable
@@ -54,8 +53,14 @@ def sync(
     # before anything is written: a database that is down leaves all as it is
     tables = {table.name: table for table in _as_registered(database.tables(), source.tables)}
     lease = None if dry_run else begin(target.store, source.name)
-    writer = SyncWriter(target, lease)
-    work = _Sync(source, database, tables, target.store, writer, history, progress)
+    expected = sum(table.rows or 0 for table in source.plan.tables)
+
+    def on_page(read: int) -> None:
+        if progress is not None:
+            progress(read, max(read, expected))
+
+    writer = SyncWriter(target, lease, on_page)
+    work = _Sync(source, database, tables, writer, history)
     try:
         with database.snapshot():
             reports = work.do()
@@ -85,21 +90,15 @@ class _Sync:
         source: Source,
         database: Database,
         tables: Mapping[str, Table],
-        store: Store,
         writer: SyncWriter,
         history: bool,
-        progress: Progress | None,
     ) -> None:
         self._database = database
         self._tables = tables
-        self._store = store
         self._writer = writer
         self._plan: Plan = source.plan
         self._ended_at = datetime.now(UTC) if history else None
-        self._progress = progress
-        self._done = 0
-        self._expected = sum(table.rows or 0 for table in self._plan.tables)
-        self._names = Names(store)
+        self._names = Names(writer.store)
         self._planned = {table.table: table for table in self._plan.tables}
         self._handles: dict[str, Handles] = {}
         self._error: SourceError | None = None  # of a table that cannot be read
@@ -175,14 +174,12 @@ class _Sync:
             self._plan, self._tables.get(table.table), handles, edges, frozenset(inverse)
         )
         return TableSync(
-            self._store,
             self._writer,
             reader,
             watermark=self._watermark(reader),
             ended_at=self._ended_at,
             names=self._names,
             same_as=self.same_as,
-            on_page=self._count_rows,
         )
 
     def _watermark(self, reader: RowReader) -> Watermark | None:
@@ -192,7 +189,7 @@ class _Sync:
         if table is None or planned.watermark not in columns or not planned.key:
             return None
         digest = reader.plan_digest.hex()
-        return Watermark(self._store.kv, self._plan.source, planned, table, digest)
+        return Watermark(self._writer.store.kv, self._plan.source, planned, table, digest)
 
     def _keys_by_values(self, edge: PlannedEdge) -> dict[Key, Key] | None:
         """The keys of the rows that an edge leads to by other columns; None: it leads to keys."""
@@ -205,11 +202,6 @@ class _Sync:
         for page in pages(self._database, table, (*edge.target_columns, *planned.key)):
             found.update((row[:width], row[width:]) for row in page)
         return found
-
-    def _count_rows(self, rows: int) -> None:
-        self._done += rows
-        if self._progress is not None:
-            self._progress(self._done, max(self._done, self._expected))
 
     # -- link tables -------------------------------------------------------------------------------
 
@@ -224,9 +216,7 @@ class _Sync:
                 continue
             ends = self._handles[link.owner], self._handles[link.target]
             reader = LinkReader(link, self._tables[link.table], *ends)
-            work = LinkSync(
-                self._store, self._writer, reader, names=self._names, on_page=self._count_rows
-            )
+            work = LinkSync(self._writer, reader, self._names)
             faults: dict[str, str] = {}
             with self._report_fault(faults, link.table):
                 work.sync(self._database, self._tables[link.table])
@@ -239,12 +229,10 @@ class _Sync:
 
     def _delete_gone(self, done: Sequence[TableSync], links: Sequence[LinkSync]) -> None:
         if links:
-            delete_gone_links(self._store, self._writer, links)
+            delete_gone_links(self._writer, links)
         # the tables that others lead to come last: few edges then lead to what is deleted
         for work in reversed(done):
-            work.report.deleted = delete_gone_rows(
-                self._store, self._writer, work.reader, work.seen
-            )
+            work.report.deleted = delete_gone_rows(self._writer, work.reader, work.seen)
 
     def _count_orphans(self, done: Sequence[TableSync], links: Sequence[LinkSync]) -> None:
         there = SeenHandles()

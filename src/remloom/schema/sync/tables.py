@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from ... import labels
 from ...errors import LabelError
 from ...model import Direction, Edge, EdgeKey, Record, Row
-from ...store.contract import Store
 from ..databases.contract import Database, Key, Table
 from .keys import KEYS, SeenHandles, delete_rows, find_repeated_keys, pages, seen_rows
 from .report import SHOWN, SameAs, TableReport
@@ -42,12 +41,10 @@ class TableSync:
         watermark: that of the table, if it has one.
         ended_at: when edges that rows have no more ended; None: they are deleted.
         names: what the rows are called that edges lead to.
-        on_page: called with the number of rows of each page.
     """
 
     def __init__(
         self,
-        store: Store,
         writer: SyncWriter,
         reader: RowReader,
         *,
@@ -55,9 +52,7 @@ class TableSync:
         ended_at: datetime | None,
         names: Names,
         same_as: list[SameAs],
-        on_page: Callable[[int], None],
     ) -> None:
-        self._store = store
         self._writer = writer
         self.reader = reader
         self._watermark = watermark
@@ -65,7 +60,6 @@ class TableSync:
         self._marked = reader.columns.index(reader.table.watermark) if watermark else 0
         self._names = names
         self._same_as = same_as
-        self._on_page = on_page
         self._schema = reader.table.schema_name
         self._behind: set[str] | None = None  # keys of the rows read behind the watermark
         self._repeated: set[int] = set()  # hashes of the keys that several rows may have
@@ -108,7 +102,7 @@ class TableSync:
             self._sync_rows(page)
         self._behind = None
         there = 0
-        for rows, _ in seen_rows(self._store, reader, self.seen):
+        for rows, _ in seen_rows(self._writer.store, reader, self.seen):
             there += len(rows)
             for row in rows:
                 if labels.key(row.handle) not in behind:
@@ -123,11 +117,7 @@ class TableSync:
         return False
 
     def _sync_rows(self, page: Sequence[tuple[Any, ...]]) -> None:
-        self._writer.counts["read"] += len(page)
-        rows = self._rows_of(page)
-        self._writer.repeat(partial(self._sync_page, rows))
-        self._writer.keep()
-        self._on_page(len(page))
+        self._writer.page(len(page), partial(self._sync_page, self._rows_of(page)))
 
     def _rows_of(self, page: Sequence[tuple[Any, ...]]) -> dict[str, SourceRow]:
         """Give the rows of a page by their keys."""
@@ -154,7 +144,7 @@ class TableSync:
         return rows
 
     def _sync_page(self, rows: dict[str, SourceRow]) -> None:
-        there = self._store.records.lookup(list(rows), edges=0)
+        there = self._writer.store.records.lookup(list(rows), edges=0)
         forgotten = 0
         unchanged: list[Row] = []
         changed: list[_Read] = []
@@ -170,7 +160,7 @@ class TableSync:
         # the case of a key was changed: the row is another, under the label of the one before
         stale = [read.stored for read in changed if read.stored and not read.keeps_handle]
         if stale:
-            delete_rows(self._store, self._writer, self.reader, stale)
+            delete_rows(self._writer, self.reader, stale)
             changed = [
                 read if read.keeps_handle else replace(read, stored=None) for read in changed
             ]
@@ -236,7 +226,7 @@ class TableSync:
             return found
         own_keys = set(keys)
         direction: Direction = "both" if self.reader.inverse else "out"
-        for edge in self._store.graph.stored_edges(keys, direction=direction):
+        for edge in self._writer.store.graph.stored_edges(keys, direction=direction):
             if key := self.reader.says(edge, own_keys):
                 found.setdefault(key, []).append(edge)
         return found
@@ -249,7 +239,7 @@ class TableSync:
             return {}
         handles = {read.row.key: read.row.handle for read in renamed}
         found: dict[str, tuple[Edge, ...]] = {}
-        for edge in self._store.graph.stored_edges(list(handles), direction="in"):
+        for edge in self._writer.store.graph.stored_edges(list(handles), direction="in"):
             if not edge.is_from_key or edge.key in ended:
                 continue
             handle = handles[edge.dst]
@@ -284,7 +274,7 @@ class TableSync:
         aliases = {labels.key(alias): row for row in written for alias in row.aliases}
         if not aliases or len(self._same_as) >= SHOWN:
             return
-        for key, records in self._store.records.lookup(list(aliases), edges=0).items():
+        for key, records in self._writer.store.records.lookup(list(aliases), edges=0).items():
             for other in records:
                 if not isinstance(other, Row) or other.schema == self._schema:
                     continue

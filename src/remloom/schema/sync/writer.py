@@ -160,15 +160,28 @@ class Target(Struct, frozen=True):
 
 
 class SyncWriter:
-    """Writes the pages of one sync; in a dry run, without a lease, it writes nothing."""
+    """Writes the pages of one sync; in a dry run, without a lease, it writes nothing.
 
-    def __init__(self, target: Target, lease: Lease | None) -> None:
-        self._store = target.store
+    Args:
+        on_page: called after each page, with the number of rows read until then.
+    """
+
+    def __init__(self, target: Target, lease: Lease | None, on_page: Callable[[int], None]) -> None:
+        self.store = target.store
         self._tenant = target.tenant
         self._model = target.model
         self._lease = lease
+        self._on_page = on_page
         self.forgotten = ForgottenRows(target.store.kv)
         self.counts: dict[str, int] = {"read": 0, "written": 0}
+
+    def page(self, rows: int, work: Callable[[], None]) -> None:
+        """Make and write a page of so many rows that were read; see `repeat`."""
+        self.counts["read"] += rows
+        self.repeat(work)
+        if self._lease is not None:
+            self._lease.keep(self.counts)
+        self._on_page(self.counts["read"])
 
     def repeat(self, work: Callable[[], None]) -> None:
         """Make and write a page, again if rows were forgotten or schemas changed meanwhile."""
@@ -190,7 +203,7 @@ class SyncWriter:
         """
         refused: list[tuple[str, str]] = []
         # before the schemas are read: rows are written as they are now, or not at all
-        changes = self._store.kv.get(DEFINITIONS, CHANGES)
+        changes = self.store.kv.get(DEFINITIONS, CHANGES)
         schemas = {(DEFINITIONS, CHANGES): changes.version if changes else 0}
         batch, taken = self._build(items, refused)
         if taken:
@@ -216,12 +229,7 @@ class SyncWriter:
     def put(self, entry: Entry) -> None:
         """Write an entry, unless nothing is written."""
         if self._lease is not None:
-            self._store.kv.put([entry])
-
-    def keep(self) -> None:
-        """Write a sign of life while no page is written."""
-        if self._lease is not None:
-            self._lease.keep(self.counts)
+            self.store.kv.put([entry])
 
     def _build(
         self,
@@ -271,7 +279,7 @@ class SyncWriter:
         faults = {
             fault["path"].removeprefix("fields."): fault["why"] for fault in error.fields["faults"]
         }
-        known = self._store.schemas()[row.schema].base_fields
+        known = self.store.schemas()[row.schema].base_fields
         fields, odd = {}, []
         for name, value in row.fields.items():
             if name not in faults:
@@ -288,7 +296,7 @@ class SyncWriter:
 
     def _batch(self, items: Sequence[PageItem]) -> Batch:
         written = [part for item in items for part in (item.item, *item.edges)]
-        schemas = self._store.schemas()
+        schemas = self.store.schemas()
         return build(written, tenant=self._tenant, model=self._model, schemas=lambda: schemas)
 
     def _commit(self, batch: Batch, schemas: Mapping[tuple[str, str], int] | None = None) -> None:
@@ -300,7 +308,7 @@ class SyncWriter:
         expected = Preconditions(entries=entries)
         entry = lease.entry(self.counts)
         try:
-            self._store.write(replace(batch, entries=(entry,), expected=expected))
+            self.store.write(replace(batch, entries=(entry,), expected=expected))
         except ChangedError:
             lease.check()
             self.forgotten.reload()
