@@ -20,7 +20,7 @@ from msgspec import UNSET, Meta, Struct
 from msgspec.structs import asdict, replace
 
 from ...errors import InvalidInputError, SourceError, unencodable
-from ...model import EdgeDefinition, Field, SchemaDefinition
+from ...model import EdgeDefinition, Field, Kind, SchemaDefinition
 from ...store.rules.field_values import to_stored
 from ...store.rules.json_values import holds_nul
 from .definition_faults import Fault, check_definition
@@ -31,7 +31,7 @@ DefinitionInput: TypeAlias = (
 )
 
 
-_KINDS: tuple[tuple[type, str], ...] = (
+_KINDS: tuple[tuple[type, Kind], ...] = (
     (bool, "boolean"), (int, "integer"), (float, "float"), (Decimal, "decimal"), (str, "string"),
     (UUID, "string"), (datetime, "datetime"), (date, "date"), (Mapping, "json"), (Struct, "json"),
 )  # fmt: skip
@@ -272,9 +272,8 @@ def _model_fields(kind: type[Any]) -> dict[str, Field]:
 
 
 def _field(kind: type[Any], name: str, annotation: Any, required: bool, default: Any) -> Field:
-    parts: dict[str, Any] = {}
     try:
-        _read_type(annotation, parts)
+        field = _read_type(annotation)
     except LookupError:
         raise InvalidInputError(
             f"{kind.__name__}.{name} is a {_shown(annotation)}, which no kind of field stands for",
@@ -283,66 +282,64 @@ def _field(kind: type[Any], name: str, annotation: Any, required: bool, default:
         ) from None
     if isinstance(default, Enum):
         default = default.value
-    if default is None:
-        default = UNSET
-    options = {key: parts[key] for key in _FIELD_OPTIONS if parts.get(key)}
-    return Field(
-        kind=parts["kind"],
-        list=parts.get("list", False),
-        values=parts.get("values", ()),
-        required=required and not parts.get("optional"),
-        default=list(default) if isinstance(default, tuple | set | frozenset) else default,
-        **options,
-    )
+    if isinstance(default, tuple | set | frozenset):
+        default = list(default)
+    default = UNSET if default is None else default
+    return replace(field, required=required and field.required, default=default)
 
 
-def _read_type(annotation: Any, parts: dict[str, Any]) -> None:
-    """Put the parts that an annotation has into those of a field; LookupError if no field fits."""
+def _read_type(annotation: Any) -> Field:
+    """The field that an annotation describes, required unless it may be None; LookupError if no
+    field fits."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
+        field = _read_type(arguments[0])
         for meta in arguments[1:]:
             if isinstance(meta, Meta):
-                parts |= {"description": meta.description or "", **(meta.extra or {})}
-        _read_type(arguments[0], parts)
-    elif origin in (Union, UnionType):
-        _read_union(arguments, parts)
-    elif origin is Literal:
-        parts |= {"kind": "enum", "values": tuple(map(str, arguments))}
-    elif origin is not None and issubclass(origin, Mapping):
-        parts["kind"] = "json"
-    elif origin is not None and issubclass(origin, Sequence | Set):
-        items = [argument for argument in arguments if argument is not Ellipsis]
-        _read_type(items[0] if len(set(items)) == 1 else Any, parts)
+                options = {"description": meta.description, **(meta.extra or {})}
+                found = {key: options[key] for key in _FIELD_OPTIONS if options.get(key)}
+                field = replace(field, **found)
+        return field
+    if origin in (Union, UnionType):
+        return _read_union(arguments)
+    if origin is Literal:
+        return Field(kind="enum", values=tuple(map(str, arguments)), required=True)
+    if origin is None:
+        return _read_class(annotation)
+    if issubclass(origin, Sequence | Set):
+        items = {argument for argument in arguments if argument is not Ellipsis}
+        item = _read_type(items.pop() if len(items) == 1 else Any)
         # a list of lists or objects is one value of JSON
-        parts["list"] = not parts.get("list") and parts["kind"] != "json"
-        parts["kind"] = parts["kind"] if parts["list"] else "json"
-    else:
-        _read_class(annotation, parts)
+        is_list = not item.list and item.kind != "json"
+        return replace(item, list=is_list, kind=item.kind if is_list else "json")
+    if issubclass(origin, Mapping):
+        return Field(kind="json", required=True)
+    raise LookupError
 
 
-def _read_union(options: tuple[Any, ...], parts: dict[str, Any]) -> None:
+def _read_union(options: tuple[Any, ...]) -> Field:
     kinds = [option for option in options if option not in (type(None), msgspec.UnsetType)]
-    parts["optional"] = len(kinds) < len(options)
     if {*kinds} == {int, float}:
         kinds = [float]
     if len(kinds) != 1:
         raise LookupError
-    _read_type(kinds[0], parts)
+    field = _read_type(kinds[0])
+    return replace(field, required=field.required and len(kinds) == len(options))
 
 
-def _read_class(annotation: Any, parts: dict[str, Any]) -> None:
+def _read_class(annotation: Any) -> Field:
     if annotation is Any:
-        parts["kind"] = "json"
-    elif not isinstance(annotation, type):
-        raise LookupError
-    elif issubclass(annotation, Enum):
-        parts |= {"kind": "enum", "values": tuple(str(member.value) for member in annotation)}
-    elif annotation in (list, tuple, set) or hasattr(annotation, "model_fields"):
-        parts["kind"] = "json"
-    else:
-        parts["kind"] = next((name for base, name in _KINDS if issubclass(annotation, base)), None)
-        if parts["kind"] is None:
-            raise LookupError
+        return Field(kind="json", required=True)
+    if isinstance(annotation, type):
+        if issubclass(annotation, Enum):
+            values = tuple(str(member.value) for member in annotation)
+            return Field(kind="enum", values=values, required=True)
+        if annotation in (list, tuple, set) or hasattr(annotation, "model_fields"):
+            return Field(kind="json", required=True)
+        for base, kind in _KINDS:
+            if issubclass(annotation, base):
+                return Field(kind=kind, required=True)
+    raise LookupError
 
 
 def _shown(annotation: Any) -> str:

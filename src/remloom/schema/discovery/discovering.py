@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import mean
 from typing import Any, TypeAlias
@@ -39,7 +39,6 @@ _BYTES_OF_A_ROW = 600  # its handle, its keys and what indexes them
 _BYTES_OF_AN_EDGE = 250
 _BYTES_OF_A_VALUE = 16  # that is not text, with the name of its field
 _EMBEDDED = 200  # texts a second, on one core
-_LOOKED_AT = 100
 # words of columns whose values are often entities, though no table has them
 _THINGS = frozenset((
     "city", "country", "region", "department", "category", "brand", "company", "genre", "artist",
@@ -165,15 +164,17 @@ def propose(
     schemas = name_schemas(facts, source)
     types = entity_types(facts, schemas)
 
-    def further_fields(table: TableFacts, columns: Sequence[str]) -> tuple[PlannedField, ...]:
-        chosen = choose_fields(table, columns, types[table.name], key=(), name=(), leading=())
+    def take_fields(
+        table: TableFacts, columns: Iterable[str], needed: Collection[str] = ()
+    ) -> tuple[PlannedField, ...]:
+        chosen = choose_fields(table, columns, types[table.name], needed)
         left_out.extend(chosen.left_out)
         questions.extend(chosen.questions)
         return chosen.fields
 
     left_out: list[LeftOut] = []
     questions: list[Question] = []
-    links = find_links(facts, keys, edges, further_fields)
+    links = find_links(facts, keys, edges, take_fields)
     linked = {link.table for link in links}
     planned: list[PlannedTable] = []
     for name, table in facts.items():
@@ -185,19 +186,9 @@ def propose(
         alone = key_columns if len(key_columns) == 1 else ()
         identifying = {column for column in alone if table.column_of(column).is_identifier}
         proposed = propose_name(table, leading | identifying, facts)
-        chosen = choose_fields(
-            table,
-            list(table.columns),
-            types[name],
-            key=key_columns,
-            name=proposed.columns if proposed else (),
-            leading=leading,
-        )
-        planned.append(
-            _table(table, schemas[name], types[name], keys.get(name), proposed, chosen.fields)
-        )
-        left_out += chosen.left_out
-        questions += chosen.questions
+        needed = leading.union(key_columns, proposed.columns if proposed else ())
+        fields = take_fields(table, table.columns, needed)
+        planned.append(_table(table, schemas[name], types[name], keys.get(name), proposed, fields))
         questions += ask_of_table(planned[-1], keys.get(name), proposed)
         questions += ask_of_entities(table, planned[-1], edges)
     questions += [*ask_of_edges(edges), *found.questions, *further.questions]
@@ -301,8 +292,7 @@ def _filled(facts: TableFacts, edge: PlannedEdge) -> float:
 
 
 def _bytes_of(column: ColumnFacts) -> float:
-    texts = [value for value in column.profile.values[:_LOOKED_AT] if isinstance(value, str)]
-    return _BYTES_OF_A_VALUE + (mean(map(len, texts)) if texts else 0)
+    return _BYTES_OF_A_VALUE + (mean(map(len, column.texts)) if column.texts else 0)
 
 
 # -- questions -------------------------------------------------------------------------------------

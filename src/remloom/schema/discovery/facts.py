@@ -8,7 +8,9 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from ..databases.contract import Column, ColumnProfile, Table, TableProfile, items_of
-from .words import Vocabulary, content_words, is_identifier
+from .words import Vocabulary, content_words, is_identifier, word_lists
+
+_TEXTS = 100  # of a column that are looked at
 
 # what values can be equal to each other; None: those of no key
 ValueClass: TypeAlias = Literal["number", "text"]
@@ -35,6 +37,17 @@ class ColumnFacts:
             return frozenset(map(_plain, items_of(self.profile.values)))
         hashable = [value for value in self.profile.values if not isinstance(value, list | dict)]
         return frozenset(map(_plain, hashable))
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """Some texts of the sample."""
+        return [value for value in self.profile.values if isinstance(value, str)][:_TEXTS]
+
+    @cached_property
+    def full_words(self) -> tuple[str, ...]:
+        """Its words with short forms spelled out: lname is "last name"."""
+        forms = word_lists().abbreviations
+        return tuple(part for word in self.words for part in forms.get(word, (word,))[0].split())
 
     @property
     def value_class(self) -> ValueClass | None:

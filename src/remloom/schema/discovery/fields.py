@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from ipaddress import ip_address
@@ -30,7 +30,6 @@ _FEW_VALUES = 20  # of a column whose values are kinds
 _ENOUGH_ROWS = 100
 _SHARE_OF_ROWS = 0.05
 _PROSE = 4  # words of a text that is read rather than compared, on average
-_LOOKED_AT = 100
 _ODD_SHARE = 0.05  # of different values that may be left out for the sake of a column's type
 _EXAMPLES = 3
 _SHOWN = 40  # characters of an example
@@ -71,21 +70,9 @@ class FieldChoice(Struct, frozen=True):
 
 
 def choose_fields(
-    facts: TableFacts,
-    columns: Sequence[str],
-    entity_type: str,
-    *,
-    key: Collection[str],
-    name: Collection[str],
-    leading: Collection[str],
+    facts: TableFacts, columns: Iterable[str], entity_type: str, needed: Collection[str]
 ) -> FieldChoice:
-    """Choose the columns that become fields.
-
-    Args:
-        key: columns of the table's key; they are always taken, as are `name` and `leading`.
-        leading: columns that are foreign keys.
-    """
-    needed = {*key, *name, *leading}
+    """Choose the columns that become fields; those that are needed always do."""
     further = MOST_FIELDS - len(needed)
     left_out: list[LeftOut] = []
     taken: list[tuple[ColumnFacts, Sensitivity | None]] = []
@@ -225,10 +212,9 @@ def _is_identity(column: ColumnFacts) -> bool:
 def _is_prose(column: ColumnFacts) -> bool:
     if column.column.kind != "string" or column.column.list:
         return False
-    texts = [value for value in column.profile.values if isinstance(value, str)][:_LOOKED_AT]
-    if not texts:
+    if not column.texts:
         return column.words[-1] in _PROSE_WORDS
-    return mean(len(text.split()) for text in texts) >= _PROSE
+    return mean(len(text.split()) for text in column.texts) >= _PROSE
 
 
 def _evidence(
@@ -336,11 +322,9 @@ def find_sensitivity(facts: TableFacts, column: ColumnFacts) -> Sensitivity | No
 
 
 def _kind_of_name(column: ColumnFacts, rules: Sequence[_Rule]) -> str:
-    forms = word_lists().abbreviations
-    words = [part for word in column.words for part in forms.get(word, (word,))[0].split()]
-    text = f" {' '.join(words)} "
+    text = f" {' '.join(column.full_words)} "
     # "email_id" holds no address, "address_id" leads to one
-    if column.value_class == "number" and column.is_identifier and words[-1] == "id":
+    if column.value_class == "number" and column.is_identifier and text.endswith(" id "):
         return ""
     for rule in rules:
         if any(f" {name} " in text for name in rule.names):
@@ -349,7 +333,7 @@ def _kind_of_name(column: ColumnFacts, rules: Sequence[_Rule]) -> str:
 
 
 def _by_values(column: ColumnFacts) -> Sensitivity | None:
-    texts = [value for value in column.profile.values if isinstance(value, str)][:_LOOKED_AT]
+    texts = column.texts
     if not texts or column.column.kind != "string":
         return None
     for kind, is_one in _BY_FORM:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from .facts import ColumnFacts, TableFacts
 from .name_matches import align
-from .words import likeness, word_lists
+from .words import likeness
 
 _ENOUGH = 0.45
 _LONGEST = 80  # characters of a name, at the median
@@ -110,12 +110,11 @@ def propose_name(
 
 
 def _written(column: ColumnFacts) -> tuple[str, ...]:
-    """Its words with short forms spelled out: lname is "last name"."""
-    forms = word_lists().abbreviations
-    words = [part for word in column.words for part in forms.get(word, (word,))[0].split()]
-    if words[:1] == ["name"] and len(words) > 1:
+    """Its full words, without numbers."""
+    words = column.full_words
+    if words[:1] == ("name",) and len(words) > 1:
         # name.first, of a document within one
-        words = [*words[1:], "name"]
+        words = (*words[1:], "name")
     # line1, name_2
     return tuple(word for word in words if not word.isdigit()) or column.words
 
