@@ -18,6 +18,7 @@ from ..errors import ConflictError, InvalidInputError, NotFoundError
 from ..model import Receipt, Record, Registered, Row, RowsMigrated, SchemaDefinition, Taxonomy
 from ..predicates import Query
 from ..store.contract import Reads
+from ..store.definitions import read_definitions, read_taxonomy, taxonomy_entry
 from ..store.rules.expiry import has_expired
 from .sources import Sources, source_url
 
@@ -87,7 +88,7 @@ class Schemas:
 
     def list(self) -> builtins.list[SchemaDefinition]:
         """List the definitions of the schemas that are registered, by name."""
-        return self._registry.list()
+        return [*read_definitions(self._store.kv).values()]
 
     def get(self, name: str, version: int | None = None) -> SchemaDefinition:
         """Get the definition of a schema, as it is or as it was in a version.
@@ -205,8 +206,6 @@ class Schemas:
 
         Source: seed 5, "Ontology Management".
         """
-        from ..store.definitions import read_taxonomy
-
         return read_taxonomy(self._store.kv)
 
     def set_taxonomy(self, taxonomy: Taxonomy) -> None:
@@ -218,7 +217,6 @@ class Schemas:
         Raises:
             DefinitionError: something is a kind of itself, or means itself; names every fault.
         """
-        from ..store.definitions import taxonomy_entry
         from .definitions.definition_faults import check_taxonomy
 
         checked = check_taxonomy(check_kind(taxonomy, Taxonomy))

@@ -5,7 +5,6 @@ It is in the tenant's own entries. Each change is one transaction that reads wha
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -55,15 +54,11 @@ class Registry:
         self._store = store
         self._tenant = tenant
 
-    def list(self) -> builtins.list[SchemaDefinition]:
-        """List the definitions, by name."""
-        return [*read_definitions(self._store.kv).values()]
-
     def get(self, name: str, version: int | None = None) -> SchemaDefinition:
         """Get a definition, or one of its versions; see `Schemas.get`."""
         definition = _find(self._store.kv, name)
         if definition is None:
-            known = [known.schema_name for known in self.list()]
+            known = [*read_definitions(self._store.kv)]
             raise UnknownNameError("registered schema", str(name)[:80], known)
         if version is None or version == definition.version:
             return definition
@@ -137,7 +132,7 @@ class Registry:
 
     def _steps(
         self, reads: Reads, definitions: Sequence[SchemaDefinition], mapping: FieldMapping
-    ) -> builtins.list[_Registration]:
+    ) -> list[_Registration]:
         along = {definition.schema_name for definition in definitions}
         known = {*SCHEMAS, *along, *read_definitions(reads.kv)}
         return [self._step(reads, definition, mapping, known) for definition in definitions]

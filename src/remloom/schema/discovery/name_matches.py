@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from msgspec import Struct
 
@@ -201,7 +201,7 @@ class NameIndex:
         self.tables = tables
         self._joined: dict[str, set[str]] = defaultdict(set)
         self._by_words: dict[tuple[str, ...], set[str]] = defaultdict(set)
-        self._by_last_word: dict[str, frozenset[str]] = {}
+        self._tables_ending_like = cache(self._find_ending_like)
         for name, table in tables.items():
             self._joined["".join(table.words)].add(name)
             self._by_words[table.words].add(name)
@@ -213,12 +213,10 @@ class NameIndex:
         same = self._joined.get("".join(content), ())
         return self._tables_ending_like(content[-1]).union(same)
 
-    def _tables_ending_like(self, word: str) -> frozenset[str]:
-        if word not in self._by_last_word:
-            self._by_last_word[word] = frozenset(
-                name
-                for words, names in self._by_words.items()
-                if likeness(word, words[-1]) > 0 or stands_for(word, words) > 0
-                for name in names
-            )
-        return self._by_last_word[word]
+    def _find_ending_like(self, word: str) -> frozenset[str]:
+        return frozenset(
+            name
+            for words, names in self._by_words.items()
+            if likeness(word, words[-1]) > 0 or stands_for(word, words) > 0
+            for name in names
+        )

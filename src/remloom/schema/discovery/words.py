@@ -22,6 +22,8 @@ _SHORTEST_PART = 3  # letters, of a word among others that are written as one
 _SHORTEST_PREFIX = 3  # letters of a word that stand for all of it
 _FEW_TABLES = 3  # whose names may begin with one word by chance
 _LONGEST_OWN_PREFIX = 4  # letters of what all columns of a table begin with
+# short forms of several words
+_FUSED = frozenset({"fname", "lname", "mname", "dob"})
 _VOWELS = re.compile("(?<!^)[aeiou]")
 
 
@@ -110,7 +112,7 @@ class Vocabulary:
         tables = list(tables)
         self._own = {word for name in tables for word in split_name(name) if len(word) > 2}
         self._known = self._own | word_lists().vocabulary
-        self._splits: dict[str, tuple[str, ...]] = {}
+        self._split = cache(self._find_split)
         bare = tuple(name.rpartition(".")[2] for name in tables)
         self._prefix = self._own_prefix(bare) if len(bare) > _FEW_TABLES else ""
         self._tables = {name: self._without_table_words(name) for name in tables}
@@ -152,11 +154,6 @@ class Vocabulary:
     def _split_all(self, words: Sequence[str]) -> tuple[str, ...]:
         return tuple(part for word in words for part in self._split(word))
 
-    def _split(self, word: str) -> tuple[str, ...]:
-        if word not in self._splits:
-            self._splits[word] = self._find_split(word)
-        return self._splits[word]
-
     def _find_split(self, word: str) -> tuple[str, ...]:
         lists = word_lists()
         if word in _FUSED:
@@ -171,8 +168,7 @@ class Vocabulary:
             front = word.removesuffix(ending)
             if front != word and self._begins_word(front):
                 return (*self._split(front), ending)
-        halves = self._halves(word)
-        return halves or (word,)
+        return self._halves(word) or (word,)
 
     def _halves(self, word: str) -> tuple[str, ...]:
         """Two or more known words that are written as this one; none if it is none."""
@@ -193,10 +189,6 @@ class Vocabulary:
         if len(front) < _SHORTEST_PREFIX:
             return False
         return any(word.startswith(front) for word in self._own) or bool(self._halves(front))
-
-
-# short forms of several words
-_FUSED = frozenset({"fname", "lname", "mname", "dob"})
 
 
 def is_identifier(words: Sequence[str]) -> bool:
