@@ -335,9 +335,7 @@ def extend_plan(plan: Plan, found: Plan, changes: Sequence[Change]) -> Plan:
 
 
 def accept_changes(
-    source: Source,
-    changes: Sequence[Change],
-    now: tuple[Sequence[Table], Sequence[TableFigures]],
+    source: Source, changes: Sequence[Change], now: tuple[Sequence[Table], Sequence[TableFigures]]
 ) -> Source:
     """Copy a source with the additive changes in its baseline: they are not reported again."""
     new_tables = {table.name: table for table in now[0]}

@@ -292,11 +292,7 @@ class Schemas:
             return discover(database, source, tables, relationships, sample, progress)
 
     def register_from_discovery(
-        self,
-        plan: Plan,
-        entity_mapping: Mapping[str, str] | None = None,
-        *,
-        url: str | None = None,
+        self, plan: Plan, entity_mapping: Mapping[str, str] | None = None, *, url: str | None = None
     ) -> tuple[Registered, ...]:
         """Register the schemas of a plan, and its database as a source to be synced.
 

@@ -183,11 +183,7 @@ def _unescaped(table: Table) -> Table:
         unique=tuple(map(names, table.unique)),
         indexed=tuple(map(names, table.indexed)),
         foreign_keys=tuple(
-            replace(
-                one,
-                columns=names(one.columns),
-                target_columns=names(one.target_columns),
-            )
+            replace(one, columns=names(one.columns), target_columns=names(one.target_columns))
             for one in table.foreign_keys
         ),
     )

@@ -14,12 +14,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...errors import (
-    ChangedError,
-    NotFoundError,
-    RemloomError,
-    UnknownNameError,
-)
+from ...errors import ChangedError, NotFoundError, RemloomError, UnknownNameError
 from ...kv import Entries, Entry, EntryReads, KeyRange
 from ...model import Registered, Row, RowsMigrated, SchemaDefinition
 from ...predicates import Lt, Query

@@ -120,10 +120,7 @@ def find_foreign_keys(
 
 class _Finder:
     def __init__(
-        self,
-        index: NameIndex,
-        keys: Mapping[str, KeyProposal],
-        contains: Contains,
+        self, index: NameIndex, keys: Mapping[str, KeyProposal], contains: Contains
     ) -> None:
         tables = index.tables
         self._keys = {

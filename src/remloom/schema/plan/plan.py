@@ -11,13 +11,7 @@ from msgspec.structs import asdict, replace
 from ...errors import InvalidInputError, PlanError, UnknownNameError
 from ...model import EdgeDefinition, SchemaDefinition
 from ..definitions.definition_faults import find_faults
-from .planned import (
-    PlanContents,
-    PlannedEdge,
-    PlannedField,
-    PlannedLink,
-    PlannedTable,
-)
+from .planned import PlanContents, PlannedEdge, PlannedField, PlannedLink, PlannedTable
 
 
 class Plan(PlanContents, frozen=True, kw_only=True, omit_defaults=True):

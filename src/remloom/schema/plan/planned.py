@@ -165,10 +165,7 @@ def _field_faults(fields: Sequence[PlannedField], path: str) -> Iterator[Fault]:
 
 
 def _edge_faults(
-    edge: PlannedEdge,
-    path: str,
-    tables: dict[str, PlannedTable],
-    links: dict[str, PlannedLink],
+    edge: PlannedEdge, path: str, tables: dict[str, PlannedTable], links: dict[str, PlannedLink]
 ) -> Iterator[Fault]:
     if not edge.columns:
         yield Fault(f"{path}.columns", "it comes from no column")

@@ -286,9 +286,7 @@ def _is_renamed(read: _Read, names: Mapping[str, str]) -> bool:
     return read.stored is None or read.stored.name != names[read.row.key]
 
 
-def _parted(
-    edges: Mapping[str, Sequence[Edge]],
-) -> tuple[dict[str, list[Edge]], set[EdgeKey]]:
+def _parted(edges: Mapping[str, Sequence[Edge]]) -> tuple[dict[str, list[Edge]], set[EdgeKey]]:
     """Split edges into those that hold, and the keys of those that have ended already."""
     past = {edge.key for some in edges.values() for edge in some if edge.valid_to is not None}
     holding = {key: [edge for edge in some if edge.valid_to is None] for key, some in edges.items()}

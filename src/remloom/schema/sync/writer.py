@@ -232,9 +232,7 @@ class SyncWriter:
             self.store.kv.put([entry])
 
     def _build(
-        self,
-        items: Sequence[PageItem],
-        refused: list[tuple[str, str]],
+        self, items: Sequence[PageItem], refused: list[tuple[str, str]]
     ) -> tuple[Batch, list[PageItem]]:
         """Build the batch of the items that can be written; the others go to `refused`."""
         left = list(items)
