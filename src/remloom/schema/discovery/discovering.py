@@ -24,12 +24,12 @@ from ..plan.planned import (
     Question,
 )
 from ..plan.source import check_source_name, name_of_address
-from .facts import ColumnFacts, ReadRows, TableFacts, gather_facts
+from .facts import ColumnFacts, Proposal, ReadRows, TableFacts, gather_facts
 from .fields import choose_fields, find_watermark
 from .foreign_keys import Contains, ForeignKeys, find_composite_keys, find_foreign_keys
-from .keys import KeyProposal, find_links, propose_key, propose_pair
+from .keys import find_links, propose_key, propose_pair
 from .name_matches import NameIndex
-from .names import NameProposal, propose_name
+from .names import propose_name
 from .plan_names import entity_types, name_edges, name_schemas
 from .words import snake, split_name
 
@@ -207,8 +207,8 @@ def _table(
     facts: TableFacts,
     schema_name: str,
     entity_type: str,
-    key: KeyProposal | None,
-    name: NameProposal | None,
+    key: Proposal | None,
+    name: Proposal | None,
     fields: tuple[PlannedField, ...],
 ) -> PlannedTable:
     evidence = [f"key: {key.evidence}" if key else "no key: rows are told apart by their content"]
@@ -312,7 +312,7 @@ def ask_of_edges(edges: Iterable[PlannedEdge]) -> Iterator[Question]:
 
 
 def ask_of_table(
-    table: PlannedTable, key: KeyProposal | None, name: NameProposal | None
+    table: PlannedTable, key: Proposal | None, name: Proposal | None
 ) -> Iterator[Question]:
     """Ask of a table's key, name, labels and watermark where they are not sure."""
     ask = partial(Question, table=table.table)

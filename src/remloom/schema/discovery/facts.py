@@ -7,6 +7,8 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
+from msgspec import Struct
+
 from ..databases.contract import Column, ColumnProfile, Table, TableProfile, items_of
 from .words import Vocabulary, content_words, is_identifier, word_lists
 
@@ -118,6 +120,15 @@ class TableFacts:
     @cached_property
     def _by_lower(self) -> dict[str, ColumnFacts]:
         return {name.lower(): column for name, column in self.columns.items()}
+
+
+class Proposal(Struct, frozen=True):
+    """Columns of the key or of the human name of a table, how sure that is, and why."""
+
+    columns: tuple[str, ...]
+    confidence: float = 1.0
+    evidence: str = ""
+    declared: bool = False  # by the database
 
 
 # reads rows of some columns of a table

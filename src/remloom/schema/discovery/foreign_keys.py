@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from ..databases.contract import ForeignKey
 from ..plan.planned import PlannedEdge, Question
-from .facts import ColumnFacts, ReadRows, TableFacts
-from .keys import KeyProposal
+from .facts import ColumnFacts, Proposal, ReadRows, TableFacts
 from .name_matches import NameIndex, NameMatch, align, best_of_kinds, match_names
 from .words import word_lists
 
@@ -93,7 +92,7 @@ class ForeignKeys(Struct, frozen=True):
 
 
 def find_foreign_keys(
-    index: NameIndex, keys: Mapping[str, KeyProposal], contains: Contains
+    index: NameIndex, keys: Mapping[str, Proposal], contains: Contains
 ) -> ForeignKeys:
     """Find the columns that lead to other tables, declared or inferred.
 
@@ -119,9 +118,7 @@ def find_foreign_keys(
 
 
 class _Finder:
-    def __init__(
-        self, index: NameIndex, keys: Mapping[str, KeyProposal], contains: Contains
-    ) -> None:
+    def __init__(self, index: NameIndex, keys: Mapping[str, Proposal], contains: Contains) -> None:
         tables = index.tables
         self._keys = {
             name: tables[name].column_of(key.columns[0])
@@ -302,7 +299,7 @@ def _question(found: Sequence[KeyMatch], proposal: str, evidence: str) -> Questi
 
 def find_composite_keys(
     tables: Mapping[str, TableFacts],
-    keys: Mapping[str, KeyProposal],
+    keys: Mapping[str, Proposal],
     edges: Sequence[PlannedEdge],
     read_rows: ReadRows,
     contains: Contains,
@@ -343,7 +340,7 @@ def find_composite_keys(
 
 
 def _matching_keys(
-    tables: Mapping[str, TableFacts], keys: Mapping[str, KeyProposal]
+    tables: Mapping[str, TableFacts], keys: Mapping[str, Proposal]
 ) -> Iterator[tuple[TableFacts, tuple[str, ...], TableFacts]]:
     """Columns of a table with the names of the key of another one."""
     for name, key in keys.items():
@@ -370,7 +367,7 @@ def _is_included(
     source: TableFacts,
     columns: tuple[str, ...],
     target: TableFacts,
-    keys: Mapping[str, KeyProposal],
+    keys: Mapping[str, Proposal],
     read_rows: ReadRows,
     contains: Contains,
 ) -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ..plan.plan import free_name
 from ..plan.planned import PlannedEdge, PlannedField, PlannedLink
-from .facts import ColumnFacts, ReadRows, TableFacts
+from .facts import ColumnFacts, Proposal, ReadRows, TableFacts
 from .name_matches import NameIndex, align
 from .plan_names import CONTAINS
 from .words import likeness, snake, word_lists
@@ -24,25 +23,17 @@ _PARTS_OF_THINGS = ("detail", "item", "line", "entry", "position", "row", "membe
 _NAMED = 0.7  # how surely a name speaks of another table
 
 
-class KeyProposal(Struct, frozen=True):
-    """Columns that tell rows apart, how sure that is, and why."""
-
-    columns: tuple[str, ...]
-    declared: bool = False
-    confidence: float = 1.0
-    evidence: str = ""
-
-
-def propose_key(facts: TableFacts, index: NameIndex) -> KeyProposal | None:
+def propose_key(facts: TableFacts, index: NameIndex) -> Proposal | None:
     """Propose the key of a table: the declared one, or a column that looks like one."""
     table = facts.table
     if table.primary_key:
-        return KeyProposal(table.primary_key, True, evidence="the primary key that is declared")
+        evidence = "the primary key that is declared"
+        return Proposal(table.primary_key, evidence=evidence, declared=True)
     if table.unique:
         # the shortest that has no NULLs; an identifier before anything else
         columns = min(table.unique, key=lambda names: _unique_rank(facts, names))
         if not any(facts.column_of(name).column.nullable for name in columns):
-            return KeyProposal(columns, True, 0.95, "a unique index, and never NULL")
+            return Proposal(columns, 0.95, "a unique index, and never NULL", declared=True)
     rated = [
         (_rate(facts, column, position, index), -position, column)
         for position, column in enumerate(facts.columns.values())
@@ -51,12 +42,12 @@ def propose_key(facts: TableFacts, index: NameIndex) -> KeyProposal | None:
     enough = _CERTAIN_ENOUGH if facts.is_sampled else _CERTAIN_BY_NAME
     if best is None or score < enough:
         return None
-    return KeyProposal((best.name,), False, round(min(score, 0.99), 2), _evidence(facts, best))
+    return Proposal((best.name,), round(min(score, 0.99), 2), _evidence(facts, best))
 
 
 def propose_pair(
     facts: TableFacts, leading: Collection[str], read_rows: ReadRows
-) -> KeyProposal | None:
+) -> Proposal | None:
     """Propose several columns as the key of a table that has no other: the fewest first of those
     that lead elsewhere (`leading`), and of further identifiers."""
     parts = [name for name in facts.columns if name in leading]
@@ -74,7 +65,7 @@ def propose_pair(
         is_unique = len(rows) > 1 and len(set(rows)) == len(rows)
         if is_unique and None not in set().union(*rows):
             evidence = f"no two of {facts.profile.sampled:,} rows have the same values in these"
-            return KeyProposal(columns, False, 0.8, evidence)
+            return Proposal(columns, 0.8, evidence)
     return None
 
 
@@ -145,7 +136,7 @@ def _evidence(facts: TableFacts, column: ColumnFacts) -> str:
 
 def find_links(
     tables: Mapping[str, TableFacts],
-    keys: Mapping[str, KeyProposal],
+    keys: Mapping[str, Proposal],
     edges: Sequence[PlannedEdge],
     fields_of: Callable[[TableFacts, Sequence[str]], tuple[PlannedField, ...]],
 ) -> list[PlannedLink]:
@@ -178,7 +169,7 @@ def find_links(
 
 
 def _leading(
-    edges: Sequence[PlannedEdge], name: str, key: KeyProposal, keys: Mapping[str, KeyProposal]
+    edges: Sequence[PlannedEdge], name: str, key: Proposal, keys: Mapping[str, Proposal]
 ) -> list[PlannedEdge]:
     """The foreign keys that the key of a table consists of; none if it has other parts."""
     within = [
@@ -212,7 +203,7 @@ def _position(link: TableFacts, table: TableFacts) -> int:
     return len(words)
 
 
-def _to_key(edge: PlannedEdge, key: KeyProposal) -> tuple[str, ...]:
+def _to_key(edge: PlannedEdge, key: Proposal) -> tuple[str, ...]:
     """The columns of a foreign key, in the order of the key that they lead to."""
     by_target = dict(zip(edge.target_columns, edge.columns, strict=True))
     return tuple(by_target[column] for column in key.columns)

@@ -11,7 +11,7 @@ from statistics import median
 import msgspec
 from msgspec import Struct
 
-from .facts import ColumnFacts, TableFacts
+from .facts import ColumnFacts, Proposal, TableFacts
 from .name_matches import align
 from .words import likeness
 
@@ -34,14 +34,6 @@ _NAMESAKES = 0.75
 _KINDS = 0.4
 _LOOKED_AT = 200  # values of a column
 _SHORTEST_END = 5  # letters of a word that ends the name of a table written as one
-
-
-class NameProposal(Struct, frozen=True):
-    """Columns of the human name, how sure that is, and why."""
-
-    columns: tuple[str, ...]
-    confidence: float
-    evidence: str = ""
 
 
 class _Only(Struct, frozen=True):
@@ -77,7 +69,7 @@ def is_of_people(words: Sequence[str]) -> bool:
 
 def propose_name(
     facts: TableFacts, leading: Collection[str], others: Mapping[str, TableFacts]
-) -> NameProposal | None:
+) -> Proposal | None:
     """Propose the columns that hold what people call a row; None: there are none.
 
     Args:
@@ -106,7 +98,7 @@ def propose_name(
         return composed
     if best is None or score < _ENOUGH:
         return None
-    return NameProposal((best.name,), round(min(score, 0.99), 2), _evidence(facts, best))
+    return Proposal((best.name,), round(min(score, 0.99), 2), _evidence(facts, best))
 
 
 def _written(column: ColumnFacts) -> tuple[str, ...]:
@@ -275,7 +267,7 @@ def _share_of_names(facts: TableFacts, column: ColumnFacts, score: float) -> flo
     return share
 
 
-def _first_and_last(facts: TableFacts, columns: Sequence[ColumnFacts]) -> NameProposal | None:
+def _first_and_last(facts: TableFacts, columns: Sequence[ColumnFacts]) -> Proposal | None:
     lists = _lists()
     found: dict[str, str] = {}
     for column in columns:
@@ -285,9 +277,9 @@ def _first_and_last(facts: TableFacts, columns: Sequence[ColumnFacts]) -> NamePr
             if text in forms or own in forms:
                 found.setdefault(part, column.name)
     if len(found) == 2:
-        return NameProposal((found["first"], found["last"]), 0.95, "a first and a last name")
+        return Proposal((found["first"], found["last"]), 0.95, "a first and a last name")
     if "last" in found and is_of_people(facts.words):
-        return NameProposal((found["last"],), 0.8, "a last name")
+        return Proposal((found["last"],), 0.8, "a last name")
     return None
 
 
