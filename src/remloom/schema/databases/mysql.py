@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ...errors import InvalidInputError, SourceError
 from .contract import Column, Table
-from .server_database import ServerDatabase
+from .server_database import ServerDatabase, TableId
 from .sql_database import SECONDS
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class MysqlDatabase(ServerDatabase):
     def _quote(self, name: str) -> str:
         return "`" + name.replace("`", "``").replace("%", "%%") + "`"
 
-    def _readable(self, inspector: Inspector) -> Mapping[tuple[str | None, str], int | None]:
+    def _readable(self, inspector: Inspector) -> Mapping[TableId, int | None]:
         self._shapes = {(table, name): type_ for table, name, type_ in self._run(_SHAPES, ())}
         return {
             (None, name): None if "VIEW" in kind.upper() else int(rows or 0)
@@ -128,13 +128,11 @@ class MysqlDatabase(ServerDatabase):
             if kind.upper() not in ("SYSTEM VIEW", "SEQUENCE")
         }
 
-    def _checks(
-        self, inspector: Inspector, schema: str | None
-    ) -> Mapping[tuple[str | None, str], list[str]]:
+    def _checks(self, inspector: Inspector, schema: str | None) -> Mapping[TableId, list[str]]:
         # the inspection leaves out those of one column
         self._json = set()
         is_mariadb = "mariadb" in self._driver_connection.get_server_info().lower()
-        found: dict[tuple[str | None, str], list[str]] = {}
+        found: dict[TableId, list[str]] = {}
         try:
             checks = self._run(_MARIADB_CHECKS if is_mariadb else _MYSQL_CHECKS, ())
         except self._driver_errors():
@@ -146,7 +144,7 @@ class MysqlDatabase(ServerDatabase):
             self._json |= {(table, name) for name in _JSON_VALID.findall(str(condition))}
         return found
 
-    def _amended(self, table_id: tuple[str | None, str], table: Table) -> Table:
+    def _amended(self, table_id: TableId, table: Table) -> Table:
         table = _unescaped(table)
         columns = []
         for column in table.columns:

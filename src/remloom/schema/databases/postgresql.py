@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from msgspec.structs import replace
 
 from .contract import Column, Table, without_columns
-from .server_database import ServerDatabase
+from .server_database import ServerDatabase, TableId
 from .sql_database import SECONDS, Sample
 
 if TYPE_CHECKING:
     from sqlalchemy import Inspector
 
-
-_TableId = tuple[str | None, str]  # schema, None for the default one, and table
 
 _CONNECTING = 10  # seconds
 _SETTINGS = {
@@ -100,12 +98,12 @@ class PostgresqlDatabase(ServerDatabase):
     _checks_dialect: ClassVar[str] = "postgres"
     _extra: ClassVar[str] = "sql"
     _in_snapshot = False
-    _further_keys: dict[_TableId, list[dict[str, Any]]]  # of partitions, by their parents
-    _composites: dict[_TableId, dict[str, str]]  # by table_id and column: the type
-    _forbidden: dict[_TableId, Sequence[str]]  # columns that the user may not read
-    _secured: set[_TableId]  # whose rows the user is shown by policies
+    _further_keys: dict[TableId, list[dict[str, Any]]]  # of partitions, by their parents
+    _composites: dict[TableId, dict[str, str]]  # table -> column -> type
+    _forbidden: dict[TableId, Sequence[str]]  # columns that the user may not read
+    _secured: set[TableId]  # whose rows the user is shown by policies
     # that other tables inherit from: their own rows have the keys, and others their own tables
-    _parents: set[_TableId]
+    _parents: set[TableId]
 
     def _driver_errors(self) -> tuple[type[Exception], ...]:
         import psycopg
@@ -153,7 +151,7 @@ class PostgresqlDatabase(ServerDatabase):
         self._in_snapshot = False
         self._run("ROLLBACK", ())
 
-    def _readable(self, inspector: Inspector) -> Mapping[tuple[str | None, str], int | None]:
+    def _readable(self, inspector: Inspector) -> Mapping[TableId, int | None]:
         default = inspector.default_schema_name
         self._further_keys = defaultdict(list)
         for schema, table, target_schema, target, columns, target_columns in self._run(
@@ -172,7 +170,7 @@ class PostgresqlDatabase(ServerDatabase):
             table_id = (None if schema == default else schema, table)
             self._composites.setdefault(table_id, {})[column] = type_
         self._forbidden, self._secured, self._parents = {}, set(), set()
-        found: dict[_TableId, int | None] = {}
+        found: dict[TableId, int | None] = {}
         for schema, table, is_view, withheld, forbidden, is_secured, is_parent in self._run(
             _RELATIONS, ()
         ):
@@ -189,7 +187,7 @@ class PostgresqlDatabase(ServerDatabase):
             found[table_id] = None if is_view else self._expected(schema, table, is_parent)
         return found
 
-    def _amended(self, table_id: _TableId, table: Table) -> Table:
+    def _amended(self, table_id: TableId, table: Table) -> Table:
         types = self._composites.get(table_id, {})
         columns = tuple(
             replace(column, declared=types.get(column.name, column.declared))
@@ -205,18 +203,18 @@ class PostgresqlDatabase(ServerDatabase):
         return without_columns(table, forbidden)
 
     def _qualified(self, name: str) -> str:
-        table_id = super()._qualified(name)
-        return f"ONLY {table_id}" if _id_of(self._name_parts[name]) in self._parents else table_id
+        qualified = super()._qualified(name)
+        is_parent = _id_of(self._name_parts[name]) in self._parents
+        return f"ONLY {qualified}" if is_parent else qualified
 
     def _mark(self, column: Column) -> str:
         is_composite = any(column.declared in of.values() for of in self._composites.values())
         return f"%s::{column.declared.replace('%', '%%')}" if is_composite else "%s"
 
     def _expected(self, schema: str, table: str, is_parent: bool) -> int:
-        table_id = f"{self._quote(schema)}.{self._quote(table)}"
-        if is_parent:
-            table_id = f"ONLY {table_id}"
-        plan = self._run(f"EXPLAIN (FORMAT JSON) SELECT 1 FROM {table_id}", ())[0][0]
+        only = "ONLY " if is_parent else ""
+        source = f"{only}{self._quote(schema)}.{self._quote(table)}"
+        plan = self._run(f"EXPLAIN (FORMAT JSON) SELECT 1 FROM {source}", ())[0][0]
         return int(plan[0]["Plan"]["Plan Rows"])
 
     def _expression(self, column: Column) -> str:
@@ -231,11 +229,9 @@ class PostgresqlDatabase(ServerDatabase):
         # a user who may not read all columns may not read the positions of rows
         is_free = _id_of(self._name_parts[table.name]) not in self._forbidden
         if table.rows is not None and table.rows > limit and is_free:
-            pages = self._pages(table)
-            if pages:
-                rows = self._read(
-                    f"{sql} WHERE ctid = ANY (%s::tid[])", (_spread(pages, table.rows, limit),)
-                )
+            if pages := self._pages(table):
+                positions = _spread(pages, table.rows, limit)
+                rows = self._read(f"{sql} WHERE ctid = ANY (%s::tid[])", (positions,))
             else:
                 # a parent of partitions
                 share = 100 * limit / table.rows
@@ -249,12 +245,11 @@ class PostgresqlDatabase(ServerDatabase):
     def _pages(self, table: Table) -> int:
         """The number of a table's own pages; a parent of partitions has none."""
         size = "pg_relation_size(%s::regclass) / current_setting('block_size')::int"
-        return int(
-            self._read(f"SELECT {size}", (super()._qualified(table.name).replace("%%", "%"),))[0][0]
-        )
+        name = super()._qualified(table.name).replace("%%", "%")
+        return int(self._read(f"SELECT {size}", (name,))[0][0])
 
 
-def _id_of(parts: Sequence[str]) -> _TableId:
+def _id_of(parts: Sequence[str]) -> TableId:
     return (None, parts[0]) if len(parts) == 1 else (parts[0], parts[1])
 
 

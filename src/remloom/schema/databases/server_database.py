@@ -27,7 +27,7 @@ _PARTS = (
     "columns", "pk_constraint", "foreign_keys", "unique_constraints", "indexes", "table_comment",
 )  # fmt: skip
 _COUNTED = 20_000  # rows of the largest table that is counted rather than estimated
-_TableId = tuple[str | None, str]  # schema and table, as the inspection has them
+TableId = tuple[str | None, str]  # schema and table, as the inspection has them
 
 
 class ServerDatabase(SqlDatabase):
@@ -37,8 +37,8 @@ class ServerDatabase(SqlDatabase):
     _dialect: ClassVar[str]  # of SQLAlchemy
     _checks_dialect: ClassVar[str]  # of sqlglot
     _extra: ClassVar[str]  # that brings the driver
-    _withheld: dict[_TableId, str]  # tables that are there and cannot be read -> why
-    _further_keys: Mapping[_TableId, Sequence[Mapping[str, Any]]] = {}  # that no inspection shows
+    _withheld: dict[TableId, str]  # tables that are there and cannot be read -> why
+    _further_keys: Mapping[TableId, Sequence[Mapping[str, Any]]] = {}  # that no inspection shows
 
     def __init__(self, address: Address) -> None:
         super().__init__(address)
@@ -84,7 +84,7 @@ class ServerDatabase(SqlDatabase):
     def _driver_errors(self) -> tuple[type[Exception], ...]: ...
 
     @abstractmethod
-    def _readable(self, inspector: Inspector) -> Mapping[_TableId, int | None]:
+    def _readable(self, inspector: Inspector) -> Mapping[TableId, int | None]:
         """The tables and views that may be read, and how many rows they have, roughly; None for
         views."""
 
@@ -130,8 +130,8 @@ class ServerDatabase(SqlDatabase):
         self,
         inspector: Inspector,
         schema: str | None,
-        readable: Mapping[_TableId, int | None],
-        names: Mapping[_TableId, str],
+        readable: Mapping[TableId, int | None],
+        names: Mapping[TableId, str],
     ) -> list[Table]:
         from sqlalchemy.engine.reflection import ObjectKind
 
@@ -148,7 +148,7 @@ class ServerDatabase(SqlDatabase):
                 described.append(self._amended(table_id, table))
         return described
 
-    def _checks(self, inspector: Inspector, schema: str | None) -> Mapping[_TableId, list[str]]:
+    def _checks(self, inspector: Inspector, schema: str | None) -> Mapping[TableId, list[str]]:
         """The conditions of the CHECK constraints of each table."""
         from sqlalchemy.engine.reflection import ObjectKind
 
@@ -158,16 +158,16 @@ class ServerDatabase(SqlDatabase):
             for (_, table), checks in found.items()
         }
 
-    def _amended(self, table_id: _TableId, table: Table) -> Table:
+    def _amended(self, table_id: TableId, table: Table) -> Table:
         """The table with what SQLAlchemy's inspection does not know of it."""
         return table
 
     def _table(
         self,
-        table_id: _TableId,
+        table_id: TableId,
         reflected: Mapping[str, Any],
         rows: int | None,
-        names: Mapping[_TableId, str],
+        names: Mapping[TableId, str],
     ) -> Table:
         key = tuple((reflected["pk_constraint"] or {}).get("constrained_columns") or ())
         keys = (*(reflected["foreign_keys"] or ()), *self._further_keys.get(table_id, ()))
@@ -245,7 +245,7 @@ def _enumerated(type_: TypeEngine[Any]) -> tuple[bool, tuple[str, ...]]:
 
 
 def _foreign_keys(
-    reflected: Iterable[Mapping[str, Any]], schema: str | None, names: Mapping[_TableId, str]
+    reflected: Iterable[Mapping[str, Any]], schema: str | None, names: Mapping[TableId, str]
 ) -> Iterable[ForeignKey]:
     for one in reflected:
         table_id = (one["referred_schema"], one["referred_table"])

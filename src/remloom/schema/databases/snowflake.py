@@ -170,10 +170,10 @@ class SnowflakeDatabase(SqlDatabase):
     def _sample(self, table: Table, columns: Sequence[Column], limit: int) -> Sample:
         if table.rows is not None and table.rows > limit and not table.is_view:
             listed = self._sampled(columns)
-            table_id = self._qualified(table.name)
+            source = self._qualified(table.name)
             share = min(100.0, 100 * limit / table.rows)
             # by blocks of rows, of which the rest is not read
-            sql = f"SELECT {listed} FROM {table_id} SAMPLE SYSTEM ({share:f}) LIMIT {2 * limit}"
+            sql = f"SELECT {listed} FROM {source} SAMPLE SYSTEM ({share:f}) LIMIT {2 * limit}"
             rows = self._read(sql)
             if rows:
                 return Sample(rows, whole=False)
