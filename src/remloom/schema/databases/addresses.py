@@ -66,6 +66,13 @@ class Address(Struct, frozen=True, kw_only=True):
                     text = text.replace(form, "***")
         return text
 
+    def database(self, remedy: str) -> str:
+        """The name of the database in the URL; SourceError with this remedy if it has none."""
+        name: str = self.parts()["database"]
+        if not name:
+            raise SourceError(f"{self.url} names no database", uri=self.url, remedy=remedy)
+        return name
+
     def parts(self) -> dict[str, Any]:
         """Split it into user, host, port (None: none, or several), database and options."""
         split = urlsplit(self.url)

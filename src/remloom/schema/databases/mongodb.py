@@ -42,13 +42,7 @@ class MongoDatabase:
             raise MissingExtraError("reading MongoDB", "mongo") from None
         self._address = address
         self._errors = (pymongo.errors.PyMongoError, BSONError)
-        name = address.parts()["database"]
-        if not name:
-            raise SourceError(
-                f"{self.address} names no database",
-                uri=self.address,
-                remedy="end it with the name of one: mongodb://user@host/database",
-            )
+        name = address.database("end it with the name of one: mongodb://user@host/database")
         user = address.parts()["user"]
         credentials: dict[str, Any] = (
             {"username": user, "password": address.password} if user else {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec.structs import replace
 
-from ...errors import InvalidInputError, SourceError
+from ...errors import InvalidInputError
 from .contract import Column, Table
 from .server_database import ServerDatabase, TableId
 from .sql_database import SECONDS
@@ -75,12 +75,8 @@ class MysqlDatabase(ServerDatabase):
         import pymysql
 
         parts = self._address.parts()
-        if not parts["database"]:
-            raise SourceError(
-                f"{self.address} names no database",
-                uri=self.address,
-                remedy="end it with the name of one: mysql://user@host/database",
-            )
+        remedy = "end it with the name of one: mysql://user@host/database"
+        database = self._address.database(remedy)
         options = parts["options"]
         if unknown := sorted(self._address.secrets.keys() - {"ssl_key_password"}):
             raise InvalidInputError(
@@ -92,7 +88,7 @@ class MysqlDatabase(ServerDatabase):
             port=parts["port"] or 3306,
             user=parts["user"] or None,
             password=self._address.password,
-            database=parts["database"],
+            database=database,
             unix_socket=options.get("unix_socket"),
             ssl_ca=options.get("ssl_ca"),
             ssl_cert=options.get("ssl_cert"),

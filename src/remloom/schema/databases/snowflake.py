@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from ...errors import MissingExtraError, SourceError
+from ...errors import MissingExtraError
 from .addresses import Address
 from .columns import make_column
 from .contract import Column, ForeignKey, Table, by_table
@@ -51,13 +51,8 @@ class SnowflakeDatabase(SqlDatabase):
             raise MissingExtraError("reading Snowflake", "snowflake") from None
         self._error = connector.errors.Error
         parts = address.parts()
-        database, _, schema = parts["database"].partition("/")
-        if not database:
-            raise SourceError(
-                f"{self.address} names no database",
-                uri=self.address,
-                remedy="write it as snowflake://user@account/database/schema?warehouse=NAME",
-            )
+        remedy = "write it as snowflake://user@account/database/schema?warehouse=NAME"
+        database, _, schema = address.database(remedy).partition("/")
         with self._translated():
             self._connection = connector.connect(
                 account=parts["host"],
