@@ -24,7 +24,7 @@ from .sources import Sources, source_url
 
 if TYPE_CHECKING:
     from .definitions.definition_input import DefinitionInput, DefinitionParts
-    from .definitions.registry import EntriesToWrite, Registry
+    from .definitions.registry import DefinitionRegistry, EntriesToWrite
     from .drift import Drift
     from .plan.plan import Plan
     from .plan.source import Source
@@ -46,10 +46,10 @@ class Schemas:
         self._writing = writing
 
     @cached_property
-    def _registry(self) -> Registry:
-        from .definitions.registry import Registry
+    def _registry(self) -> DefinitionRegistry:
+        from .definitions.registry import DefinitionRegistry
 
-        return Registry(self._store, self._engine.tenant)
+        return DefinitionRegistry(self._store, self._engine.tenant)
 
     # -- the registry ------------------------------------------------------------------------------
 

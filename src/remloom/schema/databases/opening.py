@@ -14,11 +14,11 @@ from .mongodb import MongoDatabase
 from .mysql import MysqlDatabase
 from .postgresql import PostgresqlDatabase
 from .snowflake import SnowflakeDatabase
-from .sqlite import SqliteDatabase
+from .sqlite import SqliteFileDatabase
 
 # each imports its driver when it is called
 _OPENERS: Mapping[str, Callable[[Address], Database]] = {
-    "sqlite": SqliteDatabase,
+    "sqlite": SqliteFileDatabase,
     "postgresql": PostgresqlDatabase,
     "mysql": MysqlDatabase,
     "duckdb": DuckdbDatabase,

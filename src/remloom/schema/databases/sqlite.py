@@ -28,7 +28,7 @@ _TYPED = 50  # rows whose values say what a column without a type holds
 _UNTYPED = ("", "NUM")
 
 
-class SqliteDatabase(SqlDatabase):
+class SqliteFileDatabase(SqlDatabase):
     """A database in a file of SQLite, which is never written."""
 
     kind: ClassVar[str] = "sqlite"

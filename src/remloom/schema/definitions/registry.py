@@ -42,7 +42,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 EntriesToWrite: TypeAlias = Callable[[EntryReads], Sequence[Entry]]
 
 
-class Registry:
+class DefinitionRegistry:
     """The schemas that one tenant registered."""
 
     def __init__(self, store: Store, tenant: str) -> None:
@@ -211,7 +211,11 @@ def _changes(kv: EntryReads) -> int:
 
 
 def migrate(
-    store: Store, registry: Registry, write: Write, name: str, progress: Progress | None = None
+    store: Store,
+    registry: DefinitionRegistry,
+    write: Write,
+    name: str,
+    progress: Progress | None = None,
 ) -> RowsMigrated:
     """Write the rows of earlier versions again; see `Schemas.migrate`.
 

@@ -28,7 +28,7 @@ from .facts import ColumnFacts, Proposal, ReadRows, TableFacts, gather_facts
 from .fields import choose_fields, find_watermark
 from .foreign_keys import Contains, ForeignKeys, find_composite_keys, find_foreign_keys
 from .keys import find_links, propose_key, propose_pair
-from .name_matches import NameIndex
+from .name_matches import TableNames
 from .names import propose_name
 from .plan_names import entity_types, name_edges, name_schemas
 from .words import snake, split_name
@@ -150,7 +150,7 @@ def propose(
 ) -> Plan:
     """Propose what becomes of tables, by what they declare and by samples of their rows."""
     facts = gather_facts(tables, profiles)
-    index = NameIndex(facts)
+    index = TableNames(facts)
     keys = {name: key for name, each in facts.items() if (key := propose_key(each, index))}
     found = further = ForeignKeys((), ())
     if relationships:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ..databases.contract import ForeignKey
 from ..plan.planned import PlannedEdge, Question
 from .facts import ColumnFacts, Proposal, ReadRows, TableFacts
-from .name_matches import NameIndex, NameMatch, align, best_of_kinds, match_names
+from .name_matches import NameMatch, TableNames, align, best_of_kinds, match_names
 from .words import word_lists
 
 # (table, columns, different values) -> how many of them are there; None: too expensive to count
@@ -92,7 +92,7 @@ class ForeignKeys(Struct, frozen=True):
 
 
 def find_foreign_keys(
-    index: NameIndex, keys: Mapping[str, Proposal], contains: Contains
+    index: TableNames, keys: Mapping[str, Proposal], contains: Contains
 ) -> ForeignKeys:
     """Find the columns that lead to other tables, declared or inferred.
 
@@ -118,7 +118,7 @@ def find_foreign_keys(
 
 
 class _Finder:
-    def __init__(self, index: NameIndex, keys: Mapping[str, Proposal], contains: Contains) -> None:
+    def __init__(self, index: TableNames, keys: Mapping[str, Proposal], contains: Contains) -> None:
         tables = index.tables
         self._keys = {
             name: tables[name].column_of(key.columns[0])

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ..plan.plan import free_name
 from ..plan.planned import PlannedEdge, PlannedField, PlannedLink
 from .facts import ColumnFacts, Proposal, ReadRows, TableFacts
-from .name_matches import NameIndex, align
+from .name_matches import TableNames, align
 from .plan_names import CONTAINS
 from .words import likeness, snake, word_lists
 
@@ -23,7 +23,7 @@ _PARTS_OF_THINGS = ("detail", "item", "line", "entry", "position", "row", "membe
 _NAMED = 0.7  # how surely a name speaks of another table
 
 
-def propose_key(facts: TableFacts, index: NameIndex) -> Proposal | None:
+def propose_key(facts: TableFacts, index: TableNames) -> Proposal | None:
     """Propose the key of a table: the declared one, or a column that looks like one."""
     table = facts.table
     if table.primary_key:
@@ -75,7 +75,7 @@ def _unique_rank(facts: TableFacts, names: Sequence[str]) -> tuple[bool, int, bo
     return nullable, len(columns), not columns[0].is_identifier
 
 
-def _rate(facts: TableFacts, column: ColumnFacts, position: int, index: NameIndex) -> float:
+def _rate(facts: TableFacts, column: ColumnFacts, position: int, index: TableNames) -> float:
     """How much a column looks like the key of its table, 0..1."""
     if column.value_class is None or not _can_be_key(facts, column):
         return 0.0
@@ -107,7 +107,7 @@ def _can_be_key(facts: TableFacts, column: ColumnFacts) -> bool:
     return column.is_unique and column.profile.nulls == 0 and column.profile.longest <= _LONGEST
 
 
-def _names_other(facts: TableFacts, column: ColumnFacts, own: float, index: NameIndex) -> bool:
+def _names_other(facts: TableFacts, column: ColumnFacts, own: float, index: TableNames) -> bool:
     """Whether its name rather speaks of another table."""
     for name in index.candidates(column.content):
         other = index.tables[name]

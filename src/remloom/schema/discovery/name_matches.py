@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from msgspec import Struct
 
 from .facts import ColumnFacts, TableFacts
-from .words import Part, likeness, word_lists
+from .words import Role, likeness, word_lists
 
 _ROLE = 0.95  # "billing address" for a table of addresses
 _LAST_WORDS = 0.75  # "address" for one of customer addresses
@@ -88,7 +88,7 @@ def _is_made_of(short: str, words: Sequence[str]) -> bool:
     )
 
 
-def best_of_kinds(tables: Mapping[str, TableFacts]) -> dict[Part, tuple[str, ...]]:
+def best_of_kinds(tables: Mapping[str, TableFacts]) -> dict[Role, tuple[str, ...]]:
     """For each role, the tables that may have the people in it, best first: of each kind the only
     table there is."""
     found = {}
@@ -107,7 +107,7 @@ def match_names(
     column: ColumnFacts,
     target: TableFacts,
     key: ColumnFacts,
-    kinds: Mapping[Part, tuple[str, ...]],
+    kinds: Mapping[Role, tuple[str, ...]],
     is_only: bool = False,
 ) -> NameMatch:
     """Say how surely a column's name speaks of the rows of `target`, whose key is `key`.
@@ -166,7 +166,7 @@ def _by_part(
     source: TableFacts,
     column: ColumnFacts,
     target: TableFacts,
-    kinds: Mapping[Part, tuple[str, ...]],
+    kinds: Mapping[Role, tuple[str, ...]],
 ) -> float:
     for part, tables in kinds.items():
         if column.content[-1] in part.words:
@@ -178,7 +178,7 @@ def _by_part(
 
 
 def _match_same_table(
-    source: TableFacts, column: ColumnFacts, kinds: Mapping[Part, tuple[str, ...]]
+    source: TableFacts, column: ColumnFacts, kinds: Mapping[Role, tuple[str, ...]]
 ) -> NameMatch:
     """A column that leads to other rows of its own table: manager_id, parent_category_id."""
     content = column.content
@@ -194,7 +194,7 @@ def _match_same_table(
     return NameMatch(score * 0.9, f"{' '.join(content)!r} is another row of its kind")
 
 
-class NameIndex:
+class TableNames:
     """Finds the tables whose names are anything like that of a column."""
 
     def __init__(self, tables: Mapping[str, TableFacts]) -> None:

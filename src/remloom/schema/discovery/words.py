@@ -27,14 +27,14 @@ _FUSED = frozenset({"fname", "lname", "mname", "dob"})
 _VOWELS = re.compile("(?<!^)[aeiou]")
 
 
-class Part(Struct, frozen=True):
+class Role(Struct, frozen=True):
     """Parts that somebody plays ("manager"), and the kinds of tables that have who plays them."""
 
     words: frozenset[str]
     kinds: tuple[str, ...]
 
 
-class WordLists(Struct, frozen=True):
+class NameWords(Struct, frozen=True):
     """What is known of words (words.toml)."""
 
     identifiers: frozenset[str]
@@ -44,17 +44,17 @@ class WordLists(Struct, frozen=True):
     little: frozenset[str]
     singulars: dict[str, str]
     abbreviations: dict[str, tuple[str, ...]]
-    parts: tuple[Part, ...]
+    parts: tuple[Role, ...]
     same_table: dict[str, tuple[str, ...]]
     vocabulary: frozenset[str]
     whole: frozenset[str]
 
 
 @cache
-def word_lists() -> WordLists:
+def word_lists() -> NameWords:
     """Read what is known of words."""
     data = files(__package__).joinpath("words.toml").read_bytes()
-    return msgspec.toml.decode(data, type=WordLists)
+    return msgspec.toml.decode(data, type=NameWords)
 
 
 @lru_cache(maxsize=4096)

@@ -17,14 +17,14 @@ from ..databases.contract import Database, Table, Unreadable
 from ..plan.planned import PlannedLink
 from .keys import SeenHandles, pages, pieces
 from .report import TableReport
-from .rows import Handles, Names, edge_key, edge_properties
+from .rows import Handles, RowNames, edge_key, edge_properties
 from .writer import PageItem, SyncWriter
 
 
 class LinkSync:
     """Brings the edges of one link table up to date."""
 
-    def __init__(self, writer: SyncWriter, reader: LinkReader, names: Names) -> None:
+    def __init__(self, writer: SyncWriter, reader: LinkReader, names: RowNames) -> None:
         self._writer = writer
         self.reader = reader
         self._names = names

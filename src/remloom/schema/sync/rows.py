@@ -262,7 +262,7 @@ def _converters(planned: PlannedTable, table: Table | None) -> dict[str, Convert
     }
 
 
-class Names:
+class RowNames:
     """The names of stored rows, by their handles: an edge leads to whatever has that label."""
 
     def __init__(self, store: Store) -> None:

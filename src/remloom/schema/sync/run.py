@@ -18,9 +18,9 @@ from ..plan.source import Source
 from .keys import SeenHandles, delete_gone_rows, find_shared_labels, pages
 from .links import LinkReader, LinkSync, delete_gone_links
 from .report import SameAs, SyncReport, TableReport
-from .rows import Handles, Names, RowEdge, RowReader
+from .rows import Handles, RowEdge, RowNames, RowReader
 from .tables import TableSync
-from .watermark import Watermark
+from .watermark import TableWatermark
 from .writer import SyncWriter, Target, begin
 
 Progress = Callable[[int, int], None]
@@ -98,7 +98,7 @@ class _Sync:
         self._writer = writer
         self._plan: Plan = source.plan
         self._ended_at = datetime.now(UTC) if history else None
-        self._names = Names(writer.store)
+        self._names = RowNames(writer.store)
         self._planned = {table.table: table for table in self._plan.tables}
         self._handles: dict[str, Handles] = {}
         self._error: SourceError | None = None  # of a table that cannot be read
@@ -182,14 +182,14 @@ class _Sync:
             same_as=self.same_as,
         )
 
-    def _watermark(self, reader: RowReader) -> Watermark | None:
+    def _watermark(self, reader: RowReader) -> TableWatermark | None:
         planned = reader.table
         table = self._tables.get(planned.table)
         columns = {column.name for column in table.columns} if table else set()
         if table is None or planned.watermark not in columns or not planned.key:
             return None
         digest = reader.plan_digest.hex()
-        return Watermark(self._writer.store.kv, self._plan.source, planned, table, digest)
+        return TableWatermark(self._writer.store.kv, self._plan.source, planned, table, digest)
 
     def _keys_by_values(self, edge: PlannedEdge) -> dict[Key, Key] | None:
         """The keys of the rows that an edge leads to by other columns; None: it leads to keys."""

@@ -17,8 +17,8 @@ from ...model import Direction, Edge, EdgeKey, Record, Row
 from ..databases.contract import Database, Key, Table
 from .keys import KEYS, SeenHandles, delete_rows, find_repeated_keys, pages, seen_rows
 from .report import SHOWN, SameAs, TableReport
-from .rows import SOURCE_HASH, Names, RowReader, SourceRow, Targets, edge_key, rows_with_key
-from .watermark import Watermark
+from .rows import SOURCE_HASH, RowNames, RowReader, SourceRow, Targets, edge_key, rows_with_key
+from .watermark import TableWatermark
 from .writer import PageItem, SyncWriter
 
 
@@ -48,9 +48,9 @@ class TableSync:
         writer: SyncWriter,
         reader: RowReader,
         *,
-        watermark: Watermark | None,
+        watermark: TableWatermark | None,
         ended_at: datetime | None,
-        names: Names,
+        names: RowNames,
         same_as: list[SameAs],
     ) -> None:
         self._writer = writer
@@ -81,7 +81,7 @@ class TableSync:
         if watermark is not None:
             self._writer.put(watermark.entry(was_quick=is_quick))
 
-    def _sync_behind(self, watermark: Watermark, database: Database, table: Table) -> bool:
+    def _sync_behind(self, watermark: TableWatermark, database: Database, table: Table) -> bool:
         """Read the keys, and the rows behind the watermark; says whether that was enough."""
         report, reader = self.report, self.reader
         behind = self._behind = set()

@@ -35,7 +35,7 @@ class _State(Struct, frozen=True, omit_defaults=True):
     quick: int = 0  # syncs by it since all rows were read
 
 
-class Watermark:
+class TableWatermark:
     """The watermark of a table in one sync; `plan` is the digest of what the rows depend on."""
 
     def __init__(
