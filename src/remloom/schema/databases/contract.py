@@ -43,7 +43,7 @@ class Column(Struct, frozen=True, kw_only=True, omit_defaults=True):
     nullable: bool = True
     values: tuple[str, ...] = ()  # of an enum type, or of a CHECK
     comment: str = ""
-    # where nothing is declared: what a sample has, "in 98% of 1,200 documents; string 95%, int 5%"
+    # if nothing is declared: the types of a sample, "in 98% of 1,200 documents; string 95%, int 5%"
     sampled: str = ""
 
 

@@ -49,10 +49,10 @@ _AS_TEXTS = ("DATE", "TIMESTAMP", "TIME", "INTERVAL")
 _SEPARATED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _PARQUET = ".parquet"
 _INTEGERS = ("BIGINT", "HUGEINT", "INTEGER", "DOUBLE")
-# who may put a link there may not be allowed to read what it leads to
+# the user who made the link may not be allowed to read its target
 _A_LINK = "a link, which is not followed"
 _BESIDE_PARQUET = "a table is of one kind of files, and Parquet is here"
-# of what would be another text if it was read as a number
+# texts that would change if they were read as numbers
 _LEADING_ZERO = "^[-+]?0[0-9]"
 
 

@@ -60,7 +60,7 @@ class SqlDatabase(ABC):
         self._described: dict[str, Table] = {}
         self._name_parts: dict[str, tuple[str, ...]] = {}
         self._texts: set[Column] = set()  # columns that can be read only as texts
-        # where the last page of a table ended, as its reader knows it and as the database does
+        # the end of the last page of a table, as its reader has it and as the database does
         self._last: tuple[Any, Sequence[Any]] = ((), ())
 
     @property
@@ -161,7 +161,7 @@ class SqlDatabase(ABC):
             last, found = self._last
             is_last = last == (table.name, table.primary_key, after)
             if is_last and (mark := self._row_mark(table)) and len(found) == 1:
-                # a key need not survive being read: text that is not UTF-8
+                # a key may change when it is read: text that is not UTF-8
                 listed = ", ".join(names)
                 behind = f"SELECT {listed} FROM {source} WHERE {mark} = {self._placeholder}"
                 condition, parameters = f"({listed}) > ({behind})", found
@@ -314,7 +314,7 @@ class SqlDatabase(ABC):
             try:
                 return self._run(sql, parameters)
             except (ValueError, ArithmeticError, LookupError, TypeError) as error:
-                # a value of which the driver can make nothing
+                # a value that the driver cannot convert
                 raise self._problem(error) from None
 
     @contextmanager

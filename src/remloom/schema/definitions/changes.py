@@ -169,7 +169,7 @@ class _Comparison:
         ]
         if reported:
             self._reported.append(f"field {name_now}: {', '.join(reported)}")
-        # what is found by it is found once the row is rewritten
+        # rows are found by it once they are rewritten
         self._rewrites |= bool({"is_key", "searchable", "default"}.intersection(reported))
 
     def _remove(self, name: str) -> None:

@@ -18,7 +18,7 @@ from ...store.rules.field_values import to_stored
 from ...store.rules.json_schema import compile_schema
 
 MOST_FIELDS = 300
-# what a statement calls something else, and what the tables of a store are called
+# names that statements use for something else, and those of the tables of a store
 RESERVED_NAMES = frozenset({
     "resources", "entities", "moments", "records", "edges", "labels", "schemas", "rows",
     "dead", "degrees", "journal", "journal_subjects", "models", "name_pages", "name_runs", "names",

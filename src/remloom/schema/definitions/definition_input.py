@@ -35,7 +35,7 @@ _KINDS: tuple[tuple[type, Kind], ...] = (
     (bool, "boolean"), (int, "integer"), (float, "float"), (Decimal, "decimal"), (str, "string"),
     (UUID, "string"), (datetime, "datetime"), (date, "date"), (Mapping, "json"), (Struct, "json"),
 )  # fmt: skip
-# of what a class says of a field besides its type
+# parts of a field that a class may set besides its type
 _FIELD_OPTIONS = ("is_key", "searchable", "personal", "description")
 
 
@@ -59,7 +59,7 @@ class DefinitionParts(TypedDict, total=False):
 # what every row has; the seed lists them among the fields
 _INHERITED = ("related_entities", "graph_paths", "metadata")
 _LARGEST = 1_000_000  # bytes of a definition: it is read with every row that is asked for
-# what registering sets, whatever a definition says of it
+# parts that registering sets, whatever a definition has
 _SET = ("tenant_id", "version", "rows_since", "renamed")
 
 

@@ -81,7 +81,7 @@ class DefinitionRegistry:
         Args:
             extra_entries: makes entries that are written with them.
         """
-        # what is refused anyway is refused before others have to wait for a transaction
+        # first without a transaction: what is refused makes nobody wait
         steps = self._steps(self._store, definitions, mapping or {})
         if extra_entries is None and not any(step.definition for step in steps):
             return tuple(step.registered for step in steps)
@@ -238,7 +238,7 @@ def migrate(
 def _reindex(store: Store, name: str) -> None:
     """Make the indexes of a schema again: values stand in one place of its rows now."""
     for entry in indexes_of(store.kv, name):
-        # of a field that is gone nobody asks
+        # the field may be gone
         with suppress(UnknownNameError):
             store.sql.create_index(name, entry.key.partition(".")[2])
 
@@ -271,7 +271,7 @@ class _Migration:
     def run(self) -> None:
         total = sum(1 for _ in rows_of(self._store, self._name, self._older))
         left = True
-        # what others write meanwhile is looked at once more
+        # again, if others wrote rows meanwhile
         while left:
             left = False
             rows = rows_of(self._store, self._name, self._older)

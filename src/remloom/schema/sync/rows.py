@@ -21,9 +21,9 @@ from ..plan.planned import PlannedEdge, PlannedTable
 
 _DIGEST = 12  # bytes of the digest of a row
 
-# what the metadata of a row has its digest under
+# key of the digest in the metadata of a row
 SOURCE_HASH = "source_hash"
-# what it has the values under that its fields could not take: ["born must be a date, not 'May'"]
+# and of the values that its fields could not take: ["born must be a date, not 'May'"]
 LEFT_OUT = "left_out"
 
 _encode = msgspec.json.Encoder(order="deterministic", enc_hook=str).encode
