@@ -297,18 +297,22 @@ def _tables_of(location: Path) -> tuple[dict[str, list[Path]], dict[str, str]]:
         return {_stem(location): [location]}, {}
     found: dict[str, list[Path]] = {}
     withheld: dict[str, str] = {}
-    for path in sorted(location.iterdir()):
+    for path in _entries(location, "", withheld):
+        if path.is_file():
+            found[_free(_stem(path), found, path.name)] = [path]
+        elif parts := _parts(path, withheld):
+            found[_free(path.name, found)] = parts
+    return found, withheld
+
+
+def _entries(folder: Path, prefix: str, withheld: dict[str, str]) -> Iterator[Path]:
+    """Yield the folders in a folder, and the files of tables; links are withheld."""
+    for path in sorted(folder.iterdir()):
         if path.is_symlink():
             if path.is_dir() or _is_table(path):
-                withheld[path.name] = _A_LINK
-        elif path.is_dir():
-            parts, others = _parts(path)
-            withheld |= others
-            if parts:
-                found[_free(path.name, found)] = parts
-        elif path.is_file() and _is_table(path):
-            found[_free(_stem(path), found, path.name)] = [path]
-    return found, withheld
+                withheld[f"{prefix}{path.name}"] = _A_LINK
+        elif path.is_dir() or (path.is_file() and _is_table(path)):
+            yield path
 
 
 def _free(name: str, taken: Collection[str], other: str = "") -> str:
@@ -319,25 +323,20 @@ def _free(name: str, taken: Collection[str], other: str = "") -> str:
     return next(one for one in names if one.casefold() not in known)
 
 
-def _parts(folder: Path) -> tuple[list[Path], dict[str, str]]:
-    """The files of one kind in a folder, Parquet if there are any; what is not read, and why."""
+def _parts(folder: Path, withheld: dict[str, str]) -> list[Path]:
+    """The files of one kind in a folder, Parquet if there are any; others are withheld."""
     files: list[Path] = []
-    withheld: dict[str, str] = {}
-    for path in sorted(folder.iterdir()):
-        name = f"{folder.name}/{path.name}"
-        if path.is_symlink():
-            if path.is_dir() or _is_table(path):
-                withheld[name] = _A_LINK
-        elif path.is_dir():
-            if any(map(_is_table, path.rglob("*"))):
-                withheld[name] = "a folder within the folder of a table"
-        elif path.is_file() and _is_table(path):
+    prefix = f"{folder.name}/"
+    for path in _entries(folder, prefix, withheld):
+        if path.is_file():
             files.append(path)
+        elif any(map(_is_table, path.rglob("*"))):
+            withheld[f"{prefix}{path.name}"] = "a folder within the folder of a table"
     parquet = [path for path in files if path.suffix.lower() == _PARQUET]
     if parquet:
         others = (path for path in files if path not in parquet)
-        withheld |= {f"{folder.name}/{path.name}": _BESIDE_PARQUET for path in others}
-    return parquet or files, withheld
+        withheld |= {f"{prefix}{path.name}": _BESIDE_PARQUET for path in others}
+    return parquet or files
 
 
 def _is_table(path: Path) -> bool:
