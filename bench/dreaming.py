@@ -27,7 +27,7 @@ import apsw
 import numpy as np
 
 from remloom import Memory
-from remloom.dream.progress import Progress
+from remloom.dream.context import LearnProgress
 from remloom.ingest.embedding.embedding_worker import EmbeddingQueue
 from remloom.llm import Request
 from remloom.settings import Settings
@@ -159,7 +159,7 @@ def main(documents: int, latency: float) -> dict[str, Any]:
             sizes: list[int] = []
             pages: list[int] = []
 
-            def told(step: Progress) -> None:
+            def told(step: LearnProgress) -> None:
                 if step.phase == "learning" and step.done % max(1, documents // 10) == 0:
                     sizes.append(_resident())
                     pages.append(apsw.memory_used())

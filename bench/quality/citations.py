@@ -20,7 +20,7 @@ from itertools import chain
 from pathlib import Path
 
 from remloom.reader.check.citations import CitationChecker, Draft
-from remloom.reader.check.evidence import Evidence
+from remloom.reader.check.evidence import ShownLines
 from remloom.reader.lines.lines import Lines
 from remloom.text.sentences import sentence_ends
 
@@ -149,7 +149,7 @@ class Contract:
     def __init__(self, texts: Sequence[str], sources: Sequence[_Source]) -> None:
         self.texts = texts
         self.lines = Lines("contract.md", "contract", texts, ())
-        self.evidence = Evidence({"contract": self.lines})
+        self.evidence = ShownLines({"contract": self.lines})
         last = max(1, len(texts) * 4 // 5)
         self.evidence.add("contract", 1, last)
         self.shown = [source for source in sources if source.line <= last - 3]

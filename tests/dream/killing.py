@@ -20,7 +20,7 @@ import scripted_models
 
 from forked_work import Transactions, forked
 from remloom import Memory
-from remloom.dream.learn.units import LEARNED
+from remloom.dream.learn.lessons import LEARNED
 from remloom.llm import Request
 from remloom.llm.reply_cache import KIND, identify
 from remloom.testing.embedder import WordEmbedder

@@ -13,7 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from remloom import Memory, Resource
-from remloom.dream.metrics import Metrics, measure
+from remloom.dream.metrics import measure
+from remloom.dream.report import Metrics
 from remloom.errors import EmbedderError, SourceError
 from remloom.llm import Usage
 from remloom.serve.cli.app import program

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from remloom import Budget, Edge, Memory, Message, Moment, Resource
-from remloom.dream.moments.describe import speakers
 from remloom.dream.moments.sessions import find_sessions
 from remloom.dream.topics import Background, find_topics
 from remloom.errors import InvalidInputError, ModelNotConfiguredError, ModelRefusedError
+from remloom.ingest.chats import speakers
 from remloom.testing.embedder import WordEmbedder
 from remloom.testing.models import ScriptedModel
 from steps import steps

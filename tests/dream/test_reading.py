@@ -10,7 +10,7 @@ import pytest
 import scripted_models
 
 from remloom import Budget, Memory, Message, Resource
-from remloom.dream.learn.units import cut_passages, unlearned_lessons
+from remloom.dream.learn.lessons import cut_passages, unlearned_lessons
 from remloom.errors import (
     BudgetError,
     ConflictError,

@@ -10,7 +10,7 @@ import pytest
 import scripted_models
 
 from remloom import Memory, Resource
-from remloom.dream.rem.sampling import SamplePool, draw, number_of_dreams
+from remloom.dream.sampling import SamplePool, draw, number_of_dreams
 from remloom.errors import ConflictError, InvalidInputError, ModelUnavailableError
 from remloom.llm import Request
 from remloom.testing.embedder import WordEmbedder

@@ -9,7 +9,7 @@ import pytest
 from msgspec import Meta, Struct
 
 from remloom.ask.agent import Step
-from remloom.dream.affinity.link import Verdict
+from remloom.dream.affinity import Verdict
 from remloom.dream.learn.steps import Learnings
 from remloom.dream.moments.llm import MomentDrafts
 from remloom.llm.prompts import prompt

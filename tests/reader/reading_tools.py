@@ -9,14 +9,14 @@ from typing import Any
 from remloom import Memory
 from remloom.errors import SqlGuardError
 from remloom.llm import LLM, Request
-from remloom.reader.lines.lines import Lines, Passage, read_lines
+from remloom.reader.lines.chunk_lines import read_lines
+from remloom.reader.lines.lines import Lines, Passage
 from remloom.reader.loop.asking import DocumentAsker
+from remloom.reader.loop.calls import ReadLimits
 from remloom.reader.loop.events import EventStream, ReadEvent
-from remloom.reader.loop.limits import ReadLimits
 from remloom.reader.loop.session import SessionStore
 from remloom.reader.loop.strategy import ReadingStrategy, ReadTools
-from remloom.reader.result import Reading
-from remloom.reader.sql.rows import Rows
+from remloom.reader.result import Reading, Rows
 from remloom.testing.models import ScriptedModel
 
 _BETWEEN = re.compile(r"line_num BETWEEN (\d+) AND (\d+)")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remloom.reader.check.citations import CitationChecker, Draft
-from remloom.reader.check.evidence import Evidence
+from remloom.reader.check.evidence import ShownLines
 from remloom.reader.lines.lines import Lines
 from remloom.reader.result import Sentence
 
@@ -36,7 +36,7 @@ PAY = "the Licensee shall pay to the Licensor a royalty of ten percent"
 
 
 def check(text: str, quote: str, first: int, last: int) -> Sentence:
-    evidence = Evidence({"deed": Lines("deed.md", "deed", TEXTS, ())})
+    evidence = ShownLines({"deed": Lines("deed.md", "deed", TEXTS, ())})
     evidence.add("deed", 1, len(TEXTS))
     draft = Draft(text=text, quote=quote, first_line=first, last_line=last)
     return CitationChecker(evidence).check(draft)
@@ -122,7 +122,7 @@ def test_a_quote_may_have_a_few_words_written_wrongly_and_not_all_of_them() -> N
     line = "The harbour authority granted the northern fishermen permission to repair their vessels"
     few = "The harbor autority granted the northern fishermen permision to repair their vessels"
     many = "The haorbur autorty grnted the nrthern fishrmen permissn to repir thir vssels"
-    evidence = Evidence({"log": Lines("log.md", "log", [line], ())})
+    evidence = ShownLines({"log": Lines("log.md", "log", [line], ())})
     evidence.add("log", 1, 1)
 
     def found(quote: str) -> str:
@@ -144,7 +144,7 @@ def test_a_word_that_turns_a_statement_around_is_none_written_wrongly(
     written: str, said: str
 ) -> None:
     line = "The harbour authority {} granted the northern fishermen permission to repair vessels"
-    evidence = Evidence({"log": Lines("log.md", "log", [line.format(written)], ())})
+    evidence = ShownLines({"log": Lines("log.md", "log", [line.format(written)], ())})
     evidence.add("log", 1, 1)
     draft = Draft(text="It did.", quote=line.format(said), first_line=1, last_line=1)
     (citation,) = CitationChecker(evidence).check(draft).citations
@@ -152,7 +152,7 @@ def test_a_word_that_turns_a_statement_around_is_none_written_wrongly(
 
 
 def test_a_long_range_is_narrowed_to_the_lines_of_the_quote() -> None:
-    evidence = Evidence(
+    evidence = ShownLines(
         {"book": Lines("book.md", "book", [f"Day {n} was wet." for n in range(99)], ())}
     )
     evidence.add("book", 1, 99)
@@ -165,7 +165,7 @@ def test_a_document_is_known_by_its_name_however_it_is_written() -> None:
     documents = {
         name: Lines(f"{name}.md", name, [f"{name} is a mill."], ()) for name in ("Ash", "Elm")
     }
-    evidence = Evidence(documents)
+    evidence = ShownLines(documents)
     for name in documents:
         evidence.add(name, 1, 1)
     checker = CitationChecker(evidence)
@@ -221,7 +221,7 @@ _SAID = st.lists(_SNIPPETS | st.text(max_size=20), max_size=6).map(" ".join)
 def test_whatever_a_model_says_only_lines_that_were_shown_are_cited(
     shown: list[tuple[int, int]], text: str, document: str, first: int, last: int, quote: str
 ) -> None:
-    evidence = Evidence({"deed": Lines("deed.md", "deed", TEXTS, ())})
+    evidence = ShownLines({"deed": Lines("deed.md", "deed", TEXTS, ())})
     for begin, more in shown:
         evidence.add("deed", begin, begin + more)
     draft = Draft(text=text, document=document, first_line=first, last_line=last, quote=quote)

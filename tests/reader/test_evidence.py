@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remloom.reader.check.evidence import Evidence, number_lines
+from remloom.reader.check.evidence import ShownLines, number_lines
 from remloom.reader.lines.lines import Lines
 
 
@@ -18,7 +18,7 @@ NOVEL = document("novel", *(f"line number {number} of the book" for number in ra
 
 def test_lines_are_shown_with_their_numbers_and_blank_ones_between_them_end_no_block() -> None:
     lines = document("poem", "    Indented", "", "", "second", "third")
-    evidence = Evidence({"poem": lines})
+    evidence = ShownLines({"poem": lines})
     evidence.add("poem", 1, 1)
     evidence.add("poem", 4, 4)
     (quote,) = evidence.pack(1000).quotes
@@ -31,7 +31,7 @@ def test_lines_are_shown_with_their_numbers_and_blank_ones_between_them_end_no_b
 
 
 def test_with_several_documents_each_block_names_its_own() -> None:
-    evidence = Evidence({"a": document("a", "one", "two"), "b": document("b", "three")})
+    evidence = ShownLines({"a": document("a", "one", "two"), "b": document("b", "three")})
     evidence.add("b", 1, 1)
     evidence.add("a", 2, 2)
     packed = evidence.pack(1000)
@@ -45,7 +45,7 @@ def test_with_several_documents_each_block_names_its_own() -> None:
 
 
 def test_the_most_valuable_lines_are_packed_first_and_those_left_out_are_counted() -> None:
-    evidence = Evidence({"novel": NOVEL})
+    evidence = ShownLines({"novel": NOVEL})
     evidence.add("novel", 1, 50)
     evidence.add("novel", 80, 82, value=2.0)
     packed = evidence.pack(100)
@@ -62,7 +62,7 @@ def test_a_line_of_a_document_cannot_pass_for_a_heading() -> None:
 
 
 def test_a_line_too_long_is_shown_in_part_and_counted() -> None:
-    evidence = Evidence({"long": document("long", "word " * 5_000)})
+    evidence = ShownLines({"long": document("long", "word " * 5_000)})
     evidence.add("long", 1, 1)
     packed = evidence.pack(10_000)
     assert packed.cut == 1
@@ -70,7 +70,7 @@ def test_a_line_too_long_is_shown_in_part_and_counted() -> None:
 
 
 def test_nothing_fits_into_no_budget() -> None:
-    evidence = Evidence({"novel": NOVEL})
+    evidence = ShownLines({"novel": NOVEL})
     assert evidence.pack(100).quotes == ()
     evidence.add("novel", 1, 10)
     packed = evidence.pack(0)
@@ -85,7 +85,7 @@ def test_nothing_fits_into_no_budget() -> None:
 def test_a_pack_keeps_to_its_budget_and_holds_only_what_was_shown(
     ranges: list[tuple[int, int, float]], tokens: int
 ) -> None:
-    evidence = Evidence({"novel": NOVEL})
+    evidence = ShownLines({"novel": NOVEL})
     for first, length, value in ranges:
         evidence.add("novel", first, first + length, value=value)
     packed = evidence.pack(tokens)

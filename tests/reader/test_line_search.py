@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from remloom import Memory
 from remloom.errors import InvalidInputError
 from remloom.reader.find.search import LineSearch
-from remloom.reader.lines.line_index import LineIndex
-from remloom.reader.lines.lines import Lines, read_lines
+from remloom.reader.find.term_scorer import LineIndex
+from remloom.reader.lines.chunk_lines import read_lines
+from remloom.reader.lines.lines import Lines
 from remloom.testing.embedder import WordEmbedder
 from remloom.text.analysis import terms
 
@@ -181,7 +182,7 @@ def test_the_places_of_a_term_are_where_it_stands(texts: list[str]):
     stream = [term for text in texts for term in terms(text)]
     assert index.starts[-1] == len(stream)
     for term in set(stream):
-        assert [stream[place] for place in index.places(term)] == [term] * stream.count(term)
+        assert [stream[place] for place in index.positions(term)] == [term] * stream.count(term)
 
 
 def test_a_phrase_of_a_frequent_word_and_stop_words_is_found_wherever_it_is():

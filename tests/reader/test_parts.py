@@ -12,19 +12,19 @@ from remloom import Memory
 from remloom.errors import ModelUnavailableError
 from remloom.llm import LLM, Budget
 from remloom.llm.contract import Request
-from remloom.reader.check.evidence import Evidence
+from remloom.reader.check.evidence import ShownLines
 from remloom.reader.lines.lines import Lines
 from remloom.reader.loop.answering import Asking, WrittenAnswer
 from remloom.reader.loop.calls import Calls
 from remloom.reader.loop.events import Listener, deliver
-from remloom.reader.loop.parts import list_parts, rank_parts
+from remloom.reader.loop.listing import list_parts, rank_parts
 from remloom.testing import ScriptedModel
 
 FIRMS = ("Orrin", "Vaskel", "Tamarind", "Helmsley")
 _PAYS = re.compile(r"^(\d+)\| (The firm (\w+) pays a fee of \d+ euros)", re.MULTILINE)
 
 
-def ledger(rows: int = 400) -> Evidence:
+def ledger(rows: int = 400) -> ShownLines:
     texts = []
     for row in range(rows):
         if row % 40 == 7:
@@ -33,7 +33,7 @@ def ledger(rows: int = 400) -> Evidence:
             texts.append(
                 f"On day {row} the water stood low, and nothing was sold at the weir at all."
             )
-    return Evidence({"ledger": Lines("ledger.md", "ledger", texts, ())})
+    return ShownLines({"ledger": Lines("ledger.md", "ledger", texts, ())})
 
 
 def find_firms(request: Request) -> list[dict[str, Any]]:
@@ -48,7 +48,7 @@ def drive(asking: Asking[WrittenAnswer], llm: LLM) -> WrittenAnswer:
     return deliver(Calls(llm).make(asking, next(asking)), Listener(None))
 
 
-def ask(evidence: Evidence, model: ScriptedModel, tokens: int = 200_000) -> WrittenAnswer:
+def ask(evidence: ShownLines, model: ScriptedModel, tokens: int = 200_000) -> WrittenAnswer:
     return drive(
         list_parts("Which firms that pay fees are there?", evidence, tokens=tokens), LLM(model)
     )

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from remloom import Memory, Message, Resource
 from remloom.ingest.documents import outline
-from remloom.reader.lines.chunk_lines import rebuild
-from remloom.reader.lines.lines import Lines, read_lines
+from remloom.reader.lines.chunk_lines import read_lines, rebuild
+from remloom.reader.lines.lines import Lines
 from remloom.sources import Document
 from remloom.sources.files import read_bytes
 

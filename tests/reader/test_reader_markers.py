@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from remloom.reader.lines.markers import Mark, mark_lines, mark_table
+from remloom.reader.lines.markers import LineMark, mark_lines, mark_table
 
 CASES = json.loads((Path(__file__).parent / "marker_cases.json").read_text(encoding="utf-8"))
 MARKS = {
-    "header": Mark.HEADER,
-    "list": Mark.LIST_ITEM,
-    "code": Mark.CODE,
-    "section": Mark.SECTION_START,
+    "header": LineMark.HEADER,
+    "list": LineMark.LIST_ITEM,
+    "code": LineMark.CODE,
+    "section": LineMark.SECTION_START,
 }
 
 
@@ -30,7 +30,7 @@ def test_each_line_is_what_it_looks_like(case: dict[str, Any]) -> None:
 
 def test_of_a_table_the_header_alone_is_marked() -> None:
     marked = mark_table(4, (1,))
-    assert list(marked.marks) == [Mark.HEADER | Mark.SECTION_START, 0, 0, 0]
+    assert list(marked.marks) == [LineMark.HEADER | LineMark.SECTION_START, 0, 0, 0]
     assert not marked.headings
 
 

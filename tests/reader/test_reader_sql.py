@@ -12,7 +12,7 @@ import pytest
 
 from remloom.errors import InvalidInputError
 from remloom.reader.lines.outline import Section
-from remloom.reader.sql.line_columns import MARKS, Source, Span
+from remloom.reader.sql.line_columns import MARKS, LineSource
 from remloom.reader.sql.tables import LineTables, Ranked
 
 CASES = json.loads(Path(__file__).with_name("sql_cases.json").read_text())
@@ -32,12 +32,12 @@ TEXTS = [
 ]
 
 
-def make_source(name: str = "book", texts: list[str] = TEXTS, **fields: Any) -> Source:
+def make_source(name: str = "book", texts: list[str] = TEXTS, **fields: Any) -> LineSource:
     marks = {mark: np.zeros(len(texts), bool) for mark in MARKS}
     headings = np.array([text.startswith("#") for text in texts])
     marks |= dict.fromkeys(("is_header", "is_section_start", "is_strategic"), headings)
     marks["is_code"] = np.array([line > 9 for line in range(1, len(texts) + 1)])
-    return Source(
+    return LineSource(
         name,
         texts,
         np.array([len([word for word in text.split() if word.isalnum()]) for text in texts]),
@@ -48,11 +48,17 @@ def make_source(name: str = "book", texts: list[str] = TEXTS, **fields: Any) -> 
 
 def make_tables() -> LineTables:
     source = make_source(
-        spans=[Span(1, 4, "Book"), Span(5, 9, "Book > Chapter XII"), Span(10, 12, "Book > Code")],
         sections=[
-            Section(title="Book", level=1, first=1, last=12, words=18),
-            Section(title="Chapter XII", level=2, first=5, last=9, words=14),
-            Section(title="Code", level=2, first=10, last=12, words=5),
+            Section(title="Book", level=1, first=1, last=12, words=18, path="Book"),
+            Section(
+                title="Chapter XII",
+                level=2,
+                first=5,
+                last=9,
+                words=14,
+                path="Book > Chapter XII",
+            ),
+            Section(title="Code", level=2, first=10, last=12, words=5, path="Book > Code"),
         ],
     )
     ranked = [Ranked("book", 8, 2.0), Ranked("book", 7, 1.0)]
@@ -110,7 +116,7 @@ def test_rows_are_bounded_and_it_is_said(tables: LineTables) -> None:
 
 
 def test_lines_of_several_documents_are_told_apart() -> None:
-    with_page = make_source("contract", ["The LIMIT of pages"], spans=[Span(1, 1, "", 3)])
+    with_page = make_source("contract", ["The LIMIT of pages"], pages=[(1, 3)])
     tables = LineTables([make_source(), with_page])
     answer = tables.run("SELECT line_num, text, page FROM documents WHERE text LIKE '%LIMIT%'")
     assert answer.sql.endswith("ORDER BY doc, line_num LIMIT 50")

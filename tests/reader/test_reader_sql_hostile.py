@@ -14,7 +14,7 @@ import pytest
 from test_reader_sql import make_source, make_tables
 
 from remloom.errors import InvalidInputError, StoreClosedError
-from remloom.reader.sql.allowed import read_allowed
+from remloom.reader.sql.guard import read_allowed
 from remloom.reader.sql.line_columns import MAX_WIDTH
 from remloom.reader.sql.tables import MAX_WORK, LineTables
 from waiting import until

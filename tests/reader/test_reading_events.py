@@ -11,8 +11,8 @@ from reading_tools import ask, asker, between, book, scripted, step, tools_of
 
 from remloom import Memory
 from remloom.errors import ModelUnavailableError
+from remloom.reader.loop.calls import ReadLimits
 from remloom.reader.loop.events import EventType, Listener, ReadEvent, deliver
-from remloom.reader.loop.limits import ReadLimits
 from remloom.testing.models import ScriptedModel
 
 # one letter for each event -> what a whole reading looks like

@@ -12,7 +12,7 @@ from reading_tools import ask, asked, between, book, step, tools_of
 from remloom import Memory
 from remloom.errors import InvalidInputError, ModelUnavailableError
 from remloom.reader.lines.lines import Lines
-from remloom.reader.loop.limits import ReadLimits
+from remloom.reader.loop.calls import ReadLimits
 from remloom.reader.result import Reading
 from remloom.testing.models import ScriptedModel
 

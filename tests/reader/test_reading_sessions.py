@@ -11,7 +11,7 @@ from remloom import Memory
 from remloom.errors import GoneError, InvalidInputError, NotFoundError
 from remloom.llm import Request
 from remloom.llm.reply_cache import KIND
-from remloom.reader.loop.limits import ReadLimits
+from remloom.reader.loop.calls import ReadLimits
 from remloom.reader.loop.session import SessionStore
 from remloom.testing.models import ScriptedModel
 

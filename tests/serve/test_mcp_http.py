@@ -201,11 +201,11 @@ def test_a_short_tool_answers_who_asks_for_progress(client):
 
 
 def test_each_phase_goes_on_with_the_count_of_the_one_before():
-    from remloom.dream.progress import Progress
+    from remloom.dream.context import LearnProgress
     from remloom.serve.mcp.progress import _Steps
 
     steps = _Steps()
-    told = [Progress(phase=phase, done=done, total=2) for phase in "ab" for done in (1, 2)]
+    told = [LearnProgress(phase=phase, done=done, total=2) for phase in "ab" for done in (1, 2)]
     assert [steps.next((one,)) for one in told] == [
         (1, 2, "a"), (2, 2, "a"), (3, 4, "b"), (4, 4, "b")
     ]  # fmt: skip

@@ -8,11 +8,11 @@ from datetime import datetime
 import os
 from remloom.aio.threads import AsyncClosing, InThreads, Noun
 from remloom.ask.result import AskResult, AskTurn
+from remloom.dream.context import LearnProgress
 from remloom.dream.learn.run import LearnResult
-from remloom.dream.maintenance import MaintenanceResult
-from remloom.dream.metrics import Metrics
-from remloom.dream.progress import Progress as _Progress
-from remloom.dream.rem.run import DreamResult
+from remloom.dream.context import MaintenanceResult
+from remloom.dream.rem_cycle import DreamResult
+from remloom.dream.report import Metrics
 from remloom.embed.contract import Embedder, TokenEncoder
 from remloom.engine import lineage
 from remloom.engine.arguments import Progress
@@ -64,9 +64,8 @@ from remloom.reader.lines.outline import Outline
 from remloom.reader.loop.events import EventCallback, ReadEvent
 from remloom.reader.loop.session import Session
 from remloom.reader.loop.strategy import Strategy as _Strategy
-from remloom.reader.result import Reading
+from remloom.reader.result import Reading, Rows
 from remloom.reader.sql.queries import TableSchema
-from remloom.reader.sql.rows import Rows
 from remloom.retrieve.options import RecallChanges, RecallOptions
 from remloom.runs.failures import FailedItem
 from remloom.runs.run import Run
@@ -966,7 +965,7 @@ class MemoryInThreads(AsyncClosing, InThreads, metaclass=ABCMeta):
         budget: Budget | None = None,
         glob: str | None = None,
         neighbours: int = 5,
-        progress: Callable[[_Progress], None] | None = None,
+        progress: Callable[[LearnProgress], None] | None = None,
     ) -> LearnResult:
         """Read a source and learn from it in time order; dream whenever a period is over."""
 
@@ -979,6 +978,6 @@ class MemoryInThreads(AsyncClosing, InThreads, metaclass=ABCMeta):
         dry_run: bool = False,
         budget: Budget | None = None,
         neighbours: int = 5,
-        progress: Callable[[_Progress], None] | None = None,
+        progress: Callable[[LearnProgress], None] | None = None,
     ) -> DreamResult:
         """Dream once about what is remembered."""

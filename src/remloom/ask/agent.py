@@ -1,8 +1,7 @@
-"""`ask`: a model puts a question in plain words into statements, reads the answers, and cites them.
+"""`ask`: a model turns a question into statements, reads the answers, and cites them (seed 5,
+"ask_rem() with Staged Planning", "Iterated Retrieval").
 
-Source: seed design 5, "ask_rem() with Staged Planning" and "Iterated Retrieval"; DESIGN section 4.
-The model has the statements of the dialect and nothing else, and those only read: whatever a
-document tells it to do, it cannot write.
+Its statements only read: whatever a document tells it to do, it cannot write.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from msgspec.structs import replace
 
 from ..errors import BudgetError, EmbedderError, InvalidInputError, StoreBusyError
 from ..llm import LLM, Quote
-from ..llm.prompts import prompt
+from ..llm.prompts import hint, prompt
 from ..model import SchemaDefinition
 from ..query.executor import Executor
 from ..query.json_form import to_parameters
@@ -28,8 +27,8 @@ from ..text.quoting import cleaned, one_line, quoted
 from .result import AskResult, AskTurn
 from .transcript import MAX_TURN, Transcript
 
-MAX_EDGE_TYPES = 60  # that the model is told of
-MAX_SCHEMAS = 20  # registered ones that it is told the fields of
+MAX_EDGE_TYPES = 60  # that the model is shown
+MAX_SCHEMAS = 20  # registered ones that it is shown with their fields
 MAX_FIELDS = 40  # of each
 MAX_DESCRIPTION = 300  # characters
 _REPEATED = (
@@ -37,17 +36,10 @@ _REPEATED = (
     " answer from that, or ask something else"
 )
 _NO_NAMES = "none known by that name: SEARCH finds what was written"
-
-
 _MAX_REPEATS = 2  # statements made again, after which a model is asked for its answer
 _BYTES_PER_TOKEN = 3  # rather too few, as a budget is not to be overrun
 _SCHEMA_TOKENS = 400  # that a call has besides its prompt
 _CITED = re.compile(r"\[(\d{1,6}(?:\s*,\s*\d{1,6})*)\]")
-
-
-def _hint(**limits: int) -> Meta:
-    """A limit that a reply is asked to keep to. A reply that goes beyond is taken all the same."""
-    return Meta(extra_json_schema=limits)
 
 
 # The descriptions and limits are part of what the model is asked: a change of them is one of its
@@ -55,32 +47,25 @@ def _hint(**limits: int) -> Meta:
 class Step(Struct, frozen=True):
     """A turn: the next statement, or else the answer."""
 
-    reasoning: Annotated[str, _hint(maxLength=200)]
-    staged_plan: Annotated[list[Annotated[str, _hint(maxLength=60)]], _hint(maxItems=5)]
-    memo: Annotated[str, _hint(maxLength=120)]
-    statement: Annotated[str, _hint(maxLength=400)]  # empty: it is done
+    reasoning: Annotated[str, hint(maxLength=200)]
+    staged_plan: Annotated[list[Annotated[str, hint(maxLength=60)]], hint(maxItems=5)]
+    memo: Annotated[str, hint(maxLength=120)]
+    statement: Annotated[str, hint(maxLength=400)]  # empty: it is done
     confidence: Annotated[float, Meta(ge=0, le=1)]
-    answer: Annotated[str, _hint(maxLength=1600)]  # empty: it is not done
+    answer: Annotated[str, hint(maxLength=1600)]  # empty: it is not done
 
 
 class Last(Struct, frozen=True):
     """The answer. No statement can be run any more."""
 
-    answer: Annotated[str, _hint(minLength=1, maxLength=1600)]
+    answer: Annotated[str, hint(minLength=1, maxLength=1600)]
 
 
 class Asker:
-    """Asks one tenant's memory.
-
-    Args:
-        find_names: the names of records that a question has in it.
-    """
+    """Asks one tenant's memory; `find_names` gives the names of records in a question."""
 
     def __init__(
-        self,
-        executor: Executor,
-        llm: LLM,
-        find_names: Callable[[str], Sequence[str]],
+        self, executor: Executor, llm: LLM, find_names: Callable[[str], Sequence[str]]
     ) -> None:
         self._executor = executor
         self._llm = llm
@@ -100,7 +85,6 @@ class Asker:
         Args:
             turns: statements at most.
             tokens: the budget of the run that the model belongs to.
-            on_turn: called with each turn.
         """
         conversation = _Conversation(question, turns, now, self._describe_memory(question))
         while True:
@@ -108,29 +92,20 @@ class Asker:
             if conversation.turns:
                 needed = self._llm.spent + conversation.tokens_ahead
                 if needed > tokens:
-                    conversation.close()
+                    conversation.statements_left = 0
             try:
                 if not conversation.statements_left:
                     last = self._llm.ask("ask", conversation.prompt_slots(), returns=Last)
-                    return self._finish(conversation, last.answer)
+                    return conversation.result(last.answer, self._llm.spent)
                 step = self._llm.ask("ask", conversation.prompt_slots(), returns=Step)
             except BudgetError as error:
-                return self._finish(conversation, "", error.message)
+                return conversation.result("", self._llm.spent, error.message)
             turn = self._take_step(step, conversation)
             if turn is None:
-                return self._finish(conversation, step.answer)
+                return conversation.result(step.answer, self._llm.spent)
             conversation.add_turn(turn)
             if on_turn:
                 on_turn(turn)
-
-    def _finish(
-        self,
-        conversation: _Conversation,
-        answer: str,
-        doubt: str = "",
-    ) -> AskResult:
-        result = conversation.result(answer.strip(), doubt)
-        return replace(result, tokens=self._llm.spent)
 
     def _take_step(self, step: Step, conversation: _Conversation) -> AskTurn | None:
         """The turn that a step makes; None if the step is the answer."""
@@ -163,13 +138,11 @@ class Asker:
             return replace(turn, error=str(error))
 
     def _describe_memory(self, question: str) -> str:
-        """Describe the memory to the model: its edge types, and names in the question."""
         types = self._executor.store.graph.edge_types()
         listed = ", ".join(map(one_line, types[:MAX_EDGE_TYPES])) or "none"
         hidden = len(types) - MAX_EDGE_TYPES
         more = f" and {hidden} more" if hidden > 0 else ""
-        distinct = dict.fromkeys(self._find_names(question))
-        names = ", ".join(map(quoted, distinct))
+        names = ", ".join(map(quoted, dict.fromkeys(self._find_names(question))))
         return (
             f"edge types: {listed}{more}\n{self._describe_tables()}"
             f"names that the question may mean: {names or _NO_NAMES}"
@@ -186,7 +159,7 @@ class Asker:
 
 
 def _described(definition: SchemaDefinition) -> str:
-    """A registered schema as the model is told of it: its fields and edges."""
+    """A registered schema as the model is shown it: its fields and edges."""
     fields = [
         f"{name} {field}{f' ({_about(field.description)})' if field.description else ''}"
         for name, field in list(definition.base_fields.items())[:MAX_FIELDS]
@@ -206,7 +179,7 @@ def _about(description: str) -> str:
 
 
 def _with_memo(statement: Statement, memo: str) -> Statement:
-    """A TRAVERSE with the memo that the model gave beside it, unless it has one of its own."""
+    """A TRAVERSE with the memo that the model gave with it, unless it has one of its own."""
     query = statement.query
     if not isinstance(query, Traverse) or query.plan_memo or not memo:
         return statement
@@ -214,18 +187,15 @@ def _with_memo(statement: Statement, memo: str) -> Statement:
 
 
 def _new_turn(step: Step, statement: Statement) -> AskTurn:
-    """The turn of a statement that is still to be run."""
     query = statement.query
     parameters = to_parameters(query)
     if statement.as_of:
         parameters["as_of"] = statement.as_of.isoformat()
-    return AskTurn(
+    return replace(
+        _failed_turn(step, ""),
         statement=render(statement),
         query=parameters,
         memo=query.plan_memo if isinstance(query, Traverse) else step.memo.strip(),
-        reasoning=step.reasoning,
-        confidence=step.confidence,
-        staged_plan=tuple(step.staged_plan),
     )
 
 
@@ -241,20 +211,9 @@ def _failed_turn(step: Step, error: str) -> AskTurn:
 
 
 class _Conversation:
-    """The turns so far.
+    """The turns so far; `known` describes the memory to the model."""
 
-    Args:
-        turns: statements that can be run.
-        known: what the model is told of the memory before it asks.
-    """
-
-    def __init__(
-        self,
-        question: str,
-        turns: int,
-        now: datetime,
-        known: str,
-    ) -> None:
+    def __init__(self, question: str, turns: int, now: datetime, known: str) -> None:
         self.turns: list[AskTurn] = []
         self.statements_left = turns
         self._question = question
@@ -275,12 +234,7 @@ class _Conversation:
         # two calls, and the answer to the statement of the first
         return 2 * call + MAX_TURN // _BYTES_PER_TOKEN
 
-    def close(self) -> None:
-        """Let no more statements be run: the next turn is the answer."""
-        self.statements_left = 0
-
     def add_turn(self, turn: AskTurn) -> None:
-        """Add a turn, with its answer or its error."""
         if turn.answer is None:
             outcome = f"error: {cleaned(turn.error)}"
         else:
@@ -308,7 +262,6 @@ class _Conversation:
         return False
 
     def prompt_slots(self) -> dict[str, str | Quote]:
-        """Fill the slots of the prompt."""
         left = "no statement can be run any more: answer now"
         if self.statements_left:
             left = f"{self.statements_left} more statements can be run"
@@ -325,16 +278,11 @@ class _Conversation:
         """The numbers in an answer that stand for nothing: "[7], [9]"."""
         numbers = dict.fromkeys(_cited_numbers(answer))
         known = self._transcript.citation
-        unknown = [f"[{number}]" for number in numbers if known(number) is None]
-        return ", ".join(unknown)
+        return ", ".join(f"[{number}]" for number in numbers if known(number) is None)
 
-    def result(self, answer: str, doubt: str = "") -> AskResult:
-        """The outcome, with this answer.
-
-        Args:
-            doubt: why there is no better answer, if that is known.
-        """
-        connections = self._transcript.connections()
+    def result(self, answer: str, tokens: int, doubt: str = "") -> AskResult:
+        answer = answer.strip()
+        connections = self._transcript.connections.sentences()
         numbers = list(_cited_numbers(answer))
         doubts = [doubt or ("" if answer else "the model found no answer")]
         if unknown := self.unknown_citations(answer):
@@ -350,10 +298,10 @@ class _Conversation:
             turns=tuple(self.turns),
             citations=tuple(citation for citation in citations if citation is not None),
             doubts=tuple(filter(None, doubts)),
+            tokens=tokens,
         )
 
 
 def _cited_numbers(answer: str) -> Iterator[int]:
-    """The numbers that an answer cites: [1], [2, 3]."""
     for group in _CITED.findall(answer):
         yield from map(int, group.split(","))

@@ -1,7 +1,5 @@
-"""The result of `ask`: its conversation with the memory, turn by turn, and the answer.
-
-Source: seed design 5, "ask_rem() with Staged Planning" and "Agent Scratchpad: Stage Memos".
-"""
+"""The result of `ask`: its conversation with the memory, and the answer (seed 5, "ask_rem() with
+Staged Planning", "Agent Scratchpad: Stage Memos")."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ class AskTurn(Struct, frozen=True, kw_only=True):
     confidence: float = 0.0  # 0..1
     staged_plan: tuple[str, ...] = ()
     answer: Answer | None = None  # None when there is an error
-    error: str = ""  # why it could not be run, as the model was told
+    error: str = ""  # why it could not be run, as the model was shown
 
     @property
     def stages(self) -> list[Stage]:
@@ -32,10 +30,9 @@ class AskTurn(Struct, frozen=True, kw_only=True):
 
     @property
     def found(self) -> int:
-        """How many records, nodes or rows came back."""
-        if self.answer is None:
-            return 0
         answer = self.answer
+        if answer is None:
+            return 0
         # only one of them is filled
         return len(answer.records) + len(answer.nodes) + len(answer.rows)
 
@@ -108,7 +105,7 @@ class AskResult(Struct, frozen=True, kw_only=True):
         return self.first.staged_plan if self.first else ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The seed's JSON, `query` and `staged_plan`, with all the rest beside them."""
+        """The seed's JSON, `query` and `staged_plan`, with all the rest."""
         first = self.first
         return {
             "question": self.question,

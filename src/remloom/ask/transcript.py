@@ -1,7 +1,6 @@
 """Answers as a model reads them: numbered, to be cited, quoted line by line, and kept short.
 
-Whatever is from the memory stands behind `>`, so nothing that was read can pass for a number, a
-hint or an error.
+What is from the memory stands behind `>`, so it cannot pass for a number, a hint or an error.
 """
 
 from __future__ import annotations
@@ -38,8 +37,6 @@ _SHOWN_FIELDS = (
 )
 
 _Item = TypeVar("_Item")
-
-
 _MAX_EDGES = 100  # of an edge summary
 
 _Edge: TypeAlias = tuple[str, str, str]  # source key, edge type, target key
@@ -50,16 +47,12 @@ class Transcript:
 
     def __init__(self) -> None:
         self._citations: dict[str, Citation] = {}  # by the id of the record, or the SELECT
-        self._connections = _Connections()
+        self.connections = Connections()
 
     def citation(self, number: int) -> Citation | None:
         """The citation that a number stands for."""
         citations = self._citations.values()
         return next((citation for citation in citations if citation.number == number), None)
-
-    def connections(self) -> tuple[str, ...]:
-        """Everything that was walked along; see `Connections`."""
-        return self._connections.sentences()
 
     def quote_answer(self, answer: Answer) -> str:
         """An answer as text; what did not fit is counted in its last line."""
@@ -70,17 +63,11 @@ class Transcript:
             passages = self._fit(answer.nodes, self._node_passage)
         else:
             passages = self._fit(answer.records, self._hit_passage)
-        # One after the other: edges are named by the numbers that the passages have given out
-        lines = list(passages)
-        lines += self._edge_lines(answer)
-        lines += _hint_lines(answer)
-        return "\n".join(lines)
+        # in this order: edges are named by the numbers that the passages have given out
+        return "\n".join([*passages, *self._edge_lines(answer), *_hint_lines(answer)])
 
     def _fit(self, items: Sequence[_Item], quote: Callable[[_Item], str]) -> Iterator[str]:
-        """The first items that fit into a turn.
-
-        An item that is not shown gets no number: it cannot be cited.
-        """
+        """The first items that fit into a turn. An item that is not shown gets no number."""
         left = MAX_TURN
         for index, item in enumerate(items):
             citations = dict(self._citations)
@@ -95,8 +82,6 @@ class Transcript:
                 return
             yield text
 
-    # -- records -----------------------------------------------------------------------------------
-
     def _hit_passage(self, hit: Hit) -> str:
         record = hit.record
         excerpt = _excerpt(hit.content, hit.matched)
@@ -107,12 +92,7 @@ class Transcript:
         text = node.get("content") or node.get("summary") or ""
         return self._passage(node.as_dict(), _excerpt(text, ""), trust_of(record))
 
-    def _passage(
-        self,
-        fields: Mapping[str, Any],
-        excerpt: str,
-        trust: str,
-    ) -> str:
+    def _passage(self, fields: Mapping[str, Any], excerpt: str, trust: str) -> str:
         citation = self._cite_record(fields)
         kind = fields.get("category") or fields.get("type") or ""
         kind_text = f" ({one_line(kind)})" if kind else ""
@@ -152,8 +132,6 @@ class Transcript:
             self._citations[key] = Citation(number=number, **fields)
         return self._citations[key]
 
-    # -- rows and edges ----------------------------------------------------------------------------
-
     def _row_lines(self, answer: Answer) -> Iterator[str]:
         number = self._cite(answer.statement, statement=answer.statement).number
         report = answer.report
@@ -167,17 +145,17 @@ class Transcript:
     def _edge_lines(self, answer: Answer) -> Iterator[str]:
         for node in answer.nodes:
             if citation := self._citations.get(node.id):
-                self._connections.name_node(node, citation.number)
+                self.connections.name_node(node, citation.number)
         if answer.edge_summary:
             yield "edges:"
-        yield from (f"> {sentence}" for sentence in self._connections.add_answer(answer))
+        yield from (f"> {sentence}" for sentence in self.connections.add_answer(answer))
         if len(answer.edge_summary) > _MAX_EDGES:
             yield f"and {len(answer.edge_summary) - _MAX_EDGES} more edges"
         report = answer.report
         if isinstance(report, TraverseReport):
             if report.edge_counts:
                 yield f"> counts: {', '.join(map(_count_text, report.edge_counts))}"
-            if self._connections.lead_on(answer):
+            if self.connections.lead_on(answer):
                 yield f"hint: edges lead on from here: DEPTH {report.depth + 1} follows them"
 
 
@@ -185,11 +163,7 @@ def _count_text(count: TypeCount) -> str:
     return f"{one_line(count.rel_type)} {count.direction} {count.count}"
 
 
-# -- hints -----------------------------------------------------------------------------------------
-
-
 def _hint_lines(answer: Answer) -> Iterator[str]:
-    """Advise on an empty or cut answer."""
     report = answer.report
     is_empty = not answer.records and not answer.nodes
     if is_empty:
@@ -229,9 +203,6 @@ def _empty_hint(answer: Answer) -> str:
     return "hint: FUZZY finds a name that is not exactly known, SEARCH what a text is about"
 
 
-# -- texts and values ------------------------------------------------------------------------------
-
-
 def _excerpt(text: str, matched: str) -> str:
     """A text, or the part of a long one around the window ("start:end") that matched."""
     window_start, colon, _ = matched.partition(":")
@@ -244,7 +215,6 @@ def _excerpt(text: str, matched: str) -> str:
 
 
 def _short(value: object) -> str:
-    """A value of a field or a column in one line."""
     match value:
         case None:
             text = "null"
@@ -259,7 +229,7 @@ def _short(value: object) -> str:
     return one_line(text, _MAX_CELL)
 
 
-class _Connections:
+class Connections:
     """The connections of one conversation, in the order in which they came up."""
 
     def __init__(self) -> None:
@@ -295,16 +265,12 @@ class _Connections:
         # What LIMIT left out is no deeper; and of all types, some always lead on.
         if report.truncated or not report.edge_types:
             return False
-        edges = answer.edge_summary[:_MAX_EDGES]
         # an end without a name is a node that the walk did not reach
-        ends = [(src, dst) for src, _, dst in edges]
+        ends = ((src, dst) for src, _, dst in answer.edge_summary[:_MAX_EDGES])
         return not all(map(self._all_named, ends))
 
     def sentences(self) -> tuple[str, ...]:
-        """Everything that was walked along."""
-        sentences = [*self._edge_sentences(self._edges)]
-        sentences += self._gap_sentences(self._paths)
-        return tuple(sentences)
+        return (*self._edge_sentences(self._edges), *self._gap_sentences(self._paths))
 
     def _edge_sentences(self, edges: Iterable[_Edge]) -> Iterator[str]:
         """One sentence for all edges of a type that leave the same record."""

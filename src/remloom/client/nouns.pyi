@@ -7,11 +7,11 @@ from datetime import datetime
 import os
 from remloom.ask.result import AskResult, AskTurn
 from remloom.client.methods import Over
+from remloom.dream.context import LearnProgress
 from remloom.dream.learn.run import LearnResult
-from remloom.dream.maintenance import MaintenanceResult
-from remloom.dream.metrics import Metrics
-from remloom.dream.progress import Progress as _Progress
-from remloom.dream.rem.run import DreamResult
+from remloom.dream.context import MaintenanceResult
+from remloom.dream.rem_cycle import DreamResult
+from remloom.dream.report import Metrics
 from remloom.embed.contract import Embedder
 from remloom.engine import lineage
 from remloom.engine.arguments import Progress
@@ -58,9 +58,8 @@ from remloom.reader.lines.lines import Passage
 from remloom.reader.lines.outline import Outline
 from remloom.reader.loop.events import EventCallback
 from remloom.reader.loop.session import Session
-from remloom.reader.result import Reading
+from remloom.reader.result import Reading, Rows
 from remloom.reader.sql.queries import TableSchema
-from remloom.reader.sql.rows import Rows
 from remloom.retrieve.options import RecallChanges, RecallOptions
 from remloom.runs.failures import FailedItem
 from remloom.runs.run import Run
@@ -1231,7 +1230,7 @@ class ClientMethods(Over):
         budget: Budget | None = None,
         glob: str | None = None,
         neighbours: int = 5,
-        progress: Callable[[_Progress], None] | None = None,
+        progress: Callable[[LearnProgress], None] | None = None,
     ) -> LearnResult:
         """Read a source and learn from it in time order; dream whenever a period is over."""
 
@@ -1244,7 +1243,7 @@ class ClientMethods(Over):
         dry_run: bool = False,
         budget: Budget | None = None,
         neighbours: int = 5,
-        progress: Callable[[_Progress], None] | None = None,
+        progress: Callable[[LearnProgress], None] | None = None,
     ) -> DreamResult:
         """Dream once about what is remembered."""
 
@@ -1499,7 +1498,7 @@ class AsyncClientMethods(Over):
         budget: Budget | None = None,
         glob: str | None = None,
         neighbours: int = 5,
-        progress: Callable[[_Progress], None] | None = None,
+        progress: Callable[[LearnProgress], None] | None = None,
     ) -> LearnResult:
         """Read a source and learn from it in time order; dream whenever a period is over."""
 
@@ -1512,6 +1511,6 @@ class AsyncClientMethods(Over):
         dry_run: bool = False,
         budget: Budget | None = None,
         neighbours: int = 5,
-        progress: Callable[[_Progress], None] | None = None,
+        progress: Callable[[LearnProgress], None] | None = None,
     ) -> DreamResult:
         """Dream once about what is remembered."""

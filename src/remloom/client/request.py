@@ -188,9 +188,9 @@ def _progress_value(name: str, value: Any) -> Any:
         from ..ask.result import AskTurn
 
         return msgspec.convert(value, AskTurn)
-    from ..dream.progress import Progress
+    from ..dream.context import LearnProgress
 
-    return msgspec.convert(value, Progress)
+    return msgspec.convert(value, LearnProgress)
 
 
 @cache

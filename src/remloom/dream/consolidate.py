@@ -1,18 +1,16 @@
-"""Consolidation: insights that say the same become one, and those that are close get a summary.
-
-Source: seed 1, "Future Optimizations": pruning at a cosine above 0.95, hierarchical clustering.
-Only what was derived is ever superseded; what was read stays as it is.
-"""
+"""Consolidation: insights that say the same become one, and similar ones get a summary (seed 1,
+"Future Optimizations"). Only what was derived is ever superseded."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from .. import labels
+from ..engine.arguments import Progress
 from ..errors import MissingExtraError
 from ..llm import LLM, Call
 from ..model import Edge, Resource
@@ -21,7 +19,7 @@ from ..runs.part import WritePart
 from ..runs.supersede import SUPERSEDED
 from ..runs.writer import Writer
 from ..store.contract import Store
-from .context import ask_each, quote_resource, years_of
+from .context import Theme, ask_each, quote_resource, years_of
 from .synthesis import derived_id
 from .topics import Background, find_topics
 from .vectors import matrix, typical_cosine
@@ -29,9 +27,8 @@ from .vectors import matrix, typical_cosine
 if TYPE_CHECKING:
     from .vectors import Floats
 
-
-SAME = 0.95  # cosine above which two insights say the same (seed 1)
-RUN_KIND = "consolidate"
+_SAME = 0.95  # cosine above which two insights say the same (seed 1)
+_RUN_KIND = "consolidate"
 _SUMMARY = "summary"  # kind of resource
 _SUMMARIZES = "summarizes"  # edge from a summary to what it sums up
 _LEAST = 3  # insights of a cluster
@@ -42,10 +39,8 @@ _LEVELS = 4  # of summaries of summaries, at most
 _QUOTED = 24  # insights of a cluster that a summary is made of, those nearest to its centre
 _NAME = 180  # characters of a summary's name
 
-Progress = Callable[[int, int], None]
 
-
-class Cluster(Struct, frozen=True):
+class _Cluster(Struct, frozen=True):
     """Insights that are close to each other, the nearest to their centre first."""
 
     members: tuple[Resource, ...]
@@ -61,23 +56,23 @@ def consolidate(
     writer: Writer,
     *,
     tenant: str,
-    llm: LLM | None = None,
-    min_score: float = SAME,
-    progress: Progress | None = None,
-) -> list[Cluster]:
+    llm: LLM | None,
+    min_score: float,
+    progress: Progress | None,
+) -> list[Theme]:
     """Supersede insights that say what an older one says, then sum up those that are close.
 
     Summaries are summed up in turn, level by level. Without a model nothing is summed up. With the
     same insights it is idempotent: nothing is written and the model is not asked.
 
-    Returns: the clusters of the first level.
+    Returns: what belongs together at the first level.
 
     Raises:
         MissingExtraError: the extra `consolidate` is not installed.
         BudgetError: the run's budget is spent; what was summed up until then is written.
     """
-    insights = standing_insights(store)
-    duplicates = find_duplicates(store, insights, min_score=min_score)
+    insights = current_insights(store)
+    duplicates = _find_duplicates(store, insights, min_score)
     # each in a transaction of its own: an interrupted run goes on with the rest
     for old, new in duplicates.items():
         writer.write_each([WritePart((), superseded={old: new})])
@@ -85,9 +80,9 @@ def consolidate(
     level = [
         record for record in insights if record.id not in duplicates and record.kind != _SUMMARY
     ]
-    first_level: list[Cluster] = []
+    first_level: list[_Cluster] = []
     for number in range(_LEVELS):
-        clusters = find_clusters(store, level)
+        clusters = _find_clusters(store, level)
         first_level = first_level or clusters
         writer.count(clusters=len(clusters))
         if not llm or not clusters:
@@ -98,11 +93,14 @@ def consolidate(
             [store.records.get("resources", id) for id in ids] if number + 1 < _LEVELS else []
         )
         level = [record for record in summaries if isinstance(record, Resource)]
-    return first_level
+    return [
+        Theme(topics=cluster.topics, insights=tuple(record.name for record in cluster.members))
+        for cluster in first_level
+    ]
 
 
-def standing_insights(store: Store) -> list[Resource]:
-    """What was derived and not superseded, the oldest first of what is least derived."""
+def current_insights(store: Store) -> list[Resource]:
+    """What was derived and not superseded, by generation, then age."""
     insights = [
         record
         for record in store.records.all("resources")
@@ -114,16 +112,9 @@ def standing_insights(store: Store) -> list[Resource]:
     return sorted(insights, key=lambda record: (record.generation, record.created_at, record.id))
 
 
-def find_duplicates(
-    store: Store,
-    records: Sequence[Resource],
-    *,
-    min_score: float = SAME,
-) -> dict[str, str]:
-    """Ids of insights that say what an earlier one in the list says, each with the id of that one.
-
-    What is said of one entity never stands for what is said of another.
-    """
+def _find_duplicates(store: Store, records: Sequence[Resource], min_score: float) -> dict[str, str]:
+    """Ids of insights that say what an earlier one of the same entity says, each with that one's
+    id."""
     import numpy as np
 
     vectors = matrix(store, [record.id for record in records])
@@ -134,21 +125,19 @@ def find_duplicates(
     duplicates: dict[str, str] = {}
     for positions in by_entity.values():
         own = vectors[positions]
-        standing = np.ones(len(own), bool)
+        kept = np.ones(len(own), bool)
         for row in range(1, len(own)):
             # a duplicate stands for nothing itself
-            scores = np.where(standing[:row], own[:row] @ own[row], -1.0)
+            scores = np.where(kept[:row], own[:row] @ own[row], -1.0)
             best = int(np.argmax(scores))
             if scores[best] > min_score:
-                standing[row] = False
+                kept[row] = False
                 duplicates[records[positions[row]].id] = records[positions[best]].id
     return duplicates
 
 
-def find_clusters(store: Store, records: Sequence[Resource]) -> list[Cluster]:
-    """Cluster insights: average linkage over cosine distances, cut where a cluster falls apart.
-
-    The largest first.
+def _find_clusters(store: Store, records: Sequence[Resource]) -> list[_Cluster]:
+    """_Cluster insights by average linkage over cosine distances; the largest clusters first.
 
     Raises:
         MissingExtraError: the extra `consolidate` is not installed.
@@ -171,7 +160,7 @@ def find_clusters(store: Store, records: Sequence[Resource]) -> list[Cluster]:
     ids = [record.id for record in islice(store.records.all("resources"), _MOST)]
     model, _ = store.vectors.model() or ("", 0)
     mean, deviation = typical_cosine(matrix(store, ids), model)
-    distance = 1 - min(SAME, mean + _CLOSE * deviation)
+    distance = 1 - min(_SAME, mean + _CLOSE * deviation)
     tree = linkage(vectors, method="average", metric="cosine")
     numbers = fcluster(tree, t=distance, criterion="distance")
     background = Background(latest)
@@ -181,12 +170,11 @@ def find_clusters(store: Store, records: Sequence[Resource]) -> list[Cluster]:
         if len(positions) >= _LEAST:
             own = [latest[position] for position in positions]
             members = _from_centre(own, vectors[positions])
-            clusters.append(Cluster(members, find_topics(members, background)))
+            clusters.append(_Cluster(members, find_topics(members, background)))
     return sorted(clusters, key=lambda cluster: (-len(cluster.members), cluster.members[0].id))
 
 
 def _from_centre(records: Sequence[Resource], vectors: Floats) -> tuple[Resource, ...]:
-    """Records ordered by how near they are to the middle of all."""
     nearness = vectors @ vectors.mean(axis=0)
     ranked = sorted(
         zip(nearness.tolist(), records, strict=True), key=lambda pair: (-pair[0], pair[1].id)
@@ -199,15 +187,12 @@ def _entity_key(record: Resource) -> str:
     return labels.key(name) if isinstance(name, str) and name.strip() else ""
 
 
-# -- summaries -----------------------------------------------------------------------------------
-
-
 def _sum_up(
     store: Store,
     writer: Writer,
     tenant: str,
     llm: LLM,
-    clusters: Sequence[Cluster],
+    clusters: Sequence[_Cluster],
     progress: Progress | None,
 ) -> list[str]:
     """Write a summary for each cluster that has none; returns the ids of all summaries."""
@@ -226,7 +211,7 @@ def _sum_up(
             cluster.ids,
             (summary,),
             tuple(_edges(summary, cluster)),
-            deleted=(failed_item_key(RUN_KIND, id),),
+            deleted=(failed_item_key(_RUN_KIND, id),),
             superseded=dict(_outgrown(store, summary)),
             counts={"summaries": 1},
         )
@@ -234,7 +219,7 @@ def _sum_up(
     return ids
 
 
-def _call(cluster: Cluster) -> Call:
+def _call(cluster: _Cluster) -> Call:
     quoted = cluster.members[:_QUOTED]
     return Call(
         "summary",
@@ -243,7 +228,7 @@ def _call(cluster: Cluster) -> Call:
     )
 
 
-def _summary(store: Store, id: str, cluster: Cluster, text: str) -> Resource:
+def _summary(store: Store, id: str, cluster: _Cluster, text: str) -> Resource:
     members = cluster.members
     times = [record.starts_at for record in members if record.starts_at]
     entities = dict.fromkeys(name for record in members for name in record.related_entities)
@@ -263,24 +248,20 @@ def _summary(store: Store, id: str, cluster: Cluster, text: str) -> Resource:
     )
 
 
-def _summary_name(store: Store, id: str, cluster: Cluster) -> str:
-    """A name by the topics, which no other record has."""
+def _summary_name(store: Store, id: str, cluster: _Cluster) -> str:
     name = f"Summary: {', '.join(cluster.topics[:3]) or cluster.members[0].name}"[:_NAME]
     key = labels.key(name)
     return f"{name} ({id[:8]})" if store.records.lookup([key], edges=0)[key] else name
 
 
-def _edges(summary: Resource, cluster: Cluster) -> Iterator[Edge]:
+def _edges(summary: Resource, cluster: _Cluster) -> Iterator[Edge]:
     for record in cluster.members:
         about = {"dst_name": record.name, "dst_entity_type": f"resource/{record.kind}"}
         yield Edge(src=summary.name, rel_type=_SUMMARIZES, dst=record.name, properties=about)
 
 
 def _outgrown(store: Store, summary: Resource) -> Iterator[tuple[str, str]]:
-    """Ids of older summaries of some of the same insights and no others, each with the new one's.
-
-    The new one says what they say.
-    """
+    """Ids of older summaries of a part of the same insights, each with the new one's id."""
     members = set(summary.parents)
     children = [child for member in summary.parents for child in store.records.children(member)]
     for id in dict.fromkeys(children):

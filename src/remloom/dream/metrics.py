@@ -1,16 +1,11 @@
-"""How good what was dreamt is: coherence, coverage, novelty, depth, and what it cost.
-
-Defined in docs/metrics.md. Source: seed 1, "Evaluation Metrics". Everything is measured with the
-vectors there are; no model is asked.
-"""
+"""How good what was dreamt is, by the vectors alone (seed 1, "Evaluation Metrics"). See
+docs/metrics.md."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
-
-from msgspec import Struct
 
 from .. import labels
 from ..ingest.chunker import chunk_text
@@ -19,98 +14,19 @@ from ..model import Resource
 from ..sources import Document, Skipped
 from ..store.batch import Vector
 from ..store.contract import Store
-from .consolidate import standing_insights
+from .consolidate import current_insights
+from .report import Coherence, Cost, Coverage, Generation, Metrics, Novelty
 from .vectors import matrix, typical_cosine, vector_of_text
 
 if TYPE_CHECKING:
     from .vectors import Floats
 
-
 _FALLEN = 0.8  # of the first generation's quality, below which quality has degraded
 # standard deviations above the mean cosine of two texts, from which one predicts the other
-_NEAR = 2.5
+_DEVIATIONS = 2.5
 _BLOCK = 1_024  # rows compared with all others at once
 
 Embed = Callable[[Sequence[str]], list[tuple[Vector, ...]]]  # the windows of each text
-
-
-class Coherence(Struct, frozen=True, kw_only=True):
-    """Whether what is understood of an entity stays of one piece."""
-
-    # mean cosine of two insights of one entity, over entities; None: none has two
-    score: float | None
-    across: float | None  # of two insights of different entities, for comparison
-    # name, insights, mean cosine; the least coherent first
-    entities: tuple[tuple[str, int, float], ...] = ()
-
-
-class Novelty(Struct, frozen=True, kw_only=True):
-    """Whether dreams say what nothing they could read says."""
-
-    # mean over dreams of 1 - cosine with the nearest record of a lower generation
-    score: float | None
-    sources: float | None  # the same for what was read: a chunk against those of other sources
-    # mean over dreams of how far apart their parents are: 1 - mean cosine of two of them
-    reach: float | None
-    dreams: tuple[float, ...] = ()  # novelty of each
-    read: tuple[float, ...] = ()  # of each chunk
-
-
-class Generation(Struct, frozen=True, kw_only=True):
-    """One generation of insights."""
-
-    generation: int
-    records: int
-    kinds: Mapping[str, int]
-    support: float  # mean cosine of an insight with the middle of its parents
-    novelty: float  # mean of 1 - cosine with the nearest record of a lower generation
-    quality: float  # mean of the geometric mean of both
-
-
-class Coverage(Struct, frozen=True, kw_only=True):
-    """How much of texts that were held out is foreseen."""
-
-    texts: int
-    score: float  # share of them to which some insight comes near
-    sources: float  # share to which something that was read comes near
-    gained: float  # share to which an insight comes near and nothing that was read does
-    threshold: float  # cosine that counts as near
-
-
-class Cost(Struct, frozen=True, kw_only=True):
-    """What the model took, for each insight that stands."""
-
-    insights: int
-    calls: int
-    tokens: int
-    dollars: float | None  # None: the price of some calls is not known
-    per_insight_tokens: float | None
-    per_insight_dollars: float | None
-    tasks: Mapping[str, int] = {}  # tokens by task
-
-
-class Metrics(Struct, frozen=True, kw_only=True):
-    """What was measured. Where there is nothing to measure it by, a part or its score is None."""
-
-    sources: int
-    insights: int
-    coherence: Coherence
-    novelty: Novelty
-    # the last generation before quality falls below four fifths of the first one's; 0: none
-    depth: int
-    generations: tuple[Generation, ...]
-    cost: Cost
-    coverage: Coverage | None = None
-
-    def page(self) -> str:
-        """The metrics as one HTML page with plots, which needs no other file.
-
-        Raises:
-            MissingExtraError: the extra `report` is not installed.
-        """
-        from .report import page
-
-        return page(self)
 
 
 def measure(
@@ -131,7 +47,7 @@ def measure(
         for record in store.records.all("resources")
         if isinstance(record, Resource) and not record.generation and record.content.strip()
     ]
-    dreamt = standing_insights(store)
+    dreamt = current_insights(store)
     measured = _Measured(store, read, dreamt)
     generations = measured.generations()
     windows = embed(held_out) if embed else []
@@ -169,10 +85,7 @@ class _Measured:
         self._model = (store.vectors.model() or ("", 0))[0]
         self._read, self._read_vectors = _with_vectors(store, read)
         self._dreamt, self._dreamt_vectors = _with_vectors(store, dreamt)
-        self._parents = {record.id: store.records.parents(record.id) for record in self._dreamt}
         self._novelties = self._dreamt_novelties()
-
-    # -- depth ---------------------------------------------------------------------------------
 
     def generations(self) -> tuple[Generation, ...]:
         by_number: dict[int, list[int]] = {}
@@ -204,14 +117,15 @@ class _Measured:
         """How near an insight is to the middle of its parents, as a cosine."""
         import numpy as np
 
-        parents = matrix(self._store, self._parents[self._dreamt[position].id])
+        parents = self._parent_vectors(position)
         if not len(parents):
             return 0.0
         middle = parents.sum(axis=0)
         length = np.linalg.norm(middle)
         return float(middle @ self._dreamt_vectors[position] / (length or 1.0))
 
-    # -- coherence -----------------------------------------------------------------------------
+    def _parent_vectors(self, position: int) -> Floats:
+        return matrix(self._store, self._store.records.parents(self._dreamt[position].id))
 
     def coherence(self) -> Coherence:
         by_entity: dict[str, list[int]] = {}
@@ -223,7 +137,7 @@ class _Measured:
                 by_entity.setdefault(key, []).append(position)
                 names.setdefault(key, entity)
         scored = [
-            (names[key], len(positions), round(self._mean_cosine(positions), 4))
+            (names[key], len(positions), round(_mean_cosine(self._dreamt_vectors[positions]), 4))
             for key, positions in by_entity.items()
             if len(positions) > 1
         ]
@@ -236,31 +150,18 @@ class _Measured:
         )
 
     def _across(self, groups: Sequence[Sequence[int]]) -> float | None:
-        """The mean cosine of two insights of different groups."""
         every = [position for positions in groups for position in positions]
-        inside = sum(self._sum_of_cosines(positions) for positions in groups)
-        total = self._sum_of_cosines(every)
+        inside = sum(_sum_of_cosines(self._dreamt_vectors[positions]) for positions in groups)
+        total = _sum_of_cosines(self._dreamt_vectors[every])
         pairs = _pairs(len(every)) - sum(_pairs(len(positions)) for positions in groups)
         return round((total - inside) / pairs, 4) if pairs else None
-
-    def _sum_of_cosines(self, positions: Sequence[int]) -> float:
-        if len(positions) < 2:
-            return 0.0
-        return _pairs(len(positions)) * self._mean_cosine(positions)
-
-    def _mean_cosine(self, positions: Sequence[int]) -> float:
-        return _mean_cosine(self._dreamt_vectors[positions])
-
-    # -- novelty -------------------------------------------------------------------------------
 
     def novelty(self) -> Novelty:
         dreams = [
             position for position, record in enumerate(self._dreamt) if record.kind == "rem_dream"
         ]
         own = [self._novelties[position] for position in dreams]
-        parents = [
-            matrix(self._store, self._parents[self._dreamt[position].id]) for position in dreams
-        ]
+        parents = (self._parent_vectors(position) for position in dreams)
         reach = [1 - _mean_cosine(vectors) for vectors in parents if len(vectors) > 1]
         read = self._read_novelties()
         return Novelty(
@@ -305,8 +206,6 @@ class _Measured:
             novelties += (1 - scores.max(axis=1)).tolist()
         return novelties
 
-    # -- coverage ------------------------------------------------------------------------------
-
     def coverage(self, vectors: Sequence[Floats]) -> Coverage | None:
         """How much of texts with these vectors is foreseen; None when there are none."""
         import numpy as np
@@ -315,7 +214,7 @@ class _Measured:
             return None
         texts = np.stack(vectors)
         mean, deviation = typical_cosine(self._read_vectors, self._model)
-        threshold = mean + _NEAR * deviation
+        threshold = mean + _DEVIATIONS * deviation
         by_insights = _nearest(texts, self._dreamt_vectors) >= threshold
         by_read = _nearest(texts, self._read_vectors) >= threshold
         return Coverage(
@@ -337,7 +236,6 @@ def _with_vectors(store: Store, records: Sequence[Resource]) -> tuple[list[Resou
 
 
 def _nearest(texts: Floats, others: Floats) -> Floats:
-    """The highest cosine of each text with any of the others; -1 when there are none."""
     import numpy as np
 
     if not len(others):
@@ -346,17 +244,18 @@ def _nearest(texts: Floats, others: Floats) -> Floats:
 
 
 def _mean_cosine(vectors: Floats) -> float:
-    """The mean cosine of two of them."""
+    return _sum_of_cosines(vectors) / _pairs(len(vectors))
+
+
+def _sum_of_cosines(vectors: Floats) -> float:
+    """Of each with each other, without that of each with itself."""
     import numpy as np
 
-    count = len(vectors)
     every = np.square(vectors.sum(axis=0, dtype=np.float64)).sum()
-    # without the cosine of each with itself
-    return float(every - count) / _pairs(count)
+    return float(every) - len(vectors)
 
 
 def _pairs(count: int) -> int:
-    """The number of ordered pairs of different things."""
     return count * (count - 1)
 
 

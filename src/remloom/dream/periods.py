@@ -20,7 +20,7 @@ _COUNTED = "documents "  # labels of periods that are so many documents begin so
 
 
 class Period(Struct, frozen=True, omit_defaults=True):
-    """What was read of one period, and whether it was dreamt about."""
+    """What was read of a period, and whether it was dreamt about."""
 
     label: str  # 2021-03, 2021, or "documents 00040"
     documents: int = 0
@@ -124,7 +124,6 @@ class PeriodRule(Struct, frozen=True):
 
 
 def stored_period(store: Store, label: str) -> Period:
-    """The period with this label; an empty one if nothing was read of it."""
     entry = store.kv.get(PERIOD, label)
     return msgspec.json.decode(entry.value, type=Period) if entry else Period(label)
 

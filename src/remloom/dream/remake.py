@@ -1,8 +1,7 @@
-"""What dreaming made of texts that are forgotten: made again without them, or forgotten, too.
+"""What dreaming made of texts that are forgotten is remade without them, or forgotten, too.
 
-Moments by rules are described again by what stays; a model's go. Insights and dreams are children
-of what they rest on, and go with it; those that they superseded can be searched again. See
-`store.forgetting.forget`.
+Moments by rules are described again; a model's go. Insights are children of what they rest on, and
+go with it; those that they superseded can be searched again. See `store.forgetting.forget`.
 """
 
 from __future__ import annotations
@@ -15,14 +14,15 @@ from msgspec.structs import replace
 from .. import labels
 from ..ingest.remake import outdated_edges
 from ..ingest.renaming import move_edges
-from ..model import Edge, EdgeKey, Moment, Record, Resource
+from ..model import SHARES, Edge, EdgeKey, Moment, Record, Resource
 from ..predicates import In, Query
 from ..runs.supersede import SUPERSEDED
 from ..store.contract import Reads
 from ..store.forgetting.forget import Remade, RemovedRecords
 from ..store.forgetting.remaining_words import comparable_words
-from .moments.describe import describe
-from .moments.extract import session_name
+from ..store.rules.merge import keys_of
+from .affinity_pool import ENTITY, RELATED
+from .moments.extract import describe, session_name
 from .moments.links import MADE_BY, RULES
 from .topics import common_names
 
@@ -56,15 +56,14 @@ def remake(reads: Reads, removed: RemovedRecords) -> Remade:
             at_new_name, old_keys = move_edges(reads, key, described.name)
             # an edge that is no longer true does not move
             outdated = set(unlinked)
-            for edge, old_place in zip(at_new_name, old_keys, strict=True):
-                if old_place not in outdated:
+            for edge, old_key in zip(at_new_name, old_keys, strict=True):
+                if old_key not in outdated:
                     edges.append(edge)
             moved += old_keys
     return Remade(tuple(deleted), tuple(records), tuple(unlinked), tuple(moved), tuple(edges))
 
 
 def _moments_of(reads: Reads, removed: RemovedRecords) -> list[Moment]:
-    """The moments that dreaming made of what goes."""
     ids = [id for id, record in removed.items() if isinstance(record, Resource)]
     moments = reads.records.referring(ids) if ids else []
     return [moment for moment in moments if moment.id not in removed and MADE_BY in moment.metadata]
@@ -117,3 +116,32 @@ def _name(moment: Moment, left: Sequence[Resource], topics: Sequence[str]) -> st
     named = [topic for topic in part["topics"].split(", ") if topic in topics]
     shown = named or topics[:2]
     return f"{part['part']}: {', '.join(shown)}" if shown else part["part"]
+
+
+def remake_affinities(reads: Reads, removed: RemovedRecords) -> Remade:
+    """What becomes of the edges of affinity between those who name a label that goes."""
+    keys = sorted({key for record in removed.values() for key in keys_of(record)})
+    by_key = reads.records.lookup(keys, edges=0) if keys else {}
+    lost = {key for key, records in by_key.items() if all(r.id in removed for r in records)}
+    naming = {edge.src for edge in reads.graph.stored_edges(sorted(lost), direction="in")}
+    unlinked: list[EdgeKey] = []
+    moved: list[EdgeKey] = []
+    edges: list[Edge] = []
+    for edge in reads.graph.stored_edges(sorted(naming - lost), direction="out"):
+        if edge.dst not in naming or edge.dst in lost:
+            continue
+        if edge.rel_type == RELATED and edge.properties.get("match_type") == "judged":
+            # what a model said of the two cannot be said without it
+            unlinked.append(edge.key)
+        elif edge.rel_type == ENTITY:
+            left = {
+                name: value
+                for name, value in edge.properties.items()
+                if name.removeprefix(SHARES) not in lost
+            }
+            if not any(name.startswith(SHARES) for name in left):
+                unlinked.append(edge.key)
+            elif left != edge.properties:
+                moved.append(edge.key)
+                edges.append(replace(edge, properties=left))
+    return Remade(unlinked=tuple(unlinked), moved=tuple(moved), edges=tuple(edges))

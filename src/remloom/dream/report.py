@@ -1,13 +1,13 @@
-"""The metrics as one HTML page: plots as inline SVG, each with its numbers as a table beside it.
+"""The metrics of what was dreamt, and their HTML page.
 
-The page needs no other file. The plots are drawn in placeholder colours, which the page's style
-sheet replaces: so they follow a dark mode.
+The page needs no other file: plots are inline SVG. They are drawn in placeholder colours, which the
+page's style sheet replaces, so that they follow a dark mode.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
 from io import StringIO
@@ -21,9 +21,6 @@ from ..errors import MissingExtraError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .metrics import Cost, Coverage, Metrics
-
-
 _INK, _FIRST, _SECOND, _THIRD = "#010101", "#010102", "#010103", "#010104"  # placeholders
 _COLOURS = {
     _INK: "currentColor",
@@ -36,9 +33,106 @@ _CSS = Path(__file__).with_name("report.css")
 _LONGEST_NAME = 32  # characters of a name beside a bar
 
 
-class _Section(Struct, frozen=True):
-    """A section of the page."""
+class Coherence(Struct, frozen=True, kw_only=True):
+    """Whether what is understood of an entity stays of one piece."""
 
+    # mean cosine of two insights of one entity, over entities; None: none has two
+    score: float | None
+    across: float | None  # of two insights of different entities, for comparison
+    # name, insights, mean cosine; the least coherent first
+    entities: tuple[tuple[str, int, float], ...] = ()
+
+
+class Novelty(Struct, frozen=True, kw_only=True):
+    """Whether dreams say what nothing they could read says."""
+
+    # mean over dreams of 1 - cosine with the nearest record of a lower generation
+    score: float | None
+    sources: float | None  # the same for what was read: a chunk against those of other sources
+    # mean over dreams of how far apart their parents are: 1 - mean cosine of two of them
+    reach: float | None
+    dreams: tuple[float, ...] = ()  # novelty of each
+    read: tuple[float, ...] = ()  # of each chunk
+
+
+class Generation(Struct, frozen=True, kw_only=True):
+    """One generation of insights."""
+
+    generation: int
+    records: int
+    kinds: Mapping[str, int]
+    support: float  # mean cosine of an insight with the middle of its parents
+    novelty: float  # mean of 1 - cosine with the nearest record of a lower generation
+    quality: float  # mean of the geometric mean of both
+
+
+class Coverage(Struct, frozen=True, kw_only=True):
+    """How much of texts that were held out is foreseen."""
+
+    texts: int
+    score: float  # share of them to which some insight comes near
+    sources: float  # share to which something that was read comes near
+    gained: float  # share to which an insight comes near and nothing that was read does
+    threshold: float  # cosine that counts as near
+
+
+class Cost(Struct, frozen=True, kw_only=True):
+    """What the model took, for each insight that stands."""
+
+    insights: int
+    calls: int
+    tokens: int
+    dollars: float | None  # None: the price of some calls is not known
+    per_insight_tokens: float | None
+    per_insight_dollars: float | None
+    tasks: Mapping[str, int] = {}  # tokens by task
+
+
+class Metrics(Struct, frozen=True, kw_only=True):
+    """What was measured. Where there is nothing to measure it by, a part or its score is None."""
+
+    sources: int
+    insights: int
+    coherence: Coherence
+    novelty: Novelty
+    # the last generation before quality falls below four fifths of the first one's; 0: none
+    depth: int
+    generations: tuple[Generation, ...]
+    cost: Cost
+    coverage: Coverage | None = None
+
+    def page(self) -> str:
+        """The metrics as one HTML page with plots, which needs no other file.
+
+        Raises:
+            MissingExtraError: the extra `report` is not installed.
+        """
+        sections = "".join(map(_section_html, _sections(self)))
+        written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+        about = f"{self.insights:,} insights from {self.sources:,} resources. Measured {written}."
+        lines = (
+            "<!doctype html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            "<title>What was dreamt</title>",
+            f"<style>\n{_CSS.read_text(encoding='utf-8')}</style>",
+            "</head>",
+            "<body>",
+            "<main>",
+            "<h1>What was dreamt</h1>",
+            f'<p class="dim">{about}</p>',
+            _figures(self),
+            f"{sections}</main>",
+            "</body>",
+            "</html>",
+            "",
+        )
+        return "\n".join(lines)
+
+
+class _Section(Struct, frozen=True):
     title: str
     text: str
     plot: str  # SVG; empty: there is nothing to plot
@@ -46,39 +140,7 @@ class _Section(Struct, frozen=True):
     rows: Sequence[Sequence[Any]]
 
 
-def page(metrics: Metrics) -> str:
-    """The metrics as an HTML page.
-
-    Raises:
-        MissingExtraError: the extra `report` is not installed.
-    """
-    sections = "".join(map(_section_html, _sections(metrics)))
-    written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    about = f"{metrics.insights:,} insights from {metrics.sources:,} resources. Measured {written}."
-    lines = (
-        "<!doctype html>",
-        '<html lang="en">',
-        "<head>",
-        '<meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        "<title>What was dreamt</title>",
-        f"<style>\n{_CSS.read_text(encoding='utf-8')}</style>",
-        "</head>",
-        "<body>",
-        "<main>",
-        "<h1>What was dreamt</h1>",
-        f'<p class="dim">{about}</p>',
-        _figures(metrics),
-        f"{sections}</main>",
-        "</body>",
-        "</html>",
-        "",
-    )
-    return "\n".join(lines)
-
-
 def _figures(metrics: Metrics) -> str:
-    """The numbers at a glance."""
     cost, coverage = metrics.cost, metrics.coverage
     tokens, dollars = cost.per_insight_tokens, cost.per_insight_dollars
     figures = {
@@ -91,9 +153,6 @@ def _figures(metrics: Metrics) -> str:
     }
     items = [f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items()]
     return f"<dl>{''.join(items)}</dl>"
-
-
-# -- the sections --------------------------------------------------------------------------------
 
 
 def _sections(metrics: Metrics) -> Iterator[_Section]:
@@ -111,11 +170,7 @@ def _depth(metrics: Metrics) -> _Section:
 
     def draw(axes: Axes) -> None:
         numbers = [one.generation for one in generations]
-        lines = (
-            ("quality", _FIRST, "o-"),
-            ("support", _SECOND, "s--"),
-            ("novelty", _THIRD, "^:"),
-        )
+        lines = (("quality", _FIRST, "o-"), ("support", _SECOND, "s--"), ("novelty", _THIRD, "^:"))
         for name, colour, mark in lines:
             values = [getattr(one, name) for one in generations]
             axes.plot(numbers, values, mark, color=colour, label=name, linewidth=2)
@@ -123,24 +178,15 @@ def _depth(metrics: Metrics) -> _Section:
         axes.set_xlabel("generation")
         axes.set_ylim(0, 1)
         # above the plot, where no line is
+        above = (0.5, 1.18)
         axes.legend(
-            frameon=False,
-            labelcolor=_INK,
-            loc="upper center",
-            bbox_to_anchor=(0.5, 1.18),
-            ncols=3,
+            frameon=False, labelcolor=_INK, loc="upper center", bbox_to_anchor=above, ncols=3
         )
 
-    rows = [
-        (
-            one.generation,
-            f"{one.records:,}",
-            f"{one.support:.2f}",
-            f"{one.novelty:.2f}",
-            f"{one.quality:.2f}",
-        )
-        for one in generations
-    ]
+    rows = []
+    for one in generations:
+        shares = (f"{value:.2f}" for value in (one.support, one.novelty, one.quality))
+        rows.append((one.generation, f"{one.records:,}", *shares))
     return _Section(
         "Depth",
         "Support: how near an insight is to what it came from. Novelty: how far it is from "
@@ -235,9 +281,6 @@ def _cost(cost: Cost) -> _Section:
     )
 
 
-# -- plots ---------------------------------------------------------------------------------------
-
-
 def _bars(
     title: str,
     names: Sequence[str],
@@ -304,9 +347,6 @@ def _inline(svg: str, title: str) -> str:
     for placeholder, colour in _COLOURS.items():
         svg = svg.replace(placeholder, colour)
     return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)
-
-
-# -- HTML ----------------------------------------------------------------------------------------
 
 
 def _section_html(section: _Section) -> str:

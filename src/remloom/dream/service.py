@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..engine.arguments import Progress, check_budget, check_limit
+from ..engine.arguments import Progress, check_limit
 from ..engine.engine import Engine
 from ..errors import InvalidInputError
 
 if TYPE_CHECKING:
     from ..llm import LLM, Budget
     from ..runs.writer import Writer
-    from .maintenance import MaintenanceResult, Theme
-    from .metrics import Metrics
+    from .context import MaintenanceResult, Theme
+    from .report import Metrics
 
 
 class Dreams:
@@ -55,7 +54,7 @@ class Dreams:
             ConflictError: such a run is going on.
             InvalidInputError: an argument is wrong.
         """
-        from .maintenance import start_of_lookback
+        from .context import run_maintenance, start_of_lookback
         from .moments.extract import extract_moments
 
         now = datetime.now(UTC)
@@ -66,7 +65,9 @@ class Dreams:
             return []
 
         settings = {"since": start.isoformat() if since and start else None, "hours": hours}
-        return self._run("moments", settings, work, model, dry_run, budget)
+        return run_maintenance(
+            self._engine, "moments", settings, work, model=model, dry_run=dry_run, budget=budget
+        )
 
     def affinity(
         self,
@@ -100,8 +101,8 @@ class Dreams:
             ConflictError: such a run is going on.
             InvalidInputError: an argument is wrong.
         """
-        from .affinity.link import AffinityOptions, link_resources
-        from .maintenance import start_of_lookback
+        from .affinity import AffinityOptions, link_resources
+        from .context import run_maintenance, start_of_lookback
 
         if min_score is not None and not -1 <= min_score <= 1:
             raise InvalidInputError(f"a cosine is between -1 and 1, not {min_score!r}")
@@ -120,7 +121,9 @@ class Dreams:
             "judge": judge,
             "hours": hours,
         }
-        return self._run("affinity", settings, work, judge, dry_run, budget)
+        return run_maintenance(
+            self._engine, "affinity", settings, work, model=judge, dry_run=dry_run, budget=budget
+        )
 
     def consolidate(
         self,
@@ -148,7 +151,7 @@ class Dreams:
             InvalidInputError: an argument is wrong.
         """
         from .consolidate import consolidate
-        from .maintenance import Theme
+        from .context import run_maintenance
 
         if not 0 < min_score < 1:
             raise InvalidInputError(
@@ -156,7 +159,7 @@ class Dreams:
             )
 
         def work(writer: Writer, llm: LLM | None) -> list[Theme]:
-            clusters = consolidate(
+            return consolidate(
                 self._store,
                 writer,
                 tenant=self._engine.tenant,
@@ -164,13 +167,16 @@ class Dreams:
                 min_score=min_score,
                 progress=progress,
             )
-            themes = []
-            for cluster in clusters:
-                insights = tuple(record.name for record in cluster.members)
-                themes.append(Theme(topics=cluster.topics, insights=insights))
-            return themes
 
-        return self._run("consolidate", {"min_score": min_score}, work, model, dry_run, budget)
+        return run_maintenance(
+            self._engine,
+            "consolidate",
+            {"min_score": min_score},
+            work,
+            model=model,
+            dry_run=dry_run,
+            budget=budget,
+        )
 
     def metrics(self, held_out: str | os.PathLike[str] | None = None) -> Metrics:
         """Measure what was dreamt: coherence, coverage, novelty, depth, cost.
@@ -194,43 +200,3 @@ class Dreams:
             self._engine.embed_waiting()
         embed = self._engine.embedding_queue.windows if texts else None
         return measure(self._store, rows(self._store.kv), held_out=texts, embed=embed)
-
-    def _run(
-        self,
-        kind: str,
-        settings: dict[str, Any],
-        work: Callable[[Writer, LLM | None], list[Theme]],
-        model: bool | None,
-        dry_run: bool,
-        budget: Budget | None,
-    ) -> MaintenanceResult:
-        """Do a run; None as `model` asks the model if there is one."""
-        from ..runs.run import begin_run
-        from ..runs.writer import Writer
-        from .maintenance import run_maintenance
-
-        engine = self._engine
-        limits = check_budget(budget)
-        # asked for by name, a model that is not configured is an error
-        asks_model = model or (model is None and engine.llm is not None)
-        llm = engine.required_llm if asks_model else None
-        embed = None
-        if engine.embedder is not None:
-            engine.embed_waiting()
-            embed = engine.embedding_queue.windows
-        writer = Writer(
-            self._store,
-            engine.tenant,
-            begin_run(self._store, kind, settings, dry_run=dry_run),
-            model=engine.embedder_name,
-            embed=embed,
-            dry_run=dry_run,
-        )
-        return run_maintenance(
-            self._store,
-            writer,
-            lambda calls: work(writer, calls),
-            llm=llm,
-            budget=limits,
-            dry_run=dry_run,
-        )

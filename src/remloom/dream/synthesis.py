@@ -1,7 +1,4 @@
-"""Implanting: how a new text relates to what is known.
-
-One function, used wherever something is derived (seed 1).
-"""
+"""Implanting: how a new text relates to what is known (seed 1)."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ _FEW = 1  # word, which is not an insight
 
 
 class Idea(Struct, frozen=True):
-    """Something new, and what is known near it."""
+    """Something new, and what is known that is like it."""
 
     text: str
     parents: tuple[Resource, ...]  # what it came from
@@ -61,7 +58,7 @@ def synthesis_call(
 ) -> Call:
     """The call that asks the model how an idea relates to what is known.
 
-    `slots` fill another task's prompt; without, the idea's text and neighbours fill seed 1's.
+    `slots` fill another task's prompt; by default the idea's text and neighbours fill seed 1's.
     """
     filled = slots or {
         "new_info": idea.text,

@@ -16,7 +16,7 @@ from ..text.analysis import term_set
 
 _TOPICS = 5
 _WORD = re.compile(r"[^\W\d_]\w*(?:['’](?!s\b)\w+)?(?:-\w+)*")
-_NAME_WORTH = 1.5  # of a name, compared with a word
+_NAME_WEIGHT = 1.5  # of a name, compared with a word
 
 
 class Background:
@@ -28,16 +28,14 @@ class Background:
             stem for resource in resources for stem in term_set(resource.content)
         )
 
-    def worth(self, stem: str) -> float:
-        """How much a word tells: 0 if it is in every text."""
+    def weight(self, stem: str) -> float:
+        """How telling a word is: 0 if it is in every text."""
         return log((1 + self._size) / (1 + self._spread[stem]))
 
 
 def find_topics(resources: Sequence[Resource], background: Background) -> tuple[str, ...]:
-    """Up to five topics of texts, the most telling first.
-
-    Topics are names, words, and pairs of words that recur together.
-    """
+    """Up to five topics of texts, the most telling first: names, words, and pairs that recur
+    together."""
     speaker_parts = {
         part
         for resource in resources
@@ -50,7 +48,7 @@ def find_topics(resources: Sequence[Resource], background: Background) -> tuple[
     for stem, counts in forms.items():
         # shown as it is written most often
         shown = max(sorted(counts), key=counts.__getitem__)
-        scores[shown] = counts.total() * background.worth(stem)
+        scores[shown] = counts.total() * background.weight(stem)
     _join_pairs(scores, pairs)
     _score_names(scores, resources, speaker_parts, background)
     return tuple(sorted(scores, key=lambda topic: (-scores[topic], topic))[:_TOPICS])
@@ -110,7 +108,7 @@ def _score_names(
         for part in (name.lower(), *name.lower().split()):
             scores.pop(part, None)
         mentions = sum(name in resource.related_entities for resource in resources)
-        scores[name] = _NAME_WORTH * mentions * max(map(background.worth, stems))
+        scores[name] = _NAME_WEIGHT * mentions * max(map(background.weight, stems))
 
 
 def _begins_any(text: str, words: Collection[str]) -> bool:

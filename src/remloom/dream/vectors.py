@@ -1,4 +1,4 @@
-"""The vectors of many records as one matrix: what a whole record is about, not its best window."""
+"""The vectors of whole records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats: TypeAlias = NDArray[np.float32]
-
 
 _PRIOR = 500  # pairs of texts that tell as much as that does
 
@@ -44,8 +43,7 @@ def matrix(store: Reads, ids: Sequence[str]) -> Floats:
 def typical_cosine(vectors: Floats, model: str) -> tuple[float, float]:
     """Mean and standard deviation of the cosine of any two of these vectors.
 
-    Few vectors tell little: what is typical of the embedder, where that is known, counts as much as
-    `_PRIOR` pairs.
+    What is typical of the embedder, where known, counts as much as `_PRIOR` pairs.
     """
     import numpy as np
 

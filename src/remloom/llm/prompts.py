@@ -20,7 +20,7 @@ from importlib import resources
 from typing import TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from ..errors import InvalidInputError, UnknownNameError
 from ..text.quoting import cleaned, one_line
@@ -41,6 +41,11 @@ class Quote(Struct, frozen=True):
     source: str = ""  # where it is from: a uri with lines, a name
     trust: str = "read"  # told | read | derived, as `Resource.trust`
     note: str = ""  # a short fact about it, such as its year
+
+
+def hint(**limits: object) -> Meta:
+    """A limit that a reply is asked to keep to; a reply that goes beyond is taken all the same."""
+    return Meta(extra_json_schema=limits)
 
 
 Slot: TypeAlias = str | Quote | Sequence[str | Quote]

@@ -23,9 +23,9 @@ def _remake_dreams(reads: Reads, removed: RemovedRecords) -> Remade:
 
 
 def _remake_affinities(reads: Reads, removed: RemovedRecords) -> Remade:
-    from ..dream.affinity.remake import remake
+    from ..dream.remake import remake_affinities
 
-    return remake(reads, removed)
+    return remake_affinities(reads, removed)
 
 
 FEATURES = Hooks(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import msgspec
 
-from ..dream.learning import Learning
 from ..dream.service import Dreams
 from ..embed import check_name, check_token_encoder_name
 from ..engine import fetching, lineage
@@ -48,9 +47,9 @@ from .features import FEATURES
 
 if TYPE_CHECKING:
     from ..ask.result import AskResult, AskTurn
+    from ..dream.context import LearnProgress
     from ..dream.learn.run import LearnResult
-    from ..dream.progress import Progress as LearnProgress
-    from ..dream.rem.run import DreamResult
+    from ..dream.rem_cycle import DreamResult
     from ..embed.contract import Embedder, TokenEncoder
     from ..llm import Budget, Model
     from ..query.statements import Plan, SearchMode, Statement, Strategy
@@ -82,7 +81,6 @@ class Memory:
         self._queries = Queries(engine)
         self._recalling = Recalling(engine)
         self._ingesting = Ingesting(engine, self._writing)
-        self._learning = Learning(engine, self._ingesting)
 
     # -- opening -----------------------------------------------------------------------------------
 
@@ -786,11 +784,19 @@ class Memory:
             SourceError: a file cannot be read, or has no text.
             InvalidInputError: `table` is not a name in small letters, digits and underscores.
         """
-        from ..reader.opening import open_reader
+        from ..reader.reader import Reader
 
-        return open_reader(
-            self._engine, self._ingesting, documents, told, strategy, table, files=files
+        reader = Reader(
+            self._engine,
+            self._ingesting,
+            told=told,
+            strategy=strategy,
+            table=table,
+            files=files,
         )
+        for document in documents:
+            reader.open(document)
+        return reader
 
     def embed_pending(self, progress: Progress | None = None) -> int:
         """Embed every queued text now; returns how many.
@@ -851,7 +857,7 @@ class Memory:
             ConflictError: a run is learning already.
             InvalidInputError, SourceError: an argument is wrong.
         """
-        from ..dream.learn.run import LearnOptions
+        from ..dream.learn.run import LearnOptions, learn
 
         options = LearnOptions(
             source=None if source is None else os.fspath(source),
@@ -864,7 +870,7 @@ class Memory:
             budget=check_budget(budget),
             neighbours=check_limit(neighbours),
         )
-        return self._learning.learn(options, glob=glob, progress=progress)
+        return learn(self._engine, self._ingesting, options, glob=glob, progress=progress)
 
     def dream(
         self,
@@ -898,7 +904,10 @@ class Memory:
             ModelNotConfiguredError, EmbedderError, ModelError, ConflictError, InvalidInputError: as
                 for `learn`.
         """
-        return self._learning.dream(
+        from ..dream.rem_cycle import dream
+
+        return dream(
+            self._engine,
             dreams,
             seed=seed,
             period=period,

@@ -14,10 +14,10 @@ import msgspec
 from msgspec import Meta, Struct, defstruct
 
 from ..ask.result import AskResult, AskTurn
+from ..dream.context import MaintenanceResult
 from ..dream.learn.run import LearnResult
-from ..dream.maintenance import MaintenanceResult
-from ..dream.metrics import Metrics
-from ..dream.rem.run import DreamResult
+from ..dream.rem_cycle import DreamResult
+from ..dream.report import Metrics
 from ..jobs import Job
 from ..jobs.contract import State
 from ..llm import Budget, UsageReport

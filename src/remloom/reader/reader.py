@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from ..retrieve.question.question import Embed
-from ..store.contract import Store
-from .lines.documents import Documents, Notice
+from .lines.documents import Notice
 from .lines.lines import Passage
 from .lines.outline import Outline
-from .loop.browser import DocumentBrowser, DocumentLoader
+from .loop.browser import DocumentBrowser
 from .loop.events import EventCallback, Listener, deliver
 from .loop.session import Session, SessionStore
-from .sql.queries import TABLE, LineQueries
 
 if TYPE_CHECKING:
-    from ..llm import LLM
-    from .find.search import LineSearch
+    from ..engine.engine import Engine
+    from ..engine.ingesting import Ingesting
     from .loop.asking import DocumentAsker
     from .loop.events import EventStream
-    from .loop.kept_answer import AnswerKeeper
     from .loop.strategy import ReadTools, Strategy
     from .loop.transcript import Range
     from .result import Reading
-
 
 # sums over the readings, under the names of seed 3 -> what is added up of each
 _TOTALS = {
@@ -48,32 +43,26 @@ class Reader(DocumentBrowser):
     """Documents that are open. Made by `memory.reader(...)`; use it as a context manager.
 
     Args:
-        llm: gives the language model.
-        keeper: gives what keeps answers.
         strategy: how a model reads; default as seed 3 has it.
-        loader, embed, told, table: as of `DocumentBrowser`.
+        told, table, files: as of `DocumentBrowser`.
     """
 
     def __init__(
         self,
-        store: Store,
-        loader: DocumentLoader,
+        engine: Engine,
+        ingesting: Ingesting,
         *,
-        embed: Embed,
-        llm: Callable[[], LLM],
-        keeper: Callable[[], AnswerKeeper],
-        told: EventCallback | None = None,
-        strategy: Strategy | None = None,
-        table: str = TABLE,
+        told: EventCallback | None,
+        strategy: Strategy | None,
+        table: str,
+        files: bool,
     ) -> None:
         from .loop.strategy import checked_strategy
 
-        super().__init__(store, loader, embed=embed, told=told, table=table)
-        self._llm = llm
-        self._keeper = keeper
+        super().__init__(engine, ingesting, told=told, table=table, files=files)
         self._strategy = checked_strategy(strategy)
         self._asker: DocumentAsker | None = None
-        self._sessions = SessionStore(store)
+        self._sessions = SessionStore(engine.store)
         self._totals: Counter[str] = Counter()
 
     def ask(
@@ -133,21 +122,20 @@ class Reader(DocumentBrowser):
             what `ask` raises: of what was given at once, else when it happens.
         """
         from .loop.asking import DocumentAsker
-        from .loop.limits import ReadLimits
+        from .loop.calls import ReadLimits
         from .loop.strategy import ReadingStrategy
 
         if self._asker is None:
             strategy = self._strategy or ReadingStrategy()
-            self._asker = DocumentAsker(self._llm(), strategy, self._sessions)
+            self._asker = DocumentAsker(self._engine.required_llm, strategy, self._sessions)
         limits = ReadLimits(
             turns=turns,
             tokens=budget_tokens,
             seconds=seconds,
-            context=self._llm().context("read_answer"),
+            context=self._engine.required_llm.context("read_answer"),
         )
         self._current().all()
-        tools = _make_tools(self._current, lambda: self._search, self._queries, self._note_shown)
-        return self._count(self._asker.ask(question, tools, limits, session))
+        return self._count(self._asker.ask(question, self._make_tools(), limits, session))
 
     def _count(self, events: EventStream[Reading]) -> EventStream[Reading]:
         reading = yield from events
@@ -166,8 +154,10 @@ class Reader(DocumentBrowser):
             InvalidInputError: nothing in the answer holds.
             ConflictError: other answers were being kept for seconds.
         """
+        from .loop.kept_answer import keep_answer
+
         self._check_open()
-        return self._keeper().keep(reading)
+        return keep_answer(self._engine, reading)
 
     def sessions(self) -> list[Session]:
         """List the sessions of this memory that have names, by name."""
@@ -199,46 +189,35 @@ class Reader(DocumentBrowser):
         averages = {average: totals[name] / questions for average, name in _AVERAGES.items()}
         return {**totals, **averages, "coverage": self.coverage()}
 
+    def _make_tools(self) -> ReadTools:
+        """Make the tools of a reading of the documents as they are now."""
+        from .loop.strategy import ReadTools
 
-def _make_tools(
-    current: Callable[[], Documents],
-    search: Callable[[], LineSearch],
-    queries: LineQueries,
-    note_shown: Callable[[Range], object],
-) -> ReadTools:
-    """Make the tools of a reading of the documents as they are now.
+        documents = {lines.name: lines for lines in self._current()}
+        opened = list(documents.values())
 
-    Args:
-        current: gives the documents as the memory has them at the time.
-        search: gives the search, which takes a moment to load.
-        queries: SQL over lines; without an engine for it no model can use it.
-    """
-    from .loop.strategy import ReadTools
+        def outline(tokens: int) -> tuple[str, Sequence[Range]]:
+            sections = [section for lines in opened for section in lines.sections]
+            headings = [(section.document, section.first, section.first) for section in sections]
+            return str(Outline(tuple(sections), tokens)), headings
 
-    documents = {lines.name: lines for lines in current()}
-    opened = list(documents.values())
+        def find(question: str, words: int) -> list[Passage]:
+            return self._search.find(question, opened, words=words)
 
-    def outline(tokens: int) -> tuple[str, Sequence[Range]]:
-        sections = [section for lines in opened for section in lines.sections]
-        headings = [(section.document, section.first, section.first) for section in sections]
-        return str(Outline(tuple(sections), tokens)), headings
+        def refresh() -> list[Notice]:
+            now = {lines.name: lines for lines in self._current()}
+            return [
+                Notice(name, lines.uri, forgotten=name not in now)
+                for name, lines in documents.items()
+                if now.get(name) is not lines
+            ]
 
-    def find(question: str, words: int) -> list[Passage]:
-        return search().find(question, opened, words=words)
-
-    def refresh() -> list[Notice]:
-        now = {lines.name: lines for lines in current()}
-        return [
-            Notice(name, lines.uri, forgotten=name not in now)
-            for name, lines in documents.items()
-            if now.get(name) is not lines
-        ]
-
-    return ReadTools(
-        documents=documents,
-        outline=outline,
-        find=find,
-        queries=queries if find_spec("duckdb") else None,
-        refresh=refresh,
-        note_shown=note_shown,
-    )
+        return ReadTools(
+            documents=documents,
+            outline=outline,
+            find=find,
+            # without an engine for SQL no model can use it
+            queries=self._queries if find_spec("duckdb") else None,
+            refresh=refresh,
+            note_shown=self._note_shown,
+        )

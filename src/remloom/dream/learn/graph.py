@@ -1,9 +1,8 @@
-"""The steps of learning as a LangGraph state machine, with checkpoints (seed 1).
+"""The steps of `Learner.run` as a LangGraph state machine, with checkpoints (seed 1):
 
     START -> rem -> chunk -> implant -> entity_implant -> chunk … -> rem -> … -> END
 
-It goes through the same steps as `Learner.run`. The state is checkpointed after each document, and
-holds no text then.
+The state is checkpointed after each document, and holds no text then.
 """
 
 from __future__ import annotations
@@ -29,11 +28,10 @@ from langsmith import tracing_context
 from ...errors import GoneError
 from ...kv import Entry, KeyRange, quoting_refs
 from ...runs.run import CHECKPOINT, encode_part
+from .lessons import EntityLearning, LessonSection
 from .loop import Learner
 from .outcomes import StepOutcome
-from .pending import EntityLearning
 from .steps import implant_learnings, implant_passages
-from .units import Section
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -45,10 +43,10 @@ _STEPS_LIMIT = 1_000_000_000  # LangGraph asks for one
 
 
 class REMState(TypedDict):
-    """Where learning stands (seed 1, "LangGraph State Definition")."""
+    """The state of learning (seed 1, "LangGraph State Definition")."""
 
     current_document: str  # its uri
-    current_chunk: Section | None  # None: a period may have ended, or all is learned
+    current_chunk: LessonSection | None  # None: a period may have ended, or all is learned
     outcomes: list[StepOutcome]  # of the chunk's steps so far
     entity_queue: list[EntityLearning]  # what the chunk teaches of which entities
 
@@ -73,8 +71,6 @@ def learning_graph(
     learner: Learner,
     saver: _CheckpointSaver,
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """The state machine."""
-
     def rem(state: REMState) -> REMState:
         learner.dream_about_ended_periods()
         return _state(state["current_document"])
@@ -122,7 +118,7 @@ def learning_graph(
 
 def _state(
     document: str = "",
-    section: Section | None = None,
+    section: LessonSection | None = None,
     outcomes: list[StepOutcome] | None = None,
     queue: list[EntityLearning] | None = None,
 ) -> REMState:
@@ -134,15 +130,13 @@ def _state(
     )
 
 
-def _section(state: REMState) -> Section:
+def _section(state: REMState) -> LessonSection:
     section = state["current_chunk"]
     assert section is not None  # noqa: S101 - "chunk" leads elsewhere then
     return section
 
 
 class _StoredCheckpoint(msgspec.Struct, frozen=True):
-    """A checkpoint as it is stored: typed by LangGraph's serializer."""
-
     kind: str
     data: bytes
     meta_kind: str = ""
@@ -190,7 +184,6 @@ class _CheckpointSaver(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Store a checkpoint in place of the one before."""
         configured = config["configurable"]
         stored_as: RunnableConfig = {
             "configurable": {
@@ -229,7 +222,6 @@ class _CheckpointSaver(BaseCheckpointSaver[str]):
         """Nothing: what a task wrote before its step was over is done again."""
 
     def delete_thread(self, thread_id: str) -> None:
-        """Delete everything of a thread."""
         keys = self._keys(f"{encode_part(thread_id)}/")
         self._entries.put([], deleted=keys)
 

@@ -1,8 +1,7 @@
 """Learning: documents in time order, and a REM cycle when a period has ended (seed 1's diagram).
 
-What a section taught is written together with the note that it was learned, so that of a run that
-was killed nothing is lost and nothing doubled: the next one goes on with what is not learned yet.
-What it does again of the section that was at hand costs nothing: the model's replies are kept.
+What a section taught is written together with the note that it was learned: after a kill nothing is
+lost or doubled, and the model's replies are kept, so that repeating a section costs nothing.
 """
 
 from __future__ import annotations
@@ -14,14 +13,13 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from datetime import UTC, datetime
 
 from ...runs.failures import failed_items
-from ..context import DreamContext
+from ..context import DreamContext, LearnProgress
 from ..periods import PeriodRule
-from ..progress import Progress
-from ..rem.cycle import Cycle, run_cycle
+from ..rem_cycle import run_cycle
+from ..sampling import Cycle
+from .lessons import LEARNED, Lesson, LessonSection, cut_passages, pending_by_passage
 from .outcomes import RUN_KIND, StepOutcome, write_outcomes
-from .pending import pending_by_passage
 from .steps import implant_learnings, implant_passages
-from .units import LEARNED, Lesson, Section, cut_passages
 
 _SECTION = 16  # passages learned together, at most
 
@@ -45,7 +43,7 @@ class Learner:
         *,
         dreams: int | float | str | None = None,
         seed: str = "",
-        progress: Callable[[Progress], None] | None = None,
+        progress: Callable[[LearnProgress], None] | None = None,
     ) -> None:
         self.context = context
         self._rule = rule
@@ -57,13 +55,12 @@ class Learner:
         self._done = 0
         self._pending = pending_by_passage(failed_items(context.store, RUN_KIND))
         # of the lesson at hand
-        self._sections: deque[Section] = deque()
+        self._sections: deque[LessonSection] = deque()
         # lessons to be learned before a period may have ended
         self._stretch = 0
         self._writing = threading.Lock()
 
     def run(self) -> None:
-        """Learn everything in order, one section after another."""
         # a period may have ended since the last run
         self.dream_about_ended_periods()
         while self.has_lessons:
@@ -82,13 +79,12 @@ class Learner:
     def has_lessons(self) -> bool:
         return bool(self._lessons)
 
-    def learn(self, section: Section) -> None:
-        """Take a section through the steps."""
+    def learn(self, section: LessonSection) -> None:
         outcomes, learnings = implant_passages(self.context, section.passages, section.at)
         outcomes += implant_learnings(self.context, section.passages, learnings, section.at)
         self.write(section, outcomes)
 
-    def next_section(self) -> Section | None:
+    def next_section(self) -> LessonSection | None:
         """The next section; None when a period may have ended first, or all is learned."""
         while not self._sections:
             if not self._lessons or self._stretch <= 0:
@@ -97,7 +93,7 @@ class Learner:
             self._sections = deque(self._cut(self._lessons.popleft()))
         return self._sections.popleft()
 
-    def write(self, section: Section, outcomes: Sequence[StepOutcome]) -> None:
+    def write(self, section: LessonSection, outcomes: Sequence[StepOutcome]) -> None:
         """Write what came of a section, and count its lesson once that is whole."""
         context, whole = self.context, section.ends_lesson
         # of several lessons at once, each counts in its period
@@ -111,11 +107,12 @@ class Learner:
             )
             context.writer.count(documents=int(whole))
             entries = [period.entry] if period else []
-            write_outcomes(context, section.uri, section.passages, outcomes, entries)
+            write_outcomes(context, section, outcomes, entries)
             if whole:
                 self._done += 1
-                total = max(self._total, self._done)
-                self._report("learning", self._done, total, section.uri)
+                if self._progress:
+                    total = max(self._total, self._done)
+                    self._progress(context.progress("learning", self._done, total, section.uri))
 
     def dream_about_ended_periods(self) -> None:
         """Go through the REM cycle of each ended period, then look how far the next one lasts."""
@@ -132,7 +129,7 @@ class Learner:
                 period=period,
                 ids=period.ids,
             )
-            run_cycle(self.context, cycle, progress=self._cycle_progress(period.label))
+            run_cycle(self.context, cycle, self._progress)
         times = [lesson.at for lesson in self._lessons]
         self._stretch = self._rule.documents_left(store, times)
 
@@ -155,23 +152,16 @@ class Learner:
         for section in self._cut(lesson):
             self.learn(section)
 
-    def _cut(self, lesson: Lesson) -> list[Section]:
+    def _cut(self, lesson: Lesson) -> list[LessonSection]:
         """The sections of what is not learned yet of a lesson."""
         unlearned = [id for id in lesson.ids if not self._was_learned(id)]
         passages = cut_passages(self.context.store, unlearned, self._pending)
         starts = range(0, len(passages), _SECTION)
         groups = [tuple(passages[start : start + _SECTION]) for start in starts]
         return [
-            Section(lesson.uri, group, ends_lesson=number == len(groups))
+            LessonSection(lesson.uri, group, ends_lesson=number == len(groups))
             for number, group in enumerate(groups, 1)
         ]
 
     def _was_learned(self, id: str) -> bool:
         return self.context.store.kv.get(LEARNED, id) is not None
-
-    def _cycle_progress(self, label: str) -> Callable[[int, int], None]:
-        return lambda done, total: self._report("dreaming", done, total, label)
-
-    def _report(self, phase: str, done: int, total: int, name: str) -> None:
-        if self._progress:
-            self._progress(self.context.progress(phase, done, total, name))

@@ -16,8 +16,14 @@ from ...model import Edge, Resource
 from ...runs.failures import failed_item_entry, failed_item_key
 from ..context import DreamContext
 from ..synthesis import Insight, derived_id
-from .pending import EntityLearning, Step, pending_steps
-from .units import LearnPassage, learned_entries
+from .lessons import (
+    EntityLearning,
+    LearnPassage,
+    LessonSection,
+    Step,
+    learned_entries,
+    pending_steps,
+)
 
 RUN_KIND = "learn"
 ABOUT = "about"  # the edge from an insight to its entity
@@ -44,7 +50,7 @@ class StepOutcome(Struct, frozen=True):
 
     @property
     def rests_on(self) -> set[str]:
-        """The records and labels, as `Part.names`, without which it means nothing."""
+        """The records and labels, as `WritePart.names`, without which it means nothing."""
         ids = set(self.seen)
         if self.entity:
             ids.add(label_ref(labels.key(self.entity)))
@@ -57,22 +63,16 @@ class StepOutcome(Struct, frozen=True):
 
 def write_outcomes(
     context: DreamContext,
-    uri: str,
-    passages: Sequence[LearnPassage],
+    section: LessonSection,
     outcomes: Sequence[StepOutcome],
-    entries: Sequence[Entry] = (),
-) -> list[str]:
-    """Write the outcomes of a section, and that its passages were learned, in one transaction.
+    entries: Sequence[Entry],
+) -> None:
+    """Write the outcomes of a section, entries, and that its passages were learned, in one
+    transaction.
 
     A passage with a failed step waits for the next run; what else came of it is kept.
-
-    Args:
-        uri: of the source.
-        passages: of the section.
-        entries: to be written in the same transaction.
-
-    Returns: names of the insights.
     """
+    passages: Sequence[LearnPassage] = section.passages
     known = {passage.id for passage in passages}
     forgotten = {id for outcome in outcomes for id in outcome.passages} - known
     if forgotten:
@@ -80,7 +80,7 @@ def write_outcomes(
     passages, outcomes = list(passages), list(outcomes)
     while True:
         try:
-            return _write(context, uri, passages, outcomes, entries)
+            _write(context, section.uri, passages, outcomes, entries)
         except GoneError as error:
             # records were forgotten since the model was asked about them
             gone = set(error.fields["names"])
@@ -89,15 +89,15 @@ def write_outcomes(
                 # an insight of before, by its own id or name: to be thought of again
                 left = passages, [_undone(outcome.passages) for outcome in outcomes]
             passages, outcomes = left
+        else:
+            return
 
 
 def synthesis_id(context: DreamContext, passage: LearnPassage) -> str:
-    """The id of what a passage means beside what is known."""
     return derived_id(context.tenant, "synthesis", *passage.ids)
 
 
 def entity_insight_id(context: DreamContext, entity: str, passage_ids: Sequence[str]) -> str:
-    """The id of what passages add to what is known of an entity."""
     return derived_id(context.tenant, "insight", labels.key(entity), *passage_ids)
 
 
@@ -108,8 +108,8 @@ def _without(
 ) -> tuple[list[LearnPassage], list[StepOutcome]]:
     """What is left without forgotten records. A step that rested on them is to be done again."""
     gone = set(forgotten)
-    standing = [passage for passage in passages if gone.isdisjoint(passage.ids)]
-    known = {passage.id for passage in standing}
+    kept = [passage for passage in passages if gone.isdisjoint(passage.ids)]
+    known = {passage.id for passage in kept}
     left = []
     for outcome in outcomes:
         ids = tuple(id for id in outcome.passages if id in known)
@@ -119,7 +119,7 @@ def _without(
             left.append(replace(outcome, passages=ids))
         else:
             left.append(_undone(ids))
-    return standing, left
+    return kept, left
 
 
 def _undone(passages: tuple[str, ...]) -> StepOutcome:
@@ -132,7 +132,7 @@ def _write(
     passages: Sequence[LearnPassage],
     outcomes: Sequence[StepOutcome],
     entries: Sequence[Entry],
-) -> list[str]:
+) -> None:
     by_id = {passage.id: passage for passage in passages}
     failures: dict[str, list[StepOutcome]] = {}
     for outcome in outcomes:
@@ -157,7 +157,6 @@ def _write(
     }
     rests_on = {id for outcome in outcomes for id in outcome.rests_on}
     context.writer.write(rests_on, records, edges, entries=written, deleted=deleted, counts=counts)
-    return [record.name for record in records]
 
 
 def _insights(
@@ -165,7 +164,6 @@ def _insights(
     by_id: Mapping[str, LearnPassage],
     outcomes: Sequence[StepOutcome],
 ) -> tuple[list[Resource], list[Edge]]:
-    """The insights as records, each with an edge to the entity that it is about."""
     records, edges = [], []
     for outcome in outcomes:
         if outcome.insight is None:
@@ -221,7 +219,6 @@ def _failure(
     passage: LearnPassage,
     failed: Sequence[StepOutcome],
 ) -> Entry:
-    """The entry of a passage with failed steps."""
     pending = pending_steps(passage.ids, [(outcome.step, outcome.learning) for outcome in failed])
     about = dict.fromkeys(passage.ids)
     # a learning quotes all passages that it is from

@@ -10,26 +10,24 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...errors import InvalidInputError, UnknownNameError
+from ...engine.arguments import Progress
+from ...engine.engine import Engine
+from ...engine.ingesting import Ingesting
+from ...errors import InvalidInputError, ModelError, UnknownNameError
 from ...llm import Budget
 from ...model import ReadReport
 from ...runs.failures import FailedItem, failed_items
 from ...runs.run import Run, begin_run, can_resume, list_runs
-from ..context import NEIGHBOURS, DreamServices, open_run
+from ..context import NEIGHBOURS, LearnProgress, check_ready, open_run
 from ..periods import PeriodRule
-from ..progress import Progress
-from ..rem.sampling import SamplePool, number_of_dreams
+from ..sampling import SamplePool, number_of_dreams
+from .lessons import unlearned_lessons
 from .loop import Learner
 from .outcomes import RUN_KIND
-from .units import unlearned_lessons
 
 
 class LearnOptions(Struct, frozen=True, kw_only=True):
-    """How something is to be learned; see `Memory.learn`.
-
-    Raises:
-        InvalidInputError, UnknownNameError: it cannot be learned so.
-    """
+    """The arguments of `Memory.learn`, checked."""
 
     source: str | None
     order: str
@@ -54,10 +52,7 @@ class LearnOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What an interrupted run is resumed by.
-
-        How much it may spend, and how fast it goes, may be another matter each time.
-        """
+        """What an interrupted run is resumed by: not how much it may spend, or how fast it goes."""
         names = ("source", "order", "period", "dreams", "seed", "neighbours")
         return {name: getattr(self, name) for name in names}
 
@@ -71,13 +66,46 @@ class LearnResult(Struct, frozen=True, kw_only=True):
 
 
 def learn(
-    services: DreamServices,
+    engine: Engine,
+    ingesting: Ingesting,
+    options: LearnOptions,
+    *,
+    glob: str | None,
+    progress: Callable[[LearnProgress], None] | None,
+) -> LearnResult:
+    """Read the source of the options and learn from it; see `Memory.learn`."""
+    check_ready(engine)
+    store = engine.store
+    report = uris = None
+    if options.source is not None:
+        report = ingesting.read(options.source, glob=glob, progress=_reading_progress(progress))
+        uris = [item.uri for item in report.items if item.status in ("read", "unchanged")]
+    # what was read is compared with what has a vector
+    engine.embed_waiting()
+    try:
+        run = _learn(engine, uris, options, progress)
+    except ModelError as error:
+        # what is done is done: the report says what was read before the model failed
+        error.fields["read"] = report
+        raise
+    failures = failed_items(store, RUN_KIND) + failed_items(store, "dream")
+    return LearnResult(run=run, read=report, failed=failures)
+
+
+def _reading_progress(progress: Callable[[LearnProgress], None] | None) -> Progress | None:
+    if progress is None:
+        return None
+    return lambda done, total: progress(LearnProgress(phase="reading", done=done, total=total))
+
+
+def _learn(
+    engine: Engine,
     uris: Sequence[str] | None,
     options: LearnOptions,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[LearnProgress], None] | None,
 ) -> Run:
     """Learn what was read from these sources (None: from all), and what waits from before."""
-    store = services.store
+    store = engine.store
     if uris is not None:
         waiting = [str(item.details["uri"]) for item in failed_items(store, RUN_KIND)]
         uris = list(dict.fromkeys((*uris, *waiting)))
@@ -90,7 +118,13 @@ def learn(
     if not is_due:
         run = begin_run(store, RUN_KIND, options.settings, dry_run=True)
         return replace(run, id="", status="done")
-    with open_run(services, RUN_KIND, options.settings, budget=options.budget) as context:
+    with open_run(
+        engine,
+        RUN_KIND,
+        options.settings,
+        neighbours=options.neighbours,
+        budget=options.budget,
+    ) as context:
         learner = Learner(
             context,
             lessons,

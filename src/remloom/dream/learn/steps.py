@@ -2,7 +2,7 @@
 each of these learnings.
 
 All passages of a section are compared with the memory as it was before the section, so that their
-calls can be made at once and the outcome does not depend on which returns first.
+calls run at once and the outcome does not depend on which returns first.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Annotated, Any, TypeAlias
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ... import labels
 from ...errors import CutOffError, FullReplyError, ModelError
 from ...llm import Call, Quote
+from ...llm.prompts import hint
 from ...model import Entity, Record, Resource
 from ...runs.failures import describe_failure
 from ...store.specs import EdgeSpec
 from ...text.sentences import middle
-from ..context import DreamContext, quote_resource
+from ..context import ENTITY_NEIGHBOURS, DreamContext, quote_resource
 from ..synthesis import Idea, is_word_nothing, parse_insight, synthesis_call
 from ..vectors import matrix
+from .lessons import EntityLearning, LearnPassage, Step, join_learnings
 from .outcomes import ABOUT, StepOutcome, entity_insight_id, synthesis_id
-from .pending import EntityLearning, Step, join_learnings
-from .units import LearnPassage
 
 _RECENT = 12  # insights of an entity among which the nearest are looked for
 
@@ -35,8 +35,8 @@ class Learning(Struct, frozen=True):
     """What a passage teaches of an entity or concept."""
 
     # what the model is asked for; longer words are taken, too
-    entity: Annotated[str, Meta(extra_json_schema={"maxLength": 80})]
-    learning: Annotated[str, Meta(extra_json_schema={"maxLength": 400})]
+    entity: Annotated[str, hint(maxLength=80)]
+    learning: Annotated[str, hint(maxLength=400)]
 
 
 Learnings: TypeAlias = list[Learning]
@@ -48,9 +48,6 @@ def implant_passages(
     at: datetime | None,
 ) -> tuple[list[StepOutcome], list[EntityLearning]]:
     """Ask how each passage relates to what was known before it, and what it teaches of entities.
-
-    Args:
-        at: the time of the passages; what is later is not known yet.
 
     Returns: the outcomes (of listing entities, only failures), and the learnings, each entity once.
     """
@@ -109,9 +106,6 @@ def implant_learnings(
     return outcomes
 
 
-# -- implanting passages -------------------------------------------------------------------------
-
-
 def _idea(context: DreamContext, passage: LearnPassage, at: datetime | None) -> Idea:
     """A passage, and what was known before it that is like it, but from its own document."""
     neighbours = context.find_similar(
@@ -151,9 +145,6 @@ def _outcome(passages: Sequence[str], idea: Idea, reply: Any, step: Step) -> Ste
         )
     insight = parse_insight(idea, reply)
     return StepOutcome(tuple(passages), "learned" if insight else "nothing", insight)
-
-
-# -- listing what passages teach of entities -----------------------------------------------------
 
 
 def _entities_call(passage: LearnPassage, text: str) -> Call:
@@ -224,9 +215,6 @@ def _by_known_names(
     return list(join_learnings(renamed).values())
 
 
-# -- implanting learnings ------------------------------------------------------------------------
-
-
 def _learning_call(learning: EntityLearning, idea: Idea) -> Call:
     return synthesis_call(
         idea,
@@ -278,15 +266,14 @@ def _nearest_insights(
         for record in records
         if isinstance(record, Resource)
         and record.id != own
-        and _is_known_insight(record, context.limits.depth, at)
+        and _is_known_insight(record, context.depth, at)
     }
-    if len(insights) <= context.limits.entity_neighbours:
+    if len(insights) <= ENTITY_NEIGHBOURS:
         return sorted(insights.values(), key=lambda record: record.id)
     return _most_similar(context, learning.learning, list(insights.values()))
 
 
 def _is_known_insight(record: Resource, depth: int, at: datetime | None) -> bool:
-    """Whether a record is an insight about an entity that may be built upon at a time."""
     if record.kind != "entity_insight" or not record.content or record.generation >= depth:
         return False
     return at is None or record.starts_at is None or record.starts_at <= at
@@ -299,4 +286,4 @@ def _most_similar(context: DreamContext, text: str, records: Sequence[Resource])
     scores = matrix(context.store, [record.id for record in records]) @ query
     by_id = dict(zip((record.id for record in records), scores.tolist(), strict=True))
     ranked = sorted(records, key=lambda record: (-by_id[record.id], record.id))
-    return ranked[: context.limits.entity_neighbours]
+    return ranked[:ENTITY_NEIGHBOURS]

@@ -1,1 +1,1 @@
-"""Moments: stretches of time, told as what happened in them."""
+"""Moments: stretches of time, described by what happened in them."""

@@ -1,14 +1,12 @@
-"""Moments: stretches of time described by what happened in them, by rules or by a model.
+"""Moments: stretches of time described by what happened in them (seed 5, "First-Order Dreaming").
 
-Source: seed 5, "First-Order Dreaming: Moment Extraction". Rules part time into sessions, and these
-where the topic shifts, and say who spoke, of what, and in whose words. A model says, of each
-session, what happened, with every field of the seed. Both connect what they make by label: with
-people, resources, topics, the moments before and after.
+Rules split time into sessions and these where the topic shifts; a model says what happened in each
+session. Both link what they make by label.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -17,36 +15,34 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ... import labels
-from ...ingest.chats import people
+from ...engine.arguments import Progress
+from ...ingest.chats import people, speakers
 from ...ingest.documents import identity, label
 from ...model import Edge, Moment, Resource
 from ...runs.part import WritePart
 from ...runs.supersede import SUPERSEDED
 from ...runs.writer import Writer
-from ...store.contract import Store
-from ..topics import Background, find_topics
-from .describe import describe
+from ...store.contract import Reads, Store
+from ...text.analysis import term_set
+from ..topics import Background, common_names, find_topics
+from ..vectors import matrix
 from .links import MADE_BY, RULES, connections, outgrown_moments, part_id, part_of
 from .llm import describe_sessions
-from .sessions import Session, find_sessions, happened_at
+from .sessions import ResourceSession, find_sessions, happened_at, time_of
 
 if TYPE_CHECKING:
     from ...llm import LLM
+    from ..vectors import Floats
 
-
-# a moment this long before or after is still looked for as the one beside it
-_LOOK_BESIDE = timedelta(days=31)
-_NEAR, _FAR = 0.9, 0.3  # weight of what happened at once, and of what lies far apart
+# a moment this long before or after is still looked for as its neighbour
+_LOOK_AROUND = timedelta(days=31)
+_CLOSE_WEIGHT, _FAR_WEIGHT = 0.9, 0.3  # weight of what happened at once, and of what lies far apart
 _HALF_WAY = 7.0  # days after which it has fallen half of the way
 _AT_ONCE = 16  # sessions whose calls are made together
 
-Progress = Callable[[int, int], None]
-
 
 class _SessionMoments(Struct, frozen=True):
-    """The moments of a session: of the whole, and of its parts."""
-
-    session: Session
+    session: ResourceSession
     whole: Moment
     parts: list[Moment]
 
@@ -105,7 +101,6 @@ def extract_moments(
 
 
 def session_name(resources: Sequence[Resource]) -> str:
-    """The name of a session by its first text and day."""
     first = resources[0]
     day = happened_at(first).date().isoformat()
     return label(f"{first.title or first.name}, {day}")
@@ -113,7 +108,7 @@ def session_name(resources: Sequence[Resource]) -> str:
 
 def _moments_of(
     store: Store,
-    session: Session,
+    session: ResourceSession,
     background: Background,
     *,
     with_parts: bool,
@@ -169,10 +164,7 @@ def _describe(
     type: str,
     parent: str = "",
 ) -> Moment:
-    """A moment by rules.
-
-    One that is stored for these resources stays as it is, and one that grew keeps its name.
-    """
+    """A moment by rules. One stored for these resources stays, and one that grew keeps its name."""
     stored = store.records.get("moments", id)
     refs = tuple(resource.id for resource in resources)
     if isinstance(stored, Moment):
@@ -180,7 +172,7 @@ def _describe(
             return replace(stored, parent_moment=parent)
         name = stored.name
     topics = find_topics(resources, background)
-    # parts of one session are told apart by their topics
+    # parts of one session are distinguished by their topics
     if stored is None and parent and topics:
         name = f"{name}: {', '.join(topics[:2])}"
     metadata: dict[str, Any] = {MADE_BY: RULES}
@@ -196,10 +188,10 @@ def _timeline(store: Store, moments: Sequence[Moment]) -> Iterator[WritePart]:
     if not times:
         return
     # no time before the first year or after the last
-    lowest = datetime.min.replace(tzinfo=UTC) + _LOOK_BESIDE
-    highest = datetime.max.replace(tzinfo=UTC) - _LOOK_BESIDE
-    first = max(min(times), lowest) - _LOOK_BESIDE
-    last = min(max(times), highest) + _LOOK_BESIDE
+    lowest = datetime.min.replace(tzinfo=UTC) + _LOOK_AROUND
+    highest = datetime.max.replace(tzinfo=UTC) - _LOOK_AROUND
+    first = max(min(times), lowest) - _LOOK_AROUND
+    last = min(max(times), highest) + _LOOK_AROUND
     own = {moment.id for moment in moments}
     neighbours = (*store.records.moments_between(first, last), *moments)
     wholes = {one.id: one for one in neighbours if one.starts_at and not one.parent_moment}
@@ -216,7 +208,7 @@ def _proximity(before: Moment, after: Moment) -> Iterator[Edge]:
     end, start = before.ends_at or before.starts_at, after.starts_at
     gap = max(0.0, (start - end).total_seconds()) if start and end else 0.0
     days = gap / 86_400
-    weight = round(_FAR + (_NEAR - _FAR) * 0.5 ** (days / _HALF_WAY), 3)
+    weight = round(_FAR_WEIGHT + (_CLOSE_WEIGHT - _FAR_WEIGHT) * 0.5 ** (days / _HALF_WAY), 3)
     for src, dst in ((before, after), (after, before)):
         about = {
             "dst_name": dst.name,
@@ -230,3 +222,54 @@ def _proximity(before: Moment, after: Moment) -> Iterator[Edge]:
             weight=weight,
             properties=about,
         )
+
+
+_QUOTED = 2  # of the most central texts make the summary
+_QUOTED_CHARACTERS = 200  # of each of them
+_FULL_WEIGHT = 6  # terms from which a text is long enough to count in full
+
+
+def describe(
+    reads: Reads, moment: Moment, resources: Sequence[Resource], topics: tuple[str, ...]
+) -> Moment:
+    """A moment with all that follows from these resources and topics without a model."""
+    starts_at, ends_at = time_of(resources)
+    ids = tuple(resource.id for resource in resources)
+    categories = dict.fromkeys(resource.category for resource in resources if resource.category)
+    return replace(
+        moment,
+        starts_at=starts_at,
+        ends_at=ends_at,
+        present_persons=people(resources),
+        speakers=speakers(resources),
+        topic_tags=topics,
+        classifications=tuple(categories),
+        summary=_summarize(resources, matrix(reads, ids)),
+        resource_refs=ids,
+        entity_refs=common_names(resources),
+    )
+
+
+def _summarize(resources: Sequence[Resource], vectors: Floats) -> str:
+    """The texts nearest to what all are about, quoted in their order."""
+    import numpy as np
+
+    sizes = [len(term_set(resource.content)) for resource in resources]
+    nearness = vectors @ vectors.mean(axis=0)
+    weights = [
+        float(score) * min(1.0, size / _FULL_WEIGHT)
+        for score, size in zip(nearness, sizes, strict=True)
+    ]
+    if not np.any(weights):
+        # none has a vector yet
+        weights = [float(size) for size in sizes]
+    ranked = sorted(range(len(resources)), key=lambda position: (-weights[position], position))
+    return " … ".join(_quote(resources[position]) for position in sorted(ranked[:_QUOTED]))
+
+
+def _quote(resource: Resource) -> str:
+    text = " ".join(resource.content.split())
+    if len(text) > _QUOTED_CHARACTERS:
+        text = text[:_QUOTED_CHARACTERS].rpartition(" ")[0] + " …"
+    speaker = resource.speaker.strip()
+    return f"{speaker}: “{text}”" if speaker else f"“{text}”"

@@ -30,7 +30,6 @@ def connections(moment: Moment, resources: Sequence[Resource]) -> list[Edge]:
 
 
 def part_of(moment: Moment, whole: Moment) -> Edge:
-    """The edge to the moment that it is a part of."""
     return edge_to(moment.name, PART_OF, whole.name, f"moment/{whole.type}")
 
 
@@ -46,10 +45,9 @@ def outgrown_moments(
     *,
     by_model: bool,
 ) -> list[Moment]:
-    """Moments of some of these resources that are no longer made so: the chat grew since.
+    """Moments of some of these resources that are no longer made so, as the chat grew since.
 
-    They are given without times and words, so that they leave the timeline; id, name and edges
-    stay.
+    They lose times and words, so that they leave the timeline; id, name and edges stay.
 
     Args:
         keep: ids of those that are made now.
@@ -88,14 +86,13 @@ def _about(moment: Moment) -> Iterator[Edge]:
     names = {labels.key(name) for name in moment.entity_refs}
     by_rules = moment.metadata.get(MADE_BY, RULES) == RULES
     for topic in moment.topic_tags:
-        # by rules a topic may be a mere word, which is not worth an entity
+        # by rules a topic may be a mere word, which makes no entity
         if by_rules and labels.key(topic) not in names:
             continue
         yield edge_to(moment.name, ABOUT, topic, "concept/topic")
 
 
 def _is_current(moment: Moment, by_model: bool) -> bool:
-    """Whether a moment was made by a model, or by rules, and still stands."""
     maker = moment.metadata.get(MADE_BY)
     if maker is None or SUPERSEDED in moment.metadata:
         return False
@@ -103,7 +100,7 @@ def _is_current(moment: Moment, by_model: bool) -> bool:
 
 
 def _retire(moment: Moment) -> Moment:
-    """The moment with what it said moved into its metadata."""
+    """The moment with its summary moved into its metadata."""
     properties = {
         "starts_at": moment.starts_at.isoformat() if moment.starts_at else "",
         "ends_at": moment.ends_at.isoformat() if moment.ends_at else "",

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Annotated, TypeAlias
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ... import labels
@@ -15,6 +15,7 @@ from ...ingest.chats import people, speakers
 from ...ingest.documents import identity, label
 from ...kv import Entry
 from ...llm import LLM, Call, Quote
+from ...llm.prompts import hint
 from ...model import Moment, Person, Resource, Speaker
 from ...runs.failures import failed_item_key
 from ...runs.part import WritePart
@@ -22,20 +23,17 @@ from ...runs.writer import Writer
 from ...store.contract import Store
 from ...text.sentences import count_words
 from ..context import ask_each, quote_resource
-from .describe import time_of
 from .links import MADE_BY, connections, outgrown_moments, part_id, part_of
-from .sessions import Session
+from .sessions import ResourceSession, time_of
 
 # namespace of the entries that say that a model described what happened in some resources
 DESCRIBED = "told"
-RUN_KIND = "moments"
+_RUN_KIND = "moments"
 _WORDS = 1_500  # of one call
-
-
 # What the model is asked for. Nothing is refused for being longer: a small model would fail often.
-Name: TypeAlias = Annotated[str, Meta(extra_json_schema={"maxLength": 60})]
-Tag: TypeAlias = Annotated[str, Meta(extra_json_schema={"maxLength": 32})]
-Tags: TypeAlias = Annotated[list[Tag], Meta(extra_json_schema={"maxItems": 4})]
+Name: TypeAlias = Annotated[str, hint(maxLength=60)]
+Tag: TypeAlias = Annotated[str, hint(maxLength=32)]
+Tags: TypeAlias = Annotated[list[Tag], hint(maxItems=4)]
 
 
 class Present(Struct, frozen=True):
@@ -52,24 +50,22 @@ class MomentDraft(Struct, frozen=True, kw_only=True):
     """A moment as a model replies with it. Times are ISO 8601, or empty."""
 
     name: Name
-    summary: Annotated[str, Meta(extra_json_schema={"maxLength": 400})]
+    summary: Annotated[str, hint(maxLength=400)]
     type: Tag = ""
     starts_at: Tag = ""
     ends_at: Tag = ""
-    present_persons: Annotated[list[Present], Meta(extra_json_schema={"maxItems": 6})] = []
-    speakers: Annotated[list[Spoke], Meta(extra_json_schema={"maxItems": 6})] = []
+    present_persons: Annotated[list[Present], hint(maxItems=6)] = []
+    speakers: Annotated[list[Spoke], hint(maxItems=6)] = []
     emotion_tags: Tags = []
     topic_tags: Tags = []
     classifications: Tags = []
-    entities: Annotated[list[Name], Meta(extra_json_schema={"maxItems": 6})] = []
+    entities: Annotated[list[Name], hint(maxItems=6)] = []
 
 
-MomentDrafts: TypeAlias = Annotated[list[MomentDraft], Meta(extra_json_schema={"maxItems": 5})]
+MomentDrafts: TypeAlias = Annotated[list[MomentDraft], hint(maxItems=5)]
 
 
 class _Piece(Struct, frozen=True):
-    """The part of a session that is one call."""
-
     id: str
     resources: tuple[Resource, ...]
     within: Moment
@@ -87,7 +83,7 @@ def describe_sessions(
     store: Store,
     writer: Writer,
     llm: LLM,
-    sessions: Sequence[tuple[Session, Moment]],
+    sessions: Sequence[tuple[ResourceSession, Moment]],
 ) -> None:
     """Ask the model what happened in sessions, each with its moment, and write the moments of it.
 
@@ -105,10 +101,7 @@ def describe_sessions(
         _write(store, writer, llm.name, waiting[id], reply)
 
 
-# -- what is asked -------------------------------------------------------------------------------
-
-
-def _pieces(store: Store, session: Session, whole: Moment) -> Iterator[_Piece]:
+def _pieces(store: Store, session: ResourceSession, whole: Moment) -> Iterator[_Piece]:
     """A session in pieces that fit one call each, cut where its topics shift."""
     if not session.parts:
         yield from _sized_pieces(session.resources, whole)
@@ -154,15 +147,12 @@ def _call(piece: _Piece) -> Call:
 
 
 def _quote_turn(resource: Resource) -> Quote:
-    """A resource with who spoke before it, and when beside it."""
+    """A resource with its speaker and time."""
     speaker = resource.speaker
     text = f"{speaker}: {resource.content}" if speaker else resource.content
     when = resource.starts_at.isoformat() if resource.starts_at else ""
     quoted: Quote = replace(quote_resource(resource), text=text, note=when)
     return quoted
-
-
-# -- what is made of the reply -------------------------------------------------------------------
 
 
 def _write(
@@ -192,7 +182,7 @@ def _write(
         (*moments, *outgrown),
         tuple(edges),
         (described,),
-        (failed_item_key(RUN_KIND, piece.id),),
+        (failed_item_key(_RUN_KIND, piece.id),),
         counts={"told": len(moments), "nothing": int(not moments)},
     )
     writer.write_each([part])
@@ -232,7 +222,6 @@ def _name(store: Store, piece: _Piece, name: str) -> str:
 
 
 def _speakers(piece: _Piece, draft: MomentDraft) -> tuple[Speaker, ...]:
-    """Who spoke by the texts, then those that only the model says."""
     known = speakers(piece.resources)
     keys = {labels.key(speaker.name) for speaker in known}
     others = [spoke for spoke in draft.speakers if labels.try_key(spoke.name) not in (*keys, "")]
@@ -241,7 +230,6 @@ def _speakers(piece: _Piece, draft: MomentDraft) -> tuple[Speaker, ...]:
 
 
 def _times(piece: _Piece, draft: MomentDraft) -> tuple[datetime, datetime]:
-    """When it happened by the draft; where that has no time, when it was spoken of."""
     starts_at, ends_at = _parse_time(draft.starts_at), _parse_time(draft.ends_at)
     if starts_at is None and ends_at is None:
         return piece.span
@@ -260,7 +248,6 @@ def _parse_time(text: str) -> datetime | None:
 
 
 def _unique_persons(persons: Sequence[Person]) -> tuple[Person, ...]:
-    """Each person once, with the first name and the first role that is given."""
     by_key: dict[str, Person] = {}
     for person in persons:
         key = labels.try_key(person.name)

@@ -1,7 +1,7 @@
-"""When something was going on: sessions by silence, and their parts by shifts of topic.
+"""Sessions by silence, and their parts by shifts of topic.
 
-Source: DESIGN section 8, "moments". The parting is TextTiling (Hearst, 1997) over the vectors there
-are: where what follows is least like what came before, a new part begins.
+Parts are cut by TextTiling (Hearst, 1997) over the vectors there are: where what follows is least
+like what came before.
 """
 
 from __future__ import annotations
@@ -23,15 +23,14 @@ from .links import MADE_BY
 if TYPE_CHECKING:
     from ..vectors import Floats
 
-
 _BEFORE = timedelta(days=1)  # looked at before the window, for a session that reaches into it
-_BESIDE = 4  # turns on either side that are compared
+_COMPARED = 4  # turns on either side that are compared
 _SHIFT = 2.3  # standard deviations by which similarity falls where the topic shifts
 _LEAST = 4  # turns of a part
 _AT_ONCE = 500  # resources whose moments are looked up together
 
 
-class Session(Struct, frozen=True, kw_only=True):
+class ResourceSession(Struct, frozen=True, kw_only=True):
     """Resources that belong together in time, in order."""
 
     resources: tuple[Resource, ...]
@@ -46,11 +45,17 @@ def happened_at(resource: Resource) -> datetime:
     return resource.starts_at or resource.created_at or datetime.fromtimestamp(0, UTC)
 
 
-def find_sessions(store: Store, *, since: datetime | None, now: datetime) -> list[Session]:
+def time_of(resources: Sequence[Resource]) -> tuple[datetime, datetime]:
+    """From when to when resources are."""
+    times = [happened_at(resource) for resource in resources]
+    return min(times), max([*times, *(one.ends_at for one in resources if one.ends_at)])
+
+
+def find_sessions(store: Store, *, since: datetime | None, now: datetime) -> list[ResourceSession]:
     """The sessions with something in them that happened, or was remembered, since a time.
 
     Those are the moments as they were read (sessions of chats, dated documents), and what no moment
-    refers to, parted by `SESSION_GAP` of silence. In time order; all of them when `since` is None.
+    refers to, split by `SESSION_GAP` of silence. In time order; all of them when `since` is None.
     """
     recent = _recent_resources(store, None if since is None else since - _BEFORE)
     if not recent:
@@ -100,7 +105,6 @@ def _read_moments(store: Store, resources: Sequence[Resource]) -> list[Moment]:
 
 
 def _members(store: Store, moment: Moment, known: dict[str, Resource]) -> list[Resource]:
-    """The resources that a moment refers to and that are still there."""
     records = [known.get(id) or store.records.get("resources", id) for id in moment.resource_refs]
     return [record for record in records if isinstance(record, Resource)]
 
@@ -119,27 +123,24 @@ def _session(
     resources: Sequence[Resource],
     moment: Moment | None,
     now: datetime,
-) -> Session:
+) -> ResourceSession:
     whole = tuple(resources)
     if moment is not None and not _are_turns(whole):
-        return Session(resources=whole, moment=moment)
+        return ResourceSession(resources=whole, moment=moment)
     last = max(happened_at(resource) for resource in whole)
     # where its topic shifts is looked for once it can no longer go on
     is_open = moment is None and now - last <= SESSION_GAP
     if is_open or len(whole) < 2 * _LEAST:
-        return Session(resources=whole, moment=moment)
+        return ResourceSession(resources=whole, moment=moment)
     vectors = matrix(store, [resource.id for resource in whole])
     model = store.vectors.model()
     if model is None or not vectors.any(axis=1).all():
-        return Session(resources=whole, moment=moment, waiting=model is not None)
-    return Session(resources=whole, moment=moment, parts=_parts(vectors, model[0]))
+        return ResourceSession(resources=whole, moment=moment, waiting=model is not None)
+    return ResourceSession(resources=whole, moment=moment, parts=_parts(vectors, model[0]))
 
 
 def _are_turns(resources: Sequence[Resource]) -> bool:
-    """Whether these are of people or of different times.
-
-    The chunks of one document are neither: they are not parted by topic.
-    """
+    """Whether these are of people or of different times; the chunks of one document are neither."""
     if any(resource.speaker for resource in resources):
         return True
     return len({resource.starts_at for resource in resources}) > 1
@@ -165,8 +166,8 @@ def _similarities(vectors: Floats) -> list[float]:
 
     similarities = [1.0]
     for position in range(1, len(vectors)):
-        before = vectors[max(0, position - _BESIDE) : position].mean(axis=0)
-        after = vectors[position : position + _BESIDE].mean(axis=0)
+        before = vectors[max(0, position - _COMPARED) : position].mean(axis=0)
+        after = vectors[position : position + _COMPARED].mean(axis=0)
         lengths = np.linalg.norm(before) * np.linalg.norm(after)
         similarities.append(float(before @ after / (lengths or 1.0)))
     return similarities

@@ -1,8 +1,7 @@
 """Citations: whether the lines that a sentence cites exist, were shown, and have its quote.
 
-No model is asked: quotes are looked for, and a head judges whether the sentence follows from what
-is quoted (see `heads.head`). What does not gets a doubt that says why; what has no doubt is quoted,
-and may still be false.
+Quotes are looked for, and a head judges whether the sentence follows from what is quoted; no model
+is asked. What has no doubt is quoted, and may still be false.
 """
 
 from __future__ import annotations
@@ -11,18 +10,19 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from ... import labels
 from ...heads.differences import Comparison, Part, compare, content_words, differences
 from ...heads.head import Decision, head
+from ...llm.prompts import hint
 from ...text.analysis import terms
 from ...text.language import are_of_two_languages
 from ...text.scripts import UNSPACED
 from ...text.sentences import marked_ends, sentence_ends
 from ..result import Cited, Sentence
-from .evidence import Evidence
-from .quotes import WORD, Match, QuoteFinder, folded, plain_words, quote_words
+from .evidence import ShownLines
+from .quotes import WORD, QuoteFinder, QuoteMatch, folded, plain_words, quote_words
 
 DOUBTFUL = "[doubtful]"  # behind a sentence of an answer that has a doubt
 _MOST_LINES = 12  # of a citation; of a longer one the lines of the quote are cited
@@ -43,8 +43,6 @@ _PARAGRAPH = re.compile(r"\n\s*\n")
 _WRAP = re.compile(r"\n(?!\s*\n)")
 _CLOSED = re.compile(r"[.;:!?。！？][\"”’)\]*_]*\s*$")
 _ITEM = re.compile(r"\s*(?:[-*•–#|>]|\(?\w{1,4}[.)]\s|\d+(?:\.\d+)+\.?\s)")
-
-
 _DOUBTED = 0.4  # probability of a lie: one that passes costs a reader more than a false doubt
 _NAME = 3  # words at most
 _LONGEST = 4_000  # characters of a sentence that are looked at
@@ -61,11 +59,11 @@ _WORD = re.compile(r"\w+(?:['’]\w+)?")
 class Draft(Struct, frozen=True, kw_only=True):
     """A sentence as a model wrote it, and what it says it rests on."""
 
-    text: Annotated[str, Meta(extra_json_schema={"maxLength": 360})]
-    document: Annotated[str, Meta(extra_json_schema={"maxLength": 120})] = ""
+    text: Annotated[str, hint(maxLength=360)]
+    document: Annotated[str, hint(maxLength=120)] = ""
     first_line: int = 0
     last_line: int = 0
-    quote: Annotated[str, Meta(extra_json_schema={"maxLength": 300})] = ""
+    quote: Annotated[str, hint(maxLength=300)] = ""
 
 
 class _Scope(Struct, frozen=True):
@@ -78,7 +76,7 @@ class _Scope(Struct, frozen=True):
 class CitationChecker:
     """Checks sentences against the lines that were shown in a reading."""
 
-    def __init__(self, evidence: Evidence) -> None:
+    def __init__(self, evidence: ShownLines) -> None:
         self._evidence = evidence
         self._finder = QuoteFinder(evidence)
         self._names = {labels.try_key(name): name for name in evidence.documents}
@@ -102,12 +100,11 @@ class CitationChecker:
         return Sentence(text=text, citations=(citation,), doubt="; ".join(reasons))
 
     def _find_document(self, name: str) -> str:
-        """The document that a model means; empty if that is unknown."""
         if len(self._names) == 1:
             return next(iter(self._names.values()))
         return self._names.get(labels.try_key(name), "")
 
-    def _locate(self, draft: Draft, name: str, match: Match) -> Cited:
+    def _locate(self, draft: Draft, name: str, match: QuoteMatch) -> Cited:
         """The lines to be cited: the draft's if they hold the quote, else the quote's own."""
         first, last = draft.first_line, max(draft.first_line, draft.last_line)
         if match.found != "moved" and first <= match.first and match.last <= last:
@@ -116,7 +113,7 @@ class CitationChecker:
             return self._cited(name, first, last, draft.quote, match)
         return self._cited(match.document, match.first, match.last, draft.quote, match)
 
-    def _cited(self, name: str, first: int, last: int, quote: str, match: Match) -> Cited:
+    def _cited(self, name: str, first: int, last: int, quote: str, match: QuoteMatch) -> Cited:
         lines = self._evidence.documents[name]
         return Cited(
             uri=lines.uri,
@@ -129,8 +126,7 @@ class CitationChecker:
             lined=lines.lined,
         )
 
-    def _describe_range(self, draft: Draft, name: str, match: Match) -> str:
-        """Say what is wrong with lines that were never shown."""
+    def _describe_range(self, draft: Draft, name: str, match: QuoteMatch) -> str:
         if not draft.quote.strip() and not draft.first_line:
             return "it cites nothing"
         if not name:
@@ -141,7 +137,7 @@ class CitationChecker:
             return f"there are no {which} in {name!r}, which has {size}, and {match.problem}"
         return f"{which} were not read, and {match.problem}"
 
-    def _quote_doubts(self, quote: str, match: Match, scope: _Scope) -> Iterator[str]:
+    def _quote_doubts(self, quote: str, match: QuoteMatch, scope: _Scope) -> Iterator[str]:
         parts = quote_words(quote)
         if len(parts) > 1 and scope.count > 1:
             yield "the quote joins words of several sentences"
@@ -156,11 +152,6 @@ class CitationChecker:
             yield "the quote is too short to prove anything"
 
 
-def cite(citation: Cited, *, named: bool) -> str:
-    """Write a citation, as "[Lines 3-9]" or "[novel: Lines 3-9]"."""
-    return describe_lines(citation.document, citation.first, citation.last, named=named)
-
-
 def describe_lines(document: str, first: int, last: int, *, named: bool) -> str:
     """Write lines of a document, as "[Lines 3-9]" or "[novel: Lines 3-9]"."""
     prefix = f"{' '.join(document.split())}: " if named else ""
@@ -172,8 +163,8 @@ def without_citations(text: str) -> str:
     return _MARK.sub("", " ".join(text.split())).strip()
 
 
-def _read_scope(texts: Sequence[str], match: Match) -> _Scope:
-    """Read the whole sentences that a quote is of, a sentence going over several lines included."""
+def _read_scope(texts: Sequence[str], match: QuoteMatch) -> _Scope:
+    """Read the whole sentences that a quote is of, those over several lines included."""
     first, last = match.first, match.last
     while first > 1 and match.first - first < _AROUND and _goes_on(texts, first - 1):
         first -= 1
@@ -212,7 +203,7 @@ class Basis(Struct, frozen=True, kw_only=True):
 
 
 def doubts(sentence: str, basis: Basis) -> list[str]:
-    """List the reasons to doubt that the lines say this; none if there are none."""
+    """List the reasons to doubt that the lines say this."""
     claim = _MARKED.sub(" ", sentence[:_LONGEST]).strip()
     scope, cited = _BROKEN.sub("", basis.scope), _BROKEN.sub("", basis.cited[:_MOST_CITED])
     if are_of_two_languages(claim, cited):
@@ -239,8 +230,8 @@ def _lie(decision: Decision) -> float:
 
 
 def _lines_about(stems: Collection[str], scope: str, cited: str) -> str:
-    """The sentences that are quoted, with those others of the cited lines that have words of a
-    sentence which these do not; only the others if the quote has none of its words."""
+    """The quoted sentences, and others of the cited lines that have words of a sentence which these
+    lack; only the others if the quote has none of its words."""
     known = content_words(scope)
     unknown = {stem for stem in stems if stem not in known}
     pieces = _pieces(cited) if unknown else []
@@ -259,9 +250,6 @@ def _lines_about(stems: Collection[str], scope: str, cited: str) -> str:
 def _pieces(text: str) -> list[str]:
     ends = [*marked_ends(text), len(text)]
     return [text[start:end].strip() for start, end in zip([0, *ends], ends, strict=False)]
-
-
-# -- reasons ---------------------------------------------------------------------------------------
 
 
 def _reason(claim: str, lines: str) -> str:
@@ -304,12 +292,10 @@ def _say_nothing(missing: Sequence[str], claim: str) -> str:
 
 
 def _missing(claimed: Mapping[str, str], there: Collection[str]) -> list[str]:
-    """The words of which none is there, in the order of the sentence, each once."""
     return list(dict.fromkeys(word for stem, word in claimed.items() if stem not in there))
 
 
 def _spelled(words: Sequence[str], text: str) -> str:
-    """Folded words as a text has them."""
     spelling = {match[0].replace("’", "'").casefold(): match[0] for match in _WORD.finditer(text)}
     spelled = " ".join(spelling.get(word, word) for word in words)
     return spelled if len(spelled) <= _LONGEST_NAMED else f"{spelled[:_LONGEST_NAMED]}…"

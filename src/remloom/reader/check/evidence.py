@@ -1,15 +1,15 @@
-"""Evidence: the lines that were shown in a reading, and how they are packed into a prompt."""
+"""The lines that were shown in a reading, and how they are packed into a prompt."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from ...llm import Quote
 from ...text.quoting import one_line
 from ...text.tokens import approximate_token_ends
-from ..find.coverage import Coverage
 from ..lines.lines import Lines
 
 _MOST_PASSAGES = 4_000  # that are remembered; beyond, those of the least value are not
@@ -19,8 +19,6 @@ _NUMBER_TOKENS = 4  # of the number before a line
 
 
 class _Shown(Struct, frozen=True, gc=False):
-    """Lines as they were shown, and what they are worth."""
-
     document: str
     first: int
     last: int
@@ -37,7 +35,7 @@ class PackedEvidence(Struct, frozen=True, kw_only=True):
     cut: int = 0  # lines in the quotes that are too long, and were shown in part
 
 
-class Evidence:
+class ShownLines:
     """The lines that were shown in a reading.
 
     Args:
@@ -50,13 +48,10 @@ class Evidence:
         self._shown: list[_Shown] = []
 
     def add(self, document: str, first: int, last: int, *, value: float = 0.0) -> None:
-        """Note that these lines, both included, were shown.
-
-        Lines that the document does not have are passed over.
+        """Note that these lines, both included, were shown, as far as the document has them.
 
         Args:
-            value: what they are worth, beside the others; of two that are worth the same, those
-                that were shown first go first.
+            value: their rank when packed; of equal ones, those that were shown first go first.
         """
         first = max(first, 1)
         last = min(last, len(self.documents[document]))
@@ -68,11 +63,9 @@ class Evidence:
             self._shown = self._ranked()[:_MOST_PASSAGES]
 
     def coverage(self, document: str) -> Coverage:
-        """The lines of this document that were shown."""
         return self._coverage.get(document) or Coverage()
 
     def was_shown(self, document: str, first: int, last: int) -> bool:
-        """Whether these lines exist and were shown, all that are not blank."""
         texts = self.documents[document].texts
         if not 1 <= first <= last <= len(texts):
             return False
@@ -87,18 +80,15 @@ class Evidence:
                 yield name, first, last
 
     def best(self, most: int) -> list[tuple[str, int, int]]:
-        """List what is worth most, as document, first and last line."""
         spans = ((shown.document, shown.first, shown.last) for shown in self._ranked())
         return list(dict.fromkeys(spans))[:most]
 
     @property
     def unique_lines(self) -> int:
-        """How many lines were shown."""
         return sum(len(coverage) for coverage in self._coverage.values())
 
     @property
     def total_words(self) -> int:
-        """How many words are in the lines that were shown."""
         return sum(self.documents[name].words(*span) for name, *span in self.ranges())
 
     def shares(self) -> dict[str, float]:
@@ -106,17 +96,14 @@ class Evidence:
         shares = {}
         for name, lines in self.documents.items():
             shown = sum(lines.words(first, last) for first, last in self.coverage(name))
-            whole = lines.words(1, len(lines))
+            whole = lines.total_words
             shares[name] = shown / whole if whole else 1.0
         return shares
 
-    # -- packing -----------------------------------------------------------------------------------
-
     def pack(self, tokens: int) -> PackedEvidence:
-        """Choose what was shown for a prompt of so many tokens: the most valuable first.
+        """Choose what was shown for a prompt of so many tokens, the most valuable first.
 
-        What does not fit whole goes in up to the line that still fits. Nothing is left out in
-        silence: it is counted.
+        What does not fit whole goes in up to the line that still fits; what is left out is counted.
         """
         packed: dict[str, Coverage] = {}
         left = tokens
@@ -160,10 +147,8 @@ class Evidence:
 
 
 def number_lines(lines: Lines, first: int, last: int) -> str:
-    """Write lines with their numbers, as "12| text": blank ones are left out, long ones cut.
-
-    No line of a document can pass for one of ours, as each begins with its number.
-    """
+    """Write lines with their numbers, as "12| text", so that none can pass for ours. Blank ones are
+    left out, long ones cut."""
     numbered = enumerate(lines.texts[first - 1 : last], first)
     return "\n".join(f"{number}| {_shown_text(text)}" for number, text in numbered if text.strip())
 
@@ -175,10 +160,8 @@ def _shown_text(text: str) -> str:
 
 
 def fit_lines(lines: Lines, first: int, last: int, tokens: int) -> tuple[int, int]:
-    """Return the last of these lines up to which they fit, and the tokens that they take.
-
-    Counted are the heading above them and the number before each, approximately.
-    """
+    """Return the last of these lines up to which they fit, and the tokens that they take,
+    approximately, with their heading and numbers."""
     used = _HEADING_TOKENS
     for number, text in enumerate(lines.texts[first - 1 : last], first):
         size = 0
@@ -206,3 +189,60 @@ def _blocks(texts: Sequence[str], coverage: Coverage) -> Iterator[tuple[int, int
 
 def _is_blank(texts: Sequence[str], first: int, last: int) -> bool:
     return not any(text.strip() for text in texts[first - 1 : last])
+
+
+class Coverage:
+    """The lines of one document that were read, as ranges that neither touch nor overlap.
+
+    >>> coverage = Coverage([(1, 3), (4, 6), (9, 9)])
+    >>> list(coverage), len(coverage), 5 in coverage
+    ([(1, 6), (9, 9)], 7, True)
+    """
+
+    def __init__(self, ranges: Iterable[tuple[int, int]] = ()) -> None:
+        self._firsts: list[int] = []
+        self._lasts: list[int] = []
+        for first, last in ranges:
+            self.add(first, last)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return iter(zip(self._firsts, self._lasts, strict=True))
+
+    def __len__(self) -> int:
+        return sum(last - first + 1 for first, last in self)
+
+    def __contains__(self, line: int) -> bool:
+        at = bisect_right(self._firsts, line) - 1
+        return at >= 0 and line <= self._lasts[at]
+
+    def add(self, first: int, last: int) -> None:
+        """Note that these lines, both included, were read."""
+        if first > last:
+            return
+        # ranges that overlap the new one, or touch it, become one with it
+        start = bisect_left(self._lasts, first - 1)
+        end = bisect_right(self._firsts, last + 1)
+        if start < end:
+            first = min(first, self._firsts[start])
+            last = max(last, self._lasts[end - 1])
+        self._firsts[start:end] = [first]
+        self._lasts[start:end] = [last]
+
+    def covers(self, first: int, last: int) -> bool:
+        """Whether all of these lines were read."""
+        at = bisect_right(self._firsts, first) - 1
+        return at >= 0 and last <= self._lasts[at]
+
+    def unread(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """Yield the ranges within these lines that were not read."""
+        at = first
+        for begin, end in self:
+            if end < at:
+                continue
+            if begin > last:
+                break
+            if begin > at:
+                yield at, begin - 1
+            at = end + 1
+        if at <= last:
+            yield at, last

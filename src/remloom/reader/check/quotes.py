@@ -1,7 +1,7 @@
 """Quotes: the words that an answer rests on, looked for in the lines of documents.
 
-Words are compared, not characters: blanks, line ends, quotation marks, dashes, capitals, ligatures,
-Markdown and hyphens at line ends make no difference.
+Blanks, line ends, quotation marks, dashes, capitals, ligatures, Markdown and hyphens at line ends
+make no difference.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from math import log
 from unicodedata import normalize
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...text.scripts import UNSPACED
 from ..result import Found
-from .evidence import Evidence
+from .evidence import ShownLines
 
 CLOSE = 90  # of 100: how like the lines a quote is that counts as close
 _SPELLED = 80  # of 100: how like a word is that may be the same, written wrongly
@@ -57,17 +58,15 @@ _BROKEN = re.compile(rf"{_LETTER}[{_HYPHEN}]\s*\Z")
 _LINE_NUMBER = re.compile(r"(?<!\S)\d{1,7}\|\s?")
 _HEADING = re.compile(r"\[[^\[\]\n]{0,80}\bLines \d+-\d+\]")
 _ELLIPSIS = re.compile(r"[\[(]?\s*(?:…|\.\s?\.\s?\.)+\s*[\])]?")
-
-
 _RARE = 8  # words of a quote by which lines that are like it are found
 _MOST_LINES = 1_000  # with one of these words that are looked at
 _CANDIDATES = 4  # lines that are like a quote
 
 
-class Match(Struct, frozen=True, gc=False, kw_only=True):
-    """Where a quote was found."""
+class QuoteMatch(Struct, frozen=True, gc=False, kw_only=True):
+    """Where a quote, or a part of it, was found."""
 
-    found: Found
+    found: Found = "verbatim"
     document: str = ""
     first: int = 0  # lines, from 1, both included, that the quote is in
     last: int = 0
@@ -79,29 +78,26 @@ class Match(Struct, frozen=True, gc=False, kw_only=True):
 class QuoteFinder:
     """Looks for quotes in what was shown of documents; it reads each line once."""
 
-    def __init__(self, evidence: Evidence) -> None:
+    def __init__(self, evidence: ShownLines) -> None:
         self._evidence = evidence
         self._lines: dict[tuple[str, int], tuple[str, ...]] = {}
         self._shown: ShownWords | None = None
 
-    def find(self, quote: str, document: str, first: int, last: int) -> Match:
-        """Look for a quote in these lines, then in all others that were shown.
-
-        Returns: where it is; `moved` if that is elsewhere.
-        """
+    def find(self, quote: str, document: str, first: int, last: int) -> QuoteMatch:
+        """Look for a quote in these lines, then in all others that were shown."""
         parts = quote_words(quote)
         if not parts:
-            return Match(found="unfounded", problem="there is no quote")
+            return QuoteMatch(found="unfounded", problem="there is no quote")
         problem = ""
         cited = [*self._cited(document, first, last)]
-        for place in cited:
-            if span := place.find(parts, farthest=_FARTHEST):
-                return _match("verbatim", span)
-        for place in cited:
-            words, problem = _find_close(place, parts)
+        for run in cited:
+            if span := run.find(parts, farthest=_FARTHEST):
+                return span
+        for run in cited:
+            words, problem = _find_close(run, parts)
             if words:
-                return _match("close", place.span(*words))
-        return self._find_elsewhere(parts, document, first) or Match(
+                return replace(run.span(*words), found="close")
+        return self._find_elsewhere(parts, document, first) or QuoteMatch(
             found="unfounded", problem=problem or "the quote is in no line that was shown"
         )
 
@@ -116,16 +112,16 @@ class QuoteFinder:
 
     def _find_elsewhere(
         self, parts: Sequence[Sequence[str]], document: str, line: int
-    ) -> Match | None:
-        """The nearest place among all lines that were shown."""
+    ) -> QuoteMatch | None:
+        """The nearest match among all lines that were shown."""
         if self._shown is None:
             self._shown = ShownWords([self._run(*shown) for shown in self._evidence.ranges()])
         if span := self._shown.find(parts, document, line, farthest=_FARTHEST):
-            return _match("moved", span)
+            return replace(span, found="moved")
         for run in self._shown.likely(parts):
             words, _ = _find_close(run, parts)
             if words:
-                return _match("moved", run.span(*words))
+                return replace(run.span(*words), found="moved")
         return None
 
     def _run(self, document: str, first: int, last: int) -> WordRun:
@@ -176,39 +172,26 @@ def plain_words(text: str) -> list[str]:
     return " ".join(WORD.findall(folded(text).casefold())).translate(_INNER).split()
 
 
-def _match(found: Found, span: WordSpan) -> Match:
-    return Match(
-        found=found,
-        document=span.document,
-        first=span.first,
-        last=span.last,
-        start=span.start,
-        words=span.words,
-    )
-
-
-def _find_close(
-    place: WordRun, parts: Sequence[Sequence[str]]
-) -> tuple[tuple[int, int] | None, str]:
-    """Where a place has nearly these words; or else what it says in place of some of them."""
+def _find_close(run: WordRun, parts: Sequence[Sequence[str]]) -> tuple[tuple[int, int] | None, str]:
+    """Where a run has nearly these words; or else what it says instead of some of them."""
     from rapidfuzz import fuzz
 
     spans = []
-    joined = place.joined
+    joined = run.joined
     for part in parts:
         text = f" {' '.join(part)} "
         if len(text) > len(joined) * 1.1:
             return None, ""
         best = fuzz.partial_ratio_alignment(text, joined, score_cutoff=CLOSE)
-        if best is None or len(part) > 1.2 * len(place.words):
+        if best is None or len(part) > 1.2 * len(run.words):
             return None, ""
-        start = place.word_at(min(best.dest_start, len(joined) - 2))
-        end = place.word_at(max(best.dest_end - 2, 0)) + 1
+        start = run.word_at(min(best.dest_start, len(joined) - 2))
+        end = run.word_at(max(best.dest_end - 2, 0)) + 1
         # words that one side has too many move the ends
         problems = []
         for margin in (0, 1, _MARGIN):
-            begin, stop = max(start - margin, 0), min(end + margin, len(place.words))
-            lead, trail, problem = _differences(part, place.words[begin:stop])
+            begin, stop = max(start - margin, 0), min(end + margin, len(run.words))
+            lead, trail, problem = _differences(part, run.words[begin:stop])
             if not problem:
                 spans.append((begin + lead, stop - trail))
                 break
@@ -221,11 +204,8 @@ def _find_close(
 
 
 def _differences(quote: Sequence[str], words: Sequence[str]) -> tuple[int, int, str]:
-    """Compare a quote with words of a document.
-
-    Returns: how many of these words stand before and after what is quoted, and what differs in a
-        way that may change what is said; empty if nothing does.
-    """
+    """How many words of a document stand before and after what is quoted, and what differs in a way
+    that may change what is said."""
     from rapidfuzz.distance import Levenshtein
 
     lead = trail = 0
@@ -279,16 +259,6 @@ def _is_misspelled(one: str, other: str) -> bool:
     return fuzz.ratio(one, other) >= _SPELLED
 
 
-class WordSpan(Struct, frozen=True, gc=False):
-    """Lines with consecutive words in them."""
-
-    document: str
-    first: int  # lines, from 1, both included
-    last: int
-    start: int  # the first of the words, counted from 0 in line `first`
-    words: int
-
-
 class WordRun(Struct, frozen=True, dict=True):
     """The words of consecutive lines."""
 
@@ -299,7 +269,6 @@ class WordRun(Struct, frozen=True, dict=True):
 
     @cached_property
     def joined(self) -> str:
-        """The words with a blank before and behind each."""
         return f" {' '.join(self.words)} "
 
     def word_at(self, offset: int) -> int:
@@ -311,7 +280,7 @@ class WordRun(Struct, frozen=True, dict=True):
         """Where each of the joined words begins, with the blank before it, and where they end."""
         return list(accumulate((len(word) + 1 for word in self.words), initial=0))
 
-    def find(self, parts: Sequence[Sequence[str]], *, farthest: int) -> WordSpan | None:
+    def find(self, parts: Sequence[Sequence[str]], *, farthest: int) -> QuoteMatch | None:
         """Find where parts of a quote follow each other.
 
         Args:
@@ -338,10 +307,10 @@ class WordRun(Struct, frozen=True, dict=True):
             else:
                 return self.span(start, end - start)
 
-    def span(self, start: int, count: int) -> WordSpan:
+    def span(self, start: int, count: int) -> QuoteMatch:
         """Locate so many of its words."""
         line = bisect_right(self.ends, start)
-        return WordSpan(
+        return QuoteMatch(
             document=self.document,
             first=self.first + line,
             last=self.first + bisect_right(self.ends, start + count - 1),
@@ -366,7 +335,7 @@ class ShownWords:
 
     def find(
         self, parts: Sequence[Sequence[str]], document: str, line: int, *, farthest: int
-    ) -> WordSpan | None:
+    ) -> QuoteMatch | None:
         """Find where parts of a quote follow each other, nearest to a line of a document."""
 
         def distance(run: WordRun) -> tuple[bool, int]:
@@ -376,7 +345,7 @@ class ShownWords:
         return next(filter(None, found), None)
 
     def likely(self, parts: Sequence[Sequence[str]]) -> Iterator[WordRun]:
-        """Yield lines that have half of the words of a quote or more, with those around them: those
+        """Yield lines with their surroundings that have half of the words of a quote or more: those
         that have most of its rarest words."""
         quote_words = {word for part in parts for word in part}
         # a quote of many words goes over several lines

@@ -18,33 +18,28 @@ from ...store.indexes.arrays import Ids
 from ...store.specs import SearchSpec
 from ...text.analysis import IS_CJK, terms
 from ...text.scripts import UNSPACED
-from ..lines.line_index import LineIndex
 from ..lines.lines import Lines, Passage
-from .combined_documents import JoinedLines
-from .selection import best_first, select
-from .term_scorer import QuestionTerms, Scores, quoted, read_question
+from .combined_documents import JoinedLines, best_first, select
+from .term_scorer import LineIndex, QuestionTerms, Scores, quoted, read_question
 
 _CHUNKS = 200  # nearest in meaning that are asked for
 _CANDIDATES = 500  # best lines by BM25 that are looked at one by one
 
-_BESIDE = 0.3  # what a paragraph gets of the scores of those before and after it
+_NEIGHBOURS = 0.3  # what a paragraph gets of the scores of those before and after it
 _WIDE = 0.6  # weight of the words of the wider passage
 _TITLES = 0.8  # weight of the words of the headings above
 _MEANING = 0.7  # weight of the likeness in meaning
 _WORD = re.compile(rf"[{UNSPACED}]+|[^\s{UNSPACED}]+")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
-
-
 _EXACT = 2  # the exactness of a line that has the words in a row
 _LINES = 3  # over which a phrase may go
 _BATCH = 5_000  # lines read at a time
 
 
 class LineSearch:
-    """Searches the lines of documents; keeps an index of each that it was given.
+    """Searches the lines of documents; keeps an index of each.
 
     Args:
-        store: where the documents' chunks and their vectors are.
         embed: gives the vector of a question, or None: then words alone decide.
     """
 
@@ -55,8 +50,8 @@ class LineSearch:
         self._joined: JoinedLines | None = None
 
     def search(self, words: str, documents: Sequence[Lines], *, limit: int = 20) -> list[Passage]:
-        """Find the lines with some of these words, best first: those that have them as they are
-        written and in a row, those that have all of them so, then the others by BM25.
+        """Find the lines with some of these words, best first: as written and in a row, then all of
+        them so, then the others by BM25.
 
         A phrase in quotation marks must be there; it may go over line ends.
 
@@ -101,10 +96,9 @@ class LineSearch:
     ) -> list[Passage]:
         """Find what to read for a question, most promising first, of at most so many words.
 
-        Paragraphs are chosen by their words, those around them, and their meaning; while there is
-        room, what was chosen is widened. What stands side by side becomes one passage. Nothing is
-        found when the documents have nothing of the question. Where every paragraph with something
-        of it is longer than that, the passage is a part of a line.
+        Paragraphs are ranked by their words, those around them, and their meaning. Nothing is found
+        when the documents have nothing of the question. If every paragraph is too long, the passage
+        is a part of a line.
 
         Raises:
             InvalidInputError: the question is empty, or `words` is below 1.
@@ -130,7 +124,6 @@ class LineSearch:
         self._joined = None
 
     def _likeness(self, question: str, documents: Sequence[Lines]) -> dict[str, float]:
-        """The chunks of documents that are nearest to a question in meaning, by their ids."""
         vector = self._embed(question)
         if vector is None:
             return {}
@@ -155,7 +148,7 @@ class LineSearch:
 
 
 def _candidates(joined: JoinedLines, scores: Scores, phrases: Sequence[_Phrase]) -> Iterable[int]:
-    """Return the lines that may be among the best, by their numbers, ascending."""
+    """The lines that may be among the best, ascending."""
     if not any(phrase.terms for phrase in phrases):
         # no index has stop words
         return _read_for(joined, phrases[-1])
@@ -164,12 +157,12 @@ def _candidates(joined: JoinedLines, scores: Scores, phrases: Sequence[_Phrase])
     for phrase in phrases:
         if not phrase.terms:
             continue
-        places = joined.terms.places_in_a_row(phrase.terms)
-        if len(places) > _CANDIDATES:
+        positions = joined.terms.positions_in_a_row(phrase.terms)
+        if len(positions) > _CANDIDATES:
             # most may have other words between these terms, or other forms of them
             found.update(islice(_read_for(joined, phrase), _CANDIDATES))
         else:
-            at = np.searchsorted(joined.lines.starts, places, "right") - 1
+            at = np.searchsorted(joined.lines.starts, positions, "right") - 1
             found.update(at.tolist())
     return sorted(found)
 
@@ -201,13 +194,11 @@ def _check_count(value: int, name: str) -> None:
 def _excerpt(text: str, weights: Mapping[str, float], words: int) -> str:
     """Cut out at most so many words, those that together have the most of some terms.
 
-    Each character of a script without blanks is a word.
-
     >>> _excerpt("much is said before the rent is due and much is said behind", {"rent": 1.0}, 4)
     '… the rent is due …'
     """
     spans: list[tuple[int, int]] = []
-    worth: list[float] = []
+    weighed: list[float] = []
     known: dict[str, float] = {}
     for match in _WORD.finditer(text):
         word = match[0]
@@ -215,13 +206,13 @@ def _excerpt(text: str, weights: Mapping[str, float], words: int) -> str:
             known[word] = sum(weights.get(term, 0.0) for term in terms(word))
         if _UNSPACED.match(word):
             spans += [(at, at + 1) for at in range(*match.span())]
-            worth += [known[word] / len(word)] * len(word)
+            weighed += [known[word] / len(word)] * len(word)
         else:
             spans.append(match.span())
-            worth.append(known[word])
+            weighed.append(known[word])
     if len(spans) <= words:
         return text
-    total = np.append(0.0, np.cumsum(worth))
+    total = np.append(0.0, np.cumsum(weighed))
     inside = total[words:] - total[:-words]
     best = np.flatnonzero(inside >= inside.max() - 1e-9)
     # of those that are as good, the one in which it stands in the middle
@@ -235,11 +226,7 @@ def _excerpt(text: str, weights: Mapping[str, float], words: int) -> str:
 def _score_paragraphs(
     joined: JoinedLines, question: str, likeness: Mapping[str, float] | None = None
 ) -> Scores:
-    """Score each paragraph of documents for a question; 0 where nothing of it is.
-
-    Args:
-        likeness: of the chunks that are most like the question in meaning, by their ids.
-    """
+    """Score each paragraph of documents for a question; 0 where nothing of it is."""
     question_terms = read_question(question)
     spans = joined.paragraphs
     spread_scores = _with_neighbours(
@@ -276,16 +263,15 @@ def _spread(joined: JoinedLines, likeness: Mapping[str, float]) -> Scores:
 
 
 def _with_neighbours(scores: Scores, documents: Ids) -> Scores:
-    """Give each paragraph something of the scores of those beside it, of the same document."""
+    """Give each paragraph something of the scores of its neighbours in the same document."""
     spread = scores.copy()
     same = documents[1:] == documents[:-1]
-    spread[1:] += _BESIDE * scores[:-1] * same
-    spread[:-1] += _BESIDE * scores[1:] * same
+    spread[1:] += _NEIGHBOURS * scores[:-1] * same
+    spread[:-1] += _NEIGHBOURS * scores[1:] * same
     return spread
 
 
 def _scaled(scores: Scores) -> Scores:
-    """Scale scores to at most 1."""
     scaled: Scores = scores / (scores.max(initial=0.0) or 1.0)
     return scaled
 
@@ -348,7 +334,7 @@ def _fold(text: str) -> str:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """What matches a folded text where no word goes on beside it."""
+    """What matches a folded text where no word goes on around it."""
     before = r"(?<!\w)" if _is_spaced(text[:1]) else ""
     after = r"(?!\w)" if _is_spaced(text[-1:]) else ""
     return re.compile(before + re.escape(text) + after)
@@ -365,5 +351,4 @@ def _pattern_in_lines(text: str) -> re.Pattern[str]:
 
 
 def _is_spaced(char: str) -> bool:
-    """Whether blanks part words of this character."""
     return char.isalnum() and not IS_CJK.match(char)

@@ -1,8 +1,9 @@
-"""Chunks put together again: the lines of a document out of what is stored of it."""
+"""The lines of a document, rebuilt from its stored chunks: there is no second copy to encrypt or to
+forget."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -11,43 +12,20 @@ from msgspec.structs import replace
 
 from ...ingest.chunker import PARAGRAPH, guess_gap
 from ...model import Resource
+from ...store.contract import Store
+from ...store.specs import ChunkRange
+from .lines import ChunkSpan, Lines
 
+_AT_ONCE = 1_000  # chunks that are in memory with the lines
 # lines without text that are believed, for each line with text, and in any case
 _MOST_BLANK, _BLANK_AT_LEAST = 1_000, 100_000
-
-
-class ChunkSpan(Struct, frozen=True, gc=False):
-    """A stored chunk, and the lines that it has."""
-
-    id: str
-    first: int  # lines, from 1, both included
-    last: int
-    heading: str = ""
-    page: int = 0  # on which it begins, from 1; 0 where there are no pages
-
-
-class Rebuilt(Struct, frozen=True):
-    """The lines of a document.
-
-    They are those of the source, blanks at their ends apart; what is in no chunk, such as front
-    matter, is a blank line.
-    """
-
-    texts: list[str]
-    chunks: tuple[ChunkSpan, ...]
-    lined: bool  # false: the lines are not those of the source, but of the text taken from it
-    header: tuple[int, ...] = ()  # the lines of a table's header
-    # where pages begin: a line, and its page, both from 1, in order
-    pages: tuple[tuple[int, int], ...] = ()
-    # of rows: values beside the lines, one a line; None where there is none
-    columns: dict[str, list[Any]] = {}
 
 
 _Range = tuple[Annotated[int, Meta(ge=1)], Annotated[int, Meta(ge=1)]]
 
 
-class _Place(Struct, frozen=True, gc=False):
-    """What the metadata of a chunk say of its place. Who wrote the record may say anything."""
+class _ChunkPosition(Struct, frozen=True, gc=False):
+    """What the metadata of a chunk say of its position; who wrote the record may say anything."""
 
     lines: _Range | None = None
     pages: _Range | None = None
@@ -60,19 +38,53 @@ class _Place(Struct, frozen=True, gc=False):
 
 
 class _Piece(Struct, frozen=True, gc=False):
-    """A chunk as lines, with what it says of where they stood."""
-
     id: str
     texts: list[str]
-    place: _Place
+    position: _ChunkPosition
     is_turn: bool
 
 
-def rebuild(chunks: Iterable[Resource]) -> Rebuilt:
-    """Put the chunks of a document together, given in order, each needed for a moment only.
+def read_lines(store: Store, uri: str, name: str = "") -> Lines:
+    """Rebuild the lines of a document by its uri; none where nothing was read.
+
+    Args:
+        name: default its title.
+    """
+    title = ""
+
+    def chunks() -> Iterator[Resource]:
+        nonlocal title
+        for chunk in _chunks(store, uri):
+            title = title or chunk.title
+            yield chunk
+
+    lines = rebuild(chunks(), uri)
+    lines.name = name or title or uri
+    return lines
+
+
+def _chunks(store: Store, uri: str) -> Iterator[Resource]:
+    """The chunks of a document in order, some at a time."""
+    after, is_last = -1, False
+    while not is_last:
+        some = store.records.chunks(uri, ChunkRange(after=after, limit=_AT_ONCE))
+        is_last = len(some) < _AT_ONCE
+        if not is_last:
+            # more may have the ordinal of the last one
+            cut = some[-1].ordinal
+            some = [chunk for chunk in some if chunk.ordinal < cut]
+            if not some:
+                some = store.records.chunks(uri, ChunkRange(after=after, before=cut + 1))
+            after = some[-1].ordinal
+        yield from (chunk for chunk in some if chunk.is_chunk)
+
+
+def rebuild(chunks: Iterable[Resource], uri: str = "") -> Lines:
+    """Rebuild the lines from a document's chunks, given in order, each needed for a moment only.
 
     By the lines that they say they have; where they say none, or cannot have those, one after
-    another.
+    another. Blanks at the ends of lines may be lost; what is in no chunk, such as front matter, is
+    a blank line.
     """
     pieces = [_piece_of(chunk) for chunk in chunks]
     header, pieces = _split_headers(pieces)
@@ -87,27 +99,29 @@ def rebuild(chunks: Iterable[Resource]) -> Rebuilt:
         builder.add_piece(piece, by_lines=fitted is not None)
     texts = builder.finish()
     columns = _columns_of(pieces, texts) if fitted is not None else {}
-    return Rebuilt(
-        texts=texts,
-        chunks=tuple(builder.spans),
+    return Lines(
+        uri,
+        "",
+        texts,
+        builder.spans,
         lined=fitted is not None,
         header=header_lines,
-        pages=tuple(builder.pages),
+        pages=builder.pages,
         columns=columns,
     )
 
 
 def _columns_of(pieces: Sequence[_Piece], texts: list[str]) -> dict[str, list[Any]]:
-    """The values beside lines; blank lines are added for those beside none."""
+    """The values of each line; blank lines are added for those without text."""
     columns: dict[str, list[Any]] = {}
     for piece in pieces:
-        if piece.place.column_lines is None:
+        if piece.position.column_lines is None:
             continue
-        first, last = piece.place.column_lines
+        first, last = piece.position.column_lines
         if last - len(texts) > _BLANK_AT_LEAST:
             continue
         texts.extend([""] * (last - len(texts)))
-        for name, values in piece.place.columns.items():
+        for name, values in piece.position.columns.items():
             if len(values) != last - first + 1:
                 continue
             column = columns.setdefault(name, [])
@@ -119,23 +133,23 @@ def _columns_of(pieces: Sequence[_Piece], texts: list[str]) -> dict[str, list[An
 
 
 def _piece_of(chunk: Resource) -> _Piece:
-    place = _place_of(chunk.metadata)
-    return _Piece(chunk.id, _texts_of(chunk, place.lines), place, bool(chunk.speaker))
+    position = _position_of(chunk.metadata)
+    return _Piece(chunk.id, _texts_of(chunk, position.lines), position, bool(chunk.speaker))
 
 
-def _place_of(metadata: dict[str, Any]) -> _Place:
-    """What metadata say of a place; nothing is believed of what cannot be so."""
+def _position_of(metadata: dict[str, Any]) -> _ChunkPosition:
+    """What metadata say of a position; nothing is believed of what cannot be so."""
     try:
-        place = msgspec.convert(metadata, _Place)
+        position = msgspec.convert(metadata, _ChunkPosition)
     except msgspec.ValidationError:
-        return _Place()
-    ranges = (place.lines, place.pages, place.header)
+        return _ChunkPosition()
+    ranges = (position.lines, position.pages, position.header)
     if any(range_ and range_[0] > range_[1] for range_ in ranges):
-        return _Place()
-    if place.column_lines and place.column_lines[0] > place.column_lines[1]:
+        return _ChunkPosition()
+    if position.column_lines and position.column_lines[0] > position.column_lines[1]:
         # no line ends in a chunk of the middle of a long one
-        place = replace(place, columns={}, column_lines=None)
-    return replace(place, gap=None) if place.gap and place.gap.strip() else place
+        position = replace(position, columns={}, column_lines=None)
+    return replace(position, gap=None) if position.gap and position.gap.strip() else position
 
 
 def _texts_of(chunk: Resource, lines: tuple[int, int] | None) -> list[str]:
@@ -164,16 +178,16 @@ def _split_headers(
     header = pieces[0].texts[:size]
     if any(piece.texts[:size] != header or len(piece.texts) == size for piece in pieces):
         return None, pieces
-    place = pieces[0].place.header or (1, size)
+    position = pieces[0].position.header or (1, size)
     rest = [replace(piece, texts=piece.texts[size:]) for piece in pieces]
-    return (header, place), rest
+    return (header, position), rest
 
 
 def _surplus(piece: _Piece) -> int:
     """How many lines more a chunk has than it had in the source: those of its header."""
-    if header := piece.place.header:
+    if header := piece.position.header:
         return header[1] - header[0] + 1
-    lines = piece.place.lines
+    lines = piece.position.lines
     if not lines or piece.is_turn:
         return 0
     return max(0, len(piece.texts) - (lines[1] - lines[0] + 1))
@@ -184,9 +198,9 @@ def _fit(pieces: Sequence[_Piece]) -> list[_Piece] | None:
     fitted = []
     at = filled = 0
     for piece in pieces:
-        if piece.place.lines is None:
+        if piece.position.lines is None:
             return None
-        first, last = piece.place.lines
+        first, last = piece.position.lines
         missing = last - first + 1 - len(piece.texts)
         if first < max(at, 1) or missing < 0:
             return None
@@ -202,7 +216,7 @@ def _fit(pieces: Sequence[_Piece]) -> list[_Piece] | None:
 
 
 class _Builder:
-    """Puts lines together: what shares a line is joined when the line is complete."""
+    """Joins what shares a line when the line is complete."""
 
     def __init__(self) -> None:
         self.spans: list[ChunkSpan] = []
@@ -219,9 +233,9 @@ class _Builder:
     def add_piece(self, piece: _Piece, *, by_lines: bool) -> None:
         """Add a chunk at its lines, or else behind what is there."""
         at = len(self._texts) + bool(self._parts)
-        gap = piece.place.gap
-        if by_lines and piece.place.lines:
-            first = piece.place.lines[0]
+        gap = piece.position.gap
+        if by_lines and piece.position.lines:
+            first = piece.position.lines[0]
         else:
             gap = gap if gap is not None else "\n" if piece.is_turn else PARAGRAPH
             first = at + gap.count("\n") if at else 1
@@ -232,9 +246,9 @@ class _Builder:
         self.add([indentation + piece.texts[0], *piece.texts[1:]], first)
         self._before = piece.texts[-1]
         last = len(self._texts) + 1
-        page = piece.place.pages[0] if piece.place.pages else 0
-        self.spans.append(ChunkSpan(piece.id, first, last, piece.place.heading, page))
-        self._add_pages(piece.place, first)
+        page = piece.position.pages[0] if piece.position.pages else 0
+        self.spans.append(ChunkSpan(piece.id, first, last, piece.position.heading, page))
+        self._add_pages(piece.position, first)
 
     def add(self, texts: Sequence[str], first: int) -> None:
         """Add lines from a line on; it may be the last one that is there."""
@@ -252,12 +266,12 @@ class _Builder:
             self._texts.append("".join(self._parts))
             self._parts = []
 
-    def _add_pages(self, place: _Place, first: int) -> None:
-        if not place.pages:
+    def _add_pages(self, position: _ChunkPosition, first: int) -> None:
+        if not position.pages:
             return
-        page = place.pages[0]
+        page = position.pages[0]
         if not self.pages or self.pages[-1][1] < page:
             self.pages.append((first, page))
-        for offset in place.page_lines:
+        for offset in position.page_lines:
             page += 1
             self.pages.append((first + offset, page))

@@ -1,7 +1,6 @@
-"""Which lines of a text are headings, of those that may be by their own words.
+"""Which candidates are headings, by the lines around them and by what recurs in the document.
 
-The lines beside one decide, and what recurs in the document: the head of each page is not
-a heading, nor is what a table of contents lists.
+The head of each page is none, nor is what a table of contents lists.
 """
 
 from __future__ import annotations
@@ -24,11 +23,10 @@ _MARKED_BY_SIGNS = ("atx", "underlined")
 
 
 class HeadingFilter:
-    """The headings that a document may have, and the lines they stand in.
+    """Decides among the lines of a document that may be headings.
 
     Args:
-        texts: the lines of the document.
-        candidates: what may be a heading, by the position of its line, from 0.
+        candidates: by the position of their lines, from 0.
     """
 
     def __init__(self, texts: Sequence[str], candidates: Mapping[int, Heading]) -> None:
@@ -36,8 +34,7 @@ class HeadingFilter:
         self._candidates = candidates
 
     def keep(self) -> dict[int, Heading]:
-        """The headings that the lines beside them, and the document, allow, and subtitles below
-        them, in order."""
+        """The headings, and subtitles below them, in order."""
         candidates = self._candidates
         counts = Counter(
             _DIGITS.sub("#", heading.title) if heading.kind == "capitals" else heading.title
@@ -58,7 +55,7 @@ class HeadingFilter:
         return dict(sorted(fitting.items()))
 
     def _fits(self, position: int, heading: Heading, *, has_signs: bool) -> bool:
-        """Whether the lines beside a line let it be a heading of its kind."""
+        """Whether the lines around a line let it be a heading of its kind."""
         before, after = self._is_blank(position - 1), self._is_blank(position + 1)
         if heading.runs_in:
             return before or bool(heading.number.count(".")) or heading.kind == "named"
@@ -173,11 +170,11 @@ def _drop_lone_numbers(fitting: dict[int, Heading]) -> None:
         title = heading.title.removeprefix(number).lstrip(". ")
         if title.isupper() and " " in title and number.isdigit():
             continue
-        if len(numbers) < _LEAST_NUMBER or not numbers & set(_beside(number)):
+        if len(numbers) < _LEAST_NUMBER or not numbers & set(_adjacent(number)):
             del fitting[position]
 
 
-def _beside(number: str) -> tuple[str, ...]:
+def _adjacent(number: str) -> tuple[str, ...]:
     """The numbers before and behind one."""
     if number.isdigit():
         return str(int(number) - 1), str(int(number) + 1)

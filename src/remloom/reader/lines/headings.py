@@ -1,7 +1,4 @@
-"""Headings as single lines show them: what a line would be the heading of, if it is one.
-
-Whether it is one depends on the lines beside it too: see `markers`.
-"""
+"""What a single line would be the heading of, if it is one: see `heading_filter`."""
 
 from __future__ import annotations
 
@@ -71,7 +68,6 @@ class Heading(Struct, frozen=True, gc=False):
 
 
 def read_atx(text: str) -> Heading | None:
-    """Read a heading of Markdown, `## Title`."""
     match = _ATX.match(text)
     return Heading("atx", len(match[1]), match[2]) if match else None
 
@@ -212,8 +208,6 @@ def _read_capitals(text: str) -> Heading | None:
 
 
 class _Words(Struct, frozen=True):
-    """The words of `heading_words.toml`."""
-
     levels: dict[str, int]  # by word
     number: re.Pattern[str]  # a word and its number
     alone: frozenset[str]

@@ -1,42 +1,41 @@
-"""The lines of a document, rebuilt from the chunks that are stored of it.
-
-There is no second copy: what encrypts, seals and forgets chunks does so for lines.
-"""
+"""The lines of a document: what each is, and passages of them."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ...errors import InvalidInputError
-from ...model import Resource, cited
-from ...store.contract import Store
-from ...store.specs import ChunkRange
+from ...model import cited
 from ...text.sentences import count_words
-from .chunk_lines import ChunkSpan, rebuild
-from .markers import Mark, Marked, mark_lines, mark_table
+from .markers import LineMark, Marked, mark_lines, mark_table
 from .outline import Section, find_sections
 
 if TYPE_CHECKING:
     import numpy as np
 
-_AT_ONCE = 1_000  # chunks that are in memory beside the lines
+
+class ChunkSpan(Struct, frozen=True, gc=False):
+    """A stored chunk, and the lines that it has."""
+
+    id: str
+    first: int  # lines, from 1, both included
+    last: int
+    heading: str = ""
+    page: int = 0  # on which it begins, from 1; 0 where there are no pages
 
 
 class Lines:
     """The lines of one document. Line n is `texts[n - 1]`; blank lines and indentation are kept.
 
-    What is counted and marked is made when it is first needed, as one column for all lines.
-
     Args:
-        uri: where it was read.
         name: what it is called here.
-        texts: the lines.
         chunks: the stored chunks that they are from, in order.
         lined: whether the lines are those of the source; else of the text that was taken from it.
         header: the lines of a table's header, from 1.
@@ -62,9 +61,8 @@ class Lines:
         self.chunks = tuple(chunks)
         self.lined = lined
         self.columns = columns or {}
-        self._header = header
-        self._page_lines = [line for line, _ in pages]
-        self._pages = [page for _, page in pages]
+        self.header = tuple(header)
+        self.pages = tuple(pages)
 
     def __repr__(self) -> str:
         return f"<{len(self):,} lines of {self.name!r}>"
@@ -72,18 +70,15 @@ class Lines:
     def __len__(self) -> int:
         return len(self.texts)
 
-    # -- columns -------------------------------------------------------------------------------
-
     @cached_property
     def word_counts(self) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """How many words each line has."""
         import numpy as np
 
         return np.fromiter(map(count_words, self.texts), dtype=np.int32, count=len(self.texts))
 
     @property
     def marks(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
-        """What each line is, as `Mark` bits."""
+        """What each line is, as `LineMark` bits."""
         return self._marked.marks
 
     @cached_property
@@ -100,46 +95,41 @@ class Lines:
 
     @cached_property
     def _marked(self) -> Marked:
-        if self._header or self.columns:
-            return mark_table(len(self), self._header)
-        return mark_lines(self.texts, printed=bool(self._pages))
-
-    @cached_property
-    def _section_firsts(self) -> list[int]:
-        return [section.first for section in self.sections]
-
-    # -- lines ---------------------------------------------------------------------------------
+        if self.header or self.columns:
+            return mark_table(len(self), self.header)
+        return mark_lines(self.texts, printed=bool(self.pages))
 
     def text(self, first: int, last: int) -> str:
-        """The lines from first to last, both included, with line ends between them."""
         return "\n".join(self.texts[first - 1 : last])
 
+    @cached_property
+    def total_words(self) -> int:
+        return int(self.word_counts.sum())
+
     def words(self, first: int, last: int) -> int:
-        """Count the words of these lines."""
         return int(self.word_counts[first - 1 : last].sum())
 
     def section(self, line: int) -> str:
         """The path of titles that a line stands under; "" above the first."""
-        at = bisect_right(self._section_firsts, line) - 1
+        at = bisect_right(self.sections, line, key=attrgetter("first")) - 1
         return self.sections[at].path if at >= 0 else ""
 
     def page(self, line: int) -> int:
         """The page that a line begins on, from 1; 0 where there are no pages."""
-        at = bisect_right(self._page_lines, line) - 1
-        return self._pages[at] if at >= 0 else 0
+        at = bisect_right(self.pages, line, key=itemgetter(0)) - 1
+        return self.pages[at][1] if at >= 0 else 0
 
     @property
     def page_count(self) -> int:
-        """How many pages there are; 0 where there are none."""
-        return self._pages[-1] if self._pages else 0
+        return self.pages[-1][1] if self.pages else 0
 
     @property
     def strategic_lines(self) -> int:
         """How many lines are headings or begin a section."""
-        return int((self.marks & Mark.SECTION_START > 0).sum())
+        return int((self.marks & LineMark.SECTION_START > 0).sum())
 
     def passage(self, first: int, last: int, score: float = 0.0) -> Passage:
-        """These lines, both included, as a passage that can be cited.
+        """These lines, both included, as a passage.
 
         Raises:
             InvalidInputError: the document has no such lines.
@@ -163,56 +153,11 @@ class Lines:
         )
 
 
-def read_lines(store: Store, uri: str, name: str = "") -> Lines:
-    """Rebuild the lines of a document that was read into the memory; none where nothing was.
-
-    Args:
-        name: what to call it; default its title.
-    """
-    title = ""
-
-    def chunks() -> Iterator[Resource]:
-        nonlocal title
-        for chunk in _chunks(store, uri):
-            title = title or chunk.title
-            yield chunk
-
-    rebuilt = rebuild(chunks())
-    return Lines(
-        uri,
-        name or title or uri,
-        rebuilt.texts,
-        rebuilt.chunks,
-        lined=rebuilt.lined,
-        header=rebuilt.header,
-        pages=rebuilt.pages,
-        columns=rebuilt.columns,
-    )
-
-
-def _chunks(store: Store, uri: str) -> Iterator[Resource]:
-    """The chunks of a document in order, some at a time."""
-    after, is_last = -1, False
-    while not is_last:
-        some = store.records.chunks(uri, ChunkRange(after=after, limit=_AT_ONCE))
-        is_last = len(some) < _AT_ONCE
-        if not is_last:
-            # more may have the ordinal of the last one
-            cut = some[-1].ordinal
-            some = [chunk for chunk in some if chunk.ordinal < cut]
-            if not some:
-                some = store.records.chunks(uri, ChunkRange(after=after, before=cut + 1))
-            after = some[-1].ordinal
-        yield from (chunk for chunk in some if chunk.is_chunk)
-
-
 def chunk_ids(
     documents: Mapping[str, Lines], ranges: Iterable[tuple[str, int, int]]
 ) -> tuple[str, ...]:
-    """The ids of the chunks that these lines are from, each once.
-
-    What quotes lines goes when one of these is forgotten.
-    """
+    """The ids of the chunks that these lines are from, each once: what quotes the lines goes with
+    them."""
     ids: dict[str, None] = {}
     for name, first, last in ranges:
         chunks = documents[name].chunks

@@ -1,7 +1,4 @@
-"""Markers of lines: headings, list items, code, starts of sections. Source: seed 3.
-
-What a line is follows from its own words; whether it is a heading, from the document, too.
-"""
+"""Markers of lines: headings, list items, code, starts of sections (seed 3)."""
 
 from __future__ import annotations
 
@@ -31,8 +28,6 @@ _BEHIND_SMALL = frozenset(")ivxlc")
 # above the rule for a signature
 _SIGNED = re.compile(r"(?:by\b:?\s*)?/s/", re.I)
 _PAGE_NUMBER = re.compile(r"- ?\d{1,4} ?-$")
-
-
 _FENCE = re.compile(r"(`{3,}|~{3,})([^`]*)$")
 _LONGEST_FENCE = 400  # characters of a line that is looked at
 _STATEMENT = re.compile(
@@ -62,7 +57,7 @@ _STATEMENT = re.compile(
 )
 
 
-class Mark(IntFlag):
+class LineMark(IntFlag):
     """What a line is, as bits."""
 
     HEADER = 1
@@ -86,7 +81,7 @@ _FIRST = (
 class Marked(NamedTuple):
     """The lines of a text with what each is."""
 
-    marks: np.ndarray[Any, np.dtype[np.uint8]]  # `Mark` bits, an item a line
+    marks: np.ndarray[Any, np.dtype[np.uint8]]  # `LineMark` bits, an item a line
     # of the lines that begin a section with a title, by position from 0, in order
     headings: dict[int, Heading]
 
@@ -105,21 +100,15 @@ def mark_lines(texts: Sequence[str], *, printed: bool = False) -> Marked:
 
 
 def mark_table(count: int, headers: Sequence[int]) -> Marked:
-    """Mark the lines of a table: its header starts it, and nothing else is anything.
-
-    Args:
-        headers: the lines of the header, from 1.
-    """
+    """Mark the lines of a table: nothing but its header, by lines from 1."""
     import numpy as np
 
     marks = np.zeros(count, dtype=np.uint8)
-    marks[np.array(headers, dtype=np.intp) - 1] = Mark.HEADER | Mark.SECTION_START
+    marks[np.array(headers, dtype=np.intp) - 1] = LineMark.HEADER | LineMark.SECTION_START
     return Marked(marks, {})
 
 
 class _LineReader:
-    """Reads the lines of a text, and notes what each is, or may be."""
-
     def __init__(self, texts: Sequence[str], *, printed: bool) -> None:
         self._printed = printed
         self._texts = texts
@@ -150,8 +139,8 @@ class _LineReader:
         self._mark_fenced()
         self.headings = HeadingFilter(self._texts, self._candidates).keep()
         for position, heading in self.headings.items():
-            mark = Mark.SECTION_START if heading.runs_in else Mark.SECTION_START | Mark.HEADER
-            self.marks[position] = mark
+            header = 0 if heading.runs_in else LineMark.HEADER
+            self.marks[position] = LineMark.SECTION_START | header
 
     def _kind_of_other(self, text: str) -> str:
         """What a line may be whose first character has no row in the table."""
@@ -165,9 +154,9 @@ class _LineReader:
     def _read_small(self, position: int, text: str) -> None:
         """Read a line that begins with a small letter, or a sign that only code begins with."""
         if _is_statement(text):
-            self.marks[position] = Mark.CODE
+            self.marks[position] = LineMark.CODE
         elif text[1:2] in _BEHIND_SMALL and _LETTER.match(text):
-            self.marks[position] = Mark.LIST_ITEM
+            self.marks[position] = LineMark.LIST_ITEM
 
     def _read_capital(self, position: int, text: str) -> None:
         heading = read_heading(text)
@@ -180,7 +169,7 @@ class _LineReader:
         if heading:
             self._candidates[position] = heading
         elif _is_statement(text):
-            self.marks[position] = Mark.CODE
+            self.marks[position] = LineMark.CODE
         else:
             self._read_rule(position, text)
 
@@ -191,18 +180,18 @@ class _LineReader:
 
     def _read_digit(self, position: int, text: str) -> None:
         if _NUMBER.match(text):
-            self.marks[position] = Mark.LIST_ITEM
+            self.marks[position] = LineMark.LIST_ITEM
         self._read_capital(position, text)
 
     def _read_bracket(self, position: int, text: str) -> None:
         if _LETTER.match(text):
-            self.marks[position] = Mark.LIST_ITEM
+            self.marks[position] = LineMark.LIST_ITEM
 
     def _read_bullet(self, position: int, text: str) -> None:
         if text.startswith("**"):
             self._read_capital(position, text)
         if _BULLET.match(text) and text.strip("-*+ \t") and not _PAGE_NUMBER.match(text):
-            self.marks[position] = Mark.LIST_ITEM
+            self.marks[position] = LineMark.LIST_ITEM
         else:
             self._read_rule(position, text)
 
@@ -212,7 +201,7 @@ class _LineReader:
 
     def _mark_fenced(self) -> None:
         for first, end in _code_ranges(self._texts, self._fences):
-            self.marks[first:end] = bytes([Mark.CODE]) * (end - first)
+            self.marks[first:end] = bytes([LineMark.CODE]) * (end - first)
             for position in range(first, end):
                 self._candidates.pop(position, None)
 
@@ -235,12 +224,12 @@ class _LineReader:
 
     def _read_colon(self, position: int, text: str) -> None:
         """Mark a few words before a colon."""
-        if not self.marks[position] & Mark.CODE and len(text.split()) < _COLON_WORDS:
-            self.marks[position] |= Mark.SECTION_START
+        if not self.marks[position] & LineMark.CODE and len(text.split()) < _COLON_WORDS:
+            self.marks[position] |= LineMark.SECTION_START
 
 
 def _is_statement(text: str) -> bool:
-    """Whether a line without blanks around it is code, whatever is beside it.
+    """Whether a line without blanks around it is code by itself.
 
     >>> [_is_statement(line) for line in ("import os", "import duties rose", "class service")]
     [True, False, False]
@@ -249,13 +238,8 @@ def _is_statement(text: str) -> bool:
 
 
 def _code_ranges(texts: Sequence[str], fences: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the fenced blocks among lines: the positions of the first fence, and behind the last.
-
-    A fence that is never closed encloses nothing.
-
-    Args:
-        fences: the positions of the lines that begin like one.
-    """
+    """Yield the fenced blocks among lines: the positions of the first fence, and behind the last. A
+    fence that is never closed encloses nothing."""
     marks = [_FENCE.match(texts[position].strip()) for position in fences]
     longest = _longest_closers(marks)
     at = 0

@@ -63,7 +63,6 @@ def find_sections(
 
     Args:
         headings: by the position of their lines, from 0, in order.
-        count: how many lines there are.
     """
     own = {
         position: heading for position, heading in headings.items() if heading.kind != "subtitle"
@@ -91,9 +90,6 @@ def find_sections(
         )
         sections.append(section)
     return tuple(sections)
-
-
-# -- showing -------------------------------------------------------------------------------------
 
 
 def _show(sections: Sequence[Section], budget: int) -> str:

@@ -1,37 +1,39 @@
-"""Answers to questions from what was shown in a reading: written by a model, checked without one.
+"""Answers to questions from what was shown in a reading, written by a model and checked without one
+(seed 3, "Answer Synthesis").
 
-Source: seed 3, "Answer Synthesis". What to ask the model for is given by generators: they yield
-calls and are sent their results, so that a caller can report what happens meanwhile.
+Generators yield calls and are sent their results, so that a caller can report what happens
+meanwhile.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Annotated, Any, TypeAlias, TypeVar
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...errors import BudgetError, CutOffError, ModelError, ReplyError
 from ...llm import Call, Quote
-from ...llm.prompts import Slot
-from ..check.absence import describe_absence, matching_lines
+from ...llm.prompts import Slot, hint
+from ...text.analysis import STOP_WORDS, WORD, term_set, terms_of_word, words
 from ..check.citations import (
     DOUBTFUL,
     CitationChecker,
     Draft,
-    cite,
     describe_lines,
     without_citations,
 )
-from ..check.evidence import Evidence, PackedEvidence
-from ..find.coverage import Coverage
+from ..check.evidence import Coverage, PackedEvidence, ShownLines
 from ..result import Sentence
 
 EVIDENCE_TOKENS = 6_000
 _AROUND = 3  # lines around what a sentence cites that it is mended with
-_MOST_PLACES = 10  # that are named where there is no answer
-_LONGEST_PLACE = 100  # lines; of a longer one its best lines are named
+_MOST_SPANS = 10  # that are named where there is no answer
+_LONGEST_SPAN = 100  # lines; of a longer one its best lines are named
 _BULLETS = ("- ", "* ", "• ")
 _ANSWER = "Answer the question."
 _MEND = (
@@ -44,6 +46,9 @@ _T = TypeVar("_T")
 # yields calls to be made at once, is sent their results, and returns what comes of it; in place of
 # a result that failed stands its error
 Asking: TypeAlias = Generator[Sequence[Call], list[Any], _T]
+_MOST_NAMED = 8  # words, and documents
+_MOST_LINES = 3  # that are named as those that fit best
+_LEAST_SHARE = 0.5  # of the best line's weight, of a line that is named with it
 
 
 # The limits are part of what the model is asked. A reply that goes beyond is taken all the same,
@@ -52,16 +57,14 @@ Asking: TypeAlias = Generator[Sequence[Call], list[Any], _T]
 class DraftAnswer(Struct, frozen=True, kw_only=True):
     """An answer as a model wrote it."""
 
-    sentences: Annotated[list[Draft], Meta(extra_json_schema={"maxItems": 8})] = []
-    missing: Annotated[str, Meta(extra_json_schema={"maxLength": 200})] = ""
+    sentences: Annotated[list[Draft], hint(maxItems=8)] = []
+    missing: Annotated[str, hint(maxLength=200)] = ""
     # last: a small model that has to say it first says no before it has looked
     found: bool
     list_all: bool = False
 
 
-RequestedAnswer = Annotated[
-    DraftAnswer, Meta(extra_json_schema={"required": list(DraftAnswer.__struct_fields__)})
-]
+RequestedAnswer = Annotated[DraftAnswer, hint(required=list(DraftAnswer.__struct_fields__))]
 
 
 class Mended(Draft, frozen=True, kw_only=True):
@@ -73,7 +76,7 @@ class Mended(Draft, frozen=True, kw_only=True):
 class MendedAnswer(Struct, frozen=True, kw_only=True):
     """The sentences of an answer that did not hold, rewritten; one that is not there is out."""
 
-    sentences: Annotated[list[Mended], Meta(extra_json_schema={"maxItems": 8})] = []
+    sentences: Annotated[list[Mended], hint(maxItems=8)] = []
 
 
 class WrittenAnswer(Struct, frozen=True, kw_only=True):
@@ -88,7 +91,7 @@ class WrittenAnswer(Struct, frozen=True, kw_only=True):
 
 def write_answer(
     question: str,
-    evidence: Evidence,
+    evidence: ShownLines,
     *,
     tokens: int = EVIDENCE_TOKENS,
     notes: str = "",
@@ -98,17 +101,17 @@ def write_answer(
     """Have a model answer from what was shown, and check every sentence.
 
     Sentences that do not hold are sent back once; what still does not hold stays, with its doubt.
-    Where there is no answer, the text says what was searched.
+    Without an answer, the text says what was searched.
 
     Args:
         tokens: of the lines that the model is shown; the most valuable go first.
         notes: what was noted in the reading.
-        searched: words that were searched for, beside those of the question.
+        searched: words that were searched for, besides those of the question.
         subjects: ids of the records that the lines are from.
 
     Raises:
-        ModelError: the model does not answer, or will not. A reply that is not what was asked for,
-            or a budget that is used up, is no error: the places that fit best are named then.
+        ModelError: the model does not answer, or will not. After a reply that is not what was asked
+            for, or if a budget is used up, the places that fit best are named.
     """
     packed = evidence.pack(tokens)
     slots: dict[str, Slot] = {
@@ -148,15 +151,14 @@ def render(sentences: Iterable[Sentence], *, named: bool) -> str:
     parts = []
     for sentence in sentences:
         citations = [
-            cite(one, named=named) for one in sentence.citations if one.found != "unfounded"
+            describe_lines(one.document, one.first, one.last, named=named)
+            for one in sentence.citations
+            if one.found != "unfounded"
         ]
         if sentence.doubt:
-            citations = [*citations, DOUBTFUL]
+            citations.append(DOUBTFUL)
         parts.append(" ".join([sentence.text, *citations]))
     return "\n".join(parts) if any(part.startswith(_BULLETS) for part in parts) else " ".join(parts)
-
-
-# -- mending ---------------------------------------------------------------------------------------
 
 
 def _describe_failed(drafts: Sequence[Draft], sentences: Sequence[Sentence]) -> Iterator[Quote]:
@@ -191,11 +193,11 @@ def _pack_again(
     drafts: Sequence[Draft],
     sentences: Sequence[Sentence],
     packed: PackedEvidence,
-    evidence: Evidence,
+    evidence: ShownLines,
     tokens: int,
 ) -> PackedEvidence:
     """The lines around what did not hold, then those that the model was shown before."""
-    again = Evidence(evidence.documents)
+    again = ShownLines(evidence.documents)
     names = list(evidence.documents)
     for draft, sentence in zip(drafts, sentences, strict=True):
         name = draft.document if draft.document in evidence.documents else names[0]
@@ -208,9 +210,6 @@ def _pack_again(
         for first, last in coverage:
             again.add(name, first, last)
     return again.pack(tokens // 2)
-
-
-# -- what comes of it ------------------------------------------------------------------------------
 
 
 def _finish(
@@ -239,17 +238,18 @@ def _finish(
     )
 
 
-def _without_model(error: ModelError, question: str, evidence: Evidence) -> WrittenAnswer:
+def _without_model(error: ModelError, question: str, evidence: ShownLines) -> WrittenAnswer:
     """Name the places that fit best, when the model's reply is of no use."""
     if not isinstance(error, BudgetError | ReplyError | CutOffError):
         raise error
     named = len(evidence.documents) > 1
-    best = evidence.best(_MOST_PLACES)
-    if any(last - first >= _LONGEST_PLACE for _, first, last in best):
-        best = matching_lines(question, evidence) or best
-    places = [describe_lines(*span, named=named) for span in best]
+    best = evidence.best(_MOST_SPANS)
+    if any(last - first >= _LONGEST_SPAN for _, first, last in best):
+        # those of whole documents, whatever was read of them
+        best = _best_matching(_find_matching(_content_words(question), evidence)) or best
+    spans = [describe_lines(*span, named=named) for span in best]
     return WrittenAnswer(
-        text=f"No answer was written. What fits the question best: {', '.join(places)}.",
+        text=f"No answer was written. What fits the question best: {', '.join(spans)}.",
         doubts=(f"the model wrote no answer: {error.message}",),
     )
 
@@ -259,3 +259,71 @@ def _packing_doubts(packed: PackedEvidence) -> Iterator[str]:
         yield f"{packed.left_out:,} lines that were read did not fit beside the question"
     if packed.cut:
         yield f"{packed.cut:,} lines are so long that the model was shown their beginning only"
+
+
+class _MatchingLine(Struct, frozen=True, gc=False):
+    document: str
+    line: int
+    terms: frozenset[str]
+
+
+def describe_absence(question: str, evidence: ShownLines, searched: Iterable[str] = ()) -> str:
+    """Say that there is no answer: what was searched, which lines fit best, how much was read."""
+    terms = _content_words(" ".join((question, *searched)))
+    matching = _find_matching(terms, evidence)
+    parts = ["What was read does not answer this."]
+    if named := terms[:_MOST_NAMED]:
+        looked_for = term_set(" ".join(named))
+        count = sum(not looked_for.isdisjoint(one.terms) for one in matching)
+        total = sum(len(lines.texts) for lines in evidence.documents.values())
+        listed = ", ".join(f"“{word}”" for word in named)
+        parts.append(f"Searched for {listed}: {count:,} of {total:,} lines have one of them.")
+    if best := _best_matching(matching):
+        several = len(evidence.documents) > 1
+        places = ", ".join(describe_lines(*span, named=several) for span in best)
+        parts.append(f"What fits the question best: {places}.")
+    shares = evidence.shares()
+    if shares:
+        most_read = sorted(shares.items(), key=lambda item: -item[1])
+        read = [f"{share:.0%} of {name}" for name, share in most_read[:_MOST_NAMED]]
+        if more := len(shares) - len(read):
+            read.append(f"less of {more:,} more documents")
+        parts.append(f"Read: {', '.join(read)}.")
+    return " ".join(parts)
+
+
+def _best_matching(matching: Sequence[_MatchingLine]) -> list[tuple[str, int, int]]:
+    """The lines with most of the words, rare ones above all: document, first and last."""
+    counts = Counter(term for one in matching for term in one.terms)
+    weights = {term: 1 / math.log2(1 + count) for term, count in counts.items()}
+    scored = [(sum(weights[term] for term in one.terms), one) for one in matching]
+    scored.sort(key=lambda pair: -pair[0])
+    return [
+        (one.document, one.line, one.line)
+        for score, one in scored[:_MOST_LINES]
+        if score >= _LEAST_SHARE * scored[0][0]
+    ]
+
+
+def _content_words(text: str) -> list[str]:
+    words = WORD.findall(text.casefold())
+    return list(dict.fromkeys(word for word in words if word not in STOP_WORDS))
+
+
+def _find_matching(looked_for: Iterable[str], evidence: ShownLines) -> list[_MatchingLine]:
+    """List the lines of the documents with a form of one of these words."""
+    terms = term_set(" ".join(looked_for))
+
+    @cache
+    def matching(word: str | bytes) -> set[str]:
+        return terms.intersection(terms_of_word(word))
+
+    matches = []
+    others: set[str | bytes] = set()  # words that are no form of one: of most lines, all
+    for name, lines in evidence.documents.items():
+        for number, text in enumerate(lines.texts, 1):
+            if unknown := set(words(text)) - others:
+                if found := set[str]().union(*map(matching, unknown)):
+                    matches.append(_MatchingLine(name, number, frozenset(found)))
+                others.update(word for word in unknown if not matching(word))
+    return matches

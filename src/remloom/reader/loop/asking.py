@@ -1,30 +1,24 @@
-"""Questions to documents: read, answer, and tell what happens meanwhile.
-
-Source: seed 3, "Event Flow".
-"""
+"""Questions to documents: read, answer, and yield events meanwhile (seed 3, "Event Flow")."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from ...errors import InvalidInputError, RemloomError
+from ...errors import RemloomError
 from ...llm import LLM, Budget
 from ...retrieve.question.question import checked
-from ..check.evidence import Evidence
-from ..lines.lines import Lines
+from ..check.evidence import ShownLines
 from ..result import Reading
 from .answering import WrittenAnswer, write_answer
-from .calls import Calls
+from .calls import Calls, ReadLimits
 from .events import EventStream, EventType, error_event, event
-from .limits import ReadLimits
-from .parts import list_parts
+from .listing import list_parts
 from .reading import ReadingLoop
 from .session import Session, SessionStore
 from .strategy import ReadTools, Strategy
-from .transcript import Range, searched_words
+from .transcript import searched_words
 
 # tokens of the lines that an answer is tried with where the budget is small, and of the fewest
 _FEW_LINES, _FEWEST_LINES = 1_000, 200
@@ -35,13 +29,9 @@ _NOT_LISTED = (
 
 
 class DocumentAsker:
-    """Answers questions about the documents that are open in a reader.
+    """Answers questions about the documents that are open in a reader."""
 
-    Args:
-        sessions: where sessions with names are kept; None: nowhere.
-    """
-
-    def __init__(self, llm: LLM, strategy: Strategy, sessions: SessionStore | None) -> None:
+    def __init__(self, llm: LLM, strategy: Strategy, sessions: SessionStore) -> None:
         self._llm = llm
         self._strategy = strategy
         self._sessions = sessions
@@ -61,13 +51,15 @@ class DocumentAsker:
             InvalidInputError: an empty or overlong question, or a name that cannot be one; before
                 anything happens.
             ModelError: the model does not answer, or will not.
-            RemloomError: of the documents, when one was forgotten meanwhile.
+            GoneError: a document was forgotten meanwhile.
         """
         question = checked(question)
-        state = self._find_session(session)
-        return self._tell(question, tools, limits, state)
+        state = self._unnamed
+        if session is not None:
+            state = self._sessions.find(session) or Session(name=session)
+        return self._ask(question, tools, limits, state)
 
-    def _tell(
+    def _ask(
         self, question: str, tools: ReadTools, limits: ReadLimits, session: Session
     ) -> EventStream[Reading]:
         began = time.monotonic()
@@ -79,22 +71,22 @@ class DocumentAsker:
                 filepath=lines.uri,
                 doc_name=name,
                 total_lines=len(lines),
-                total_words=lines.words(1, len(lines)),
+                total_words=lines.total_words,
             )
         yield event(EventType.QUESTION_START, question=question)
-        reading: Reading | None = None
-        failure: RemloomError | None = None
+        outcome: Reading | RemloomError
         try:
-            reading = yield from self._read(question, tools, limits, session, began)
+            outcome = yield from self._read(question, tools, limits, session, began)
         except RemloomError as error:
-            failure = error
+            outcome = error
             yield error_event(error, recoverable=False)
         elapsed = time.monotonic() - began
+        reading = outcome if isinstance(outcome, Reading) else None
         yield event(EventType.QUESTION_END, question=question, elapsed_time=elapsed)
         yield event(EventType.SESSION_END, session=session.name, reading=reading)
-        if failure is not None or reading is None:
-            raise failure or AssertionError("neither read nor failed")
-        return reading
+        if isinstance(outcome, RemloomError):
+            raise outcome
+        return outcome
 
     def _read(
         self,
@@ -104,21 +96,12 @@ class DocumentAsker:
         session: Session,
         began: float,
     ) -> EventStream[Reading]:
-        session = self._begin(session, question, tools.documents)
+        session = self._sessions.begin(session, question, tools.documents)
         assert session.open is not None  # noqa: S101 - it has just begun
         budget = Budget(tokens=limits.tokens)
         with self._llm.run(session.open.run, budget, keep=bool(session.name)) as llm:
             calls = Calls(llm)
-            loop = ReadingLoop(
-                question,
-                tools,
-                calls,
-                limits,
-                self._strategy,
-                session.earlier(),
-                session.subjects,
-            )
-            loop.read_again(list(_cited_before(session, tools.documents)))
+            loop = ReadingLoop(question, tools, calls, limits, self._strategy, session)
             yield from loop.read()
             evidence = loop.evidence
             yield event(EventType.SYNTHESIS_START, stage="start", **_size(evidence))
@@ -143,7 +126,9 @@ class DocumentAsker:
             )
         for range in evidence.ranges():
             tools.note_shown(range)
-        self._end(session, reading, loop.subjects())
+        ended = self._sessions.end(session, reading, loop.subjects())
+        if not session.name:
+            self._unnamed = ended
         yield event(
             EventType.ANSWER,
             answer=reading.answer,
@@ -155,13 +140,11 @@ class DocumentAsker:
         )
         return reading
 
-    # -- answering ---------------------------------------------------------------------------------
-
     def _write_answer(
         self, question: str, loop: ReadingLoop, calls: Calls, limits: ReadLimits
     ) -> EventStream[WrittenAnswer]:
         evidence = loop.evidence
-        if not any(lines.words(1, len(lines)) for lines in evidence.documents.values()):
+        if not any(lines.total_words for lines in evidence.documents.values()):
             return WrittenAnswer(text=_NO_TEXT)
         left = limits.tokens - calls.spent
         if loop.list_all:
@@ -201,38 +184,6 @@ class DocumentAsker:
             # a text of many tokens: what does not fit beside it is a doubt
             tokens = tokens * 2 // 3
 
-    # -- sessions ----------------------------------------------------------------------------------
 
-    def _find_session(self, name: str | None) -> Session:
-        if name is None:
-            return self._unnamed
-        if self._sessions is None:
-            raise InvalidInputError(
-                "there is nowhere to keep a session", remedy="ask without the name of one"
-            )
-        return self._sessions.find(name) or Session(name=name)
-
-    def _begin(self, session: Session, question: str, documents: Mapping[str, Lines]) -> Session:
-        """Note the open question, so that it can be resumed."""
-        if self._sessions is None or not session.name:
-            return session.begin(question, documents)
-        return self._sessions.begin(session, question, documents)
-
-    def _end(self, session: Session, reading: Reading, subjects: tuple[str, ...]) -> None:
-        if self._sessions is None or not session.name:
-            self._unnamed = session.end(reading, subjects)
-        else:
-            self._sessions.end(session, reading, subjects)
-
-
-def _size(evidence: Evidence) -> dict[str, int]:
+def _size(evidence: ShownLines) -> dict[str, int]:
     return {"total_lines": evidence.unique_lines, "total_words": evidence.total_words}
-
-
-def _cited_before(session: Session, documents: Mapping[str, Lines]) -> Iterator[Range]:
-    """The lines that earlier answers of a session rest on."""
-    names = {lines.uri: name for name, lines in documents.items()}
-    for question in session.asked:
-        for uri, first, last in question.cited:
-            if uri in names:
-                yield names[uri], first, last

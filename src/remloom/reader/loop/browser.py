@@ -5,48 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ...errors import InvalidInputError, StoreClosedError
-from ...retrieve.question.question import Embed
-from ...store.contract import Store
-from ..find.coverage import Coverage
-from ..lines.documents import Documents, DocumentStats
+from ..check.evidence import Coverage
+from ..lines.documents import DocumentLoader, Documents, DocumentStats
 from ..lines.lines import Passage
 from ..lines.outline import Outline
-from ..sql.queries import TABLE, LineQueries, TableSchema, checked_table, describe_tables
-from ..sql.rows import Rows
+from ..result import Rows
+from ..sql.queries import LineQueries, TableSchema, checked_table, describe_tables
 from .events import EventCallback, EventType, Listener, event
 from .transcript import line_ranges
 
 if TYPE_CHECKING:
+    from ...engine.engine import Engine
+    from ...engine.ingesting import Ingesting
     from ..find.search import LineSearch
     from .transcript import Range
 
-
 _LONGEST_NAME = 200  # characters of the name that a document is given
 OUTLINE_TOKENS = 1_000  # of an outline that is shown, unless another number is given
-
-
-class DocumentLoader(Protocol):
-    """Finds documents in a memory; what it does not have is read in."""
-
-    def load(self, document: str | os.PathLike[str]) -> list[str]:
-        """Return the uris of what a path, a uri or a label means; a file is read if it changed.
-
-        Raises:
-            NotFoundError: there is neither a file nor a document of this name; names the nearest.
-            SourceError: a file that cannot be read.
-        """
-        ...
-
-    def load_text(self, text: str, name: str) -> str:
-        """Read a text in, in place of an earlier one of this name; returns its uri."""
-        ...
-
-    def load_rows(self, rows: Iterable[Mapping[str, Any]], name: str) -> str:
-        """Read rows in, a line each, in place of earlier ones of this name; returns their uri."""
-        ...
 
 
 class DocumentBrowser:
@@ -56,26 +34,24 @@ class DocumentBrowser:
     that was forgotten is closed; either is told as a WARNING. Source: seed 3.
 
     Args:
-        loader: finds documents, and reads in those that are not there.
-        embed: embeds a question; None where there is no embedder.
         told: is called with each event.
         table: what SQL calls the table of lines.
+        files: whether paths are read in; without, only what the memory has can be opened.
     """
 
     def __init__(
         self,
-        store: Store,
-        loader: DocumentLoader,
+        engine: Engine,
+        ingesting: Ingesting,
         *,
-        embed: Embed,
-        told: EventCallback | None = None,
-        table: str = TABLE,
+        told: EventCallback | None,
+        table: str,
+        files: bool,
     ) -> None:
-        self._store = store
-        self._loader = loader
-        self._embed = embed
+        self._engine = engine
+        self._loader = DocumentLoader(engine, ingesting, files=files)
         self._listener = Listener(told)
-        self._opened = Documents(store)
+        self._opened = Documents(engine.store)
         # what was shown, by uri
         self._coverage: dict[str, Coverage] = {}
         self._table = checked_table(table)
@@ -98,8 +74,6 @@ class DocumentBrowser:
         self.__dict__.pop("_search", None)
         if queries := self.__dict__.pop("_queries", None):
             queries.close()
-
-    # -- documents ---------------------------------------------------------------------------------
 
     def open(self, path: str | os.PathLike[str], name: str | None = None) -> DocumentStats:
         """Open a document beside those that are open. Source: seed 3.
@@ -290,7 +264,7 @@ class DocumentBrowser:
         """Return the share of the words of each document that was shown so far, by its name."""
         shares = {}
         for lines in self._current():
-            total = lines.words(1, len(lines))
+            total = lines.total_words
             ranges = self._coverage.get(lines.uri, Coverage())
             read = sum(lines.words(first, last) for first, last in ranges)
             shares[lines.name] = read / total if total else 0.0
@@ -299,8 +273,6 @@ class DocumentBrowser:
     def ranges_read(self) -> dict[str, list[tuple[int, int]]]:
         """Return the lines of each document that were shown so far: first and last, by its name."""
         return {lines.name: list(self._coverage.get(lines.uri, ())) for lines in self._current()}
-
-    # -- what the parts share ----------------------------------------------------------------------
 
     @cached_property
     def _queries(self) -> LineQueries:
@@ -313,7 +285,7 @@ class DocumentBrowser:
     def _search(self) -> LineSearch:
         from ..find.search import LineSearch
 
-        return LineSearch(self._store, self._embed)
+        return LineSearch(self._engine.store, self._engine.try_embed_query)
 
     def _current(self) -> Documents:
         """The documents as the memory has them now."""
@@ -340,7 +312,6 @@ class DocumentBrowser:
 
 
 def _check_name(name: str | None) -> None:
-    """Refuse what a document cannot be called."""
     is_name = isinstance(name, str) and name.isprintable() and len(name) <= _LONGEST_NAME
     if name is not None and not is_name:
         raise InvalidInputError(

@@ -1,4 +1,4 @@
-"""The calls of a model that a reading makes: told before and after, and counted."""
+"""The calls of a model that a reading makes, counted, and the limits of a reading."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
 
-from ...errors import ModelError
+from ...errors import InvalidInputError, ModelError
 from ...llm import LLM, Call
 from ...llm.prompts import prompt
 from ...text.tokens import approximate_token_ends
@@ -19,6 +20,10 @@ _T = TypeVar("_T")
 
 _SCHEMA_TOKENS = 450  # that a call takes besides its prompt
 _BYTES_PER_TOKEN = 3  # rather too few
+_ANSWER_TOKENS = 3_000  # that an answer takes besides its evidence, at most
+_MOST_EVIDENCE = 6_000  # tokens
+# of a text a budget counts up to so many tokens for one of `count_tokens`
+_MARGIN = 1.5
 
 
 def count_tokens(text: str) -> int:
@@ -30,9 +35,8 @@ class Calls:
     """Makes the calls of one reading.
 
     Attributes:
-        estimate: tokens of all calls, in and out, as far as can be told from the texts: the same
-            whether a reply was paid for now or in an earlier try, so that a reading that is resumed
-            takes the same turns.
+        estimate: tokens of all calls, in and out, by the texts: the same whether a reply was paid
+            for now or before, so that a reading that is resumed takes the same turns.
         longest: seconds of the call that took longest.
     """
 
@@ -97,7 +101,47 @@ def _prompt_size(call: Call) -> int:
 
 
 def _size(call: Call, result: Any) -> int:
-    """Estimate the tokens of a call that was made."""
     if isinstance(result, ModelError):
         return _prompt_size(call) + count_tokens(str(result.fields.get("raw") or ""))
     return _prompt_size(call) + count_tokens(msgspec.json.encode(result).decode())
+
+
+class ReadLimits(Struct, frozen=True, kw_only=True):
+    """Limits of a reading.
+
+    Raises:
+        InvalidInputError: they allow nothing.
+    """
+
+    turns: int = 6  # 0: what is found without a model is all that is read
+    tokens: int = 30_000  # of all calls, in and out
+    seconds: float | None = None  # after which no turn begins; the answer is written all the same
+    context: int | None = None  # tokens that the model takes at once; None: it is not known
+
+    def __post_init__(self) -> None:
+        for name, limit, least in (("turns", self.turns, 0), ("tokens", self.tokens, 1)):
+            if isinstance(limit, bool) or not isinstance(limit, int) or limit < least:
+                raise InvalidInputError(
+                    f"a reading cannot have {limit!r} {name}", remedy=f"give {least} or more"
+                )
+        if self.seconds is not None and not self.seconds > 0:
+            raise InvalidInputError(
+                f"{self.seconds!r} seconds allow nothing", remedy="give a number above zero"
+            )
+
+    @property
+    def whole(self) -> int:
+        """Tokens of documents that are read whole, and of evidence when there is nothing else."""
+        most = min(self.tokens, self.context or self.tokens)
+        return max(0, int((most - _ANSWER_TOKENS) / _MARGIN))
+
+    @property
+    def evidence(self) -> int:
+        """Tokens of the evidence when turns have to be paid, too."""
+        share = int((self.tokens - _ANSWER_TOKENS) / _MARGIN) // 2
+        return max(0, min(share, self.whole, _MOST_EVIDENCE))
+
+    @property
+    def answer(self) -> int:
+        """Tokens that are kept back for the answer and its evidence."""
+        return int(self.evidence * _MARGIN) + _ANSWER_TOKENS

@@ -1,4 +1,4 @@
-"""Events of a reading, told as they happen."""
+"""Events of a reading."""
 
 from __future__ import annotations
 
@@ -63,7 +63,6 @@ EventStream: TypeAlias = Generator[ReadEvent, None, _T]
 
 
 def event(type: EventType, **data: Any) -> ReadEvent:
-    """Make an event that happens now."""
     return ReadEvent(type=type, at=datetime.now(UTC), data=data)
 
 
@@ -78,7 +77,7 @@ def error_event(error: RemloomError, *, recoverable: bool) -> ReadEvent:
 
 
 def deliver(events: EventStream[_T], listener: Listener) -> _T:
-    """Tell a listener each event, and return what comes of it."""
+    """Send each event to a listener, and return what comes of it."""
     while True:
         try:
             listener.hear(next(events))
@@ -88,9 +87,7 @@ def deliver(events: EventStream[_T], listener: Listener) -> _T:
 
 
 class Listener:
-    """A callback that is told events. An error in it breaks nothing.
-
-    The first is warned of: by Python's warnings, and in an event.
+    """Calls a callback with events. An error in it breaks nothing; the first is warned of.
 
     Raises:
         InvalidInputError: what is to be called cannot be.
@@ -106,7 +103,6 @@ class Listener:
         self._failed = False
 
     def hear(self, happened: ReadEvent) -> None:
-        """Call the callback."""
         problem = self._call(happened)
         if problem and not self._failed:
             self._failed = True

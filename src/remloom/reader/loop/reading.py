@@ -1,15 +1,15 @@
-"""The reading loop: a model reads documents by queries, until it knows enough to answer.
+"""The reading loop: a model reads documents by queries, until it can answer (seed 3, "Reading
+Process").
 
-Source: seed 3, "Reading Process". The model can do no more than select lines, whatever a document
-tells it to do. Each turn it sees the lines that its last query brought. What fits the question best
-is found without it and always among the evidence, so that no model makes a reading worse than none.
+The model only selects lines, whatever a document tells it to do. What fits the question best is
+found without it, so that no model makes a reading worse than none.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
@@ -23,36 +23,46 @@ from ...errors import (
 )
 from ...llm import Call, Quote
 from ...llm.prompts import Slots
-from ..check.evidence import Evidence
+from ..check.evidence import ShownLines
 from ..lines.lines import chunk_ids
-from ..result import ReadStep
-from ..sql.rows import Rows
-from .calls import Calls
+from ..result import ReadStep, Rows
+from .calls import Calls, ReadLimits
 from .events import EventStream, EventType, error_event, event
-from .gathering import FOUND, fill_evidence, look_first, read_whole
-from .limits import ReadLimits
-from .strategy import ReadTools, RequestedStep, Step, Strategy
+from .session import Session
+from .strategy import (
+    FOUND,
+    OPENING,
+    ReadTools,
+    RequestedStep,
+    Step,
+    Strategy,
+    fill_evidence,
+    read_whole,
+)
 from .transcript import (
-    Range,
-    Shown,
+    ShownText,
     describe_coverage,
     describe_documents,
     describe_steps,
+    show_lines,
     show_rows,
 )
 
 MAX_REPEATS = 2  # queries made again, or replies that are none, after which the model is to answer
+_OUTLINE_TOKENS = 500
+_OPENING_TOKENS = 600  # of how the documents begin
+_FOUND_TOKENS = 1_500
 _SHOWN_TOKENS = 1_500  # of the lines that a turn shows
 _PREVIEW = 5  # rows in an event
 _SAMPLE = 3  # lines of a step
 _SAMPLE_LENGTH = 200  # characters of one
-# what lines are worth when the evidence is packed, behind what is found without a model: those
+# the value of lines when the evidence is packed, behind what is found without a model: those
 # that the model made a note of, those it read closely, what its searches brought
 _NOTED, _READ, _SEARCHED, _EARLIER = FOUND - 1, 1.0, 0.5, 0.2
 _NOTED_LINES = re.compile(r"(?i)\blines?\s*(\d{1,9})(?:\s*(?:-|–|to)\s*(\d{1,9}))?")
 _LONGEST_NOTED = 60  # lines that a note may name at once
 # of a step, in the event of its end
-_TOLD = (
+_REPORTED = (
     *("iteration", "thought", "reading_mode", "goal", "satisfied", "next_move", "notes"),
     *("row_count", "word_count", "error"),
 )
@@ -64,17 +74,10 @@ _NOTHING = "this is neither a query nor satisfied: give one of them"
 
 
 class ReadingLoop:
-    """Reads until enough was read.
-
-    Args:
-        earlier: what was asked before in the session, for the model.
-        about: ids of the records that this is about.
+    """Reads until enough was read for a question of a session.
 
     Attributes:
-        evidence: the lines that were shown.
-        evidence_tokens: how much of it the answer can rest on at once.
-        steps: the turns so far.
-        doubts: reasons not to trust what is made of it.
+        evidence_tokens: how much of the evidence the answer can rest on at once.
         list_all: whether the model says that the question is for a list from every part.
     """
 
@@ -85,10 +88,9 @@ class ReadingLoop:
         calls: Calls,
         limits: ReadLimits,
         strategy: Strategy,
-        earlier: Sequence[str] = (),
-        about: Sequence[str] = (),
+        session: Session,
     ) -> None:
-        self.evidence = Evidence(tools.documents)
+        self.evidence = ShownLines(tools.documents)
         self.evidence_tokens = limits.evidence
         self.steps: list[ReadStep] = []
         self.doubts: list[str] = []
@@ -98,35 +100,30 @@ class ReadingLoop:
         self._calls = calls
         self._limits = limits
         self._strategy = strategy
-        self._earlier = tuple(earlier)
+        self._earlier = session.earlier()
         self._began = time.monotonic()
         self._queries: set[str] = set()
         self._repeats = 0
         self._is_done = False
         # of the last move, for the next turn
-        self._shown = Shown()
+        self._shown = ShownText()
         self._outcome = ""
         self._outline = ""
         # ids of the records of what was asked before, and of the headings in the outline
-        self._about = tuple(about)
+        self._about = session.subjects
+        # the lines that earlier answers rest on
+        names = {lines.uri: name for name, lines in tools.documents.items()}
+        for answered in session.asked:
+            for uri, first, last in answered.cited:
+                if uri in names:
+                    self.evidence.add(names[uri], first, last, value=_EARLIER)
 
     def subjects(self) -> tuple[str, ...]:
         """The ids of the records whose lines were shown, be it in the outline or before."""
         shown = chunk_ids(self._tools.documents, self.evidence.ranges())
         return tuple(dict.fromkeys((*self._about, *shown)))
 
-    def read_again(self, ranges: Sequence[Range]) -> None:
-        """Have lines among the evidence that an earlier answer of the session rests on."""
-        for name, first, last in ranges:
-            if name in self._tools.documents:
-                self.evidence.add(name, first, last, value=_EARLIER)
-
     def read(self) -> EventStream[None]:
-        """Read what the answer is to rest on.
-
-        Raises:
-            ModelError: the model does not answer, or will not.
-        """
         if read_whole(self._tools, self.evidence, self._limits.whole):
             self.evidence_tokens = self._limits.whole
             return
@@ -136,11 +133,18 @@ class ReadingLoop:
         fill_evidence(self._question, self._tools, self.evidence, self.evidence_tokens)
 
     def _take_turns(self) -> EventStream[None]:
-        """Read what fits without a model, then what the model asks for."""
-        look = look_first(self._question, self._tools, self._strategy, self.evidence)
-        self._outline = look.outline
-        self._about += chunk_ids(self._tools.documents, look.headings)
-        self._shown = look.shown
+        documents = self._tools.documents
+        self._outline, headings = self._tools.outline(_OUTLINE_TOKENS)
+        self._about += chunk_ids(documents, headings)
+        look = self._strategy.look_first(self._question, self._tools)
+        for position, (name, first, last) in enumerate(look.found):
+            self.evidence.add(name, first, last, value=FOUND - position / len(look.found))
+        found = show_lines(documents, look.found, _FOUND_TOKENS)
+        opening = show_lines(documents, look.opening, _OPENING_TOKENS)
+        for range_ in opening.ranges:
+            self.evidence.add(*range_, value=OPENING)
+        text = "\n\n".join(filter(None, (opening.text, found.text)))
+        self._shown = ShownText(text, opening.ranges + found.ranges)
         self._outcome = "How the documents begin, and what a search for the question found"
         if self._tools.queries is None:
             remedy = "pip install 'remloom[reader]'"
@@ -154,9 +158,7 @@ class ReadingLoop:
             yield from self.check_documents()
 
     def check_documents(self) -> EventStream[None]:
-        """See that what is read is still there.
-
-        What is changed meanwhile is read as it was when the question came.
+        """See that what is read is still there; what is changed is read as it was at the question.
 
         Raises:
             GoneError: a document was forgotten.
@@ -188,10 +190,7 @@ class ReadingLoop:
             return True
         return False
 
-    # -- turns -------------------------------------------------------------------------------------
-
     def _take_turn(self, iteration: int) -> EventStream[None]:
-        """Let the model say what to read next, and read that."""
         yield event(
             EventType.ITERATION_START,
             iteration=iteration,
@@ -210,7 +209,7 @@ class ReadingLoop:
             self._is_done = isinstance(error, BudgetError) or self._repeats >= MAX_REPEATS
             step = replace(step, error=error.message)
             self._outcome = "Your last reply was not what was asked for"
-            self._shown = Shown(error.message)
+            self._shown = ShownText(error.message)
             yield error_event(error, recoverable=True)
         except ModelError as error:
             failure = error
@@ -219,7 +218,7 @@ class ReadingLoop:
         self.steps.append(step)
         yield event(
             EventType.ITERATION_END,
-            **{name: getattr(step, name) for name in _TOLD},
+            **{name: getattr(step, name) for name in _REPORTED},
         )
         if failure is not None:
             raise failure
@@ -293,9 +292,8 @@ class ReadingLoop:
     def _refuse(
         self, step: ReadStep, problem: str, error: RemloomError | None = None
     ) -> EventStream[ReadStep]:
-        """Show the model what is wrong with its move."""
         self._outcome = "Your last query did not run"
-        self._shown = Shown(problem)
+        self._shown = ShownText(problem)
         yield error_event(error or InvalidInputError(problem), recoverable=True)
         return replace(step, error=problem)
 
@@ -321,7 +319,6 @@ class ReadingLoop:
                     self.evidence.add(name, first, last, value=_NOTED)
 
     def _sample_lines(self) -> Iterator[str]:
-        """The first lines that were shown, each with its number."""
         left = _SAMPLE
         for name, first, last in self._shown.ranges:
             texts = self._tools.documents[name].texts
@@ -330,7 +327,6 @@ class ReadingLoop:
                 left -= 1
 
     def _call(self, iteration: int) -> Call:
-        """The call that asks for the next step."""
         documents = self._tools.documents
         left = self._limits.turns - iteration
         slots: Slots = {

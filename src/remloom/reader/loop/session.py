@@ -1,8 +1,8 @@
 """Sessions: questions that follow each other, with what was noted on the way.
 
-A session with a name is kept in the store. Its entry is about the records whose lines it quotes,
-so that it goes with them when they are forgotten. The replies to a question that is not answered
-yet are kept under the question's own run, so that it can be resumed without paying again.
+A session with a name is stored, and goes with the records whose lines it quotes. The replies to a
+question that is not answered yet are kept under the question's own run, so that it can be resumed
+without paying again.
 """
 
 from __future__ import annotations
@@ -76,11 +76,7 @@ class Session(Struct, frozen=True, kw_only=True):
         )
 
     def end(self, reading: Reading, subjects: Sequence[str]) -> Session:
-        """Note the answer to the open question.
-
-        Args:
-            subjects: ids of the records whose lines were shown for it.
-        """
+        """Note the answer to the open question, for which lines of these records were shown."""
         answered = Asked(
             question=reading.question,
             answer=reading.answer,
@@ -105,22 +101,16 @@ class Session(Struct, frozen=True, kw_only=True):
 
 
 class SessionStore:
-    """The sessions that are kept in a store."""
+    """The sessions that are kept in a store: those with a name."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def find(self, name: str) -> Session | None:
-        """Return the session of this name, or None.
-
-        Raises:
-            InvalidInputError: it cannot be a name.
-        """
         entry = self._store.kv.get(_NAMESPACE, _checked(name))
         return _decode(entry) if entry else None
 
     def list(self) -> list[Session]:
-        """List the sessions, by name."""
         return [_decode(entry) for entry in self._store.kv.list(_NAMESPACE)]
 
     def get(self, name: str) -> Session:
@@ -140,11 +130,7 @@ class SessionStore:
         return session
 
     def delete(self, name: str) -> None:
-        """Delete a session, and what is kept of a question that is open in it.
-
-        Raises:
-            NotFoundError: there is none.
-        """
+        """Delete a session, and what is kept of a question that is open in it."""
         kept = self._kept(self.get(name))
         self._store.write(Batch(deleted_entries=(*kept, (_NAMESPACE, name))))
 
@@ -153,8 +139,9 @@ class SessionStore:
 
         Raises:
             GoneError: a document was forgotten meanwhile. Nothing was written.
-            StoreError: it cannot be written.
         """
+        if not session.name:
+            return session.begin(question, documents)
         return self._save(session, lambda stored: stored.begin(question, documents))
 
     def end(self, session: Session, reading: Reading, subjects: Sequence[str]) -> Session:
@@ -163,6 +150,8 @@ class SessionStore:
         Raises:
             GoneError: a document was forgotten meanwhile. The answer is not kept.
         """
+        if not session.name:
+            return session.end(reading, subjects)
         try:
             return self._save(session, lambda stored: stored.end(reading, subjects))
         except GoneError:
@@ -170,7 +159,7 @@ class SessionStore:
             raise
 
     def _save(self, session: Session, change: Callable[[Session], Session]) -> Session:
-        """Change a session as it is stored, whoever else asks something in it."""
+        """Change a session as it is stored, even if others ask something in it."""
         while True:
             changed = change(session)
             dropped = self._kept(session) if changed.open != session.open else ()
@@ -195,7 +184,6 @@ class SessionStore:
             return replace(changed, version=session.version + 1)
 
     def _kept(self, session: Session) -> tuple[tuple[str, str], ...]:
-        """The keys of the replies that are kept for the open question."""
         return tuple(leftovers(self._store, session.open.run)) if session.open else ()
 
 

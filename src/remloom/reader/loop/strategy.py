@@ -1,35 +1,34 @@
-"""Strategies: how a reading goes about it. Replaceable.
-
-Source: seed 3, "ReadingStrategy": overview, search, then reading closely. Here the first look, an
-overview and a search for the question, needs no model, so that a weak one begins with what is
-known to fit best.
-"""
+"""Strategies: how a reading goes about it (seed 3, "ReadingStrategy"), and what is read without a
+model, so that a weak one begins with what fits best."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Protocol
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from ...errors import InvalidInputError
+from ...llm.prompts import hint
+from ..check.evidence import ShownLines, number_lines
 from ..lines.documents import Notice
 from ..lines.lines import Lines, Passage
 from ..result import ReadStep
-from .transcript import Range
+from .calls import count_tokens
+from .transcript import Range, show_lines
 
 if TYPE_CHECKING:
     from ..sql.queries import LineQueries
 
-
 _FIRST_LINES = 30  # of each document, in the first look
 _FOUND_WORDS = 1_000  # that the search of the first look brings
 _MODES = ("overview", "search", "read", "deep_read")
-
-
-def _hint(**limits: object) -> Meta:
-    """A limit that a reply is asked to keep to. A reply that goes beyond is taken all the same."""
-    return Meta(extra_json_schema=dict(limits))
+# value of lines when evidence is packed, down from FOUND: what fits the question best comes before
+# all that a model chooses, what else fits behind
+FOUND = 3.0
+OPENING = 0.3
+_FILLING = 0.1
+_FILLING_WORDS = 2_500
 
 
 # The descriptions and limits are part of what the model is asked: a change of them is one of its
@@ -38,14 +37,14 @@ def _hint(**limits: object) -> Meta:
 class Step(Struct, frozen=True, kw_only=True):
     """A turn: what to read next, or that enough was read, or that every part has to be."""
 
-    thought: Annotated[str, _hint(maxLength=300)] = ""
-    notes: Annotated[str, _hint(maxLength=800)] = ""
-    reading_mode: Annotated[str, _hint(enum=_MODES)] = ""
-    goal: Annotated[str, _hint(maxLength=120)] = ""
+    thought: Annotated[str, hint(maxLength=300)] = ""
+    notes: Annotated[str, hint(maxLength=800)] = ""
+    reading_mode: Annotated[str, hint(enum=_MODES)] = ""
+    goal: Annotated[str, hint(maxLength=120)] = ""
     list_all: bool = False
-    sql_query: Annotated[str, _hint(maxLength=500)] | None
+    sql_query: Annotated[str, hint(maxLength=500)] | None
     satisfied: bool
-    next_move: Annotated[str, _hint(maxLength=120)] = ""
+    next_move: Annotated[str, hint(maxLength=120)] = ""
 
     @property
     def mode(self) -> str:
@@ -60,7 +59,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 # a step, as it is asked for
-RequestedStep = Annotated[Step, Meta(extra_json_schema={"required": list(Step.__struct_fields__)})]
+RequestedStep = Annotated[Step, hint(required=list(Step.__struct_fields__))]
 
 
 class ReadTools(Struct, frozen=True, kw_only=True):
@@ -150,3 +149,33 @@ class ReadingStrategy:
             "Read closely, 50-100 lines, around what was found and not read yet; "
             "be satisfied when the notes answer the whole question."
         )
+
+
+def read_whole(tools: ReadTools, evidence: ShownLines, tokens: int) -> bool:
+    """Read the documents whole if they have at most so many tokens; returns whether they have."""
+    left = tokens
+    for lines in tools.documents.values():
+        # counting takes time, and no token has so many characters
+        if sum(map(len, lines.texts)) > 8 * left:
+            return False
+        left -= count_tokens(number_lines(lines, 1, len(lines)))
+        if left < 0:
+            return False
+    for name, lines in tools.documents.items():
+        evidence.add(name, 1, len(lines), value=FOUND)
+    return True
+
+
+def fill_evidence(question: str, tools: ReadTools, evidence: ShownLines, tokens: int) -> None:
+    """Read what else fits the question, as far as there is room in a pack of so many tokens."""
+    packed = evidence.pack(tokens)
+    room = tokens - packed.tokens
+    if packed.left_out or room <= 0:
+        return
+    unread = [
+        (passage.document, *gap)
+        for passage in tools.find(question, _FILLING_WORDS)
+        for gap in evidence.coverage(passage.document).unread(passage.first, passage.last)
+    ]
+    for range in show_lines(tools.documents, unread, room).ranges:
+        evidence.add(*range, value=_FILLING)

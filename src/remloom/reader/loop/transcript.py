@@ -1,7 +1,6 @@
 """What a move of a reading brought, as the model reads it: numbered lines, quoted, kept short.
 
-Lines are shown as they stand in their document, whatever a query made of them; what a query counts
-or lists that is not a line is shown as a table.
+Lines are shown as in their document, whatever a query made of them; other values as a table.
 """
 
 from __future__ import annotations
@@ -14,10 +13,9 @@ from msgspec import Struct
 
 from ...llm import Quote
 from ...text.quoting import one_line
-from ..check.evidence import Evidence, fit_lines, number_lines
+from ..check.evidence import ShownLines, fit_lines, number_lines
 from ..lines.lines import Lines
-from ..result import ReadStep
-from ..sql.rows import Rows
+from ..result import ReadStep, Rows
 from .calls import count_tokens
 
 # document, first and last line, from 1, both included
@@ -25,14 +23,12 @@ Range: TypeAlias = tuple[str, int, int]
 
 _LONGEST_CELL = 200  # characters of a value in a table
 _LINE = "line_num"
-
-
 _TOKENS = 1_200  # of all turns
 _MOST_RANGES = 12
 _SEARCHED = re.compile(r"(?i)\bsearch\(\s*'((?:[^']|'')+)'|\bi?like\s+'((?:[^']|'')+)'")
 
 
-class Shown(Struct, frozen=True):
+class ShownText(Struct, frozen=True):
     """What was shown to a model."""
 
     text: str = ""
@@ -41,12 +37,11 @@ class Shown(Struct, frozen=True):
 
     @property
     def quote(self) -> Quote:
-        """The text on its way into a prompt."""
         return Quote("\n\n".join(filter(None, (self.text, self.left))), trust="read")
 
 
-def show_lines(documents: Mapping[str, Lines], ranges: Iterable[Range], tokens: int) -> Shown:
-    """Show lines in the order given, each once, as many as fit."""
+def show_lines(documents: Mapping[str, Lines], ranges: Iterable[Range], tokens: int) -> ShownText:
+    """Show lines in this order, each once, as many as fit."""
     shown: list[Range] = []
     blocks = []
     requested = list(ranges)
@@ -63,13 +58,13 @@ def show_lines(documents: Mapping[str, Lines], ranges: Iterable[Range], tokens: 
             break
     hidden = _count(requested) - _count(shown)
     left = f"and {hidden:,} more lines that did not fit: ask for fewer" if hidden else ""
-    return Shown("\n\n".join(blocks), tuple(shown), left)
+    return ShownText("\n\n".join(blocks), tuple(shown), left)
 
 
-def show_rows(documents: Mapping[str, Lines], rows: Rows, tokens: int) -> Shown:
+def show_rows(documents: Mapping[str, Lines], rows: Rows, tokens: int) -> ShownText:
     """Show the rows of a query: the lines that they are, or else a table."""
     if rows.is_empty:
-        return Shown("", (), "no lines: other words, or another range")
+        return ShownText("", (), "no lines: other words, or another range")
     ranges = line_ranges(documents, rows)
     if ranges:
         return show_lines(documents, ranges, tokens)
@@ -82,14 +77,14 @@ def show_rows(documents: Mapping[str, Lines], rows: Rows, tokens: int) -> Shown:
         shown.append(line)
     hidden = rows.row_count + 1 - len(shown)
     left = f"and {hidden:,} more rows that did not fit: ask for fewer" if hidden else ""
-    return Shown("\n".join(shown), (), left)
+    return ShownText("\n".join(shown), (), left)
 
 
 def line_ranges(documents: Mapping[str, Lines], rows: Rows) -> list[Range]:
     """The lines that rows are, in their order; neighbours that follow each other are one range.
 
-    Without a column `doc`, a row is a line of the only document; or, of several, of those whose
-    line of that number is the row's text.
+    Without a column `doc`, a row is a line of the only document, or of those with its text at that
+    line.
     """
     ranges: list[Range] = []
     seen: set[tuple[str, int]] = set()
@@ -154,14 +149,13 @@ def describe_steps(steps: Sequence[ReadStep]) -> str:
 
 
 def describe_documents(documents: Mapping[str, Lines]) -> str:
-    """Describe the documents: their names and sizes, a line each."""
     return "\n".join(
-        f"doc '{' '.join(name.split())}': lines 1-{len(lines)}, {lines.words(1, len(lines))} words"
+        f"doc '{' '.join(name.split())}': lines 1-{len(lines)}, {lines.total_words} words"
         for name, lines in documents.items()
     )
 
 
-def describe_coverage(evidence: Evidence) -> str:
+def describe_coverage(evidence: ShownLines) -> str:
     """Describe which lines of each document were read."""
     parts = []
     for number, (name, lines) in enumerate(evidence.documents.items(), 1):
@@ -173,7 +167,6 @@ def describe_coverage(evidence: Evidence) -> str:
 
 
 def searched_words(steps: Iterable[ReadStep]) -> list[str]:
-    """The words that the queries of the turns searched for."""
     found: dict[str, None] = {}
     for step in steps:
         for ranked, like in _SEARCHED.findall(step.sql):

@@ -1,7 +1,7 @@
-"""Which trees may run: a closed list of nodes, arguments, types and functions.
+"""Which trees may run: a closed list of nodes, arguments, types and functions (allowed.json).
 
-Nothing that is not known passes, so that a query can reach nothing but the lines, and costs no
-more than its size lets expect.
+Nothing that is not known passes, of a newer parser neither, so that a query can reach nothing but
+the lines, and costs no more than its size lets expect.
 """
 
 from __future__ import annotations
@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec import Struct
 from sqlglot import exp
 
-from .allowed import read_allowed
 from .parse import EXAMPLE, refuse
 
 MAX_LIMIT = 1_000_000  # of LIMIT and OFFSET
@@ -55,14 +58,12 @@ _REMEDIES = {
 _LIKE = 0.7  # least likeness of a function that may have been meant
 # what the parser calls a part of the query -> what people do
 _WORDS = {"db": "a schema", "catalog": "a database", "sample": "SAMPLE", "laterals": "LATERAL"}
+# the least and the most arguments of a function, by its name
+_Arities = dict[str, tuple[int, int]]
 
 
 def check_tree(tree: Any, sql: str) -> None:
-    """See that a tree has nothing that is not allowed.
-
-    Raises:
-        SqlGuardError: it has; says where, and what would be right.
-    """
+    """See that a tree has nothing that is not allowed."""
     allowed = read_allowed()
     for node in tree.walk():
         kind = type(node).__name__
@@ -88,13 +89,24 @@ def is_query(node: Any) -> bool:
     return isinstance(node, exp.Query)
 
 
+def source_of(query: Any) -> Any:
+    """What stands behind FROM; None where nothing does."""
+    # the parser's versions differ in these names
+    clause = query.args.get("from_") or query.args.get("from")
+    return clause.this if clause is not None else None
+
+
+def ctes_of(query: Any) -> list[Any]:
+    clause = query.args.get("with_") or query.args.get("with")
+    return list(clause.expressions) if clause is not None else []
+
+
 def own_nodes(query: Any) -> Iterator[Any]:
     """The nodes of a query, with the queries in it but not what those have."""
     yield from query.walk(prune=lambda node: node is not query and is_query(node))
 
 
 def position(node: Any, sql: str) -> int | None:
-    """Where a node stands in the text, as well as can be told."""
     for part in node.walk():
         if "start" in part.meta:
             return int(part.meta["start"])
@@ -208,3 +220,42 @@ _CHECKS: dict[str, Callable[[Any, str], None]] = {
     "SimilarTo": _check_match,
     "Table": _check_table,
 }
+
+
+class Allowed(Struct, frozen=True):
+    """The table of allowed.json."""
+
+    nodes: dict[str, frozenset[str]]  # the arguments of each kind of node
+    types: frozenset[str]  # that may be cast to
+    functions: _Arities  # of one row
+    aggregates: _Arities
+    windows: _Arities  # that need an OVER
+    texts: frozenset[str]  # functions that may return a text as long as their arguments
+
+    def arity(self, function: str) -> tuple[int, int] | None:
+        """How many arguments a function takes; None if it does not exist."""
+        tables = (self.functions, self.aggregates, self.windows)
+        return next((table[function] for table in tables if function in table), None)
+
+    @property
+    def names(self) -> list[str]:
+        return [*self.functions, *self.aggregates, *self.windows]
+
+
+@cache
+def read_allowed() -> Allowed:
+    file = Path(__file__).with_name("allowed.json")
+    return msgspec.json.decode(file.read_bytes(), type=Allowed)
+
+
+class Readable(Struct, frozen=True):
+    """The tables that a query may read, and how much is in them."""
+
+    table: str  # that has the lines
+    columns: dict[str, tuple[str, ...]]  # by table, in their order
+    longest: int = 0  # characters of the longest text
+    characters: int = 0  # of all texts
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return self.columns[self.table]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = np.ndarray[Any, Any]
 
-
 # characters of a row; a longer line takes several rows, as the engine makes some two thousand
 # copies of a text at a time
 MAX_WIDTH = 10_000
 _BLOCK = 100_000  # rows of a block
-MAX_FURTHER = 200  # columns beside those of lines
+MAX_FURTHER = 200  # further columns
 _MAX_WHOLE = 2**63
 MARKS = ("is_header", "is_list_item", "is_code", "is_section_start", "is_strategic")
 
@@ -62,30 +61,21 @@ SECTION_COLUMNS = (
 )
 
 
-class Span(NamedTuple):
-    """Lines that stand under the same headings and on the same page."""
-
-    first: int  # lines, from 1, both included
-    last: int
-    section: str = ""
-    page: int = 0
-
-
-class Source(Struct, frozen=True):
+class LineSource(Struct, frozen=True):
     """The lines of a document, as columns."""
 
     name: str
     texts: Sequence[str]
     words: Array  # counts, a line each
     marks: Mapping[str, Array]  # booleans, a line each, by the name of the column
-    spans: Sequence[Span] = ()
     sections: Sequence[Section] = ()
+    pages: Sequence[tuple[int, int]] = ()  # where they begin: a line, and its page, in order
     extras: Mapping[str, Sequence[Any]] = {}  # further columns, a value a line
 
     @property
     def widest(self) -> int:
         """The characters of the longest text in a row."""
-        texts = [self.name, *(span.section for span in self.spans)]
+        texts = [self.name, *(section.path for section in self.sections)]
         for values in self.extras.values():
             texts += (str(value) for value in values)
         width = max(map(len, self.texts), default=0)
@@ -97,12 +87,9 @@ class Source(Struct, frozen=True):
 
 
 def further_columns(tables: Iterable[Mapping[str, Sequence[Any]]]) -> tuple[LineColumn, ...]:
-    """The columns for the values beside the lines of all documents.
+    """The further columns of the lines of all documents.
 
-    Each has a name that can stand in SQL as it is, and a type that has all its values.
-
-    Args:
-        tables: of each document the values by what its rows call them.
+    Each has a name that needs no quotes in SQL, and a type that has all its values.
 
     >>> [column.name for column in further_columns([{"Said by": ["Ann"], "text": ["x"]}])]
     ['said_by', 'text_2']
@@ -128,12 +115,15 @@ def _free_name(key: str, taken: Collection[str]) -> str:
     return next(free for free in chain([name], numbered) if free not in taken)
 
 
-def line_blocks(source: Source, extras: Sequence[LineColumn]) -> Iterator[dict[str, Array]]:
+def line_blocks(source: LineSource, extras: Sequence[LineColumn]) -> Iterator[dict[str, Array]]:
     """The rows of a document, some at a time, as arrays by the name of the column."""
     import numpy as np
 
-    sections, pages = _spread(source)
     texts, lines, words = _rows(source)
+    count = len(source.texts)
+    headings = [(section.first, section.path[:MAX_WIDTH]) for section in source.sections]
+    sections = _spread("", headings, count)
+    pages = _spread(None, source.pages, count)
     for start in range(0, len(texts), _BLOCK):
         rows = slice(start, start + _BLOCK)
         at = lines[rows]
@@ -152,7 +142,7 @@ def line_blocks(source: Source, extras: Sequence[LineColumn]) -> Iterator[dict[s
         yield block
 
 
-def section_block(source: Source) -> dict[str, Array]:
+def section_block(source: LineSource) -> dict[str, Array]:
     """The sections of a document, as arrays by the name of the column."""
     import numpy as np
 
@@ -172,7 +162,6 @@ def section_block(source: Source) -> dict[str, Array]:
 
 
 def text_array(values: Sequence[Any]) -> Array:
-    """An array of the values as they are, some of which may be None."""
     import numpy as np
 
     array = np.empty(len(values), dtype=object)
@@ -180,8 +169,7 @@ def text_array(values: Sequence[Any]) -> Array:
     return array
 
 
-def _rows(source: Source) -> tuple[Sequence[str], Array, Array]:
-    """The texts of the rows, the index of the line that each is of, and its words."""
+def _rows(source: LineSource) -> tuple[Sequence[str], Array, Array]:
     import numpy as np
 
     indexes = np.arange(len(source.texts))
@@ -198,7 +186,6 @@ def _rows(source: Source) -> tuple[Sequence[str], Array, Array]:
 
 
 def _parts(text: str) -> list[str]:
-    """A text in parts that are not too wide, cut at blanks where it has any."""
     parts = []
     while len(text) > MAX_WIDTH:
         end = text.rfind(" ", MAX_WIDTH // 2, MAX_WIDTH) + 1 or MAX_WIDTH
@@ -207,17 +194,15 @@ def _parts(text: str) -> list[str]:
     return [*parts, text]
 
 
-def _spread(source: Source) -> tuple[Array, Array]:
-    """The section and the page of each line."""
+def _spread(default: Any, starts: Sequence[tuple[int, Any]], count: int) -> Array:
+    """A value for each line: that of the last start, a line from 1 and its value, before it."""
     import numpy as np
 
-    sections = np.full(len(source.texts), "", dtype=object)
-    pages = np.full(len(source.texts), None, dtype=object)
-    for span in source.spans:
-        lines = slice(span.first - 1, span.last)
-        sections[lines] = span.section[:MAX_WIDTH]
-        pages[lines] = span.page or None
-    return sections, pages
+    values = np.full(count, default, dtype=object)
+    ends = [*(line for line, _ in starts[1:]), count + 1]
+    for (first, value), end in zip(starts, ends, strict=False):
+        values[first - 1 : end - 1] = value
+    return values
 
 
 def _values(values: Sequence[Any] | None, at: Array, column: LineColumn) -> Array:

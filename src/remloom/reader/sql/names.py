@@ -9,8 +9,7 @@ from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 
 from ...errors import SqlGuardError, UnknownNameError
-from .allowed import Readable
-from .guard import position
+from .guard import Readable, ctes_of, position, source_of
 from .parse import refuse
 
 RANKED = ("rank", "score")  # the columns that `search` has besides those of the lines
@@ -19,8 +18,6 @@ _Names = tuple[str, ...]
 
 
 class _Scope(Struct):
-    """What the expressions of a SELECT can see."""
-
     sources: dict[str, _Names]  # columns by what the SELECT calls a source
     outer: _Scope | None = None
     outputs: frozenset[str] = frozenset()
@@ -34,11 +31,7 @@ class _Scope(Struct):
 def check_names(query: exp.Query, sql: str, readable: Readable) -> _Names:
     """See that each name in a query is one that it can see, and write known ones as they are.
 
-    Returns:
-        The names of its columns; empty for those without.
-
-    Raises:
-        SqlGuardError: a name that does not exist; says where, and names the nearest.
+    Returns: the names of its columns; empty for those without.
     """
     names = _NameReader(sql, readable).read_query(query, None, {})
     for identifier in query.find_all(exp.Identifier):
@@ -77,9 +70,8 @@ class _NameReader:
     def _read_ctes(
         self, query: Any, outer: _Scope | None, ctes: dict[str, _Names]
     ) -> dict[str, _Names]:
-        clause = query.args.get("with_") or query.args.get("with")
         seen = dict(ctes)
-        for cte in clause.expressions if clause is not None else ():
+        for cte in ctes_of(query):
             names = self.read_query(cte.this, outer, seen)
             alias = cte.args["alias"]
             seen[alias.name.lower()] = self._renamed(alias, names)
@@ -95,11 +87,10 @@ class _NameReader:
     def _read_sources(
         self, query: Any, outer: _Scope | None, ctes: dict[str, _Names]
     ) -> dict[str, _Names]:
-        clause = query.args.get("from_") or query.args.get("from")
-        froms = [clause.this] if clause is not None else []
+        first = source_of(query)
         joined = [join.this for join in query.args.get("joins") or []]
         sources: dict[str, _Names] = {}
-        for source in [*froms, *joined]:
+        for source in joined if first is None else [first, *joined]:
             name, columns = self._read_source(source, outer, ctes)
             if name in sources:
                 refuse(

@@ -1,8 +1,4 @@
-"""From the text of a query to its tree: one statement, of bounded size.
-
-Calls stay calls under the names that the query has for them: what a function is, is not the
-parser's to say.
-"""
+"""From the text of a query to its tree: one statement, of bounded size. Every call stays a call."""
 
 from __future__ import annotations
 
@@ -15,7 +11,6 @@ from ...errors import QuerySyntaxError, SqlGuardError
 
 if TYPE_CHECKING:
     from sqlglot import Dialect, exp
-
 
 MAX_LENGTH = 20_000  # characters
 MAX_TOKENS = 4_000
@@ -67,10 +62,7 @@ def strip_fence(text: str) -> str:
 
 
 def parse_query(sql: str, table: str) -> exp.Query:
-    """The tree of one query.
-
-    Args:
-        table: the name of the table of lines, for examples.
+    """The tree of one query; `table` is the name of the table of lines, for examples.
 
     Raises:
         QuerySyntaxError: the text is not SQL.

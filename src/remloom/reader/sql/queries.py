@@ -10,14 +10,19 @@ from typing import TYPE_CHECKING, TypedDict
 
 from ...errors import InvalidInputError
 from ..lines.lines import Lines, Passage
-from ..lines.markers import Mark
-from .line_columns import LINE_COLUMNS, SECTION_COLUMNS, LineColumn, Source, Span, further_columns
-from .rows import Rows
+from ..lines.markers import LineMark
+from ..result import Rows
+from .line_columns import (
+    LINE_COLUMNS,
+    SECTION_COLUMNS,
+    LineColumn,
+    LineSource,
+    further_columns,
+)
 
 if TYPE_CHECKING:
-    from .prepare import Prepared
+    from .prepare import PreparedQuery
     from .tables import LineTables, Ranked
-
 
 TABLE = "documents"  # what the table of lines is called, unless another name is given
 
@@ -43,7 +48,7 @@ class TableSchema(DocumentSchema):
 
 
 # words, documents and how many -> the lines that have them, best first
-Search = Callable[[str, Sequence[Lines], int], Sequence[Passage]]
+RankLines = Callable[[str, Sequence[Lines], int], Sequence[Passage]]
 
 
 class LineQueries:
@@ -51,10 +56,9 @@ class LineQueries:
 
     Args:
         search: ranks lines for `FROM search('words')`.
-        table: what the table of lines is called.
     """
 
-    def __init__(self, search: Search, table: str = TABLE) -> None:
+    def __init__(self, search: RankLines, table: str = TABLE) -> None:
         self.table = table
         self._search = search
         self._documents: list[Lines] = []
@@ -62,20 +66,17 @@ class LineQueries:
         self._lock = Lock()
 
     def run(self, text: str, documents: Sequence[Lines], *, fix: bool = True) -> Rows:
-        """Answer a query over these documents. See `LineTables.run`."""
         if not isinstance(text, str):
             raise InvalidInputError(f"{text!r} is no query", remedy="give a SELECT as a text")
         with self._lock:
             tables = self._current(list(documents))
         return tables.run(text, fix=fix)
 
-    def prepare(self, text: str, documents: Sequence[Lines]) -> Prepared:
-        """Check a query over these documents, and mend it. See `LineTables.prepare`."""
+    def prepare(self, text: str, documents: Sequence[Lines]) -> PreparedQuery:
         with self._lock:
             return self._current(list(documents)).prepare(text)
 
     def drop(self) -> None:
-        """Let go of the tables: a document in them was changed or forgotten."""
         with self._lock:
             # a query that still runs in another thread keeps the tables that it began with
             self._tables, self._documents = None, []
@@ -89,7 +90,6 @@ class LineQueries:
             tables.close()
 
     def _current(self, documents: list[Lines]) -> LineTables:
-        """The tables of these documents as they are now."""
         from .tables import LineTables
 
         if self._tables is None or list(map(id, documents)) != list(map(id, self._documents)):
@@ -110,11 +110,7 @@ class LineQueries:
 
 
 def checked_table(name: str) -> str:
-    """Return a name as it is, if the table of lines can be called so.
-
-    Raises:
-        InvalidInputError: it has other signs than small letters, digits and underscores.
-    """
+    """Return a name as it is, if the table of lines can be called so."""
     is_name = isinstance(name, str) and re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", name)
     if not is_name or name in {"sections", "search", "block"}:
         raise InvalidInputError(
@@ -125,7 +121,6 @@ def checked_table(name: str) -> str:
 
 
 def describe_tables(documents: Sequence[Lines], table: str = TABLE) -> TableSchema:
-    """Describe what SQL can read, in the words of seed 3, and each document in `documents`."""
     described = [_describe(lines) for lines in documents]
     further = further_columns(lines.columns for lines in documents)
     longest = max((len(lines) for lines in documents), default=0)
@@ -147,7 +142,7 @@ def _describe(lines: Lines) -> DocumentSchema:
     return {
         "doc_name": lines.name,
         "total_lines": len(lines),
-        "total_words": lines.words(1, len(lines)),
+        "total_words": lines.total_words,
         "strategic_lines": lines.strategic_lines,
         "line_range": (min(1, len(lines)), len(lines)),
     }
@@ -160,36 +155,21 @@ def _describe_columns(columns: Sequence[LineColumn]) -> list[dict[str, str]]:
     ]
 
 
-def _read_columns(lines: Lines) -> Source:
-    """The columns of a document."""
+def _read_columns(lines: Lines) -> LineSource:
     marks = lines.marks
-    starts = Mark.HEADER | Mark.SECTION_START
-    return Source(
+    starts = LineMark.HEADER | LineMark.SECTION_START
+    return LineSource(
         lines.name,
         lines.texts,
         lines.word_counts,
         {
-            "is_header": marks & Mark.HEADER > 0,
-            "is_list_item": marks & Mark.LIST_ITEM > 0,
-            "is_code": marks & Mark.CODE > 0,
-            "is_section_start": marks & Mark.SECTION_START > 0,
+            "is_header": marks & LineMark.HEADER > 0,
+            "is_list_item": marks & LineMark.LIST_ITEM > 0,
+            "is_code": marks & LineMark.CODE > 0,
+            "is_section_start": marks & LineMark.SECTION_START > 0,
             "is_strategic": marks & starts > 0,
         },
-        _find_spans(lines),
         lines.sections,
+        lines.pages,
         lines.columns,
     )
-
-
-def _find_spans(lines: Lines) -> list[Span]:
-    """The lines under each heading, and of each page."""
-    firsts = {1, *(section.first for section in lines.sections)}
-    if lines.page_count:
-        pages = [lines.page(line) for line in range(1, len(lines) + 1)]
-        firsts |= {line for line in range(2, len(pages) + 1) if pages[line - 2] != pages[line - 1]}
-    starts = sorted(firsts)
-    ends = [*(start - 1 for start in starts[1:]), len(lines)]
-    return [
-        Span(first, last, lines.section(first), lines.page(first))
-        for first, last in zip(starts, ends, strict=True)
-    ]

@@ -1,9 +1,9 @@
-"""How long the texts may get that a query makes, and how long it may go on in one step: bounded
-before it runs.
+"""How long the texts may get that a query makes, and how long one step may take: bounded before it
+runs.
 
 The engine makes some two thousand rows at a time, and its limit of memory does not count the texts
-in them. It looks for an interrupt between such steps: within one, patterns are matched against
-whatever the rows have, which with long texts takes minutes.
+in them. It hears an interrupt only between such steps; within one, patterns over long texts may
+take minutes.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from .allowed import Readable, read_allowed
-from .guard import function_name, is_query, own_nodes, position
+from .guard import Readable, ctes_of, function_name, is_query, own_nodes, position, read_allowed
 from .parse import refuse
 
 MAX_MADE = 400_000  # characters that a query may make of a row
@@ -45,9 +44,6 @@ def check_sizes(query: Any, sql: str, readable: Readable) -> float:
     """See that a query makes no texts that are too long.
 
     Returns: what its patterns may take in one step, see `_pattern_work`.
-
-    Raises:
-        SqlGuardError: it could; says where, and what would be right.
     """
     sizes = _Sizes(query, sql, readable)
     sizes.check()
@@ -84,7 +80,6 @@ class _Sizes:
             self._widest = widest
 
     def bound(self, node: Any) -> int:
-        """The most characters that a node can give, wherever it stands."""
         return max(self._bound(node), self._count(node))
 
     def _add(self, node: Any) -> int:
@@ -100,7 +95,6 @@ class _Sizes:
         return bound
 
     def _bound(self, node: Any) -> int:
-        """The most characters that a node can give."""
         known = self._bounds.get(id(node))
         if known is None:
             known = self._bounds[id(node)] = self._count(node)
@@ -149,8 +143,7 @@ def _replaced(arguments: Any, bounds: list[int]) -> int:
 
 def _inner_first(query: Any) -> Iterator[Any]:
     """The SELECTs of a query, each after those that it reads from."""
-    with_ = query.args.get("with_") or query.args.get("with")
-    for cte in with_.expressions if with_ is not None else ():
+    for cte in ctes_of(query):
         yield from _inner_first(cte.this)
     for node in own_nodes(query):
         if node is not query and is_query(node) and not isinstance(node.parent, exp.CTE):
@@ -159,11 +152,7 @@ def _inner_first(query: Any) -> Iterator[Any]:
 
 
 def _pattern_work(query: Any, readable: Readable, bound: Callable[[Any], int]) -> float:
-    """Estimate the most operations that the patterns of a query take in one step.
-
-    Args:
-        bound: the most characters that a node can give.
-    """
+    """Estimate the most operations that the patterns of a query take in one step."""
     is_joined = query.find(exp.Join) is not None
     work = 0.0
     for node in query.walk():

@@ -1,8 +1,7 @@
 """Queries in a process of their own, which can be ended whatever they do.
 
-The engine hears an interrupt between its steps only, and with patterns over long texts a step may
-take minutes. A process takes a third of a second to begin and holds the lines once more: so only
-queries that may take long in one step run there.
+Such a process takes a third of a second to begin and holds the lines once more, so only queries
+that may take long in one step run there.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from typing import Any
 from msgspec import Struct
 
 from ...errors import InvalidInputError, RemloomError
-from .line_columns import Source
-from .rows import Rows
+from ..result import Rows
+from .line_columns import LineSource
 
 _STARTING = 60.0  # seconds to load the lines
 _GRACE = 0.5  # seconds that the engine is given to end by itself
@@ -29,7 +28,7 @@ _GRACE = 0.5  # seconds that the engine is given to end by itself
 class Task(Struct, frozen=True):
     """A query, and what it reads."""
 
-    sources: Sequence[Source]
+    sources: Sequence[LineSource]
     table: str
     text: str
     fix: bool
@@ -44,7 +43,7 @@ class TableProcess:
     def __init__(self) -> None:
         paths = os.pathsep.join(path for path in sys.path if path)
         self._process = subprocess.Popen(
-            [sys.executable, "-c", "from remloom.reader.sql.table_program import main; main()"],
+            [sys.executable, "-c", "from remloom.reader.sql.tables import main; main()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -55,11 +54,9 @@ class TableProcess:
         self._is_late = False
 
     def interrupt(self) -> None:
-        """End it."""
         self._process.kill()
 
     def close(self) -> None:
-        """End it, and wait until it is gone."""
         self._process.kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):

@@ -1,38 +1,43 @@
-"""Tables of lines that SQL reads: in memory, and shut off from everything else.
-
-Needs DuckDB (extra `reader`). A tenant's files are encrypted, so that nothing is written to disk.
-"""
+"""Tables of lines that SQL reads (extra `reader`): in memory, as a tenant's files are encrypted,
+and shut off from everything else."""
 
 from __future__ import annotations
 
 import importlib.util
+import pickle
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
-from ...errors import InvalidInputError, MissingExtraError, SqlGuardError, StoreClosedError
-from .allowed import Readable
+from ...errors import (
+    InvalidInputError,
+    MissingExtraError,
+    RemloomError,
+    SqlGuardError,
+    StoreClosedError,
+)
+from ..result import Rows
+from .guard import Readable
 from .line_columns import (
     LINE_COLUMNS,
     SECTION_COLUMNS,
     LineColumn,
-    Source,
+    LineSource,
     further_columns,
     line_blocks,
     section_block,
     text_array,
 )
-from .rows import Rows
 from .table_process import TableProcess, Task
 
 if TYPE_CHECKING:
     import duckdb
 
-    from .prepare import Prepared, Search
-
+    from .prepare import PreparedQuery, SearchCall
 
 SECONDS = 10.0  # that a query may take
 MAX_ROWS = 10_000  # of an answer
@@ -60,19 +65,15 @@ class LineTables:
     """The table of lines, and that of sections, of some documents.
 
     Args:
-        sources: the documents; each has a name of its own.
         table: what the table of lines is called; queries may call it `documents` as well.
         rank: what ranks lines for `FROM search('words')`.
         seconds: how long a query may take.
         is_alone: every query runs in this process, however long it may take in one step.
-
-    Raises:
-        MissingExtraError: DuckDB is not installed.
     """
 
     def __init__(
         self,
-        sources: Sequence[Source],
+        sources: Sequence[LineSource],
         *,
         table: str = "documents",
         rank: Rank | None = None,
@@ -122,19 +123,13 @@ class LineTables:
                 self._ended.wait(_INSISTENCE)
         self._database.close()
 
-    def prepare(self, text: str, *, fix: bool = True) -> Prepared:
-        """Check a query, and mend it; see `sql.prepare.prepare_query`."""
+    def prepare(self, text: str, *, fix: bool = True) -> PreparedQuery:
         from .prepare import prepare_query
 
         return prepare_query(text, self._readable, several=self._several, fix=fix)
 
     def run(self, text: str, *, fix: bool = True, most: int = MAX_ROWS) -> Rows:
-        """Answer a query.
-
-        Args:
-            text: one SELECT; may stand in a Markdown fence.
-            fix: whether what would show too little or too much is mended.
-            most: how many rows are given.
+        """Answer one SELECT, which may stand in a Markdown fence, with so many rows at most.
 
         Raises:
             QuerySyntaxError, SqlGuardError: it is not SQL, or not allowed; says where.
@@ -162,7 +157,7 @@ class LineTables:
             truncated=truncated,
         )
 
-    def _run_alone(self, prepared: Prepared, text: str, *, fix: bool, most: int) -> Rows:
+    def _run_alone(self, prepared: PreparedQuery, text: str, *, fix: bool, most: int) -> Rows:
         """Answer a query in a process that can be ended."""
         ranked = [self._best_lines(search) for search in prepared.searches]
         task = Task(self._sources, self.table, text, fix, most, ranked, self._seconds)
@@ -174,8 +169,6 @@ class LineTables:
             raise _closed()
         raise answer or self._late()
 
-    # -- loading -----------------------------------------------------------------------------------
-
     def _create(self, table: str, columns: Sequence[LineColumn]) -> None:
         written = ", ".join(f'"{column.name}" {column.type}' for column in columns)
         self._database.execute(f'CREATE TABLE "{table}" ({written})')
@@ -185,7 +178,7 @@ class LineTables:
         self._database.execute(f'INSERT INTO "{table}" SELECT * FROM block')
         self._database.unregister("block")
 
-    def _ranked(self, cursor: Any, search: Search) -> str:
+    def _ranked(self, cursor: Any, search: SearchCall) -> str:
         """The SELECT of the lines that a search finds, best first."""
         import numpy as np
 
@@ -206,15 +199,12 @@ class LineTables:
             "ON lines.doc = ranked.doc AND lines.line_num = ranked.line_num"
         )
 
-    def _best_lines(self, search: Search) -> list[Ranked]:
+    def _best_lines(self, search: SearchCall) -> list[Ranked]:
         if self._rank is None:
             raise InvalidInputError("there is no search here", remedy="WHERE text ILIKE '%word%'")
         return list(self._rank(search.words, search.limit))[: search.limit]
 
-    # -- running -----------------------------------------------------------------------------------
-
     def _check_statement(self, cursor: Any, sql: str) -> None:
-        """See that DuckDB reads one SELECT too, in what was written of the tree."""
         statements = cursor.extract_statements(sql)
         if len(statements) != 1 or statements[0].type.name != "SELECT":
             raise SqlGuardError("this is not one SELECT", statement=sql)
@@ -328,21 +318,42 @@ def _raise_translated(error: Exception, sql: str, table: str) -> NoReturn:
     """Say what DuckDB found wrong, without what is of no use to the author of the query."""
     from .parse import EXAMPLE
 
-    message, _, place = str(error).partition("\n\nLINE ")
+    message, _, location = str(error).partition("\n\nLINE ")
     message = _ERROR.sub("", message).split("\nCandidate")[0].strip()
     raise SqlGuardError(
         message[:500],
         remedy=f"for example: {EXAMPLE.format(table=table)}",
         statement=sql,
-        position=_place(place, sql),
+        position=_caret_position(location, sql),
     ) from None
 
 
-def _place(place: str, sql: str) -> int | None:
+def _caret_position(location: str, sql: str) -> int | None:
     """Where the caret of an error of DuckDB points to, in a query that it may have cut."""
-    line, _, caret = place.partition("\n")
+    line, _, caret = location.partition("\n")
     number, _, shown = line.partition(": ")
     column = caret.find("^") - len(f"LINE {number}: ")
     word = shown[max(column, 0) :].removesuffix("...")[:20]
     found = sql.find(word) if word else -1
     return found if found >= 0 else None
+
+
+def main() -> None:
+    """Answer the query on standard input."""
+    source, target = sys.stdin.buffer, sys.stdout.buffer
+    task: Task = pickle.load(source)  # noqa: S301 - of the process that began this one
+    searches = iter(task.ranked)
+    rank: Callable[[str, int], Any] = lambda words, limit: next(searches)  # noqa: E731
+    tables = LineTables(
+        task.sources, table=task.table, rank=rank, seconds=task.seconds, is_alone=True
+    )
+    # the time runs from here
+    target.write(b"\n")
+    target.flush()
+    answer: Rows | RemloomError
+    try:
+        answer = tables.run(task.text, fix=task.fix, most=task.most)
+    except RemloomError as error:
+        answer = error
+    pickle.dump(answer, target)
+    target.flush()

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from mcp.server.context import ServerRequestContext
 
 from ...ask.result import AskTurn
-from ...dream.progress import Progress
+from ...dream.context import LearnProgress
 from ...reader.loop.events import ReadEvent
 from ..http.channel import Channel
 
@@ -74,7 +74,7 @@ def _read(told: tuple[Any, ...], following: int) -> tuple[int, int | None, str |
     first = told[0]
     if isinstance(first, int):
         return first, told[1] if len(told) > 1 else None, None
-    if isinstance(first, Progress):
+    if isinstance(first, LearnProgress):
         return first.done, first.total, f"{first.phase} {first.name}".strip()
     if isinstance(first, AskTurn):
         return following, None, first.statement

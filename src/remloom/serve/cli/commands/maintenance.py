@@ -14,7 +14,7 @@ from ....errors import InvalidInputError
 from ..frame.command import Report
 
 if TYPE_CHECKING:
-    from ....dream.maintenance import MaintenanceResult
+    from ....dream.context import MaintenanceResult
     from ....llm import UsageReport
     from ....memory import Memory
 

@@ -18,7 +18,7 @@ from rich.progress import (
 from .terminal import console
 
 if TYPE_CHECKING:
-    from ....dream.progress import Progress as Step
+    from ....dream.context import LearnProgress
 
 
 @contextmanager
@@ -47,12 +47,12 @@ def count_bar(phases: Sequence[str]) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
-def run_bar() -> Iterator[Callable[[Step], None]]:
+def run_bar() -> Iterator[Callable[[LearnProgress], None]]:
     """Show a bar for a run that names its phases: how far each is, calls, tokens, time left."""
     with _bar() as bar:
         tasks: dict[str, TaskID] = {}
 
-        def advance(step: Step) -> None:
+        def advance(step: LearnProgress) -> None:
             # a run names its phases as it comes to them
             if step.phase not in tasks:
                 tasks[step.phase] = bar.add_task(step.phase, total=None, spent="")

@@ -18,7 +18,7 @@ from .run_counts import counted
 
 if TYPE_CHECKING:
     from ....dream.learn.run import LearnResult
-    from ....dream.rem.run import DreamResult
+    from ....dream.rem_cycle import DreamResult
     from ....model import ReadReport
     from ....runs.run import Run
 

@@ -12,7 +12,7 @@ from ..frame.text_formats import one_line, plural, short_id
 from .failures import parked_view
 
 if TYPE_CHECKING:
-    from ....dream.maintenance import MaintenanceResult
+    from ....dream.context import MaintenanceResult
     from ....runs.run import Run
 
 

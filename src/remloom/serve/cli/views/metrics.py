@@ -10,7 +10,7 @@ from rich.text import Text
 from ..frame.text_formats import plural
 
 if TYPE_CHECKING:
-    from ....dream.metrics import Metrics
+    from ....dream.report import Metrics
 
 
 def draw_metrics(measured: Metrics, note: str = "") -> RenderableType:

@@ -1,73 +1,57 @@
 """The REM cycle (seed 1): records of different times, the question that binds them, its answer.
 
-Dreams come in waves. Those of a wave see the memory as it was before the wave, so that their calls
-can be made at once and the outcome does not depend on which returns first; a wave is written in one
-transaction.
+The dreams of a wave see the memory as it was before the wave, so that their calls run at once and
+the outcome does not depend on which returns first; a wave is written in one transaction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...errors import ModelError
-from ...kv import Entry
-from ...llm import Call
-from ...model import Resource
-from ...runs.failures import failed_item_entry, failed_item_key, failed_items
-from ...runs.part import WritePart
-from ..context import DreamContext, quote_resource, years_of
-from ..periods import Period, period_bounds
-from ..synthesis import Idea, Insight, derived_id, parse_insight, synthesis_call
-from .sampling import SamplePool, build_pool, draw, number_of_dreams
+from ..engine.arguments import check_budget, check_limit
+from ..engine.engine import Engine
+from ..errors import InvalidInputError, ModelError
+from ..kv import Entry
+from ..llm import Budget, Call
+from ..model import Record, Resource
+from ..predicates import Exists, Query
+from ..runs.failures import FailedItem, failed_item_entry, failed_item_key, failed_items
+from ..runs.part import WritePart
+from ..runs.rollback import created_ids
+from ..runs.run import Run
+from ..store.contract import Store
+from .context import DreamContext, LearnProgress, check_ready, open_run, quote_resource, years_of
+from .periods import Period, period_bounds, stored_period
+from .sampling import (
+    REM_DREAM,
+    Cycle,
+    DreamPlan,
+    SamplePool,
+    number_of_dreams,
+    plan_dreams,
+    sample_pool,
+)
+from .synthesis import Idea, Insight, parse_insight, synthesis_call
 
 RUN_KIND = "dream"
-_RESOURCE_KIND = "rem_dream"
 _WAVE = 10  # dreams
 
 
-class Cycle(Struct, frozen=True, kw_only=True):
-    """One REM cycle to be gone through."""
+class DreamResult(Struct, frozen=True, kw_only=True):
+    """What a call of `dream` did."""
 
-    # of the current period: a month or year such as "2021-03"; any other: see `ids`; empty: all of
-    # memory
-    label: str
-    seed: str
-    dreams: int | float | str | None = None  # see `sampling.number_of_dreams`
-    # marked as dreamt about at the end; of an interrupted cycle, how far it came
-    period: Period | None = None
-    ids: tuple[str, ...] = ()  # of the current period, where the label is not a time
-
-    @property
-    def until(self) -> datetime | None:
-        """The last instant of the period: what is later is not known yet."""
-        return _end_of(self.label)
-
-    def id(self, tenant: str) -> str:
-        """The id that the cycle's dreams have in their metadata."""
-        return derived_id(tenant, "cycle", self.label, self.seed)
-
-
-class _DreamPlan(Struct, frozen=True):
-    """A dream to come."""
-
-    id: str
-    node_ids: tuple[str, ...]
-    label: str  # of the period
-    seed: str
-
-    @property
-    def until(self) -> datetime | None:
-        return _end_of(self.label)
+    run: Run
+    dreams: list[Resource] = []  # those written, or, of a dry run, those that would be
+    failed: list[FailedItem] = []  # what waits for the next run, with the reason
 
 
 class _Dream(Struct):
     """A dream in the making: each step fills in a field, or the error that ends it."""
 
-    plan: _DreamPlan
+    plan: DreamPlan
     nodes: tuple[Resource, ...]
     question: str = ""
     related: tuple[Resource, ...] = ()
@@ -78,7 +62,6 @@ class _Dream(Struct):
 
     @property
     def name(self) -> str:
-        """Its question: that is what a dream is called."""
         return self.question[:200] or f"Dream {self.plan.id[:8]}"
 
     @property
@@ -93,122 +76,112 @@ class _Dream(Struct):
         return tuple(dict.fromkeys((*self.plan.node_ids, *(record.id for record in shown))))
 
 
+def dream(
+    engine: Engine,
+    dreams: int | float | str | None,
+    *,
+    seed: str | None,
+    period: str | None,
+    dry_run: bool,
+    budget: Budget | None,
+    neighbours: int,
+    progress: Callable[[LearnProgress], None] | None,
+) -> DreamResult:
+    """Dream once; see `Memory.dream`."""
+    budget = check_budget(budget)
+    check_limit(neighbours)
+    check_ready(engine)
+    engine.embed_waiting()
+    if period is not None and period_bounds(period) is None:
+        raise InvalidInputError(
+            f"{period!r} is not a month or year",
+            remedy="write it like 2021-03, or 2021",
+        )
+    # refuse what is not a number before a run begins
+    number_of_dreams(dreams, SamplePool((), ()))
+    settings = {"dreams": dreams, "seed": seed, "period": period, "neighbours": neighbours}
+    store = engine.store
+    with open_run(
+        engine, RUN_KIND, settings, neighbours=neighbours, budget=budget, dry_run=dry_run
+    ) as context:
+        run_id = context.writer.id
+        cycle = Cycle(
+            label=period or _latest_year(store),
+            seed=seed or run_id,
+            dreams=dreams,
+            # not a period of reading, but how far this run came
+            period=None if dry_run else stored_period(store, f"dream {run_id}"),
+        )
+        run_cycle(context, cycle, progress)
+    run = context.writer.run
+    records: Sequence[Record | None]
+    if dry_run:
+        records = context.writer.diff.records
+    else:
+        records = [store.records.get("resources", id) for id in created_ids(store, run.id)]
+    written = [record for record in records if isinstance(record, Resource)]
+    return DreamResult(run=run, dreams=written, failed=failed_items(store, RUN_KIND))
+
+
+def _latest_year(store: Store) -> str:
+    latest = Query().filter(Exists("starts_at")).order_by("starts_at", "desc").limit(1)
+    records = store.records.query("resources", latest)
+    at = records[0].starts_at if records and isinstance(records[0], Resource) else None
+    return f"{at.year:04}" if at else ""
+
+
 def run_cycle(
     context: DreamContext,
     cycle: Cycle,
-    *,
-    progress: Callable[[int, int], None] | None = None,
-) -> list[str]:
-    """Dream; returns the ids of the dreams. Those at which an earlier run failed are dreamt first.
-
-    `progress(done, total)` is called after each wave, with numbers of dreams.
-    """
-    pool = _pool(context, cycle)
-    retries = list(_failed_plans(context))
+    progress: Callable[[LearnProgress], None] | None,
+) -> None:
+    """Dream, first those dreams at which an earlier run failed; reports after each wave."""
+    pool = sample_pool(context, cycle)
+    retries = _in_waves([*_failed_plans(context)])
     count = number_of_dreams(cycle.dreams, pool) if len(pool.all) > 1 else 0
-    plans = list(_plan_dreams(context, cycle, pool, count))
+    waves = _in_waves([*plan_dreams(context, cycle, pool, count)])
     period = cycle.period.for_run(context.writer.id) if cycle.period else None
-    total = len(retries) + len(plans)
-    ids: list[str] = []
-    done = 0
-
-    def dream(wave: Sequence[_DreamPlan]) -> None:
-        nonlocal done
-        ids.extend(_dream_wave(context, cycle, wave, period))
+    waves_before = period.waves if period else 0
+    done, total = 0, sum(map(len, (*retries, *waves)))
+    for number, wave in enumerate((*retries, *waves), 1 - len(retries)):
+        if 0 < number <= waves_before:
+            continue
+        if period is not None and number > 0:
+            period = replace(period, waves=number, dreamt=number == len(waves))
+        _dream_wave(context, cycle, wave, period)
         done += len(wave)
         if progress:
-            progress(done, total)
-
-    for wave in _in_waves(retries):
-        dream(wave)
-    waves = _in_waves(plans)
-    waves_before = period.waves if period else 0
-    for number, wave in enumerate(waves, 1):
-        if number > waves_before:
-            if period is not None:
-                period = replace(period, waves=number, dreamt=number == len(waves))
-            dream(wave)
+            progress(context.progress("dreaming", done, total, cycle.label))
     if period is not None and not period.dreamt:
         context.writer.write((), entries=[replace(period, dreamt=True).entry])
-    return ids
 
 
-# -- what is dreamt about ------------------------------------------------------------------------
-
-
-def _pool(context: DreamContext, cycle: Cycle) -> SamplePool:
-    bounds = period_bounds(cycle.label)
-    members = frozenset(cycle.ids)
-    cycle_id = cycle.id(context.tenant)
-
-    def is_current(record: Resource) -> bool:
-        if members:
-            return record.id in members
-        if bounds is None:
-            return True
-        return record.starts_at is not None and bounds[0] <= record.starts_at <= bounds[1]
-
-    def is_own(record: Resource) -> bool:
-        return record.kind == _RESOURCE_KIND and record.metadata.get("cycle") == cycle_id
-
-    return build_pool(
-        context.store,
-        is_current=is_current,
-        until=cycle.until,
-        depth=context.limits.depth,
-        # an interrupted cycle draws from what there was before it
-        exclude=is_own,
-    )
-
-
-def _plan_dreams(
-    context: DreamContext,
-    cycle: Cycle,
-    pool: SamplePool,
-    count: int,
-) -> Iterator[_DreamPlan]:
-    drawn: set[frozenset[str]] = set()
-    for number in range(count):
-        node_ids = draw(pool, f"{cycle.label}\n{cycle.seed}\n{number}", drawn_before=drawn)
-        if len(node_ids) < 2:
-            return
-        drawn.add(frozenset(node_ids))
-        id = derived_id(context.tenant, "dream", cycle.label, cycle.seed, str(number), *node_ids)
-        yield _DreamPlan(id, node_ids, cycle.label, cycle.seed)
-
-
-def _failed_plans(context: DreamContext) -> Iterator[_DreamPlan]:
+def _failed_plans(context: DreamContext) -> Iterator[DreamPlan]:
     for item in failed_items(context.store, RUN_KIND):
         details = item.details
-        yield _DreamPlan(item.item, tuple(details["nodes"]), details["label"], details["seed"])
+        yield DreamPlan(item.item, tuple(details["nodes"]), details["label"], details["seed"])
 
 
-def _in_waves(plans: Sequence[_DreamPlan]) -> list[Sequence[_DreamPlan]]:
+def _in_waves(plans: Sequence[DreamPlan]) -> list[Sequence[DreamPlan]]:
     return [plans[start : start + _WAVE] for start in range(0, len(plans), _WAVE)]
-
-
-# -- the steps of a wave -------------------------------------------------------------------------
 
 
 def _dream_wave(
     context: DreamContext,
     cycle: Cycle,
-    plans: Sequence[_DreamPlan],
+    plans: Sequence[DreamPlan],
     period: Period | None,
-) -> list[str]:
-    """Take the dreams of a wave through their steps, then write them; returns their ids.
-
-    A dream that fails at one step takes no part in the next ones.
-    """
+) -> None:
+    """Take the dreams of a wave through their steps, then write them."""
     dreams = _load_nodes(context, plans)
     _ask_questions(context, dreams)
     _search_related(context, dreams)
     _synthesise(context, dreams)
     _implant(context, dreams)
-    return _write(context, cycle, dreams, period)
+    _write(context, cycle, dreams, period)
 
 
-def _load_nodes(context: DreamContext, plans: Sequence[_DreamPlan]) -> list[_Dream]:
+def _load_nodes(context: DreamContext, plans: Sequence[DreamPlan]) -> list[_Dream]:
     """The dreams of which at least two records still stand."""
     dreams = []
     for plan in plans:
@@ -221,13 +194,11 @@ def _load_nodes(context: DreamContext, plans: Sequence[_DreamPlan]) -> list[_Dre
 
 
 def _ask_questions(context: DreamContext, dreams: Sequence[_Dream]) -> None:
-    """Ask for the question that binds the records of each dream."""
     for dream, reply in _ask_for_each(context, dreams, _question_call):
         dream.question = " ".join(reply.split()).strip("\"'“”*_` ")
 
 
 def _search_related(context: DreamContext, dreams: Sequence[_Dream]) -> None:
-    """Search memory with the question of each dream."""
     for dream in _unfailed(dreams):
         related = context.find_similar(
             dream.question,
@@ -238,13 +209,11 @@ def _search_related(context: DreamContext, dreams: Sequence[_Dream]) -> None:
 
 
 def _synthesise(context: DreamContext, dreams: Sequence[_Dream]) -> None:
-    """Ask what the records of each dream reveal with its question in view."""
     for dream, reply in _ask_for_each(context, dreams, _synthesis_call):
         dream.synthesis = reply
 
 
 def _implant(context: DreamContext, dreams: Sequence[_Dream]) -> None:
-    """Ask what each synthesis adds to what is known."""
     for dream in _unfailed(dreams):
         neighbours = context.find_similar(dream.synthesis, until=dream.plan.until)
         parents = (*dream.nodes, *dream.related)
@@ -295,15 +264,12 @@ def _implant_call(dream: _Dream) -> Call:
     return synthesis_call(dream.idea)
 
 
-# -- what is written -----------------------------------------------------------------------------
-
-
 def _write(
     context: DreamContext,
     cycle: Cycle,
     dreams: Sequence[_Dream],
     period: Period | None,
-) -> list[str]:
+) -> None:
     """Write the dreams of a wave, what failed, and how far the period came, in one transaction."""
     done = _unfailed(dreams)
     parts = [
@@ -322,8 +288,7 @@ def _write(
     ]
     context.writer.count(rem_dream=0, nothing=0)
     # what was forgotten while it was dreamt about takes its dreams with it
-    written = context.writer.write_each(parts, entries=[period.entry] if period else [])
-    return [record.id for part in written for record in part.records]
+    context.writer.write_each(parts, entries=[period.entry] if period else [])
 
 
 def _record(context: DreamContext, cycle: Cycle, dream: _Dream, insight: Insight) -> Resource:
@@ -332,7 +297,7 @@ def _record(context: DreamContext, cycle: Cycle, dream: _Dream, insight: Insight
         name=dream.name,
         content=insight.text,
         category="dream",
-        kind=_RESOURCE_KIND,
+        kind=REM_DREAM,
         trust="derived",
         generation=insight.generation,
         parents=insight.parents,
@@ -359,8 +324,3 @@ def _failure(context: DreamContext, dream: _Dream, error: ModelError) -> Entry:
         details={"nodes": list(plan.node_ids), "label": plan.label, "seed": plan.seed},
         run_id=context.writer.id,
     )
-
-
-def _end_of(label: str) -> datetime | None:
-    bounds = period_bounds(label)
-    return bounds[1] if bounds else None

@@ -1,26 +1,46 @@
-"""What is learned at once, and in which order: a document, or a day of a chat, by its time.
-
-Dated lessons come first, the oldest first (those of one time by where they were read); undated ones
-follow, by where they were read.
-"""
+"""What is learned at once, and in which order: documents, or days of a chat, the oldest first. What
+is undated follows. Ties are broken by uri."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...kv import Entry
 from ...model import Resource
 from ...predicates import Eq, Query
+from ...runs.failures import FailedItem
 from ...store.contract import Store
-from .pending import PendingSteps
 
-# namespace of the entries that say that a resource, by its id, was learned
-LEARNED = "learned"
+LEARNED = "learned"  # namespace: of each resource by its id, that it was learned
 _PASSAGE_WORDS = 300  # of a chat's turns that are one passage
+# The steps of a passage: implanting it, listing what it teaches of which entities, and implanting
+# one such learning. "": any of them.
+Step: TypeAlias = Literal["", "implant", "entities", "entity"]
+
+
+class EntityLearning(Struct, frozen=True):
+    """What a section teaches of an entity, and which of its passages do."""
+
+    entity: str
+    learning: str
+    passages: tuple[str, ...]  # ids
+
+
+class PendingSteps(Struct, frozen=True, omit_defaults=True, rename={"learnings": "told"}):
+    """The steps that are still to be done about a passage."""
+
+    # of the passage's resources: a passage of others has nothing to do with it
+    ids: tuple[str, ...] = ()
+    implant: bool = True
+    entities: bool = True
+    # learnings that were not implanted
+    learnings: tuple[EntityLearning, ...] = ()
 
 
 class Lesson(Struct, frozen=True):
@@ -57,7 +77,7 @@ class LearnPassage(Struct, frozen=True):
         return tuple(resource.id for resource in self.resources)
 
 
-class Section(Struct, frozen=True):
+class LessonSection(Struct, frozen=True):
     """The passages of a lesson that are learned together."""
 
     uri: str
@@ -73,7 +93,6 @@ class Section(Struct, frozen=True):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Ids of the resources."""
         return tuple(id for passage in self.passages for id in passage.ids)
 
 
@@ -96,7 +115,6 @@ def unlearned_lessons(store: Store, uris: Collection[str] | None = None) -> list
 
 
 def learned_entries(passage: LearnPassage, run: str) -> list[Entry]:
-    """The entries that say that a run learned a passage."""
     data = msgspec.json.encode({"run": run})
     return [Entry(LEARNED, id, data, (id,)) for id in passage.ids]
 
@@ -106,10 +124,7 @@ def cut_passages(
     ids: Sequence[str],
     pending: Mapping[str, PendingSteps] = {},
 ) -> list[LearnPassage]:
-    """The passages of these resources, in order; those in `pending` with the steps left to do.
-
-    What was forgotten by now is left out.
-    """
+    """The passages of these resources, in order; those in `pending` with the steps left to do."""
     groups: list[list[Resource]] = []
     words = 0
     for id in ids:
@@ -153,7 +168,7 @@ def _read_resources(store: Store, uris: Collection[str] | None) -> Iterable[Reso
 
 
 def _day(resource: Resource) -> str:
-    """The day of a chat's turn; a document is learned as a whole."""
+    # a document is learned as a whole
     if not resource.speaker or not resource.starts_at:
         return ""
     return resource.starts_at.date().isoformat()
@@ -162,3 +177,44 @@ def _day(resource: Resource) -> str:
 def _order(lesson: Lesson) -> tuple[bool, float, str]:
     at = lesson.at
     return at is None, at.timestamp() if at else 0.0, lesson.uri
+
+
+def pending_steps(
+    ids: tuple[str, ...],
+    failed: Collection[tuple[Step, EntityLearning | None]],
+) -> PendingSteps:
+    """What is left of a passage of these resources when these steps failed."""
+    steps = {step for step, _ in failed}
+    if "" in steps:
+        return PendingSteps(ids)
+    learnings = dict.fromkeys(learning for _, learning in failed if learning)
+    return PendingSteps(
+        ids,
+        implant="implant" in steps,
+        entities="entities" in steps,
+        learnings=tuple(learnings),
+    )
+
+
+def pending_by_passage(items: Iterable[FailedItem]) -> dict[str, PendingSteps]:
+    return {
+        item.item: msgspec.convert(item.details["rest"], PendingSteps)
+        for item in items
+        if "rest" in item.details
+    }
+
+
+def join_learnings(keyed: Iterable[tuple[str, EntityLearning]]) -> dict[str, EntityLearning]:
+    """Learnings by the keys of their entities, those of one entity as one."""
+    joined: dict[str, EntityLearning] = {}
+    for key, learning in keyed:
+        known = joined.get(key)
+        if known is None:
+            joined[key] = learning
+        elif learning != known:
+            joined[key] = replace(
+                known,
+                learning=f"{known.learning} {learning.learning}",
+                passages=tuple(dict.fromkeys((*known.passages, *learning.passages))),
+            )
+    return joined

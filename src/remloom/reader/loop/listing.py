@@ -1,9 +1,7 @@
-"""Parts: a question for all of something, asked of every part of the documents, and added up.
+"""A question for all of something, asked of every part of the documents, and listed.
 
-What no single prompt holds is looked through part by part, at once, and listed. How many items are
-in the list is said of the list: it answers no question for a number that the text may state.
-
-Source: Zhang, Kraska and Khattab, arXiv 2512.24601; Bertsch et al., OOLONG.
+How many items are in the list is said of the list: it answers no question for a number that the
+text may state. Source: Zhang, Kraska and Khattab, arXiv 2512.24601; Bertsch et al., OOLONG.
 """
 
 from __future__ import annotations
@@ -13,41 +11,36 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...errors import BudgetError, CutOffError, FullReplyError, ModelError
 from ...llm import Call
-from ...llm.prompts import Slot
+from ...llm.prompts import Slot, hint
 from ...text.analysis import term_set, terms
 from ...text.tokens import approximate_token_ends
-from ..check.absence import describe_absence
 from ..check.citations import CitationChecker, Draft
-from ..check.evidence import Evidence
+from ..check.evidence import ShownLines
 from ..check.quotes import IGNORABLE, plain_words
 from ..lines.lines import Lines, chunk_ids
 from ..result import Sentence
-from .answering import Asking, WrittenAnswer, render
+from .answering import Asking, WrittenAnswer, describe_absence, render
 
 PART_TOKENS = 2_000  # of the lines of a part
 _MOST_PARTS = 200
 _MOST_NAMED = 3  # of those that could not be read
 
 
-def _hint(**limits: int) -> Meta:
-    return Meta(extra_json_schema=limits)
-
-
 class Item(Struct, frozen=True, kw_only=True):
     """Something that was asked for, as a model found it in a part."""
 
-    item: Annotated[str, _hint(maxLength=160)]
+    item: Annotated[str, hint(maxLength=160)]
     first_line: int
     last_line: int
-    quote: Annotated[str, _hint(maxLength=240)]
+    quote: Annotated[str, hint(maxLength=240)]
 
 
-class Part(Struct, frozen=True):
+class DocumentPart(Struct, frozen=True):
     """Consecutive lines of a document that are read together."""
 
     document: str
@@ -57,10 +50,10 @@ class Part(Struct, frozen=True):
 
 def rank_parts(
     question: str, documents: Mapping[str, Lines], tokens: int = PART_TOKENS
-) -> list[Part]:
+) -> list[DocumentPart]:
     """Cut documents at their sections into parts of so many tokens; those that match come first."""
     parts = [
-        Part(name, first, last)
+        DocumentPart(name, first, last)
         for name, lines in documents.items()
         for first, last in _cut(lines, tokens)
     ]
@@ -76,11 +69,11 @@ def rank_parts(
     return [parts[at] for at in order]
 
 
-def list_parts(question: str, evidence: Evidence, *, tokens: int) -> Asking[WrittenAnswer]:
+def list_parts(question: str, evidence: ShownLines, *, tokens: int) -> Asking[WrittenAnswer]:
     """Have a model look through the documents part by part, and list what it finds.
 
     Every item is checked, and is there once, with all the places that name it. What was not read,
-    for the budget or an error, is a doubt. What is read is added to the evidence.
+    for the budget or an error, is a doubt.
 
     Args:
         tokens: of all calls, in and out; as many parts are read as they allow.
@@ -93,12 +86,12 @@ def list_parts(question: str, evidence: Evidence, *, tokens: int) -> Asking[Writ
     most = max(1, tokens // PART_TOKENS)
     chosen = parts[: min(most, _MOST_PARTS)]
     unread = [part for part in parts if part not in chosen]
-    problems: list[tuple[Part, ModelError]] = []
+    problems: list[tuple[DocumentPart, ModelError]] = []
     drafts: list[Draft] = []
     calls = 0
     while chosen:
         results = yield [_call(question, part, evidence) for part in chosen]
-        again: list[Part] = []
+        again: list[DocumentPart] = []
         for part, result in zip(chosen, results, strict=True):
             halves = _halves(part) if isinstance(result, FullReplyError | CutOffError) else ()
             again += halves
@@ -127,8 +120,8 @@ def list_parts(question: str, evidence: Evidence, *, tokens: int) -> Asking[Writ
     return _add_up(items, doubts, question, evidence, is_whole=not unread)
 
 
-def _call(question: str, part: Part, evidence: Evidence) -> Call:
-    own = Evidence(evidence.documents)
+def _call(question: str, part: DocumentPart, evidence: ShownLines) -> Call:
+    own = ShownLines(evidence.documents)
     own.add(part.document, part.first, part.last)
     slots: dict[str, Slot] = {
         "question": question,
@@ -139,7 +132,7 @@ def _call(question: str, part: Part, evidence: Evidence) -> Call:
     return Call("read_part", slots, list[Item], subjects, lists_all=True)
 
 
-def _halves(part: Part) -> tuple[Part, ...]:
+def _halves(part: DocumentPart) -> tuple[DocumentPart, ...]:
     """A part in two, of which more was found than a reply may list; nothing where it is a line."""
     if part.first == part.last:
         return ()
@@ -147,7 +140,7 @@ def _halves(part: Part) -> tuple[Part, ...]:
     return replace(part, last=half), replace(part, first=half + 1)
 
 
-def _draft(item: Item, part: Part) -> Draft:
+def _draft(item: Item, part: DocumentPart) -> Draft:
     return Draft(
         text=item.item,
         document=part.document,
@@ -155,9 +148,6 @@ def _draft(item: Item, part: Part) -> Draft:
         last_line=item.last_line,
         quote=item.quote,
     )
-
-
-# -- cutting ---------------------------------------------------------------------------------------
 
 
 def _cut(lines: Lines, tokens: int) -> Iterator[tuple[int, int]]:
@@ -177,11 +167,7 @@ def _cut(lines: Lines, tokens: int) -> Iterator[tuple[int, int]]:
         yield first, len(lines.texts)
 
 
-# -- adding up -------------------------------------------------------------------------------------
-
-
 def _merge(items: Sequence[Sentence]) -> list[Sentence]:
-    """Each item once, with all that it cites; where one of its places holds, it holds."""
     merged: dict[str, Sentence] = {}
     for item in items:
         key = _key(item.text)
@@ -200,12 +186,14 @@ def _key(text: str) -> str:
 
 
 def _unread_doubts(
-    unread: Sequence[Part], problems: Sequence[tuple[Part, ModelError]], evidence: Evidence
+    unread: Sequence[DocumentPart],
+    problems: Sequence[tuple[DocumentPart, ModelError]],
+    evidence: ShownLines,
 ) -> Iterator[str]:
     if unread:
         documents = evidence.documents
         words = sum(documents[one.document].words(one.first, one.last) for one in unread)
-        total = sum(lines.words(1, len(lines)) for lines in documents.values())
+        total = sum(lines.total_words for lines in documents.values())
         share = words / total if total else 0.0
         yield f"{len(unread)} parts, {share:.0%} of all words, were not read: there may be more"
     others = [(part, error) for part, error in problems if not isinstance(error, BudgetError)]
@@ -217,27 +205,21 @@ def _add_up(
     items: Sequence[Sentence],
     doubts: Sequence[str],
     question: str,
-    evidence: Evidence,
+    evidence: ShownLines,
     *,
     is_whole: bool,
 ) -> WrittenAnswer:
-    holding = sum(not item.doubt for item in items)
-    listed = [
-        Sentence(text=f"- {item.text}", citations=item.citations, doubt=item.doubt)
-        for item in items
-    ]
     named = len(evidence.documents) > 1
-    text = "\n".join(render([item], named=named) for item in listed)
-    if not holding:
-        parts = [describe_absence(question, evidence), text]
-        return WrittenAnswer(
-            text="\n".join(filter(None, parts)), sentences=tuple(items), doubts=tuple(doubts)
-        )
+    listed = (render([replace(item, text=f"- {item.text}")], named=named) for item in items)
+    holding = sum(not item.doubt for item in items)
     items_in = "1 item" if holding == 1 else f"{holding:,} items"
     searched = "every part" if is_whole else "the parts that were read"
+    opening = f"Found in {searched}, {items_in}:"
+    if not holding:
+        opening = describe_absence(question, evidence)
     return WrittenAnswer(
-        text=f"Found in {searched}, {items_in}:\n{text}",
+        text="\n".join((opening, *listed)),
         sentences=tuple(items),
-        found=True,
+        found=holding > 0,
         doubts=tuple(doubts),
     )

@@ -8,19 +8,19 @@ from itertools import pairwise
 from math import log, log1p
 from typing import TYPE_CHECKING, Any
 
-from ... import labels
-from ...model import SESSION_GAP, SHARES, Edge, Resource
-from ...model.edge_types import MENTIONS
-from ...store.contract import Store
-from ...store.specs import EdgeSpec
-from ...text.analysis import term_set
-from ..vectors import matrix, typical_cosine
+from .. import labels
+from ..model import SESSION_GAP, SHARES, Edge, Resource
+from ..model.edge_types import MENTIONS
+from ..store.contract import Store
+from ..store.specs import EdgeSpec
+from ..text.analysis import term_set
+from .vectors import matrix, typical_cosine
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..vectors import Floats
+    from .vectors import Floats
 
 BLOCK = 512  # resources compared with all others at once: 20 MB for 10,000
 # standard deviations above the mean cosine of two resources, from which they are related
@@ -28,7 +28,7 @@ _DEVIATIONS = 3.0
 _HIGHEST_THRESHOLD = 0.99  # cosine
 _SHARED_WEIGHT = 0.4  # from which the names that two resources share make an edge
 # what a name that only two resources share adds, of what is missing to certainty
-_NAME_WORTH = 0.6
+_NAME_WEIGHT = 0.6
 # words of its own that a text needs: "Thanks, that means a lot!" is like any other thanks
 _OWN_WORDS = 5
 _COMMON = 0.03  # share of the short texts from which a word is nobody's own
@@ -39,8 +39,6 @@ _RARE = 0.3
 _FEW = 100  # resources: in a smaller memory a name tells as much as in one of this size
 _HUB = 500  # resources that name something, above which it tells nothing either
 _TIE_BREAK = 1e-3  # of a cosine, in a score by names
-
-
 RELATED = "related"  # by their vectors
 ENTITY = "entity"  # by the names that both share
 
@@ -92,10 +90,7 @@ class AffinityPool:
                 yield self._edge(position, other, RELATED, similarity, properties)
 
     def sharing(self, positions: Sequence[int], count: int) -> Iterator[Edge]:
-        """Edges from these resources to up to `count` that name the same.
-
-        The fewer others name something, the more it tells that two do.
-        """
+        """Edges from these resources to up to `count` that name the same: rare names weigh most."""
         import numpy as np
 
         # the logarithm of what is missing to certainty
@@ -104,7 +99,7 @@ class AffinityPool:
             for name in self._names[position]:
                 rarity = self._rarity(name)
                 if rarity:
-                    row[self._naming[name]] += log1p(-_NAME_WORTH * rarity)
+                    row[self._naming[name]] += log1p(-_NAME_WEIGHT * rarity)
         scores = 1 - np.exp(missing)
         scores[self._are_together(positions)] = 0.0
         # of those that share as much, the most similar
@@ -176,10 +171,10 @@ def _have_own_words(resources: Sequence[Resource]) -> list[bool]:
 
 
 def _number_occasions(resources: Sequence[Resource]) -> list[int]:
-    """A number for each resource: the same for those of one source and one occasion.
+    """A number for each resource, one for those of one source and one occasion.
 
-    A document is one occasion. What comes from one source over time (a chat, a diary) is parted by
-    `SESSION_GAP` of silence. A resource without a source is alone.
+    A document is one occasion; a chat or diary is split by `SESSION_GAP` of silence. A resource
+    without a source is alone.
     """
     by_source: dict[str, list[int]] = {}
     for position, resource in enumerate(resources):
@@ -191,7 +186,7 @@ def _number_occasions(resources: Sequence[Resource]) -> list[int]:
         # what is undated is of the first occasion
         for position in positions:
             numbers[position] = number
-        dated = sorted((at, place) for place in positions if (at := resources[place].starts_at))
+        dated = sorted((at, one) for one in positions if (at := resources[one].starts_at))
         for (before, _), (at, position) in pairwise(dated):
             number += at - before > SESSION_GAP
             numbers[position] = number
@@ -199,7 +194,6 @@ def _number_occasions(resources: Sequence[Resource]) -> list[int]:
 
 
 def _best(row: Floats, threshold: float, count: int) -> list[int]:
-    """The positions of the `count` highest scores from the threshold on, the highest first."""
     import numpy as np
 
     above = np.flatnonzero(row >= threshold)
@@ -213,10 +207,7 @@ def _names_by_resource(
     resources: Sequence[Resource],
     keys: Sequence[str],
 ) -> list[dict[str, str]]:
-    """What each resource names, key to name.
-
-    Who speaks in its source does not count: everybody there is spoken to.
-    """
+    """What each resource names, key to name, without those who speak in its source."""
     speakers: dict[str, set[str]] = {}
     for resource in resources:
         if resource.speaker:
@@ -238,7 +229,6 @@ def _names_by_resource(
 
 
 def _mentions(store: Store, keys: Sequence[str]) -> dict[str, dict[str, str]]:
-    """What the records at these keys mention: key to key to name."""
     mentions: dict[str, dict[str, str]] = {}
     if MENTIONS.name not in store.graph.edge_types():
         return mentions

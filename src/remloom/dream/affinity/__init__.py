@@ -1,1 +1,0 @@
-"""Affinity: edges between resources that are about the same."""

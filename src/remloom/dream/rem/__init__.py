@@ -1,1 +1,0 @@
-"""The REM cycle: records of different times, and what binds them."""
