@@ -8,9 +8,8 @@ from datetime import datetime
 import os
 from remloom.aio.threads import AsyncClosing, InThreads, Noun
 from remloom.ask.result import AskResult, AskTurn
-from remloom.dream.context import LearnProgress
+from remloom.dream.context import LearnProgress, MaintenanceResult
 from remloom.dream.learn.run import LearnResult
-from remloom.dream.context import MaintenanceResult
 from remloom.dream.rem_cycle import DreamResult
 from remloom.dream.report import Metrics
 from remloom.embed.contract import Embedder, TokenEncoder
