@@ -28,7 +28,7 @@ import numpy as np
 
 from remloom import Memory
 from remloom.dream.context import LearnProgress
-from remloom.ingest.embedding.embedding_worker import EmbeddingQueue
+from remloom.ingest.embedding_worker import EmbeddingQueue
 from remloom.llm import Request
 from remloom.settings import Settings
 from remloom.store.indexes.hnsw import VectorIndex

@@ -21,8 +21,8 @@ import onnx
 from onnx import TensorProto, helper
 
 from remloom.embed.bundled.colbert import ColbertSmall
-from remloom.embed.bundled.model_files import ModelFiles
 from remloom.embed.bundled.sentence_embedder import BgeSmall, MiniLM
+from remloom.embed.bundled.transformer import ModelFiles
 
 FOLDER = Path(__file__).resolve().parents[1] / "src" / "remloom" / "embed" / "bundled" / "graphs"
 HEADS = 12

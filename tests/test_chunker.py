@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remloom.ingest.blocks import blocks
-from remloom.ingest.chunker import CUT, LEAST, MOST, TARGET, Chunk, chunk_table, chunk_text
+from remloom.ingest.chunker import CUT, LEAST, MOST, TARGET, Chunk, blocks, chunk_table, chunk_text
 from remloom.text.sentences import count_words, sentence_ends
 
 DEMO = Path(__file__).parents[1] / "examples" / "demo"

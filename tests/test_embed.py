@@ -11,13 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remloom import Memory, embed
+from remloom.embed.answers import CachedQueries
 from remloom.embed.bundled.sentence_embedder import MiniLM
 from remloom.embed.model_card import identity, prefixes
-from remloom.embed.queries import CachedQueries
-from remloom.embed.windows import split
 from remloom.errors import EmbedderError, MissingExtraError, UnknownNameError
 from remloom.settings import Settings
-from remloom.text.tokens import approximate_token_ends
+from remloom.text.sentences import approximate_token_ends, split_by_tokens
 from remloom.verify import verified
 
 DIGEST = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"  # of "foo"
@@ -107,7 +106,7 @@ class Counting:
         return counts / np.linalg.norm(counts)
 
     def windows(self, text: str) -> list[tuple[int, int]]:
-        return split(text, approximate_token_ends(text), self.max_tokens)
+        return split_by_tokens(text, approximate_token_ends(text), self.max_tokens)
 
 
 def test_a_repeated_question_is_embedded_once():
@@ -143,7 +142,7 @@ def test_the_recorded_name_tells_whether_prefixes_were_used():
 
 def test_windows_end_where_sentences_end():
     text = "One two three. Four five six. Seven eight nine. Ten."
-    spans = split(text, approximate_token_ends(text), 8)
+    spans = split_by_tokens(text, approximate_token_ends(text), 8)
     assert [text[start:end] for start, end in spans] == [
         "One two three. ",
         "Four five six. ",
@@ -152,14 +151,14 @@ def test_windows_end_where_sentences_end():
 
 
 def test_a_text_that_fits_is_one_window_and_an_empty_one_has_none():
-    assert split("short", [5], 10) == [(0, 5)]
-    assert split("", [], 10) == []
+    assert split_by_tokens("short", [5], 10) == [(0, 5)]
+    assert split_by_tokens("", [], 10) == []
 
 
 @given(st.text(alphabet="ab .。\n我", max_size=400), st.integers(2, 20))
 def test_windows_cover_the_whole_text_and_fit(text: str, limit: int):
     ends = approximate_token_ends(text)
-    spans = split(text, ends, limit)
+    spans = split_by_tokens(text, ends, limit)
     assert "".join(text[start:end] for start, end in spans) == text
     assert all(sum(start < end <= stop for end in ends) <= limit for start, stop in spans)
     assert all(start < end for start, end in spans)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from remloom import Entity, Memory, Resource
-from remloom.ingest.embedding.token_worker import TokenQueue
+from remloom.ingest.token_worker import TokenQueue
 from remloom.testing.embedder import WordEmbedder, WordTokenEncoder
 from waiting import PATIENCE
 

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from effort import LITTLE, effort
 from remloom.errors import MissingExtraError
-from remloom.ingest.names.kinds import kind_of
-from remloom.ingest.names.name import Name
+from remloom.ingest.names import Name
 from remloom.ingest.names.rules import CapitalizedNames
 from remloom.ingest.names.spacy import SpacyNames
-from remloom.ingest.names.word_lists import english
+from remloom.ingest.names.word_lists import english, kind_of
 
 
 def extract(text: str, **known: str) -> dict[str, Name]:

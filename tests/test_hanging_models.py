@@ -18,7 +18,7 @@ import pytest
 
 from remloom import Memory, Resource, deadline
 from remloom.errors import EmbedderError, EmbedderTimeoutError
-from remloom.ingest.embedding import embedding_worker, model_calls
+from remloom.ingest import embedding_worker
 from remloom.settings import Settings
 from remloom.testing.embedder import WordEmbedder, WordTokenEncoder
 from waiting import PATIENCE, until
@@ -314,7 +314,7 @@ def test_a_text_is_not_blamed_for_a_model_that_hangs(tmp_path: Path, gate: Gate)
 def test_stats_tell_of_a_model_that_keeps_the_background_waiting(
     tmp_path: Path, gate: Gate, hanging: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(model_calls, "_LONG", 0.05)
+    monkeypatch.setattr("remloom.ingest.token_worker._LONG", 0.05)
     model = HangingEmbedder(gate) if hanging == "embedder" else HangingEncoder(gate)
     name = model.name
     gate.shut()

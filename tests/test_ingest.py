@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sized
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,11 +16,12 @@ from msgspec.structs import replace
 from remloom import Memory, labels
 from remloom.errors import InvalidInputError, StoreFullError
 from remloom.ingest import documents, ingest, pipeline
-from remloom.model import Edge, Entity, Hit, Message, Moment, ReadReport, Record, Resource
+from remloom.ingest.pipeline import Items
+from remloom.model import Edge, Entity, Hit, Message, Moment, ReadReport, Resource
 from remloom.predicates import Query
 from remloom.sources import Document, Turn, from_messages, from_text, open_source
-from remloom.store.batch import Preconditions
-from remloom.store.contract import Store
+from remloom.store.batch import Batch, Preconditions
+from remloom.store.contract import Reads, Store
 from remloom.store.results import Written
 from remloom.store.rules import validation
 from remloom.store.specs import EdgeSpec
@@ -39,20 +40,22 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def read(store: Store) -> Read:
-    def write(
-        items: list[Record | Edge],
-        removed: Sequence[str],
-        unlinked: Sequence[tuple[str, str, str]],
-        expected: Preconditions | None,
-    ) -> Written:
-        prepared = validation.build(
-            items, tenant="t", model="", deleted=removed, deleted_edges=unlinked
-        )
-        return store.write(msgspec.structs.replace(prepared, expected=expected))
+    def update(prepare: Callable[[Reads], Items], expected: Preconditions | None) -> Written:
+        def build(reads: Reads) -> Batch:
+            items, removed, unlinked = prepare(reads)
+            batch = validation.build(
+                items, tenant="t", model="", deleted=removed, deleted_edges=unlinked
+            )
+            return msgspec.structs.replace(batch, expected=expected)
+
+        return store.update(build)
 
     def reading(source: object, **options: object) -> ReadReport:
         given = open_source(source) if isinstance(source, Path | str) else source
-        return ingest(given, tenant="t", store=store, **{"write": write, **options})  # type: ignore[arg-type]
+        total = len(given) if isinstance(given, Sized) else 0
+        return ingest(
+            given, tenant="t", store=store, **{"update": update, "total": total, **options}
+        )  # type: ignore[arg-type]
 
     return reading
 
@@ -311,7 +314,7 @@ def test_a_full_disk_ends_the_reading(read: Read):
         raise StoreFullError("no space is left")
 
     with pytest.raises(StoreFullError):
-        read([from_text("One.", uri="1")], write=full)
+        read([from_text("One.", uri="1")], update=full)
 
 
 def test_documents_of_one_title_are_told_apart(read: Read, store: Store, tmp_path: Path):

@@ -16,8 +16,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
-from remloom.embed import load
-from remloom.embed.token_encoders import load_token_encoder
+from remloom.embed import load, load_token_encoder
 from remloom.query.late_interaction import LateInteraction, TokenQuestion
 from remloom.settings import Settings
 

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from remloom import Memory, Resource
-from remloom.embed.known_models import model_card_of
+from remloom.embed.bundled.sentence_embedder import model_card_of
 from remloom.predicates import Query
 from remloom.retrieve import Recaller
 from remloom.text.analysis import STOP_WORDS

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from remloom import labels
-from remloom.ingest.names.name import Extractor, Name
+from remloom.ingest.names import Extractor, Name
 from remloom.ingest.names.rules import CapitalizedNames
 from remloom.sources import open_source
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from remloom import Memory
-from remloom.embed.known_models import model_card_of
+from remloom.embed.bundled.sentence_embedder import model_card_of
 from remloom.retrieve import PARTS, Recaller
 from remloom.retrieve.prompt_context import count_tokens
 

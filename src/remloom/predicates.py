@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from .errors import InvalidInputError
 from .model import Order
 
 __all__ = [
@@ -144,6 +145,7 @@ class All(Struct, frozen=True, tag=True):
 
 # Results that may be asked for at once: some searches fetch a few times as many.
 MOST_RESULTS = 2**31 - 1
+LONGEST_QUESTION = 8_000  # characters
 
 
 class VectorSimilar(Struct, frozen=True, tag=True, kw_only=True):
@@ -203,3 +205,16 @@ class Query(Struct, frozen=True):
     def offset(self, skip: int) -> Query:
         """Skip this many records first."""
         return replace(self, skip=skip)
+
+
+def check_length(question: str) -> None:
+    """Refuse a question that is longer than `LONGEST_QUESTION`.
+
+    Raises:
+        InvalidInputError: it is.
+    """
+    if len(question) > LONGEST_QUESTION:
+        raise InvalidInputError(
+            f"a question may have {LONGEST_QUESTION:,} characters, this one has {len(question):,}",
+            remedy="read the text into the memory and ask something about it",
+        )

@@ -22,7 +22,7 @@ from forked_work import Transactions, forked
 from remloom import Memory
 from remloom.dream.learn.lessons import LEARNED
 from remloom.llm import Request
-from remloom.llm.reply_cache import KIND, identify
+from remloom.llm.ledger import REPLY, identify
 from remloom.testing.embedder import WordEmbedder
 from remloom.testing.models import ScriptedModel, ScriptedReply
 
@@ -47,7 +47,7 @@ def learn(
 def kept(home: Path) -> list[str]:
     """Requests whose replies are kept."""
     with Memory.open(home, embedder="none", create=False) as memory:
-        return [entry.key.rpartition("/")[2] for entry in memory.admin.store.kv.list(KIND)]
+        return [entry.key.rpartition("/")[2] for entry in memory.admin.store.kv.list(REPLY)]
 
 
 def outcome(home: Path) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def outcome(home: Path) -> dict[str, Any]:
     with Memory.open(home, embedder="none") as memory:
         left = sum(
             memory.admin.store.admin.stats().entries.get(kind, 0)
-            for kind in (KIND, "checkpoint", "checkpoint.write")
+            for kind in (REPLY, "checkpoint", "checkpoint.write")
         )
         return {
             "content": scripted_models.content(memory), "problems": memory.admin.check(), "left": left,

@@ -22,10 +22,10 @@ from remloom.errors import (
 )
 from remloom.kv import Entry, label_ref
 from remloom.runs.lifecycle import run_to_end
-from remloom.runs.part import WritePart
 from remloom.runs.rollback import created_ids, rollback
 from remloom.runs.run import begin_run, find_run, list_runs, run_entry
 from remloom.runs.supersede import SUPERSEDED
+from remloom.runs.write_plan import WritePart
 from remloom.runs.writer import Writer
 from remloom.store.batch import Batch, Vector, VectorBatch
 from remloom.store.contract import Store

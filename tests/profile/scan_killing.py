@@ -19,7 +19,7 @@ from typing import Any
 from forked_work import Transactions, forked
 from remloom import Memory, Message
 from remloom.llm import Request
-from remloom.llm.reply_cache import KIND, identify
+from remloom.llm.ledger import REPLY, identify
 from remloom.testing.models import ScriptedModel, ScriptedReply
 
 TURNS = 150  # of which 64 are looked at together
@@ -78,8 +78,8 @@ def outcome(home: Path) -> dict[str, Any]:
             ),
             "staged": len(memory.profile.staged()),
             "problems": memory.admin.check(),
-            "left": memory.admin.store.admin.stats().entries.get(KIND, 0),
-            "kept": [entry.key.rpartition("/")[2] for entry in memory.admin.store.kv.list(KIND)],
+            "left": memory.admin.store.admin.stats().entries.get(REPLY, 0),
+            "kept": [entry.key.rpartition("/")[2] for entry in memory.admin.store.kv.list(REPLY)],
         }
 
 

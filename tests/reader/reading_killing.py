@@ -19,7 +19,7 @@ from reading_tools import ANSWER, between, book, step
 from forked_work import Transactions, forked
 from remloom import Memory
 from remloom.llm import Request
-from remloom.llm.reply_cache import KIND, identify
+from remloom.llm.ledger import REPLY, identify
 from remloom.testing.models import ScriptedModel, ScriptedReply
 
 QUESTION = "What is the rent?"
@@ -71,7 +71,7 @@ def outcome(home: Path) -> dict[str, Any]:
             "open": session.open.question if session and session.open else "",
             "asked": [asked.answer for asked in session.asked] if session else [],
             "problems": memory.admin.check(),
-            "kept": [entry.key.rpartition("/")[2] for entry in memory.admin.store.kv.list(KIND)],
+            "kept": [entry.key.rpartition("/")[2] for entry in memory.admin.store.kv.list(REPLY)],
         }
 
 

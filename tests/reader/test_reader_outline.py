@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from remloom.reader.lines.lines import Lines
 from remloom.reader.lines.outline import Outline
-from remloom.text.tokens import approximate_token_ends
+from remloom.text.sentences import approximate_token_ends
 
 
 def outline(*texts: str, budget: int = 1_000) -> Outline:

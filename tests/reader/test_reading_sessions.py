@@ -10,7 +10,7 @@ from reading_tools import ANSWER, ask, asked, asker, between, book, scripted, st
 from remloom import Memory
 from remloom.errors import GoneError, InvalidInputError, NotFoundError
 from remloom.llm import Request
-from remloom.llm.reply_cache import KIND
+from remloom.llm.ledger import REPLY
 from remloom.reader.loop.calls import ReadLimits
 from remloom.reader.loop.session import SessionStore
 from remloom.testing.models import ScriptedModel
@@ -31,7 +31,7 @@ def memory(tmp_path: Path) -> Memory:
 
 
 def kept_replies(memory: Memory) -> int:
-    return memory.admin.store.kv.count(KIND)
+    return memory.admin.store.kv.count(REPLY)
 
 
 class Killed(BaseException):

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from remloom import Memory, Message, Resource
-from remloom.embed import token_encoders
+from remloom import Memory, Message, Resource, embed
 from remloom.embed.bundled.colbert import ColbertSmall
 from remloom.errors import (
     EmbedderError,
@@ -424,12 +423,12 @@ def test_an_encoder_that_was_asked_for_fails_a_recall_and_a_default_one_does_not
     with failing as memory, pytest.raises(EmbedderError, match="refused"):
         memory.recall(QUESTION)
     monkeypatch.setattr("remloom.embed.load", lambda name, settings: WordEmbedder())
-    monkeypatch.setattr(token_encoders, "default_token_encoder", lambda *given: Failing())
+    monkeypatch.setattr(embed, "default_token_encoder", lambda *given: Failing())
     with Memory.open(tmp_path, embedder="minilm") as memory:
         found = memory.recall(QUESTION)
         assert found.hits[0].name == "cost"
         assert "no late interaction" in found.note
-    monkeypatch.setattr(token_encoders, "default_token_encoder", lambda *given: Garbled())
+    monkeypatch.setattr(embed, "default_token_encoder", lambda *given: Garbled())
     with Memory.open(tmp_path, embedder="minilm") as memory:
         assert "NaN" in memory.recall(QUESTION).note
 
@@ -463,9 +462,9 @@ def test_the_default_does_not_replace_token_vectors_of_another(
 
 def test_memories_of_a_process_share_a_model_and_no_questions(tmp_path: Path) -> None:
     settings = Settings(home=str(tmp_path))
-    one, other = (token_encoders.load_token_encoder("colbert", settings) for _ in range(2))
+    one, other = (embed.load_token_encoder("colbert", settings) for _ in range(2))
     assert one is not other
-    assert vars(one)["_encoder"] is vars(other)["_encoder"]
+    assert vars(one)["model"] is vars(other)["model"]
 
 
 def test_without_its_files_there_is_no_default_and_an_error_for_who_asks(
@@ -480,10 +479,10 @@ def test_without_its_files_there_is_no_default_and_an_error_for_who_asks(
             remedy="pip install it",
         )
 
-    monkeypatch.setattr(token_encoders, "ColbertSmall", Elsewhere)
+    monkeypatch.setattr("remloom.embed.bundled.colbert.ColbertSmall", Elsewhere)
     settings = Settings()
-    assert token_encoders.default_token_encoder(settings) is None
-    encoder = token_encoders.load_token_encoder("colbert", settings)
+    assert embed.default_token_encoder(settings) is None
+    encoder = embed.load_token_encoder("colbert", settings)
     assert encoder is not None
     with pytest.raises(EmbedderError, match="not installed"):
         encoder.encode_query("who pays?")
@@ -508,15 +507,15 @@ def test_a_default_whose_files_are_damaged_is_left_out_and_that_is_logged(
     files = replace(ColbertSmall.files, package="damaged_carrier", folder="models", digests=digests)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(ColbertSmall, "files", files)
-    token_encoders._shared.cache_clear()
-    assert token_encoders.default_token_encoder(Settings()) is None
+    embed._shared.cache_clear()
+    assert embed.default_token_encoder(Settings()) is None
     assert "no late interaction: " in caplog.text
     assert str(folder) in caplog.text
-    encoder = token_encoders.load_token_encoder("colbert", Settings())
+    encoder = embed.load_token_encoder("colbert", Settings())
     assert encoder is not None
     with pytest.raises(EmbedderError, match=r"lacks model.onnx|sha256 differs"):
         encoder.encode_documents(["a text"])
-    token_encoders._shared.cache_clear()
+    embed._shared.cache_clear()
 
 
 def test_token_vectors_of_the_same_name_with_other_dimensions_are_not_compared(

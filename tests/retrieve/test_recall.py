@@ -736,7 +736,7 @@ def test_a_question_in_a_script_of_pairs_is_doubted_by_half_the_words(tmp_path: 
 def test_the_vectors_of_an_english_model_count_less_for_another_language(
     chat: Memory, question: str, knows: bool
 ) -> None:
-    from remloom.embed.known_models import model_card_named
+    from remloom.embed.bundled.sentence_embedder import model_card_named
 
     card = model_card_named("all-MiniLM-L6-v2")
     assert card is not None

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from remloom import Memory
 from remloom.sources import Document, Skipped, open_source
-from remloom.sources.web.plain_text import one_line
-from remloom.sources.web.sites import informative_title, page, site
+from remloom.sources.web.pages import informative_title, one_line, page, site
 
 # The schemas, and the visits to a few pages of a local server, as Chromium 156 and Firefox 153 left
 # them. Another page at http://news.example led to the bread by itself.

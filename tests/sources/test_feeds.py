@@ -10,6 +10,7 @@ import pytest
 
 from remloom import Memory
 from remloom.sources import Document, Limits, Skipped, open_source
+from remloom.sources.document import File
 from remloom.sources.documents import convert
 
 OPML = """<?xml version="1.0" encoding="UTF-8"?>
@@ -105,8 +106,8 @@ def test_nothing_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     from remloom.sources.web import feeds
 
     remote = '<!DOCTYPE rss SYSTEM "http://dtd.example/x.dtd">' + RSS.partition("?>")[2]
-    assert feeds.convert("u", remote.encode(), ".rss", "t").category == "feed"
-    assert feeds.convert("u", OPML.encode(), ".opml", "t").category == "news"
+    assert feeds.convert(File("u", remote.encode(), ".rss", "t")).category == "feed"
+    assert feeds.convert(File("u", OPML.encode(), ".opml", "t")).category == "news"
 
 
 @pytest.mark.parametrize("suffix", [".opml", ".rss", ".atom", ".xml"])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from remloom import Memory
+from remloom.predicates import Query
 from remloom.sources import Document, Skipped, open_source
 
 POCKET = """title,url,time_added,tags,status
@@ -49,6 +50,19 @@ def test_a_list_of_pocket_is_read_by_months_newest_first(tmp_path: Path):
     assert march.at == datetime(2026, 3, 1, tzinfo=UTC)
     assert march.category == "saved"
     assert "token" not in march.text
+
+
+def test_a_list_is_forgotten_whole_by_the_path_of_its_file(tmp_path: Path):
+    path = tmp_path / "list.csv"
+    path.write_text(POCKET)
+    with Memory.open(tmp_path / "memory", embedder="none") as memory:
+        memory.read(path)
+        memory.read(path, uri="lists/pocket")
+        assert memory.forget(str(path)).verified
+        left = memory.admin.store.records.query("resources", Query())
+        assert {record.uri for record in left} == {"lists/pocket#2023-11", "lists/pocket#2026-03"}
+        assert memory.forget("lists/pocket").verified
+        assert memory.admin.stats().records.get("resources", 0) == 0
 
 
 def test_a_list_of_instapaper_has_what_was_marked_and_what_has_no_time(tmp_path: Path):

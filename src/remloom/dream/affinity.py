@@ -18,7 +18,7 @@ from ..llm import LLM, Call
 from ..llm.prompts import hint
 from ..model import SHARES, Edge, Resource
 from ..runs.failures import failed_item_key
-from ..runs.part import WritePart
+from ..runs.write_plan import WritePart
 from ..runs.writer import Writer
 from ..store.contract import Store
 from ..store.specs import EdgeSpec

@@ -15,8 +15,8 @@ from ..errors import MissingExtraError
 from ..llm import LLM, Call
 from ..model import Edge, Resource
 from ..runs.failures import failed_item_key
-from ..runs.part import WritePart
 from ..runs.supersede import SUPERSEDED
+from ..runs.write_plan import WritePart
 from ..runs.writer import Writer
 from ..store.contract import Store
 from .context import Theme, ask_each, quote_resource, years_of

@@ -25,8 +25,8 @@ from ..model import Hit, Resource
 from ..predicates import And, Eq, Gte, Lte, Not, NotExists, Or, Predicate
 from ..runs.failures import FailedItem, failed_item_entry, failed_items
 from ..runs.lifecycle import run_to_end
-from ..runs.part import WritePart
 from ..runs.run import Diff, Run, begin_run
+from ..runs.write_plan import WritePart
 from ..runs.writer import Writer
 from ..store.contract import Store
 from ..store.specs import SearchSpec

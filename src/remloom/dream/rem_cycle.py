@@ -19,9 +19,9 @@ from ..llm import Budget, Call
 from ..model import Record, Resource
 from ..predicates import Exists, Query
 from ..runs.failures import FailedItem, failed_item_entry, failed_item_key, failed_items
-from ..runs.part import WritePart
 from ..runs.rollback import created_ids
 from ..runs.run import Run
+from ..runs.write_plan import WritePart
 from ..store.contract import Store
 from .context import DreamContext, LearnProgress, check_ready, open_run, quote_resource, years_of
 from .periods import Period, period_bounds, stored_period

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from .. import labels
-from ..ingest.remake import outdated_edges
-from ..ingest.renaming import move_edges
+from ..ingest.remake import move_edges, outdated_edges
 from ..model import SHARES, Edge, EdgeKey, Moment, Record, Resource
 from ..predicates import In, Query
 from ..runs.supersede import SUPERSEDED

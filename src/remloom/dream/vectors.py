@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..embed.known_models import model_card_named
+from ..embed.bundled.sentence_embedder import model_card_named
 from ..store.batch import Vector
 from ..store.contract import Reads
 

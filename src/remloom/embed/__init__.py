@@ -1,18 +1,20 @@
-"""Embedders, which turn texts into vectors. `load` makes one from its name, cheaply."""
+"""Embedders, which turn texts into vectors, and token encoders, which make a vector a token. `load`
+and `load_token_encoder` make one from its name, cheaply."""
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ..errors import UnknownNameError
+from ..errors import EmbedderError, UnknownNameError
 from .contract import Embedder, TokenEncoder
 from .function import FunctionEmbedder
 
 if TYPE_CHECKING:
     from ..settings import Settings
-    from .bundled.sentence_embedder import SentenceEmbedder
 
 __all__ = [
     "Embedder",
@@ -20,31 +22,29 @@ __all__ = [
     "TokenEncoder",
     "check_name",
     "check_token_encoder_name",
+    "default_token_encoder",
     "kept_name",
     "load",
+    "load_token_encoder",
 ]
 
 _KNOWN = ("minilm", "bge", "openai:<model>", "fastembed:<model>", "none")
 _TOKEN_ENCODERS = ("colbert", "none")
+# with an embedder that is given by its name, where nothing is set
+_DEFAULT_ENCODER = "colbert"
+
+_log = logging.getLogger(__name__)
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that `load` does not know, without importing anything.
-
-    Raises:
-        UnknownNameError: no embedder has this name.
-    """
+    """Refuse a name that `load` does not know, without importing anything."""
     provider, _, model = name.partition(":")
     if provider not in (("openai", "fastembed") if model else ("minilm", "bge", "none")):
         raise UnknownNameError("embedder", name, _KNOWN)
 
 
 def check_token_encoder_name(name: str) -> None:
-    """Refuse a name that `load_token_encoder` does not know, without importing anything.
-
-    Raises:
-        UnknownNameError: no token encoder has this name.
-    """
+    """Refuse a name that `load_token_encoder` does not know, without importing anything."""
     if name not in _TOKEN_ENCODERS:
         raise UnknownNameError("token encoder", name, _TOKEN_ENCODERS)
 
@@ -57,33 +57,32 @@ def kept_name(stored: str) -> str:
 
 
 def load(name: str, settings: Settings) -> Embedder | None:
-    """Make the embedder that a name stands for; None for "none". Its model loads when first used.
+    """Make the embedder of a name; None for "none". Its model loads when first used.
 
     Args:
         name: `minilm` and `bge` (bundled), `openai:<model>` (any OpenAI-compatible endpoint),
             `fastembed:<model>` (extra), or `none`.
-        settings: where the endpoint, its key, the model folder and the number of threads are taken
-            from.
+        settings: have the endpoint, its key, the model folder and the number of threads.
 
     Raises:
         UnknownNameError: no embedder has this name.
         MissingExtraError: the extra it needs is not installed.
     """
-    from .queries import CachedQueries
+    from .answers import CachedQueries
 
     check_name(name)
     provider, _, model = name.partition(":")
+    threads = settings.threads
     match provider:
         case "minilm":
             from .bundled.sentence_embedder import MiniLM
 
-            return CachedQueries(
-                _shared(MiniLM, os.getpid(), settings.threads, str(settings.model_dir))
-            )
+            folder = str(settings.model_dir)
+            return CachedQueries(_shared(MiniLM, os.getpid(), threads=threads, model_dir=folder))
         case "bge":
             from .bundled.sentence_embedder import BgeSmall
 
-            return CachedQueries(_shared(BgeSmall, os.getpid(), settings.threads))
+            return CachedQueries(_shared(BgeSmall, os.getpid(), threads=threads))
         case "openai":
             from .openai import OpenAIEmbedder
 
@@ -93,16 +92,49 @@ def load(name: str, settings: Settings) -> Embedder | None:
         case "fastembed":
             from .fastembed import FastEmbedder
 
-            return CachedQueries(FastEmbedder(model, threads=settings.threads))
+            return CachedQueries(FastEmbedder(model, threads=threads))
     return None
 
 
-@cache
-def _shared(
-    kind: type[SentenceEmbedder], process: int, threads: int, model_dir: str = ""
-) -> SentenceEmbedder:
-    """A bundled embedder, whose model is loaded once for all memories of a process.
+def load_token_encoder(name: str, settings: Settings) -> TokenEncoder | None:
+    """Make the token encoder of a name; None for "none". Its model loads when first
+    used.
 
-    One that was forked from it has its own: threads do not come along.
+    Raises:
+        UnknownNameError: no token encoder has this name.
     """
-    return kind(model_dir, threads=threads)
+    from .answers import CachedTokenQueries
+    from .bundled.colbert import ColbertSmall
+
+    check_token_encoder_name(name)
+    if name == "none":
+        return None
+    return CachedTokenQueries(_shared(ColbertSmall, os.getpid(), threads=settings.threads))
+
+
+def default_token_encoder(settings: Settings, made_by: Sequence[str] = ()) -> TokenEncoder | None:
+    """Make the token encoder that serves where none is set; None where its files are not there, or
+    are not those that they should be.
+
+    Args:
+        made_by: the encoders whose token vectors a memory has. The default replaces no other one.
+    """
+    from .bundled.colbert import ColbertSmall
+
+    if not all(name.startswith(ColbertSmall.files.model) for name in made_by):
+        return None
+    try:
+        ColbertSmall.files.find()
+    except (EmbedderError, OSError) as error:
+        # who has not installed it does without; who has should hear that it is of no use
+        if not isinstance(error, EmbedderError) or error.fields:
+            _log.warning("no late interaction: %s", error)
+        return None
+    return load_token_encoder(_DEFAULT_ENCODER, settings)
+
+
+@cache
+def _shared(kind: Callable[..., Any], process: int, **options: Any) -> Any:
+    """A model that is loaded once for all memories of a process; a fork, which does not have the
+    threads, loads its own."""
+    return kind(**options)

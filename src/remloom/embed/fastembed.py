@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import EmbedderError, MissingExtraError, UnknownNameError
 from ..onnx import load_onnxruntime
-from ..text.tokens import approximate_token_ends
+from ..text.sentences import approximate_windows
 from .answers import unit_rows
 from .model_card import identity, prefixes
-from .windows import split
 
 if TYPE_CHECKING:
     from .contract import Floats
@@ -22,15 +21,8 @@ _BATCH = 16  # texts of one run
 
 
 class FastEmbedder:
-    """An embedder run by fastembed. See `contract.Embedder`.
-
-    Args:
-        model: fastembed's name of it, with or without the maker: "nomic-embed-text-v1.5".
-        threads: CPU threads that the model may use.
-
-    Raises:
-        MissingExtraError: fastembed is not installed.
-    """
+    """An embedder run by fastembed; `model` is its name there, with or without the maker:
+    "nomic-embed-text-v1.5"."""
 
     max_tokens = 512
 
@@ -64,7 +56,7 @@ class FastEmbedder:
         return vector
 
     def windows(self, text: str) -> list[tuple[int, int]]:
-        return split(text, approximate_token_ends(text), self.max_tokens)
+        return approximate_windows(text, self.max_tokens)
 
     @property
     def _description(self) -> dict[str, Any]:

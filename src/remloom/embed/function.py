@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import EmbedderError, InvalidInputError
-from ..text.tokens import approximate_token_ends
+from ..text.sentences import approximate_windows
 from .answers import unit_rows
-from .windows import split
 
 if TYPE_CHECKING:
     from .contract import Floats
@@ -44,35 +43,29 @@ class FunctionEmbedder:
 
     @property
     def dims(self) -> int:
-        """Length of each vector; the first time, the functions may be asked."""
         if self._dims is None:
             self._dims = len(self.embed_query("dimension"))
         return self._dims
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """One row for each text: float32, shape (len(texts), dims), unit length."""
         import numpy as np
 
         if not texts:
             return np.empty((0, self.dims), np.float32)
-        return self._rows(self._documents, list(texts), len(texts))
+        return self._rows(self._documents, list(texts))
 
     def embed_query(self, text: str) -> Floats:
-        """The vector of a question: float32, shape (dims,), unit length."""
         query = self._query
         if query is None:
             first: Floats = self.embed_documents([text])[0]
             return first
-        row: Floats = self._rows(lambda texts: [query(texts[0])], [text], 1)[0]
+        row: Floats = self._rows(lambda texts: [query(texts[0])], [text])[0]
         return row
 
     def windows(self, text: str) -> list[tuple[int, int]]:
-        """Character spans that each fit `max_tokens` by estimate."""
-        return split(text, approximate_token_ends(text), self.max_tokens)
+        return approximate_windows(text, self.max_tokens)
 
-    def _rows(
-        self, embed: Callable[[list[str]], Sequence[Any]], texts: list[str], count: int
-    ) -> Floats:
+    def _rows(self, embed: Callable[[list[str]], Sequence[Any]], texts: list[str]) -> Floats:
         try:
             values = embed(texts)
         except EmbedderError:
@@ -82,6 +75,6 @@ class FunctionEmbedder:
             raise EmbedderError(
                 f"{self.name} did not embed: {type(error).__name__}: {error}", model=self.name
             ) from error
-        rows = unit_rows(values, count=count, dims=self._dims, model=self)
+        rows = unit_rows(values, count=len(texts), dims=self._dims, model=self)
         self._dims = rows.shape[1]
         return rows

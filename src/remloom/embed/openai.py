@@ -1,7 +1,4 @@
-"""Embeddings from any OpenAI-compatible endpoint: OpenAI, Ollama, vLLM, llama.cpp and others.
-
-They need the extra `openai`.
-"""
+"""Embeddings from any OpenAI-compatible endpoint: OpenAI, Ollama, vLLM, … (extra `openai`)."""
 
 from __future__ import annotations
 
@@ -11,10 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import EmbedderError, MissingExtraError
-from ..text.tokens import approximate_token_ends
+from ..text.sentences import approximate_windows
 from .answers import unit_rows
 from .model_card import identity, prefixes
-from .windows import split
 
 if TYPE_CHECKING:
     from .contract import Floats
@@ -33,12 +29,9 @@ _KNOWN_DIMS = {
 
 
 class OpenAIEmbedder:
-    """An embedder behind an endpoint. See `contract.Embedder`.
-
-    A busy or failing endpoint (429, 5xx, timeouts) is asked again before giving up.
+    """An embedder behind an endpoint, which is asked again when it is busy or fails.
 
     Args:
-        model: as the endpoint calls it.
         base_url: up to `/v1`; OpenAI's when empty.
         api_key: sent as a bearer token; may be empty for local endpoints. It appears in no message.
         wait: seconds before the first repetition; doubled for each further one.
@@ -95,7 +88,7 @@ class OpenAIEmbedder:
         return vector
 
     def windows(self, text: str) -> list[tuple[int, int]]:
-        return split(text, approximate_token_ends(text), self.max_tokens)
+        return approximate_windows(text, self.max_tokens)
 
     def _embed(self, texts: Sequence[str]) -> Floats:
         body = {"model": self._model, "input": list(texts), "encoding_format": "float"}

@@ -15,8 +15,8 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..ingest.embedding.embedding_worker import EmbeddingQueue
-    from ..ingest.embedding.token_worker import TokenQueue
+    from ..ingest.embedding_worker import EmbeddingQueue
+    from ..ingest.token_worker import TokenQueue
     from ..llm import LLM
     from ..store.contract import Store
 

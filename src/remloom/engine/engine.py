@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..embed.contract import Embedder, TokenEncoder
-    from ..ingest.embedding.embedding_worker import EmbeddingQueue
-    from ..ingest.embedding.sentence_vectors import SentenceVectors
-    from ..ingest.embedding.token_worker import TokenQueue
+    from ..ingest.embedding_worker import EmbeddingQueue
     from ..ingest.linking import Linker
+    from ..ingest.sentence_vectors import SentenceVectors
+    from ..ingest.token_worker import TokenQueue
     from ..llm import LLM, Model
     from ..query.late_interaction import LateInteraction
     from ..settings import Settings
@@ -136,7 +136,7 @@ class Engine:
         given = self._token_encoder_setting
         if given is not None and not isinstance(given, str):
             return given
-        from ..embed.token_encoders import default_token_encoder, load_token_encoder
+        from ..embed import default_token_encoder, load_token_encoder
 
         if given is not None:
             return load_token_encoder(given, self.settings)
@@ -185,12 +185,12 @@ class Engine:
         Raises:
             EmbedderError: there is neither an embedder nor a token encoder.
         """
-        from ..ingest.embedding.sentence_vectors import SentenceVectors
+        from ..ingest.sentence_vectors import SentenceVectors
 
         return SentenceVectors(self.embedding_queue)
 
     def _queue_of(self, embedder: Embedder | None) -> EmbeddingQueue:
-        from ..ingest.embedding.embedding_worker import EmbeddingQueue
+        from ..ingest.embedding_worker import EmbeddingQueue
 
         return EmbeddingQueue(self.store, embedder, self._token_queue)
 
@@ -205,7 +205,7 @@ class Engine:
     def _token_queue(self) -> TokenQueue | None:
         """The one queue of texts that wait for their token vectors; None when there is no token
         encoder."""
-        from ..ingest.embedding.token_worker import TokenQueue
+        from ..ingest.token_worker import TokenQueue
 
         if self.token_encoder is not None:
             self._resources.tokens = TokenQueue(self.store, self.token_encoder)
@@ -330,8 +330,7 @@ class Engine:
             EmbedderTimeoutError: the embedder takes longer.
             EmbedderError: there is no embedder, it does not work, or nothing has a vector yet.
         """
-        from ..embed.answers import question_vector
-        from ..embed.failures import answered_by
+        from ..embed.answers import answered_by, question_vector
 
         deadline = deadline or self.deadline()
         self.follow_store()

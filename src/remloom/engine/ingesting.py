@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from .engine import Engine
 from .writing import Writing
 
 if TYPE_CHECKING:
-    from ..ingest.names.name import Extractor
+    from ..ingest.names import Extractor
     from ..ingest.pipeline import Items
     from ..sources import Document, Skipped, Source
 
@@ -166,12 +166,12 @@ class Ingesting:
             captions.add(documents),
             tenant=self._engine.tenant,
             store=self._store,
-            write=self._write,
             update=self._update,
             category=category,
             texts_as=texts_as,
             extractor=self._extractor,
             progress=progress,
+            total=len(documents) if isinstance(documents, Sized) else 0,
         )
         report = msgspec.structs.replace(report, caption_error=captions.error)
         if not self._engine.has_waiting():
@@ -190,26 +190,15 @@ class Ingesting:
         pending, *_ = self._store.vectors.queue_lengths()
         return msgspec.structs.replace(report, pending=pending, embedding_error=embedding_error)
 
-    def _write(
-        self,
-        items: list[Record | Edge],
-        removed: Sequence[str],
-        unlinked: Sequence[tuple[str, str, str]],
-        expected: Preconditions | None,
-    ) -> Written:
-        """Write what the pipeline prepared; texts are embedded when all is read."""
-        if removed:
-            items, removed, unlinked = self._remake_derived(self._store, items, removed, unlinked)
-        return self._writing.write_batch(items, removed, unlinked, expected=expected, embed=False)
-
-    def _update(self, prepare: Callable[[Reads], Items]) -> Written:
-        """Write what the pipeline prepares from what it reads, in one transaction."""
+    def _update(self, prepare: Callable[[Reads], Items], expected: Preconditions | None) -> Written:
+        """Write what the pipeline prepares from what it reads, in one transaction; texts are
+        embedded when all is read."""
 
         def build(reads: Reads) -> Batch:
             items, removed, unlinked = prepare(reads)
             if removed:
                 items, removed, unlinked = self._remake_derived(reads, items, removed, unlinked)
-            return self._writing.build(items, removed, unlinked, reads=reads)
+            return self._writing.build(items, removed, unlinked, expected, reads=reads)
 
         return self._writing.update(build, embed=False)
 

@@ -95,7 +95,7 @@ class Recalling:
         engine = self._engine
         name = engine.embedder_name
         if name not in self._recallers:
-            from ..embed.known_models import model_card_of
+            from ..embed.bundled.sentence_embedder import model_card_of
             from ..retrieve import Recaller
 
             card = model_card_of(engine.embedder) if engine.embedder is not None else None

@@ -129,7 +129,7 @@ class Writing:
             schemas=(reads or self._store).schemas,
         )
         if batch.dims and (embedder := engine.embedder) is not None:
-            from ..embed.failures import answered_by
+            from ..embed.answers import answered_by
 
             # it may have to ask the model
             own = answered_by(embedder, lambda: embedder.dims)

@@ -11,10 +11,16 @@ import msgspec
 from msgspec.structs import replace
 
 from ..deadline import Deadline
-from ..embed import check_name, check_token_encoder_name, kept_name, load
-from ..embed.known_models import model_card_of
+from ..embed import (
+    check_name,
+    check_token_encoder_name,
+    default_token_encoder,
+    kept_name,
+    load,
+    load_token_encoder,
+)
+from ..embed.bundled.sentence_embedder import model_card_of
 from ..embed.model_card import ModelCard
-from ..embed.token_encoders import default_token_encoder, load_token_encoder
 from ..engine.queries import parse_condition
 from ..engine.recall import CONTEXT_HITS, CONTEXT_TOKENS
 from ..errors import EmbedderError, InvalidInputError, UnknownNameError

@@ -9,9 +9,8 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING, Any
 
 from ..deadline import Deadline
-from ..embed.answers import question_tokens, question_vector
+from ..embed.answers import ask, question_tokens, question_vector
 from ..embed.contract import Embedder, TokenEncoder
-from ..embed.failures import ask
 from ..errors import EmbedderMismatchError, RemloomError
 from ..retrieve.question.question import Embed
 from ..store.contract import Store

@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 
 from ..text.analysis import terms_of_word
-from ..text.scripts import UNSPACED
+from ..text.sentences import UNSPACED
 from .features import BUCKETS, frequent, tokens
 
 if TYPE_CHECKING:

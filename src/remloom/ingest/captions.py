@@ -1,10 +1,10 @@
-"""Captions: what a model that sees says of images, beside what they say of themselves."""
+"""Captions: what a model that sees says of images, besides what they say of themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -20,18 +20,11 @@ _TASK = "caption"
 
 
 class Captions:
-    """Has images described while documents are read, several at once.
+    """Has images described while documents are read, `at_once` together.
 
-    A caption is kept with its image: one that was described, and is as it was, is not described
-    again, nor loses its caption when no model is set any more.
-
-    Args:
-        reads: where it is looked up what was read before.
-        open_llm: opens the model when the first image wants one; None: none is asked.
-        at_once: images that are described together.
-
-    Attributes:
-        error: why images have no caption; empty: all have that should.
+    An image that was described, and is as it was, keeps its caption, even when no model is set any
+    more. `open_llm` is called when the first image wants one; None: none is asked. `error` says why
+    images have no caption.
     """
 
     def __init__(self, reads: Reads, open_llm: Callable[[], LLM] | None, at_once: int) -> None:
@@ -40,12 +33,8 @@ class Captions:
         self._at_once = at_once
         self.error = ""
 
-    def add(self, source: Iterable[Document | Skipped]) -> Iterable[Document | Skipped]:
-        """Give documents, those of images with their captions; as many as there are, if known."""
-        captioned = self._captioned(source)
-        return _Counted(captioned, len(source)) if isinstance(source, Sized) else captioned
-
-    def _captioned(self, source: Iterable[Document | Skipped]) -> Iterator[Document | Skipped]:
+    def add(self, source: Iterable[Document | Skipped]) -> Iterator[Document | Skipped]:
+        """Give documents, those of images with their captions."""
         rest = iter(source)
         while piece := list(islice(rest, self._at_once)):
             images = [one for one in piece if isinstance(one, Document) and _sha256(one)]
@@ -57,7 +46,6 @@ class Captions:
                 yield _with(one, facts[one.uri]) if is_image else one  # type: ignore[arg-type]
 
     def _stored(self, image: Document) -> dict[str, str]:
-        """Give the caption that an image has, if it is the same."""
         for chunk in self._reads.records.chunks(image.uri):
             media = chunk.metadata.get("media", {})
             if media.get("sha256") == _sha256(image) and "caption" in media:
@@ -90,27 +78,13 @@ class Captions:
         return found
 
 
-class _Counted:
-    """What is iterated over once, and how many there are."""
-
-    def __init__(self, items: Iterator[Any], count: int) -> None:
-        self._items = items
-        self._count = count
-
-    def __iter__(self) -> Iterator[Any]:
-        return self._items
-
-    def __len__(self) -> int:
-        return self._count
-
-
 def _sha256(document: Document) -> str:
     """The digest of an image; empty: it is none."""
     return str(document.metadata.get("media", {}).get("sha256", ""))
 
 
 def _with(image: Document, facts: dict[str, str]) -> Document:
-    """Give an image with its caption, if there is one, and without the preview."""
+    """An image without its preview, and with its caption if there is one."""
     if not facts:
         return replace(image, preview=b"")
     return replace(

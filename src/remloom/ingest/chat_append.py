@@ -1,27 +1,26 @@
-"""What a chat that was read before goes on with, at the cost of what is new.
-
-A turn's context rests on a few turns beside it, its names on the turns read with it and a few
-before them, and its moment on at most `chats.MOST` turns. So nothing further back is read or
-written, however long the chat is.
+"""What a chat that was read before goes on with, at the cost of what is new: nothing further back
+than `chats.MOST` turns is read or written. And where a conversation of an export is kept, which
+comes once more in the next export under another file name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..model import Edge, Entity, Moment, Resource
+from ..predicates import Eq, Query
 from ..sources import Document, Turn, from_messages
-from ..sources.files import title_of
+from ..sources.texts import title_of
 from ..store.contract import Reads
 from ..store.specs import ChunkRange
 from . import chats
-from .documents import digest, to_entity
+from .documents import PreparedDocument, digest, to_entity
 from .edges import chain, follows
-from .names.name import Extractor, Name
-from .prepared import Prepared
+from .names import Extractor, Name
 
 _NAMES_BEFORE = 4  # turns before the new ones in which their names are looked for too
 _TAIL = chats.MOST  # stored turns that are read
@@ -36,11 +35,9 @@ def prepare_new_turns(
     tenant: str,
     extractor: Extractor,
     category: str | None = None,
-) -> Prepared | None:
-    """Make what is to be written of a chat of which a beginning was read: nothing, if that is all.
-
-    None when there is no such beginning: it was not read yet, or what was read of it changed.
-    """
+) -> PreparedDocument | None:
+    """Make what is to be written of a chat of which a beginning was read; None when none was, or it
+    changed."""
     chat = store.records.get("entities", chats.chat_id(document.uri))
     if not isinstance(chat, Entity) or any(turn.session for turn in document.turns):
         return None
@@ -50,40 +47,33 @@ def prepare_new_turns(
         beginning = _beginning_by_turns(store, document, chat, category or document.category)
     if beginning is None:
         return None
-    stored_ids = tuple(turn.id for turn in beginning.given)
+    stored_ids = tuple(turn.id for turn in beginning.stored)
     if not beginning.new:
-        return Prepared(document.uri, (), (), (), stored_ids=stored_ids)
+        return PreparedDocument(document.uri, (), (), (), stored_ids=stored_ids)
     following = _Following(beginning.document, chat, beginning.tail, beginning.new)
     prepared = following.prepare(store, tenant, extractor, category)
     return replace(prepared, stored_ids=stored_ids)
 
 
 def join_stored(store: Reads, document: Document) -> tuple[Document, dict[str, object]]:
-    """Join a document to the chat that it follows.
-
-    Returns: the whole chat, and the stored record that it rests on, as id to `updated_at`.
-    """
+    """The whole of a chat that a document follows; and the stored record that it rests on, as id to
+    `updated_at`."""
     before = chats.stored_chat(store, document.uri)
-    title = document.title or before.title or title_of("", document.uri)
+    title = document.title or before.title or title_of(document.uri)
     messages = before.followed_by(turn.message for turn in document.turns)
     whole = from_messages(messages, uri=document.uri, name=title)
     return whole, {before.id: before.updated_at}
 
 
 class _Beginning(Struct, frozen=True):
-    """What is stored of a chat, and what is new."""
-
     document: Document
-    given: Sequence[Resource]  # turns of the document that are stored
+    stored: Sequence[Resource]  # turns of the document that are stored
     tail: Sequence[Resource]  # the last stored turns
     new: Sequence[Turn]
 
 
 def _beginning_by_ids(store: Reads, document: Document) -> _Beginning | None:
-    """The beginning of a chat that the document only goes on with: messages are known by id.
-
-    None when one of them was stored with other words.
-    """
+    """Messages are known by id; None when one of them was stored with other words."""
     tail = store.records.chunks(document.uri, ChunkRange(limit=_TAIL, last=True))
     if not tail or document.title not in ("", tail[-1].metadata["title"]):
         return None
@@ -106,7 +96,7 @@ def _beginning_by_turns(
     chat: Entity,
     category: str,
 ) -> _Beginning | None:
-    """The beginning of a chat that the document holds whole; None when it changed since."""
+    """The beginning of a chat that the document has whole; None when it changed since."""
     stored = store.records.chunks(document.uri)
     # the digest is of the title and the like, which every record of the chat rests on
     if not stored or chat.properties.get("digest") != digest(document):
@@ -126,7 +116,6 @@ def _is_stored_as(
     turn: Turn,
     category: str,
 ) -> bool:
-    """Whether a resource is this turn of the document, in every respect."""
     lines = list(turn.lines) if turn.lines and document.lined else None
     return (
         resource.ordinal == position
@@ -164,7 +153,7 @@ class _Following:
         tenant: str,
         extractor: Extractor,
         category: str | None,
-    ) -> Prepared:
+    ) -> PreparedDocument:
         names, names_by_turn = self._find_names(extractor)
         contexts = self._contexts()
         ordinal = self._tail[-1].ordinal + 1
@@ -195,13 +184,18 @@ class _Following:
             *map(to_entity, self._new_names(names, names_by_turn)),
             *(moment for moment, _ in moments),
         ]
-        return Prepared(
+        return PreparedDocument(
             self._document.uri,
             tuple(resources),
             tuple(others),
             tuple(edges),
             whole=False,
-            changed=tuple(self._changed(contexts)),
+            # stored turns that have another context now
+            changed=tuple(
+                replace(self._tail[position], context=context)
+                for position, context in contexts.items()
+                if position < self._size and context != self._tail[position].context
+            ),
             expected={self._chat.id: self._chat.updated_at},
         )
 
@@ -216,7 +210,6 @@ class _Following:
         names: Sequence[Name],
         names_by_turn: Sequence[Sequence[Name]],
     ) -> list[Name]:
-        """The names that the new turns have, with their speakers."""
         speakers = {turn.message.speaker for turn in self._new}
         named = {id(name) for turn_names in names_by_turn for name in turn_names}
         return [
@@ -226,21 +219,12 @@ class _Following:
         ]
 
     def _contexts(self) -> dict[int, str]:
-        """The contexts of the new turns, and of the stored ones that they stand beside."""
         contexts = {}
         for first, last in self._sessions:
             session = self._turns[first:last]
             for position in range(max(first, self._size - chats.AFTER), last):
                 contexts[position] = chats.turn_context(session, position - first)
         return contexts
-
-    def _changed(self, contexts: dict[int, str]) -> list[Resource]:
-        """The stored turns that have another context now."""
-        return [
-            replace(self._tail[position], context=context)
-            for position, context in contexts.items()
-            if position < self._size and context != self._tail[position].context
-        ]
 
     def _chain(self, turns: Sequence[Resource]) -> list[Edge]:
         edges: list[Edge] = []
@@ -251,7 +235,6 @@ class _Following:
         return edges
 
     def _grown_chat(self) -> Entity:
-        """The chat with its new turns and sessions counted."""
         properties = self._chat.properties
         begun = sum(first >= self._size for first, _ in self._sessions)
         counts = {
@@ -296,23 +279,83 @@ class _Following:
         moment: Moment,
         turns: Sequence[Resource],
     ) -> tuple[Moment, list[Resource]]:
-        """A moment with as many of these turns as it has room for; and those."""
+        """A moment with as many of these turns as it has room for, and those."""
         members = self._members(store, moment)
         added = list(turns[: max(0, chats.MOST - len(members))])
         return chats.describe(moment, [*members, *added]), added
 
     def _last_moment(self, store: Reads) -> Moment | None:
-        """The moment of the last turn that is stored."""
         for moment in store.records.referring([self._tail[-1].id]):
             if moment.metadata.get("uri") == self._document.uri and "session" in moment.metadata:
                 return moment
         return None
 
     def _members(self, store: Reads, moment: Moment) -> list[Resource]:
-        """The turns that a moment refers to."""
         by_id = {turn.id: turn for turn in self._tail}
         records = [
             by_id.get(id) or store.records.get("resources", id) for id in moment.resource_refs
         ]
         resources = [record for record in records if isinstance(record, Resource)]
         return [resource for resource in resources if chats.is_turn(resource)]
+
+
+class ExportedChats:
+    """The conversations of exports that a store has, or gets in this reading.
+
+    One that was read before is gone on with where it was read first. What was read by an earlier
+    version is known by its uri, which ends with the conversation's id. Of another account a
+    conversation may have the same id: without a turn in common it is another one.
+    """
+
+    def __init__(self, store: Reads) -> None:
+        self._store = store
+
+    def is_begun(self, document: Document) -> bool:
+        """Whether a conversation of this id was read, or is being read, from another file."""
+        uris = self._uris.get(document.conversation, [document.uri])
+        return document.uri not in uris
+
+    def locate(self, document: Document) -> Document:
+        """The document of a conversation, under the uri that it was first read from."""
+        uris = self._uris.setdefault(document.conversation, [document.uri])
+        # an earlier version may have read it from several files: each stays what it is
+        if document.uri in uris:
+            return document
+        known_uri = next((uri for uri in reversed(uris) if self._has_turn_of(uri, document)), "")
+        if not known_uri:
+            uris.append(document.uri)
+        return replace(document, uri=known_uri or document.uri)
+
+    def _has_turn_of(self, uri: str, document: Document) -> bool:
+        """Whether a turn of the document was read under a uri, by ids, else by its words."""
+        ids = [turn.message.id for turn in document.turns if turn.message.id]
+        if ids:
+            return bool(self._store.records.messages(uri, ids))
+        texts = {turn.message.text for turn in document.turns}
+        return any(turn.content in texts for turn in self._store.records.chunks(uri))
+
+    @cached_property
+    def _uris(self) -> dict[str, list[str]]:
+        """Where each conversation is, the longest last. One pass over the stored chats."""
+        chats = self._store.records.query("entities", Query().filter(Eq("type", "chat")))
+        found: dict[str, list[tuple[int, str]]] = {}
+        for chat in chats:
+            if isinstance(chat, Entity) and chat.properties.get("program"):
+                uri, turns = chat.uri, int(chat.properties.get("turns", 0))
+                _, _, id = uri.rpartition("#")
+                found.setdefault(f"{chat.properties['program']}/{id}", []).append((turns, uri))
+        return {name: [uri for _, uri in sorted(some)] for name, some in found.items()}
+
+
+def is_known(reads: Reads, document: Document, *, elsewhere: bool) -> bool:
+    """Whether what is stored of a conversation goes on behind the last turn of this document; or,
+    if that is in another file (`elsewhere`), ends with it. Else a folder with two exports would go
+    to and fro between their titles."""
+    last = reads.records.chunks(document.uri, ChunkRange(limit=1, last=True))
+    if not last:
+        return False
+    turns, stored = last[0].ordinal + 1, last[0].starts_at
+    newest = max((turn.message.at for turn in document.turns if turn.message.at), default=None)
+    if stored is None or newest is None:
+        return elsewhere and len(document.turns) <= turns
+    return newest < stored or (elsewhere and newest == stored and len(document.turns) <= turns)

@@ -18,20 +18,20 @@ from msgspec.structs import replace
 from .. import labels
 from ..errors import InvalidInputError
 from ..model import SESSION_GAP, Edge, Entity, Message, Moment, Person, Resource, Speaker
+from ..model.edge_types import SPOKEN_BY
 from ..sources import Document, Turn
 from ..store.contract import Reads
 from ..store.rules.record_ids import resource_id
 from ..text.sentences import count_words
-from .documents import digest, identity, label, names_by_part, to_entity, unnamed
-from .edges import chain, mentions, part_of, spoken_by
-from .names.name import Extractor, Name
-from .prepared import Prepared
+from .documents import PreparedDocument, digest, identity, label, names_by_part, to_entity, unnamed
+from .edges import chain, edge_to, mentions, part_of
+from .names import Extractor, Name
 
 _WORDS_PER_MINUTE = 150  # of speech, from which speaking time is estimated
 MOST = 64  # turns that one moment refers to; a longer session has several moments
-BEFORE, AFTER = 2, 1  # turns of the session beside a turn that are part of its context
+BEFORE, AFTER = 2, 1  # turns of the session around a turn that are part of its context
 _TOPICS = 5  # names that tag a session
-_BESIDE = 400  # characters of a turn beside another that are part of that one's context
+_QUOTED = 400  # characters of a turn that are part of the context of its neighbours
 
 
 def prepare(
@@ -41,11 +41,11 @@ def prepare(
     extractor: Extractor,
     name: str = "",
     category: str | None = None,
-) -> Prepared:
+) -> PreparedDocument:
     """Make the records of a chat, called `name` or else by its title.
 
     * a Resource for each turn, with `message_ids`, `speaker` and, where known, `role` and `lines`
-      in its metadata; its `context` is who spoke, when, and the turns beside it;
+      in its metadata; its `context` is who spoke, when, and the turns around it;
     * an Entity of type "chat" for the whole, of type "person" for each speaker, and for each name
       in it;
     * a Moment of type "conversation" for each session, and for every `MOST` turns of a longer one:
@@ -100,7 +100,7 @@ def prepare(
         },
     )
     others: tuple[Entity | Moment, ...] = (chat, *map(to_entity, names), *moments)
-    return Prepared(document.uri, tuple(resources), others, tuple(edges))
+    return PreparedDocument(document.uri, tuple(resources), others, tuple(edges))
 
 
 # -- turns ---------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def message_of(turn: Resource) -> Message:
 
 
 def turn_context(session: Sequence[Turn], position: int) -> str:
-    """What a turn is understood by: who spoke and when, and the turns beside it in the session."""
+    """What a turn is understood by: who spoke and when, and the turns around it in the session."""
     message = session[position].message
     when = f"{message.at.day} {message.at:%B %Y}" if message.at else ""
     before = session[max(0, position - BEFORE) : position]
@@ -168,8 +168,8 @@ def turn_context(session: Sequence[Turn], position: int) -> str:
     parts = [
         message.speaker,
         when,
-        *(turn.message.text[-_BESIDE:] for turn in before),
-        *(turn.message.text[:_BESIDE] for turn in after),
+        *(turn.message.text[-_QUOTED:] for turn in before),
+        *(turn.message.text[:_QUOTED] for turn in after),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -182,15 +182,12 @@ def edges_of_turn(resource: Resource, turn: Turn, names: Iterable[Name]) -> list
         mentions(resource.name, name) for name in names if labels.key(name.name) != speaker_key
     ]
     if speaker:
-        edges.append(spoken_by(resource.name, speaker))
+        edges.append(edge_to(resource.name, SPOKEN_BY, speaker, "person"))
     return edges
 
 
 def find_names(turns: Sequence[Turn], extractor: Extractor) -> tuple[list[Name], list[list[Name]]]:
-    """The names in a chat, speakers that nobody names first, and those of each turn.
-
-    They are looked for in the chat as a whole.
-    """
+    """The names in a chat as a whole, speakers that nobody names first, and those of each turn."""
     named_speakers = (turn.message.speaker for turn in turns)
     speakers = {speaker: "person" for speaker in named_speakers if speaker}
     spans: list[tuple[int, int]] = []
@@ -212,10 +209,8 @@ def part_sessions(turns: Sequence[Turn]) -> list[tuple[int, int]]:
     starts = [0]
     for position, (before, turn) in enumerate(pairwise(turns), 1):
         # where the source states sessions, silence parts nothing
-        asked_at, answered = before.message.at, turn.message.at
-        is_silence = (
-            not turn.session and asked_at and answered and answered - asked_at > SESSION_GAP
-        )
+        earlier, later = before.message.at, turn.message.at
+        is_silence = not turn.session and earlier and later and later - earlier > SESSION_GAP
         if turn.session != before.session or is_silence:
             starts.append(position)
     return list(zip(starts, [*starts[1:], len(turns)], strict=True))
@@ -299,11 +294,7 @@ class StoredChat(Struct, frozen=True):
 
 
 def stored_chat(store: Reads, uri: str) -> StoredChat:
-    """The chat that was read from messages under this uri; without messages when there is none.
-
-    Raises:
-        InvalidInputError: something else was read from there.
-    """
+    """The chat that was read from messages under this uri, without messages when there is none."""
     id = chat_id(uri)
     chat = store.records.get("entities", id)
     turns = store.records.chunks(uri)
@@ -313,11 +304,7 @@ def stored_chat(store: Reads, uri: str) -> StoredChat:
 
 
 def check_appendable(uri: str, resources: Iterable[Resource]) -> None:
-    """Refuse to append to what is not a chat, or is in a file.
-
-    Raises:
-        InvalidInputError: these resources were read so.
-    """
+    """Refuse to append to what is not a chat, or is in a file."""
     for resource in resources:
         if not is_turn(resource):
             raise InvalidInputError(

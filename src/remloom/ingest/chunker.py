@@ -1,7 +1,4 @@
-"""Cutting a document into chunks of about 300 words that read on their own and can be cited.
-
-Source: DESIGN section 6.
-"""
+"""Cutting a document into chunks of about 300 words that read on their own and can be cited."""
 
 from __future__ import annotations
 
@@ -10,12 +7,11 @@ import io
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from ..text.scripts import UNSPACED
-from ..text.sentences import count_words, sentence_ends
-from .blocks import Block, blocks
+from ..text.sentences import UNSPACED, count_words, sentence_ends
 
 # to be raised when chunks of a text become others, or what is noted of them: a document that was
 # read before is then cut again, rather than taken for the same because its text is
@@ -41,7 +37,7 @@ class Chunk(Struct, frozen=True):
     start: int  # character offsets in the document
     end: int
     lines: tuple[int, int]  # first and last line in the document, from 1
-    heading: str = ""  # "Steps > Rollback": the headings it stands under
+    heading: str = ""  # "Steps > Rollback": the headings above it
     header: tuple[int, int] | None = None  # first and last line of the header that a table has
 
 
@@ -61,12 +57,7 @@ def chunk_text(text: str, *, start: int = 0, title: str = "") -> list[Chunk]:
 
     A sentence is never broken, unless it alone is longer than `MOST` words. A heading stays with
     what follows it, code and tables stay whole where they fit, and a short rest joins its
-    neighbour.
-
-    Args:
-        text: the whole document.
-        start: where its content begins.
-        title: of the document; left out of the chunks' headings.
+    neighbour. The title of the document is left out of the chunks' headings.
     """
     breaks = [match.start() for match in re.finditer("\n", text)]
     chunks = []
@@ -81,10 +72,6 @@ def chunk_text(text: str, *, start: int = 0, title: str = "") -> list[Chunk]:
 
 
 def _without_blanks(text: str, start: int, end: int) -> tuple[int, int]:
-    """A span without leading blank lines and trailing blanks.
-
-    The first line keeps its indentation, which means something in code and lists.
-    """
     content = text[start:end]
     end -= len(content) - len(content.rstrip())
     first = end - len(text[start:end].lstrip())
@@ -101,11 +88,8 @@ class _Row(Struct, frozen=True):
 
 
 def chunk_table(text: str, *, delimiter: str) -> list[Chunk]:
-    """Cut a CSV or TSV file into chunks of whole rows, each with the header line first.
-
-    Rows may hold line ends inside quotes; a row is never cut. `start`, `end` and `lines` are those
-    of the rows.
-    """
+    """Cut a CSV or TSV file into chunks of whole rows, which may have line ends inside quotes, each
+    with the header line first. `start`, `end` and `lines` are those of the rows."""
     rows = list(_rows(text, delimiter))
     if not rows:
         return []
@@ -136,7 +120,6 @@ def _table_chunk(text: str, header: str, first_row: _Row, rows: Sequence[_Row]) 
 
 
 def _rows(text: str, delimiter: str) -> Iterator[_Row]:
-    """The rows that are not blank."""
     lines = io.StringIO(text).readlines()
     offsets = [0]
     for line in lines:
@@ -155,7 +138,7 @@ def _rows(text: str, delimiter: str) -> Iterator[_Row]:
 
 
 def _pieces(text: str, start: int) -> Iterator[_Piece]:
-    """What a text is packed from, each with the headings it stands under."""
+    """What a text is packed from, each with the headings above it."""
     path: list[tuple[int, str]] = []
     for block in blocks(text, start):
         is_heading = block.kind == "heading"
@@ -219,7 +202,6 @@ def _blanks(text: str, begin: int, end: int) -> Iterator[int]:
 
 
 def _pack(pieces: Iterable[_Piece]) -> list[list[_Piece]]:
-    """Groups of pieces, one a chunk."""
     groups: list[list[_Piece]] = []
     group: list[_Piece] = []
     words = 0
@@ -262,14 +244,12 @@ def _belongs(rest: list[_Piece], before: list[_Piece]) -> bool:
 
 
 def _fits(rest: list[_Piece], before: list[_Piece]) -> bool:
-    """Whether a rest is short enough to join the chunk before it."""
     size = sum(piece.words for piece in rest)
     joined = size + sum(piece.words for piece in before)
     return size < LEAST and joined <= MOST + LEAST
 
 
 def _closes(group: list[_Piece], words: int, piece: _Piece) -> bool:
-    """Whether a chunk ends before this piece."""
     if words + piece.words > MOST:
         return True
     if piece.heading:
@@ -301,3 +281,118 @@ def normal_gap(gap: str) -> str:
     """Reduce a gap to its line ends and the indentation behind them, if it has line ends."""
     count = gap.count("\n")
     return "\n" * count + gap.rpartition("\n")[2] if count else gap
+
+
+Kind: TypeAlias = Literal["heading", "prose", "item", "solid"]
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?[ \t]*#*[ \t]*")
+_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S")
+_UNDERLINE = re.compile(r"([=\-~^*\"'#+`])\1{2,}[ \t]*")
+_TABLE = re.compile(r"[ \t]*\|.*\|[ \t]*|[ \t]*\+[-=+]{3,}\+[ \t]*")
+
+
+class Block(Struct, frozen=True):
+    """A piece of a text that belongs together. Blocks follow each other without gap."""
+
+    start: int  # offsets; blank lines behind a block belong to it
+    end: int
+    kind: Kind  # solid: code or a table, cut at line ends only
+    level: int = 0  # of a heading: 1 is highest
+    title: str = ""  # of a heading, without its marks
+
+
+class _Lines:
+    """The lines of a text from an offset on, read block by block."""
+
+    def __init__(self, text: str, start: int) -> None:
+        self._starts: list[int] = []
+        self._lines = text[start:].split("\n")
+        offset = start
+        for line in self._lines:
+            self._starts.append(offset)
+            offset += len(line) + 1
+        self._starts.append(len(text))
+        # of reStructuredText: a mark's level is the order of its first use
+        self._underlines: list[str] = []
+
+    def blocks(self) -> Iterator[Block]:
+        number = 0
+        while number < len(self._lines):
+            first = number
+            kind, level, title, number = self._block_at(number)
+            # blank lines behind a block belong to it
+            while number < len(self._lines) and not self._lines[number].strip():
+                number += 1
+            start, end = self._starts[first], self._starts[number]
+            if end > start:
+                yield Block(start, end, kind, level, title)
+
+    def _block_at(self, number: int) -> tuple[Kind, int, str, int]:
+        """Kind, level and title of the block that begins here, and the line after it."""
+        line = self._lines[number]
+        fence = _FENCE.match(line)
+        if fence:
+            return "solid", 0, "", self._fence_end(number, fence[1])
+        heading = _ATX.fullmatch(line)
+        if heading:
+            return "heading", len(heading[1]), (heading[2] or "").strip(), number + 1
+        if _TABLE.fullmatch(line):
+            return "solid", 0, "", self._table_end(number)
+        if self._is_underlined(number):
+            return "heading", self._underline_level(number), line.strip(), number + 2
+        kind: Kind = "item" if _ITEM.match(line) else "prose"
+        return kind, 0, "", self._paragraph_end(number)
+
+    def _fence_end(self, number: int, mark: str) -> int:
+        """The line after the fence that closes the one here; an open fence runs to the end."""
+        for later in range(number + 1, len(self._lines)):
+            stripped = self._lines[later].strip()
+            if stripped.startswith(mark) and not stripped.strip(mark[0]):
+                return later + 1
+        return len(self._lines)
+
+    def _table_end(self, number: int) -> int:
+        while number < len(self._lines) and _TABLE.fullmatch(self._lines[number]):
+            number += 1
+        return number
+
+    def _paragraph_end(self, number: int) -> int:
+        number += 1
+        while number < len(self._lines):
+            line = self._lines[number]
+            if not line.strip() or _begins_block(line):
+                break
+            number += 1
+        return number
+
+    def _underline_level(self, number: int) -> int:
+        mark = self._lines[number + 1][0]
+        if mark not in self._underlines:
+            self._underlines.append(mark)
+        return self._underlines.index(mark) + 1
+
+    def _is_underlined(self, number: int) -> bool:
+        line = self._lines[number].rstrip()
+        if not line.strip() or number + 1 >= len(self._lines):
+            return False
+        # above a heading is a blank line, or the overline of a title
+        above = self._lines[number - 1].strip() if number else ""
+        if above and not _UNDERLINE.fullmatch(above):
+            return False
+        underline = self._lines[number + 1].rstrip()
+        if not _UNDERLINE.fullmatch(underline) or len(underline) < len(line.strip()):
+            return False
+        return not _UNDERLINE.fullmatch(line)
+
+
+def blocks(text: str, start: int = 0) -> Iterator[Block]:
+    """The blocks of a text in Markdown, reStructuredText or none, from an offset on, together all
+    of it."""
+    return _Lines(text, start).blocks()
+
+
+def _begins_block(line: str) -> bool:
+    if _FENCE.match(line) or _ITEM.match(line):
+        return True
+    return bool(_ATX.fullmatch(line) or _TABLE.fullmatch(line))

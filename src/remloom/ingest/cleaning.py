@@ -19,10 +19,9 @@ _INSTEAD = "\ufffd"  # of a character that cannot be kept
 
 
 def cleaned(document: Document) -> tuple[Document, str]:
-    """Return a document as it can be stored, and what was left out of it, or of its source; empty:
-    nothing was.
+    """Return a document as it can be stored, and what was left out of it, or of its source.
 
-    In the place of half a surrogate pair and of a NUL stands U+FFFD.
+    U+FFFD replaces half a surrogate pair and a NUL.
     Authors and speakers who cannot be a label are nobody. Whole numbers of more than 64 bits become
     texts; numbers that JSON has not, what is nested too deeply, and times before the year 1 or
     after 9999 in UTC, none.
@@ -76,7 +75,6 @@ def _turn(number: int, turn: Turn, left_out: list[str]) -> Turn:
 
 
 def _time(at: datetime | None, where: str, left_out: list[str]) -> datetime | None:
-    """A time, if there is one in UTC."""
     try:
         if at is not None and at.tzinfo is not None:
             at.astimezone(UTC)
@@ -105,7 +103,6 @@ def _text(text: str, where: str, left_out: list[str]) -> str:
 
 
 def _value(value: Any, where: str, left_out: list[str], depth: int = 0) -> Any:
-    """A value of JSON as every store keeps it."""
     if isinstance(value, str):
         return _text(value, where, left_out)
     if isinstance(value, dict | list | tuple):

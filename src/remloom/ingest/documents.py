@@ -16,39 +16,30 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import labels
-from ..model import EXTRACTED, Edge, Entity, Moment, Resource
+from ..model import EXTRACTED, Edge, Entity, Moment, Record, Resource
+from ..model.edge_types import AUTHORED_BY, REFERENCES
 from ..sources import Document
 from ..store.rules.record_ids import resource_id
 from .chunker import CUT, PARAGRAPH, Chunk, chunk_table, chunk_text, guess_gap, normal_gap
-from .edges import authored_by, chain, mentions, references
-from .names.name import Extractor, Name
-from .prepared import Prepared
+from .edges import chain, edge_to, mentions
+from .names import Extractor, Name
 
 _LINK = re.compile(
     r"\[[^\]\n]{1,200}\]\((?P<to>[^()\s#?:]+\."
     r"(?:md|markdown|txt|rst|html?|pdf|docx))(?:#[^()\s]*)?\)"
 )
 # names that files have in every folder
-_GENERIC = frozenset(
-    (
-        "readme",
-        "index",
-        "introduction",
-        "license",
-        "licence",
-        "changelog",
-        "contributing",
-        "notes",
-        "main",
-    )
-)
+_GENERIC = frozenset((
+    "readme", "index", "introduction", "license", "licence", "changelog", "contributing",
+    "notes", "main",
+))  # fmt: skip
 _BLANKS = re.compile(r"\s*")
 _MOST_RELATED = 24  # names on one chunk's `related_entities`; its edges have them all
 _TOPICS = 5  # names that tag a document's moment
 _LONGEST_LABEL = 200  # characters
 
 
-class Outline(Struct, frozen=True):
+class ChunkedDocument(Struct, frozen=True):
     """A document cut into chunks: enough to tell whether it was read before, in little time."""
 
     document: Document
@@ -58,7 +49,6 @@ class Outline(Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """The id of the entity that the document is."""
         return document_id(self.document.uri)
 
     @property
@@ -67,11 +57,9 @@ class Outline(Struct, frozen=True):
         return moment_id(self.document, [resource.id for resource in self.resources])
 
 
-def outline(document: Document, *, tenant: str, category: str | None = None) -> Outline:
-    """Cut a document that is not a chat into chunks.
-
-    They depend neither on its name nor on the names in it.
-    """
+def outline(document: Document, *, tenant: str, category: str | None = None) -> ChunkedDocument:
+    """Cut a document that is not a chat into chunks; they depend neither on its name nor on those
+    in it."""
     chunks = _cut(document)
     columns = _columns(document, chunks)
     is_image = _is_image(document)
@@ -93,10 +81,10 @@ def outline(document: Document, *, tenant: str, category: str | None = None) -> 
         )
         resources.append(replace(resource, id=resource_id(tenant, resource)))
         before = chunk
-    return Outline(document, tuple(chunks), tuple(resources), digest(document))
+    return ChunkedDocument(document, tuple(chunks), tuple(resources), digest(document))
 
 
-def prepare(outline: Outline, *, extractor: Extractor, name: str = "") -> Prepared:
+def prepare(outline: ChunkedDocument, *, extractor: Extractor, name: str = "") -> PreparedDocument:
     """Make the records of a document that is not a chat; for those see `chats.prepare`.
 
     They are called `name`, or else the document's title.
@@ -117,7 +105,7 @@ def prepare(outline: Outline, *, extractor: Extractor, name: str = "") -> Prepar
     edges = chain(resources, title, "document")
     for resource, named in zip(resources, names_by_chunk, strict=True):
         edges += [mentions(resource.name, name) for name in named]
-    edges += [authored_by(title, author) for author in document.authors]
+    edges += [edge_to(title, AUTHORED_BY, author, "person") for author in document.authors]
     edges += _references(document, title)
     others: list[Entity | Moment] = [
         _document_entity(outline, title),
@@ -125,7 +113,7 @@ def prepare(outline: Outline, *, extractor: Extractor, name: str = "") -> Prepar
     ]
     if document.at:
         others.append(_moment(outline, title, document.at, names))
-    return Prepared(document.uri, tuple(resources), tuple(others), tuple(edges))
+    return PreparedDocument(document.uri, tuple(resources), tuple(others), tuple(edges))
 
 
 def identity(*parts: str) -> str:
@@ -150,12 +138,8 @@ def to_entity(name: Name) -> Entity:
 
 
 def digest(document: Document) -> str:
-    """A hash of what is known of a document besides its text and the values beside its lines, by
-    which a change there is seen.
-
-    The time of a chat is that of its turns, and told by them, unlike the sessions that its source
-    states.
-    """
+    """A hash of what is known of a document besides its text and the values of its lines. The time
+    of a chat is that of its turns."""
     facts: list[Any] = [
         document.title,
         document.authors,
@@ -171,17 +155,14 @@ def digest(document: Document) -> str:
 
 
 def is_cut_into(document: Document, chunks: Sequence[Resource]) -> bool:
-    """Whether a text is these stored chunks one after another, and but blanks between them.
-
-    It is compared, rather than a hash of it: that would tell of words that were forgotten. Of
-    tables, whose chunks repeat the header, it is never said.
-    """
+    """Whether a text is these stored chunks with blanks between; no for tables. A hash of it would
+    tell of words that were forgotten."""
     if not chunks or document.category == "table":
         return False
     text = document.text
     at, line = document.body, text.count("\n", 0, document.body) + 1
     for chunk in chunks:
-        start = _next_place(text, chunk.content, at)
+        start = _next_position(text, chunk.content, at)
         line += text.count("\n", at, start)
         if start < 0 or (chunk.lines is not None and chunk.lines[0] != line):
             return False
@@ -190,8 +171,7 @@ def is_cut_into(document: Document, chunks: Sequence[Resource]) -> bool:
     return not text[at:].strip()
 
 
-def _next_place(text: str, content: str, at: int) -> int:
-    """Where a content begins behind nothing but blanks; -1: nowhere."""
+def _next_position(text: str, content: str, at: int) -> int:
     blanks = _BLANKS.match(text, at)
     end = blanks.end() if blanks else at
     start = text.find(content, at, end + len(content))
@@ -199,7 +179,7 @@ def _next_place(text: str, content: str, at: int) -> int:
 
 
 def document_id(uri: str) -> str:
-    """The id of the entity that stands for a document."""
+    """The id of the entity that a document is."""
     return identity("document", uri)
 
 
@@ -251,8 +231,8 @@ def _metadata(document: Document, chunk: Chunk, before: Chunk | None) -> dict[st
 
 
 def _columns(document: Document, chunks: Sequence[Chunk]) -> list[dict[str, Any]]:
-    """The values beside the lines of each chunk, and beside the blank ones before it; those at the
-    end are the last one's."""
+    """The values of the lines of each chunk and the blank ones before it; the rest is the
+    last's."""
     if not document.columns:
         return [{} for _ in chunks]
     ends = [chunk.lines[1] for chunk in chunks[:-1]] + [document.text.count("\n") + 1]
@@ -268,21 +248,20 @@ def _columns(document: Document, chunks: Sequence[Chunk]) -> list[dict[str, Any]
 
 
 def _gap(document: Document, chunk: Chunk, before: Chunk) -> str | None:
-    """What stands between a chunk and the one before it; None where that can be told without."""
+    """What is between a chunk and the one before it; None where it follows from the two."""
     gap = normal_gap(document.text[before.end : chunk.start])
     if not document.lined:
         return None if gap == PARAGRAPH else gap
     # lines tell how many line ends there are
-    is_told = gap.endswith("\n") or gap == guess_gap(before.text, chunk.text)
-    return None if is_told else gap
+    is_implied = gap.endswith("\n") or gap == guess_gap(before.text, chunk.text)
+    return None if is_implied else gap
 
 
 def _named_resources(
-    outline: Outline,
+    outline: ChunkedDocument,
     title: str,
     names_by_chunk: Sequence[Sequence[Name]],
 ) -> list[Resource]:
-    """The chunks with their own names, and those of what they name."""
     resources = []
     for resource, names in zip(outline.resources, names_by_chunk, strict=True):
         is_only = len(outline.chunks) == 1
@@ -324,7 +303,7 @@ def unnamed(people: Iterable[str], names: Iterable[Name]) -> list[Name]:
 # -- the document itself -------------------------------------------------------------------------
 
 
-def _document_entity(outline: Outline, title: str) -> Entity:
+def _document_entity(outline: ChunkedDocument, title: str) -> Entity:
     document = outline.document
     properties: dict[str, Any] = {
         "uri": document.uri,
@@ -349,10 +328,7 @@ def _document_entity(outline: Outline, title: str) -> Entity:
 
 
 def _file_names(uri: str) -> list[str]:
-    """The names that a file may be called by: with and without the suffix.
-
-    None for a name that files have in every folder.
-    """
+    """The names that a file may be called by; none that files have in every folder."""
     name = uri.replace("\\", "/").rpartition("/")[2]
     stem = name.rpartition(".")[0] or name
     if stem.lower() in _GENERIC or not stem.strip("-_. "):
@@ -368,13 +344,13 @@ def _references(document: Document, title: str) -> list[Edge]:
     own = _file_names(document.uri)
     stems = [name.rpartition(".")[0] for name in linked if name not in own]
     return [
-        references(title, stem)
+        edge_to(title, REFERENCES, stem, "document")
         for stem in stems
         if stem.lower() not in _GENERIC and labels.is_label(stem)
     ]
 
 
-def _moment(outline: Outline, title: str, at: datetime, names: Sequence[Name]) -> Moment:
+def _moment(outline: ChunkedDocument, title: str, at: datetime, names: Sequence[Name]) -> Moment:
     # the sort is stable: of names as frequent the first one counts
     frequent = sorted(names, key=lambda name: -len(name.spans))
     return Moment(
@@ -387,3 +363,27 @@ def _moment(outline: Outline, title: str, at: datetime, names: Sequence[Name]) -
         entity_refs=tuple(name.name for name in names),
         metadata={"uri": outline.document.uri},
     )
+
+
+class PreparedDocument(Struct, frozen=True):
+    """Everything that a document becomes."""
+
+    uri: str
+    resources: tuple[Resource, ...]  # in order, each with its id
+    others: tuple[Entity | Moment, ...]
+    edges: tuple[Edge, ...]
+    # it is all of its source: what else was read from there goes; else it follows that
+    whole: bool = True
+    stored_ids: tuple[str, ...] = ()  # of resources that were given, and are stored already
+    changed: tuple[Resource, ...] = ()  # that were read before, and have another context now
+    # records that must still be so when it is written: id to `updated_at`, see
+    # `store.batch.Preconditions`
+    expected: dict[str, datetime | None] = {}
+
+    @property
+    def ids(self) -> list[str]:
+        return [record.id for record in (*self.resources, *self.others) if record.id]
+
+    @property
+    def items(self) -> list[Record | Edge]:
+        return [*self.resources, *self.changed, *self.others, *self.edges]

@@ -10,16 +10,8 @@ from msgspec.structs import replace
 
 from .. import labels
 from ..model import Edge, Resource
-from ..model.edge_types import (
-    AUTHORED_BY,
-    MENTIONS,
-    NEXT,
-    PART_OF,
-    REFERENCES,
-    SPOKEN_BY,
-    EdgeType,
-)
-from .names.name import Name
+from ..model.edge_types import MENTIONS, NEXT, PART_OF, EdgeType
+from .names import Name
 
 # property of an edge to what a text names only because the memory knows it: no rule found a name
 # there, and another that is known may be named there instead
@@ -52,21 +44,6 @@ def chain(resources: Sequence[Resource], whole: str, kind: str) -> list[Edge]:
 def follows(resource: Resource, following: Resource) -> Edge:
     """The edge from a resource to the `next`."""
     return edge_to(resource.name, NEXT, following.name, "resource/chunk")
-
-
-def spoken_by(turn: str, speaker: str) -> Edge:
-    """The edge from a turn of a chat to who said it."""
-    return edge_to(turn, SPOKEN_BY, speaker, "person")
-
-
-def authored_by(document: str, author: str) -> Edge:
-    """The edge from a document to who wrote it."""
-    return edge_to(document, AUTHORED_BY, author, "person")
-
-
-def references(document: str, other: str) -> Edge:
-    """The edge from a document to one that it links to."""
-    return edge_to(document, REFERENCES, other, "document")
 
 
 def edge_to(src: str, edge_type: EdgeType, dst: str, kind: str) -> Edge:

@@ -1,14 +1,9 @@
-"""Texts that were read before what they name was known: they are linked to it.
+"""Texts that were read before what they name was known: upkeep links them to it.
 
-Reading finds what the memory knows by then. Whatever gets a name later is looked for in the texts
-that are there, by the index of words, and each text found is asked once more what it names: so the
-edges are those that reading would make now, in whichever order all was written.
-
-Upkeep does it, many entities at once: neither reading nor writing waits for it. What is new is told
-by its number, so a write costs nothing more; an entity that is called otherwise has an entry until
-it was looked for. A text and the entities in it are as they were when it was looked at, or nothing
-is written of it. A text that was being read while its entity was written and looked for is missed.
-"""
+Whatever gets a name later is looked for by the index of words, and each text found is read for
+names again, so the edges are those that reading would make now. Entities are looked for by their
+number; one that is called otherwise has an entry until then. A text that was being read while its
+entity was written and looked for is missed."""
 
 from __future__ import annotations
 
@@ -31,8 +26,8 @@ from ..store.rules import validation
 from ..store.rules.merge import keys_of
 from ..store.specs import MOST_NAMESAKES, MOST_WORDS
 from .edges import KNOWN, mentions
+from .names import Name
 from .names.known import KnownNames, is_nameable, may_name, says
-from .names.name import Name
 from .names.rules import CapitalizedNames
 
 _MARK = (TEXT_NUMBERS, "linked")  # of the number up to which entities were looked for
@@ -45,10 +40,8 @@ _log = logging.getLogger(__name__)
 
 
 class Linker:
-    """Links the texts of one store to what was named after they were read.
-
-    Any thread may run it, several at once too: what is there already is not written again.
-    """
+    """Links the texts of one store to what was named after they were read. Any thread may run
+    it."""
 
     def __init__(self, store: Store, tenant: str) -> None:
         self._store = store
@@ -56,11 +49,8 @@ class Linker:
         self._names = KnownNames(CapitalizedNames(), store)
 
     def run(self, limit: int | None = None) -> int:
-        """Look for entities that wait, `limit` of them at most; returns how many were looked for.
-
-        Raises:
-            StoreError, ChangedError: what was found cannot be written. The rest waits.
-        """
+        """Look for entities that wait, `limit` of them at most; returns how many were looked
+        for."""
         done = 0
         while size := _AT_ONCE if limit is None else min(_AT_ONCE, limit - done):
             count = self._run_renamed(size)
@@ -70,8 +60,7 @@ class Linker:
         return done + self._run_new(None if limit is None else limit - done)
 
     def try_run(self, limit: int | None = None) -> int:
-        """Do as `run`, but log why nothing can be written: it waits, and what comes next is done
-        without it."""
+        """Do as `run`, but log why nothing can be written; it waits."""
         try:
             return self.run(limit)
         except (StoreError, ChangedError) as error:
@@ -127,7 +116,6 @@ class Linker:
     # -- texts ---------------------------------------------------------------------------------
 
     def _link(self, records: Iterable[Record | None]) -> None:
-        """Link the texts that name these entities."""
         # by the id of the text
         naming: dict[str, list[Entity]] = {}
         for entity in records:
@@ -146,8 +134,7 @@ class Linker:
                         raise
 
     def _texts_saying(self, entity: Entity) -> Iterator[Resource]:
-        """The texts that were read and say a name of an entity. A name that too many say is a
-        word."""
+        """The texts that say a name of an entity; a name that too many say is a word."""
         names = {labels.key(name): name for name in (entity.name, *entity.aliases)}
         for key, name in names.items():
             if key.count("-") < MOST_WORDS and may_name(key):
@@ -214,8 +201,7 @@ class Linker:
 
 
 def _read(resource: Resource) -> str:
-    """The text of a part as reading looks for names in it: a table repeats its header, and has its
-    cells apart."""
+    """The text of a part as names are looked for in it: a table repeats its header."""
     text = resource.content
     if resource.category != "table":
         return text

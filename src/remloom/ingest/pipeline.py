@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -32,14 +32,13 @@ from ..store.results import Written
 from ..store.rules.merge import keys_of
 from ..store.specs import EdgeSpec
 from . import chats, documents
-from .chat_append import join_stored, prepare_new_turns
+from .chat_append import ExportedChats, is_known, join_stored, prepare_new_turns
 from .chunker import CUT
 from .cleaning import cleaned
-from .exported_chats import ExportedChats, is_known
+from .documents import PreparedDocument
+from .names import Extractor
 from .names.known import KnownNames
-from .names.name import Extractor
 from .names.rules import CapitalizedNames
-from .prepared import Prepared
 
 BATCH = 500  # records and edges from which what was prepared is written
 _TRIES = 4  # to write what follows in a chat while others do, before nobody else may
@@ -47,19 +46,13 @@ _PAUSE = 0.002  # seconds between them at most, at first
 
 # to write; ids and edges to remove before
 Items = tuple[list[Record | Edge], Sequence[str], Sequence[EdgeKey]]
-Update = Callable[[Callable[[Reads], Items]], Written]
+Update = Callable[[Callable[[Reads], Items], Preconditions | None], Written]
 # a document once more, under a name that is free there
-PrepareAgain = Callable[[Reads], Prepared]
-Write = Callable[
-    [list[Record | Edge], Sequence[str], Sequence[EdgeKey], Preconditions | None],
-    Written,
-]
+PrepareAgain = Callable[[Reads], PreparedDocument]
 
 
 class _Waiting(Struct, frozen=True):
-    """A document that waits to be written."""
-
-    prepared: Prepared
+    prepared: PreparedDocument
     new: int  # resources that are not stored yet
     position: int  # in the report
     prepare_again: PrepareAgain | None = None  # None: its name is its own already
@@ -70,12 +63,12 @@ def ingest(
     *,
     tenant: str,
     store: Store,
-    write: Write,
-    update: Update | None = None,
+    update: Update,
     category: str | None = None,
     texts_as: str | None = None,
     extractor: Extractor | None = None,
     progress: Callable[[int, int], None] | None = None,
+    total: int = 0,
 ) -> ReadReport:
     """Read every document, and report what became of each.
 
@@ -86,24 +79,17 @@ def ingest(
     on; only an error of the store itself (`StoreError`: full disk, closed, corrupt) ends it.
 
     Args:
-        source: documents, as `sources.open_source` gives them.
-        tenant: whose memory it is; part of every chunk's id.
-        store: where it is looked up what was read before.
-        write: writes items, after removing records by id and edges, in one transaction; see
-            `Memory.write`.
-        update: writes what is made of what it gives to read, in the same transaction; see
-            `Store.update`. Without, a chat to which others append meanwhile raises ChangedError.
+        update: writes what is made of what it gives to read, in the same transaction, if the
+            preconditions hold; see `Store.update`.
         category: of the resources, instead of the documents' own.
         texts_as: the category of texts that do not say themselves what they are; default the one
             that they were read as before, else "document".
-        extractor: finds names; `CapitalizedNames` when not given.
-        progress: called with the documents done and, if `source` has a length, how many there are
-            (else 0).
+        progress: called with the documents done, and `total`, or more if there are.
+        total: how many documents there are; 0: that is not known.
     """
     began = time.monotonic()
     names = KnownNames(extractor or CapitalizedNames(), store)
-    reading = _Reading(tenant, store, write, update, category, names, texts_as)
-    total = len(source) if isinstance(source, Sized) else 0
+    reading = _Reading(tenant, store, update, category, names, texts_as)
     for done, document in enumerate(source, 1):
         if isinstance(document, Skipped):
             item = ReadItem(
@@ -121,21 +107,17 @@ def ingest(
 
 
 class _Reading:
-    """What has been read so far, and what waits to be written."""
-
     def __init__(
         self,
         tenant: str,
         store: Store,
-        write: Write,
-        update: Update | None,
+        update: Update,
         category: str | None,
         extractor: Extractor,
         texts_as: str | None,
     ) -> None:
         self._tenant = tenant
         self._store = store
-        self._write = write
         self._update = update
         self._category = category
         self._texts_as = texts_as
@@ -170,10 +152,8 @@ class _Reading:
             self.items.append(ReadItem(uri=document.uri, status="skipped", reason=reason))
 
     def flush(self) -> None:
-        """Write what waits, together; if that fails, one by one.
-
-        So only the document at fault is lost.
-        """
+        """Write what waits, together; if that fails one by one, so only the one at fault is
+        lost."""
         waiting = self._take_waiting()
         if not waiting:
             return
@@ -216,7 +196,7 @@ class _Reading:
             return
         stored = {chunk.id: chunk for chunk in chunks}
         ids = tuple(resource.id for resource in outline.resources)
-        # with the values beside its lines
+        # with the values of its lines
         is_there = all(
             one.id in stored
             and stored[one.id].metadata.get("columns") == one.metadata.get("columns")
@@ -226,7 +206,7 @@ class _Reading:
             self._add_unchanged(document.uri, ids)
             return
 
-        def prepare(reads: Reads) -> Prepared:
+        def prepare(reads: Reads) -> PreparedDocument:
             name = self._free_name(document, reads)
             return documents.prepare(outline, extractor=self._extractor, name=name)
 
@@ -239,22 +219,19 @@ class _Reading:
         return self._texts_as or next((chunk.category for chunk in chunks), "document")
 
     def _is_same(self, document: Document, chunks: Sequence[Resource]) -> bool:
-        """Whether a document is as it was, and all that it is is stored: without cutting it.
+        """Whether a document is stored as it is, without cutting it, which takes seconds of a book;
+        if not, it may be the same all the same."""
+        is_stored = self._is_stored(document, [chunk.id for chunk in chunks], cut=True)
+        return is_stored and documents.is_cut_into(document, chunks)
 
-        Cutting a book takes seconds. If this says no, it may be the same all the same.
-        """
-        entity = self._store.records.get("entities", documents.document_id(document.uri))
-        if not isinstance(entity, Entity) or entity.properties.get("cut") != CUT:
-            return False
-        ids = [chunk.id for chunk in chunks]
-        return self._is_stored(document, ids) and documents.is_cut_into(document, chunks)
-
-    def _is_stored(self, document: Document, ids: Sequence[str]) -> bool:
-        """Whether all that a document is, besides its chunks, is what is stored of it."""
+    def _is_stored(self, document: Document, ids: Sequence[str], *, cut: bool = False) -> bool:
+        """Whether all that a document is, besides its chunks, is what is stored of it; with `cut`,
+        if it was cut as it would be now."""
         records = self._store.records
         entity = records.get("entities", documents.document_id(document.uri))
-        digest = documents.digest(document)
-        if not isinstance(entity, Entity) or entity.properties.get("digest") != digest:
+        if not isinstance(entity, Entity) or (cut and entity.properties.get("cut") != CUT):
+            return False
+        if entity.properties.get("digest") != documents.digest(document):
             return False
         moment = documents.moment_id(document, ids)
         return not moment or records.get("moments", moment) is not None
@@ -262,7 +239,6 @@ class _Reading:
     # -- chats ---------------------------------------------------------------------------------
 
     def _take_chat(self, document: Document) -> None:
-        """Read a chat behind its beginning, if that was read; else like any document."""
         if document.conversation:
             if self._exported.is_begun(document):
                 # it may be among what waits
@@ -291,12 +267,10 @@ class _Reading:
                 # others went on with it meanwhile
                 self._take_waiting()
                 del self.items[-1]
-                if self._update is None:
-                    raise
                 time.sleep(random.uniform(0, _PAUSE) * (attempt + 1))  # noqa: S311
-        self._take_chat_exclusively(document, self._update)
+        self._take_chat_exclusively(document)
 
-    def _prepare_chat(self, reads: Reads, document: Document) -> tuple[Prepared, set[str]]:
+    def _prepare_chat(self, reads: Reads, document: Document) -> tuple[PreparedDocument, set[str]]:
         """What is to be written of a chat, and the ids of the stored resources that it replaces."""
         following = prepare_new_turns(
             reads,
@@ -321,10 +295,9 @@ class _Reading:
         stored = {turn.id for turn in reads.records.chunks(document.uri)}
         return replace(prepared, expected=expected), stored
 
-    def _take_chat_exclusively(self, document: Document, update: Update | None) -> None:
+    def _take_chat_exclusively(self, document: Document) -> None:
         """Read and write a chat while nobody else can: others write to it again and again."""
-        assert update is not None  # noqa: S101 - else the error was raised
-        result: list[tuple[Prepared, set[str]]] = []
+        result: list[tuple[PreparedDocument, set[str]]] = []
 
         def work(reads: Reads) -> Items:
             prepared, stored = self._prepare_chat(reads, document)
@@ -332,7 +305,7 @@ class _Reading:
             deleted, links = _replaced(reads, prepared)
             return _with_orphans(reads, prepared.items, deleted, links)
 
-        written = update(work)
+        written = self._update(work, None)
         ((prepared, stored),) = result
         if not prepared.resources:
             self._add_unchanged(document.uri, prepared.stored_ids)
@@ -348,7 +321,7 @@ class _Reading:
 
     def _add(
         self,
-        prepared: Prepared,
+        prepared: PreparedDocument,
         stored: Collection[str],
         prepare_again: PrepareAgain | None,
         *,
@@ -391,12 +364,8 @@ class _Reading:
                 links += replaced_links
             return _with_orphans(reads, items, deleted, links)
 
-        if self._update is not None and not expected:
-            written = self._update(work)
-        else:
-            preconditions = Preconditions(records=expected) if expected else None
-            written = self._write(*work(self._store), preconditions)
-        self._count_written(waiting, written)
+        preconditions = Preconditions(records=expected) if expected else None
+        self._count_written(waiting, self._update(work, preconditions))
 
     def _count_written(self, waiting: Sequence[_Waiting], written: Written) -> None:
         self._edges += written.edges
@@ -413,10 +382,7 @@ class _Reading:
     # -- names ---------------------------------------------------------------------------------
 
     def _free_name(self, document: Document, reads: Reads) -> str:
-        """The document's title, made one that no other document has.
-
-        Edges go by labels and would mix two documents of one name.
-        """
+        """The document's title, made unique: edges go by labels and would mix two of one name."""
         uri = document.uri.replace("\\", "/")
         folders = uri.rsplit("/", 2)[1:] if "/" in uri else [uri]
         candidates = (
@@ -435,7 +401,6 @@ class _Reading:
 
 
 def _with_free_name(reads: Reads, waiting: _Waiting) -> _Waiting:
-    """What waits, under another name if its name was given to another document meanwhile."""
     if waiting.prepare_again is None:
         return waiting
     prepared = waiting.prepared
@@ -462,12 +427,9 @@ def _is_taken(reads: Reads, key: str, uri: str) -> bool:
 # -- what is deleted -----------------------------------------------------------------------------
 
 
-def _replaced(store: Reads, prepared: Prepared) -> tuple[list[str], list[EdgeKey]]:
-    """What was read from the same place before and is no longer in it: ids of records, and edges.
-
-    Of the edges that leave the document's labels only those that reading makes: others are
-    somebody's own.
-    """
+def _replaced(store: Reads, prepared: PreparedDocument) -> tuple[list[str], list[EdgeKey]]:
+    """What was read from the same place before and is no longer in it: ids of records, and edges of
+    those that reading makes."""
     before = _records_before(store, prepared)
     if not before:
         return [], []
@@ -482,7 +444,7 @@ def _replaced(store: Reads, prepared: Prepared) -> tuple[list[str], list[EdgeKey
     return ids, [link for link in links if link not in kept_links]
 
 
-def _records_before(store: Reads, prepared: Prepared) -> list[Record]:
+def _records_before(store: Reads, prepared: PreparedDocument) -> list[Record]:
     """What a source became when it was read before; nothing of what it only goes on with."""
     before: list[Record] = []
     if prepared.whole:

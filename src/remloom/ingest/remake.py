@@ -1,30 +1,27 @@
-"""What reading made of texts that are forgotten: made again of those that stay, without a model.
-
-A turn's context quotes the turns beside it, a moment says whom its turns name, a chunk may stand
-under a heading of another, and a name is known as the texts write it: these are the ways in which
-one text gets into another's record.
-"""
+"""What reading made of texts that are forgotten, made again of those that stay: contexts of turns,
+moments, headings of chunks, and names, by which one text gets into another's record."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 
 from msgspec.structs import replace
 
 from .. import labels
-from ..model import Edge, EdgeKey, Entity, Moment, Record, Resource
+from ..model import EXTRACTED, SHARES, Edge, EdgeKey, Entity, Moment, Record, Resource
 from ..model.edge_types import ABOUT, ATTENDED_BY, MENTIONS, PART_OF
 from ..sources import Turn
 from ..store.contract import Reads
 from ..store.forgetting.forget import Remade, RemovedRecords
 from ..store.forgetting.mentions import names_in
-from ..store.specs import ChunkRange
+from ..store.rules.merge import keys_of
+from ..store.specs import ChunkRange, EdgeSpec
 from . import chats
 from .edges import follows
-from .renaming import Unnaming
 
 # turns on each side of a gap: some have another context now, the others are in it
-_NEAR = chats.BEFORE + chats.AFTER
+_NEIGHBOURS = chats.BEFORE + chats.AFTER
 _AHEAD = 64  # chunks looked at together behind a heading that goes
 
 
@@ -37,9 +34,13 @@ def remake(reads: Reads, removed: RemovedRecords) -> Remade:
     edges: list[Edge] = []
     unlinked: list[EdgeKey] = []
     deleted = list(_remake_moments(reads, removed, parts, records, unlinked))
-    for gap in _gaps(reads, parts):
-        edges += _close_gap(reads, removed, gap, records)
-    _recount(reads, removed, parts, records)
+    by_source: dict[str, list[Resource]] = {}
+    for part in sorted(parts, key=lambda part: part.ordinal):
+        by_source.setdefault(part.uri, []).append(part)
+    for uri, own in by_source.items():
+        for gap in _gaps(reads, uri, own):
+            edges += _close_gap(reads, removed, gap, records)
+        _recount(reads, removed, own, records)
     unnaming = Unnaming(reads, removed, records)
     unnaming.run(parts)
     return Remade(
@@ -83,7 +84,6 @@ def _remake_moments(
 
 
 def _describe_document(reads: Reads, moment: Moment, left: Sequence[Resource]) -> Moment:
-    """The moment of a document with the names that are left."""
     names = {name for resource in left for name in resource.related_entities}
     keys = [labels.key(resource.name) for resource in left]
     for edge in reads.graph.stored_edges(keys, direction="out"):
@@ -112,23 +112,18 @@ def _keys(names: Iterable[str]) -> set[str]:
     return set(map(labels.key, names))
 
 
-# -- what stands beside it -----------------------------------------------------------------------
+# -- neighbours ----------------------------------------------------------------------------------
 
 
-def _gaps(reads: Reads, parts: Sequence[Resource]) -> Iterator[list[Resource]]:
-    """What goes of each source, in order, apart where something between stays."""
-    by_source: dict[str, list[Resource]] = {}
-    for part in parts:
-        by_source.setdefault(part.uri, []).append(part)
-    for uri, own in by_source.items():
-        own.sort(key=lambda part: part.ordinal)
-        gap = own[:1]
-        for part in own[1:]:
-            if _stays_between(reads, uri, gap[-1].ordinal, part.ordinal):
-                yield gap
-                gap = []
-            gap.append(part)
-        yield gap
+def _gaps(reads: Reads, uri: str, parts: Sequence[Resource]) -> Iterator[list[Resource]]:
+    """What goes of a source, apart where something between stays."""
+    gap = [parts[0]]
+    for part in parts[1:]:
+        if _stays_between(reads, uri, gap[-1].ordinal, part.ordinal):
+            yield gap
+            gap = []
+        gap.append(part)
+    yield gap
 
 
 def _stays_between(reads: Reads, uri: str, after: int, before: int) -> bool:
@@ -144,7 +139,7 @@ def _close_gap(
     gap: Sequence[Resource],
     records: dict[str, Record],
 ) -> Iterator[Edge]:
-    """Make again what stands on both sides of a gap; gives the edge that closes their chain."""
+    """Make again what is on both sides of a gap; gives the edge that closes the chain."""
     uri, first, last = gap[0].uri, gap[0].ordinal, gap[-1].ordinal
 
     def chunks_before(size: int) -> list[Resource]:
@@ -153,8 +148,8 @@ def _close_gap(
     def chunks_after(size: int) -> list[Resource]:
         return reads.records.chunks(uri, ChunkRange(after=last, limit=size))
 
-    before = _staying(chunks_before, removed)[-_NEAR:]
-    after = _staying(chunks_after, removed)[:_NEAR]
+    before = _staying(chunks_before, removed)[-_NEIGHBOURS:]
+    after = _staying(chunks_after, removed)[:_NEIGHBOURS]
     if chats.is_turn(gap[0]) and gap[0].metadata["speaker"] is not None:
         # contexts and chains do not reach from one session into another
         session = _session(reads, gap)
@@ -168,15 +163,12 @@ def _close_gap(
 
 
 def _staying(fetch: Callable[[int], list[Resource]], removed: RemovedRecords) -> list[Resource]:
-    """The nearest chunks that stay: `_NEAR` of them, or more, if there are as many.
-
-    Others that go may stand between.
-    """
-    size = _NEAR
+    """The nearest `_NEIGHBOURS` chunks, or more, that stay; others that go may be between."""
+    size = _NEIGHBOURS
     while True:
         chunks = fetch(size)
         left = [part for part in chunks if part.id not in removed]
-        if len(left) >= _NEAR or len(chunks) < size:
+        if len(left) >= _NEIGHBOURS or len(chunks) < size:
             return left
         size *= 4
 
@@ -186,7 +178,6 @@ def _remake_contexts(
     after: Sequence[Resource],
     records: dict[str, Record],
 ) -> None:
-    """The contexts of the turns on both sides of a gap, each of which is in some of the others."""
     resources = [*before, *after]
     turns = [Turn(message=chats.message_of(resource)) for resource in resources]
     gap = len(before)
@@ -211,7 +202,7 @@ def _remove_headings(
     after: Sequence[Resource],
     records: dict[str, Record],
 ) -> None:
-    """Take a heading that stood in what goes off the chunks that stand under it."""
+    """Take a heading in what goes off the chunks under it."""
     while after:
         for chunk in after:
             heading = chunk.metadata.get("heading")
@@ -233,23 +224,18 @@ def _recount(
     parts: Sequence[Resource],
     records: dict[str, Record],
 ) -> None:
-    """Say of each source how many chunks or turns it still has."""
-    by_source: dict[str, list[Resource]] = {}
-    for part in parts:
-        by_source.setdefault(part.uri, []).append(part)
-    for uri, own in by_source.items():
-        for entity in _source_entities(reads, own[-1]):
-            if entity.id in removed or entity.properties.get("uri") != uri:
-                continue
-            counted = "turns" if "turns" in entity.properties else "chunks"
-            count = entity.properties.get(counted)
-            if isinstance(count, int):
-                properties = {**entity.properties, counted: max(0, count - len(own))}
-                records[entity.id] = replace(entity, properties=properties)
+    """Say of a source how many chunks or turns it still has."""
+    for entity in _source_entities(reads, parts[-1]):
+        if entity.id in removed or entity.properties.get("uri") != parts[-1].uri:
+            continue
+        counted = "turns" if "turns" in entity.properties else "chunks"
+        count = entity.properties.get(counted)
+        if isinstance(count, int):
+            properties = {**entity.properties, counted: max(0, count - len(parts))}
+            records[entity.id] = replace(entity, properties=properties)
 
 
 def _source_entities(reads: Reads, part: Resource) -> Iterator[Entity]:
-    """The entities that a part may be of: a document of one chunk has the name of that."""
     key = labels.key(part.name)
     edges = reads.graph.stored_edges([key], direction="out")
     wholes = [key, *(edge.dst for edge in edges if edge.rel_type == PART_OF.name)]
@@ -257,3 +243,158 @@ def _source_entities(reads: Reads, part: Resource) -> Iterator[Entity]:
         for record in records:
             if isinstance(record, Entity):
                 yield record
+
+
+# of what leads to a name, looked at before all of it: the name of a hub is said nearly everywhere
+_FIRST_LOOK = 64
+
+
+class Unnaming:
+    """Takes names away that nothing which stays says: what changes of `records` is put there,
+    `edges` are at other labels then, `moved` is where they were."""
+
+    def __init__(self, reads: Reads, removed: RemovedRecords, records: dict[str, Record]) -> None:
+        self._reads = reads
+        self._removed = removed
+        self._records = records
+        self.edges: list[Edge] = []
+        self.moved: list[EdgeKey] = []
+
+    def run(self, parts: Sequence[Resource]) -> None:
+        """Rename what is known only from reading, and was named by these parts, which go."""
+        named = [(entity, (entity.name, *entity.aliases)) for entity in self._mentioned(parts)]
+        # only names that the texts which go say may be theirs alone
+        every_name = chain.from_iterable(names for _, names in named)
+        written_names = names_in((part.content for part in parts), every_name)
+        for entity, names in named:
+            doubtful = written_names.intersection(names)
+            if not doubtful:
+                continue
+            lost = self._unsaid(entity, doubtful)
+            left = [name for name in names if name not in lost]
+            # nothing is left of its names only if it goes, too
+            if lost and left:
+                self._rename(entity, lost, left)
+
+    def _mentioned(self, parts: Sequence[Resource]) -> Iterator[Entity]:
+        """The entities that these mention and that nobody wrote."""
+        sources = sorted({labels.key(part.name) for part in parts})
+        edges = self._reads.graph.stored_edges(sources, direction="out")
+        keys = sorted({edge.dst for edge in edges if edge.rel_type == MENTIONS.name})
+        for records in self._reads.records.lookup(keys, edges=0).values():
+            for record in records:
+                if not isinstance(record, Entity) or record.id in self._removed:
+                    continue
+                if record.properties.get(EXTRACTED):
+                    yield record
+
+    def _unsaid(self, entity: Entity, names: set[str]) -> set[str]:
+        """Of these names of an entity, those that nothing which stays and leads to it says."""
+        keys = keys_of(entity)
+        graph = self._reads.graph
+        first = graph.edges(EdgeSpec(keys, direction="in", limit=_FIRST_LOOK))
+        unsaid = self._without_written(names, {edge.src for edge in first})
+        # it is known from many, of which the first do not say it
+        if unsaid and len(first) == _FIRST_LOOK:
+            every = graph.stored_edges(keys, direction="in")
+            unsaid = self._without_written(unsaid, {edge.src for edge in every})
+        return unsaid
+
+    def _without_written(self, names: set[str], sources: set[str]) -> set[str]:
+        unsaid = set(names)
+        for key in sorted(sources):
+            for record in self._reads.records.lookup([key], edges=0)[key]:
+                if record.id not in self._removed:
+                    unsaid -= names_in(_texts_of(record), unsaid)
+            if not unsaid:
+                break
+        return unsaid
+
+    def _rename(self, entity: Entity, lost: set[str], left: Sequence[str]) -> None:
+        name = entity.name if entity.name in left else max(left, key=len)
+        aliases = tuple(other for other in left if other != name)
+        self._records[entity.id] = replace(entity, name=name, aliases=aliases)
+        for old in (entity.name, *entity.aliases):
+            if old in lost:
+                self._replace_name(old, name)
+
+    def _replace_name(self, old: str, new: str) -> None:
+        """Have what led to a name lead to another one, and call it so wherever reading did."""
+        key = labels.key(old)
+        # looked up before its edges move
+        incoming = self._reads.graph.stored_edges([key], direction="in")
+        edges, old_keys = move_edges(self._reads, key, new)
+        self.edges += edges
+        self.moved += old_keys
+        sources = sorted({edge.src for edge in incoming if edge.rel_type == MENTIONS.name})
+        for records in self._reads.records.lookup(sources, edges=0).values():
+            for record in records:
+                if isinstance(record, Resource) and record.id not in self._removed:
+                    self._replace_in_resource(record, old, new)
+                    self._replace_in_shares(record, old, new)
+                    self._replace_in_moments(record, old, new)
+
+    def _replace_in_resource(self, resource: Resource, old: str, new: str) -> None:
+        current = self._records.get(resource.id, resource)
+        if isinstance(current, Resource) and old in current.related_entities:
+            names = _replaced(current.related_entities, old, new)
+            self._records[resource.id] = replace(current, related_entities=names)
+
+    def _replace_in_shares(self, resource: Resource, old: str, new: str) -> None:
+        before, after = SHARES + labels.key(old), SHARES + labels.key(new)
+        key = labels.key(resource.name)
+        for edge in self._reads.graph.stored_edges([key], direction="out"):
+            if edge.rel_type == "entity" and before in edge.properties:
+                properties = {
+                    after if share == before else share: value
+                    for share, value in edge.properties.items()
+                }
+                properties[after] = new
+                self.moved.append(edge.key)
+                self.edges.append(replace(edge, properties=properties))
+
+    def _replace_in_moments(self, resource: Resource, old: str, new: str) -> None:
+        for moment in self._reads.records.referring([resource.id]):
+            current = self._records.get(moment.id, moment)
+            if moment.id in self._removed or not isinstance(current, Moment):
+                continue
+            renamed = replace(
+                current,
+                topic_tags=_replaced(current.topic_tags, old, new),
+                entity_refs=_replaced(current.entity_refs, old, new),
+            )
+            if renamed != current:
+                self._records[moment.id] = renamed
+
+
+def move_edges(reads: Reads, key: str, name: str) -> tuple[list[Edge], list[EdgeKey]]:
+    """The edges at a key as they are at the label `name` instead, and where they were."""
+    new_key = labels.key(name)
+    edges: list[Edge] = []
+    old_keys: list[EdgeKey] = []
+    for edge in reads.graph.stored_edges([key], direction="both"):
+        old_keys.append(edge.key)
+        properties = {**edge.properties, "dst_name": name} if edge.dst == key else edge.properties
+        moved = replace(
+            edge,
+            src=new_key if edge.src == key else edge.src,
+            dst=new_key if edge.dst == key else edge.dst,
+            properties=properties,
+        )
+        edges.append(moved)
+    return edges, old_keys
+
+
+def _texts_of(record: Record) -> Iterator[str]:
+    """What a record says that reading took names from."""
+    if isinstance(record, Resource):
+        yield record.content
+        yield str(record.metadata.get("speaker", ""))
+    elif isinstance(record, Entity):
+        yield record.name
+        authors = record.properties.get("authors")
+        yield from map(str, authors if isinstance(authors, list) else ())
+
+
+def _replaced(names: Iterable[str], old: str, new: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(new if name == old else name for name in names))

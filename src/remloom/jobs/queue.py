@@ -1,29 +1,39 @@
-"""A queue in the tenant's own store: nothing to install or to run, and as encrypted as the tenant
-is.
+"""A queue in the tenant's own store, as encrypted as the tenant is; and the times of schedules.
 
-A job is one entry, changed only by compare-and-set, so of two workers one wins. When it is done,
-that entry goes in the transaction that writes what is remembered of it: it is never there twice,
-nor gone. Claiming reads every job that is yet to be done: fine for the hundreds a tenant has; for
-many more, put a queue server behind the same contract.
+A job is one entry, changed only by compare-and-set, so of two workers one wins. Claiming reads
+every job that is yet to be done: fine for the hundreds a tenant has; for many more, put a queue
+server behind the same contract.
+
+Schedules are read as Debian's cron reads them. A time that is skipped where clocks are put forward
+is kept at the hour's end; where they are put back it comes once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from secrets import token_hex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from ..engine.arguments import check_aware
-from ..errors import ConflictError, InvalidInputError, LeaseLostError, NotFoundError
+from ..errors import (
+    ConflictError,
+    InvalidInputError,
+    LeaseLostError,
+    MissingExtraError,
+    NotFoundError,
+)
 from ..kv import Entry
 from ..store.batch import Batch, Preconditions
 from ..store.contract import Store
 from .contract import LEASE, MAX_ATTEMPTS, Job, JobSpec, State
-from .cron import next_time
+
+if TYPE_CHECKING:
+    from cronsim import CronSim
+
 
 LIVE = "job"  # namespace of the entries that are waiting, running or parked
 DONE = "job.done"
@@ -75,15 +85,13 @@ class StoredQueue:
         return job
 
     def _write(self, job: Job, versions: dict[tuple[str, str], int]) -> bool:
-        """Write a job if its entries still have these versions; says whether it was written.
-
-        An entry of it in the other namespace goes in the same transaction, so that a job is never
-        stored twice.
-        """
+        """Write a job if its entries still have these versions; says whether it was written. An
+        entry of it in the other namespace goes in the same transaction: a job is never stored
+        twice."""
         namespace = DONE if job.state == "done" else LIVE
         moved = [key for key, version in versions.items() if version and key[0] != namespace]
         batch = Batch(
-            entries=(_entry(job, namespace),),
+            entries=(Entry(namespace, job.id, msgspec.json.encode(job)),),
             deleted_entries=tuple(moved),
             expected=Preconditions(entries=versions),
         )
@@ -186,15 +194,9 @@ class StoredQueue:
         self._store.kv.put([], deleted=[(LIVE, id), (DONE, id)])
 
     def _live(self) -> list[tuple[Job, int]]:
-        """List the jobs that are yet to be done, each with the version of its entry."""
         return [(_job(entry), entry.version) for entry in self._store.kv.list(LIVE)]
 
     def _change(self, job: Job, change: Callable[[Job], Job]) -> Job:
-        """Change a job that its worker still holds.
-
-        Raises:
-            LeaseLostError: another worker has claimed it since, or it was removed.
-        """
         # A swap fails only when the entry changed in between, so each round sees a newer state and
         # either writes to it or finds the claim lost.
         while True:
@@ -212,11 +214,9 @@ class StoredQueue:
                 return changed
 
     def _swap(self, job: Job, version: int) -> bool:
-        """Write a job if it is still as it was read; says whether it was written."""
         return self._write(job, {(LIVE, job.id): version})
 
     def _delete_old(self, now: datetime) -> None:
-        """Delete the jobs that were done long ago."""
         if now - self._cleaned_up_at < CLEANUP_INTERVAL:
             return
         self._cleaned_up_at = now
@@ -229,7 +229,6 @@ class StoredQueue:
             self._store.kv.put([], deleted=old)
 
     def _after_failure(self, job: Job, error: str, again: bool) -> Job:
-        """Give the job as it is after an attempt that failed: waiting, or parked."""
         job = replace(job, lease_until=None, error=error)
         if again and job.attempts < MAX_ATTEMPTS:
             pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (job.attempts - 1))
@@ -241,7 +240,6 @@ class StoredQueue:
         return replace(job, state="parked")
 
     def _rescheduled(self, job: Job) -> Job:
-        """Give a job with a schedule, waiting for its next time."""
         # The clock of the machine that set `not_before` may have been ahead of this one: counted
         # from this clock alone, the time that was just done would come up a second time.
         after = max(self._clock(), job.not_before)
@@ -249,7 +247,6 @@ class StoredQueue:
 
 
 def _is_same_claim(current: Job, claimed: Job) -> bool:
-    """Say whether a job as it is stored is still claimed as it was."""
     # A worker may claim the same job again after its own lease ran out; the count of attempts tells
     # the two claims apart.
     same_worker = current.worker == claimed.worker
@@ -257,11 +254,7 @@ def _is_same_claim(current: Job, claimed: Job) -> bool:
 
 
 def _check_same(stored: Job, job: Job) -> Job:
-    """Refuse a job under the key of one that does something else.
-
-    Raises:
-        ConflictError: kind, payload or schedule differ.
-    """
+    """Refuse a job under the key of one of another kind, payload or schedule."""
     # not `not_before`: what is added again "from now on" is still the same job
     names = ("kind", "payload", "every", "zone")
     if any(getattr(stored, name) != getattr(job, name) for name in names):
@@ -274,12 +267,7 @@ def _check_same(stored: Job, job: Job) -> Job:
 
 
 def _due(job: Job) -> datetime:
-    """Give the time from which a job may be claimed."""
     return job.lease_until if job.state == "running" and job.lease_until else job.not_before
-
-
-def _entry(job: Job, namespace: str) -> Entry:
-    return Entry(namespace, job.id, msgspec.json.encode(job))
 
 
 def _job(entry: Entry) -> Job:
@@ -293,10 +281,68 @@ def _lease_time(count: float) -> timedelta:
 
 
 def _as_json(value: Any) -> Any:
-    """Give the value as it comes back from the store."""
     try:
         return msgspec.json.decode(msgspec.json.encode(value))
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
             f"what a job is given and what it returns must be JSON: {error}"
         ) from error
+
+
+# -- schedules -----------------------------------------------------------------------------------
+
+
+def next_time(expression: str, zone: str, after: datetime) -> datetime:
+    """Find the first time of a cron expression after another, in UTC.
+
+    Raises:
+        InvalidInputError: it is not such an expression, or has no time in fifty years; the zone is
+            unknown.
+        MissingExtraError: cronsim is not installed.
+
+    >>> next_time("0 2 * * *", "Europe/Riga", datetime(2026, 7, 1, 12, tzinfo=UTC)).isoformat()
+    '2026-07-01T23:00:00+00:00'
+    """
+    # cronsim looks fifty years ahead: 30 February never comes
+    time = next(_times(expression, zone, after), None)
+    if time is None:
+        raise InvalidInputError(
+            f"{expression!r} means no time at all", remedy='for example "0 2 * * *"'
+        )
+    return time.astimezone(UTC)
+
+
+def in_words(expression: str) -> str:
+    """Say in English what a cron expression means.
+
+    >>> in_words("0 2 * * *")
+    'At 02:00 every day'
+    """
+    return _times(expression, "UTC", datetime.now(UTC)).explain()
+
+
+def _times(expression: str, zone: str, after: datetime) -> CronSim:
+    try:
+        from cronsim import CronSim, CronSimError
+    except ImportError:
+        raise MissingExtraError("a schedule", "jobs") from None
+    try:
+        return CronSim(expression, after.astimezone(_zone(zone)))
+    except CronSimError as error:
+        raise InvalidInputError(
+            f"{expression!r} is not a cron expression: {str(error).lower()}",
+            remedy="minute, hour, day, month, weekday; "
+            'for example "0 2 * * *" for two o\'clock every night',
+        ) from None
+
+
+def _zone(name: str) -> tzinfo:
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        # "Europe" is a folder of zones: an OSError
+        raise InvalidInputError(
+            f"there is no time zone {name!r}", remedy="for example UTC or Europe/Riga"
+        ) from None

@@ -15,20 +15,9 @@ from ..errors import InvalidInputError, UnknownNameError
 
 # Methods that a job may call: those that take long, and can be begun again.
 KINDS = (
-    "read",
-    "learn",
-    "dream",
-    "moments",
-    "affinity",
-    "consolidate",
-    "observe",
-    "normalise",
-    "embed_pending",
-    "reembed",
-    "sweep",
-    "sync",
-    "discover",
-)
+    "read", "learn", "dream", "moments", "affinity", "consolidate", "observe", "normalise",
+    "embed_pending", "reembed", "sweep", "sync", "discover",
+)  # fmt: skip
 _OF_SOURCES = ("discover", "sync")
 # whose result is kept with its texts: a plan has no value of any row but those of enums
 _WHOLE = ("discover",)
@@ -39,11 +28,7 @@ _LIMITS = ("tokens", "calls", "cost")  # of a budget
 
 
 def check_kind(kind: str) -> str:
-    """Refuse an unknown kind of job.
-
-    Raises:
-        UnknownNameError: it is not one of `KINDS`.
-    """
+    """Refuse an unknown kind of job."""
     if kind not in KINDS:
         raise UnknownNameError("kind of job", kind, KINDS)
     return kind
@@ -52,15 +37,8 @@ def check_kind(kind: str) -> str:
 def bind(
     find_method: Callable[[str], Callable[..., Any]], kind: str, payload: Mapping[str, Any]
 ) -> Callable[[], Any]:
-    """Make the call that a job stands for.
-
-    Args:
-        find_method: gives the method for a kind of job.
-
-    Raises:
-        UnknownNameError: there is no such kind of job.
-        InvalidInputError: the method does not take this payload, or it is not to be kept.
-    """
+    """Make the call of a job; refuse a payload that the method does not take, or that is not
+    kept."""
     method = find_method(check_kind(kind))
     arguments = _with_budget(payload)
     if "url" in arguments:
@@ -70,8 +48,12 @@ def bind(
             remedy="set REMLOOM_SOURCE_<NAME> where the worker runs",
             argument="url",
         )
-    if kind in _OF_SOURCES:
-        _check_source(arguments.get("source"))
+    source = arguments.get("source")
+    if kind in _OF_SOURCES and source is not None:
+        # not the URL of one with its password, say
+        from ..schema.plan.source import check_source_name
+
+        check_source_name(source)
     # Bound without being called, so that a wrong payload is refused when the job is added, not at
     # night when it is done.
     try:
@@ -84,24 +66,8 @@ def bind(
     return partial(method, **_with_times(method, arguments))
 
 
-def _check_source(name: Any) -> None:
-    """Refuse what is not a name of a source, such as the URL of one with its password.
-
-    Raises:
-        InvalidInputError: it is none.
-    """
-    from ..schema.plan.source import check_source_name
-
-    if name is not None:
-        check_source_name(name)
-
-
 def _with_times(method: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Give arguments with datetimes where the method takes them: JSON has only their texts.
-
-    Raises:
-        InvalidInputError: a text is not a time with a zone.
-    """
+    """Give arguments with datetimes where the method takes them: JSON has only their texts."""
     times = {}
     for name, parameter in inspect.signature(method).parameters.items():
         value = arguments.get(name)
@@ -117,14 +83,8 @@ def _with_times(method: Callable[..., Any], arguments: Mapping[str, Any]) -> dic
 
 
 def _with_budget(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a payload's arguments, with its limits as a `Budget`.
-
-    JSON has them as one object, `budget`, or as budget_tokens, budget_calls and budget_cost, which
-    jobs have had from the beginning.
-
-    Raises:
-        InvalidInputError: a budget has no such limit, or one of another type.
-    """
+    """Give a payload's arguments, with its limits as a `Budget`: JSON has them as one object,
+    `budget`, or as budget_tokens, budget_calls and budget_cost."""
     if not isinstance(payload, Mapping):
         raise InvalidInputError(
             f"a payload is an object, not a {type(payload).__name__}",
@@ -145,7 +105,6 @@ def _with_budget(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _limits_of(budget: Any) -> dict[str, Any]:
-    """Give the limits of a budget that is an object of JSON; None has none."""
     if not isinstance(budget, Mapping | None):
         raise InvalidInputError(
             f"a budget is an object, not a {type(budget).__name__}",
@@ -161,10 +120,8 @@ def _limits_of(budget: Any) -> dict[str, Any]:
 
 
 def summarize(kind: str, result: Any) -> Any:
-    """Keep the numbers of what a method returned, and what names its run; no list, and no text.
-
-    The plan of a discovery is kept, but for the address of its database.
-    """
+    """Keep the numbers of what a method returned, and what names its run; a plan but for its
+    address."""
     if kind in _WHOLE:
         plan = msgspec.to_builtins(result, enc_hook=str)
         # more may see jobs than may know it

@@ -40,8 +40,7 @@ class Worker:
     several.
 
     A job that raises is tried again later (see `Queue.fail`), or parked at once when it would only
-    fail again: its input is wrong, an extra or the model is missing. One that is interrupted
-    (KeyboardInterrupt, SystemExit) goes back into the queue, and the interruption goes on.
+    fail again. One that is interrupted goes back into the queue, and the interruption goes on.
 
     Args:
         do: does a job and returns its result, which the queue stores.
@@ -88,7 +87,6 @@ class Worker:
         return count
 
     def _do_one(self, job: Job) -> Job:
-        """Do a job; returns it as it is afterwards."""
         try:
             try:
                 self._on_job(job)
@@ -113,10 +111,8 @@ class Worker:
 
     @contextmanager
     def _extending_lease(self, job: Job) -> Iterator[None]:
-        """Extend the lease of a job while the block runs.
-
-        A thread of its own does, so that no job, however long, needs to know of leases.
-        """
+        """Extend the lease of a job while the block runs, so that no job needs to know of
+        leases."""
         over = threading.Event()
 
         def extend() -> None:
@@ -142,7 +138,7 @@ class Worker:
 def reason_of(error: Exception, job: Job) -> str:
     """Say why a job failed, for those who look at it later, when a document may be forgotten.
 
-    What stands in quotes stays only if the job itself says it: else it may be of a document, as
+    What is in quotes stays only if the job itself says it: else it may be of a document, as
     may whatever an endpoint answers or another library says.
     """
     if not isinstance(error, RemloomError):
@@ -152,12 +148,8 @@ def reason_of(error: Exception, job: Job) -> str:
         # after it come the words of an endpoint, or of a model
         message = message.partition(": ")[0]
     known = _texts(job.payload) | {job.kind, job.id}
-    shown = _QUOTED.sub(lambda found: _kept(found[0], known), message)
+    shown = _QUOTED.sub(lambda found: found[0] if found[0][1:-1] in known else _LEFT_OUT, message)
     return f"{shown}\n  remedy: {error.remedy}" if error.remedy else shown
-
-
-def _kept(quoted: str, known: set[str]) -> str:
-    return quoted if quoted[1:-1] in known else _LEFT_OUT
 
 
 def _texts(value: Any) -> set[str]:

@@ -65,11 +65,7 @@ class Spending:
         self._changed = asyncio.Event()
 
     async def reserve(self, request: Request, price: Price) -> Reservation:
-        """Set aside the most that a request can take; hand what this returns to `settle`.
-
-        Raises:
-            BudgetError: it does not fit.
-        """
+        """Set aside the most that a request can take, or raise BudgetError; `settle` ends it."""
         size = tokens_in(request)
         cost = price(size, request.max_tokens)
         if self.budget.cost is not None and cost is None:

@@ -23,12 +23,11 @@ from ..errors import (
 )
 from ..kv import is_other_ref
 from ..settings import Settings, TaskSettings
-from . import event_loop, reply_cache, schemas
+from . import event_loop, schemas
 from .contract import Bounded, Image, Model, Reply, Request, Turn, Watch
-from .in_flight import InFlight, PendingCall
-from .ledger import roll_up
+from .in_flight import WAIT, InFlight, PendingCall, Retries
+from .ledger import delete_replies, find_reply, identify, roll_up
 from .prompts import Slots, prompt
-from .retry import WAIT, Retries
 from .routing import ModelRouter
 
 if TYPE_CHECKING:
@@ -48,13 +47,7 @@ _SHORTER = (
 
 
 class Call(Struct, frozen=True):
-    """A task to be done. See `LLM.ask`.
-
-    Args:
-        lists_all: the reply is a list of all there is: one that has as many items as it may have is
-            a `FullReplyError`, and one that was cut off is not asked for again, shorter. Whoever
-            asks gives less at once then.
-    """
+    """A task to be done. See `LLM.ask`."""
 
     task: str
     slots: Slots
@@ -62,6 +55,8 @@ class Call(Struct, frozen=True):
     subjects: tuple[str, ...] = ()
     seed: int | None = None
     images: tuple[Image, ...] = ()
+    # the reply is a list of all there is: one that has as many items as it may have is a
+    # `FullReplyError`, and one that was cut off is not asked for again, shorter
     lists_all: bool = False
 
 
@@ -111,11 +106,7 @@ class LLM:
         return self._models.default.name
 
     def name_of(self, task: str) -> str:
-        """The name of the model that does a task.
-
-        Raises:
-            ModelError: it cannot be opened.
-        """
+        """The name of the model that does a task, opened if need be."""
         return self._models.of(task).name
 
     @property
@@ -129,11 +120,8 @@ class LLM:
         return self._spending.calls if self._spending else 0
 
     def context(self, task: str) -> int | None:
-        """Tokens that the model of a task takes at once, prompt and reply; None: it is not known.
-
-        Raises:
-            ModelError: the model cannot be opened.
-        """
+        """Tokens that the model of a task takes at once, prompt and reply; None: it is not
+        known."""
         model = self._models.of(task)
         return model.context if isinstance(model, Bounded) else None
 
@@ -182,7 +170,7 @@ class LLM:
     def ask_all(self, calls: Sequence[Call]) -> list[Any]:
         """Do many tasks at once, as far as the limit allows.
 
-        In place of a result that failed stands its error, a `ModelError`; others are raised.
+        A result that failed is its error, a `ModelError`; others are raised.
         """
         results: list[Any] = [None] * len(calls)
         requests = {position: self._request(call) for position, call in enumerate(calls)}
@@ -252,7 +240,7 @@ class LLM:
     def finish(self, run: str) -> None:
         """Delete the kept replies of a run that is over, and add up the ledger's old calls."""
         if self._kv is not None:
-            reply_cache.delete(self._kv, run)
+            delete_replies(self._kv, run)
             roll_up(self._kv, self._settings.llm_ledger_days)
 
     # -- one call ----------------------------------------------------------------------------------
@@ -282,7 +270,6 @@ class LLM:
         calls: Sequence[Call],
         requests: Mapping[int, Request],
     ) -> dict[int, Reply | ModelError]:
-        """Get the reply to each request, kept or new, or its error."""
         outcomes: dict[int, Reply | ModelError] = {}
         pending: list[PendingCall] = []
         for position, request in requests.items():
@@ -291,10 +278,10 @@ class LLM:
             except ModelError as error:
                 outcomes[position] = error
                 continue
-            identity = reply_cache.identify(model.name, request) if self._keep else ""
+            identity = identify(model.name, request) if self._keep else ""
             kept = None
             if identity and self._kv:
-                kept = reply_cache.find(self._kv, self._run, identity)
+                kept = find_reply(self._kv, self._run, identity)
             if kept is not None:
                 outcomes[position] = kept
                 continue
@@ -305,12 +292,8 @@ class LLM:
         return outcomes
 
     def _make(self, pending: Sequence[PendingCall]) -> dict[int, Reply | ModelError]:
-        """Make requests now.
-
-        Each is written down before it is given back, as it is paid; even if its caller does not
-        wait any more. The calling thread does so: the loop goes on meanwhile, and what ends while
-        it writes is written next.
-        """
+        """Make requests now. The calling thread writes each down before it is given back, as it is
+        paid, even if its caller does not wait any more."""
         in_flight = InFlight(pending, self._slots, self._spending, self._retries.complete)
         outcomes: dict[int, Reply | ModelError] = {}
         unwritten: list[Entry] = []
@@ -360,7 +343,6 @@ class LLM:
 
 
 def _remark(request: Request, error: Exception) -> str:
-    """The remark with which a reply is sent back."""
     if isinstance(error, CutOffError):
         return _SHORTER.format(words=request.max_tokens // 3)
     return _AGAIN.format(problem=str(error).rstrip("."))
@@ -377,13 +359,7 @@ def _misfit(reply: Reply, request: Request, problem: ValidationError) -> ReplyEr
 
 
 def _value(reply: Reply, call: Call, request: Request) -> Any:
-    """Read a reply as a value of the type that the call returns.
-
-    Raises:
-        CutOffError: there is more that it did not say.
-        FullReplyError: there may be more.
-        ValidationError: it is not of that type.
-    """
+    """Read a reply as a value of the type that the call returns; raises what is wrong with it."""
     cut = CutOffError(
         f"the reply to the task {request.task} was cut off after {request.max_tokens} tokens",
         remedy=f"[llm_tasks.{request.task}] max_tokens = {request.max_tokens * 2} in the TOML file",

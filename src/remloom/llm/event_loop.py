@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from weakref import WeakSet
 
 from ..errors import InvalidInputError
@@ -24,15 +24,11 @@ _owner = 0  # the process that has the thread; its forks do not
 _ending = False
 
 
-class _Closing(Protocol):
-    def close(self) -> None: ...
+_open: WeakSet[Any] = WeakSet()
 
 
-_open: WeakSet[_Closing] = WeakSet()
-
-
-def at_end(closing: _Closing) -> None:
-    """Close something before the process ends, unless it is gone by then."""
+def at_end(closing: Any) -> None:
+    """Have the `close` of something called before the process ends, unless it is gone by then."""
     _open.add(closing)
 
 
@@ -74,7 +70,6 @@ def run(work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
 
 
 def _started() -> asyncio.AbstractEventLoop:
-    """Get the loop, started if it is not running yet."""
     global _loop, _owner
     with _lock:
         if _loop is None:

@@ -1,23 +1,32 @@
-"""Requests in flight: made in the event loop, and handed to a waiting thread as they end."""
+"""Requests in flight: made in the event loop, made again after ever longer waits if they may
+succeed later, and handed to a waiting thread as they end."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..errors import ModelCallsForbiddenError, ModelError
-from . import event_loop, reply_cache
+from ..errors import (
+    MissingExtraError,
+    ModelCallsForbiddenError,
+    ModelError,
+    ModelFailedError,
+    ModelUnavailableError,
+    RemloomError,
+)
+from . import event_loop
 from .contract import Model, Priced, Reply, Request
-from .ledger import Usage
+from .ledger import Usage, reply_entry
 
 if TYPE_CHECKING:
     from ..kv import Entry
@@ -26,6 +35,12 @@ if TYPE_CHECKING:
 
 # seconds that a finished request waits for others, as every write costs the disk as much again
 _TOGETHER = 0.003
+# seconds before a failed request is made again; doubled each time, and a little at random
+WAIT = 0.5
+_LONGEST = 60.0  # seconds of such a wait
+# seconds that an endpoint may ask us to wait: when it asks for more, the call fails
+_PATIENCE = 300.0
+_SILENT = logging.NullHandler()
 
 
 class PendingCall(Struct, frozen=True):
@@ -39,10 +54,8 @@ class PendingCall(Struct, frozen=True):
 
 
 class Finished(Struct, frozen=True):
-    """A request that has ended: with a reply, with an error, or with neither.
-
-    It has neither when something went wrong that is not an error of the model.
-    """
+    """A request that has ended; without an outcome if what went wrong is not an error of the
+    model."""
 
     pending: PendingCall
     outcome: Reply | ModelError | None
@@ -55,7 +68,7 @@ class Finished(Struct, frozen=True):
             entries.append(replace(self.usage, run=run).entry())
         pending = self.pending
         if pending.identity and isinstance(self.outcome, Reply):
-            entry = reply_cache.as_entry(run, pending.identity, self.outcome, pending.subjects)
+            entry = reply_entry(run, pending.identity, self.outcome, pending.subjects)
             entries.append(entry)
         return entries
 
@@ -64,10 +77,8 @@ class InFlight:
     """Some requests, from when they are made until the last has ended. One thread waits for them.
 
     Args:
-        pending: the requests.
         slots: the limit of requests at once.
         spending: the run's budget.
-        complete: lets a model complete a request, at the first attempt or a later one.
 
     Attributes:
         error: what went wrong that is not an error of a model, once all have ended.
@@ -91,11 +102,8 @@ class InFlight:
         self._cancel = event_loop.start(partial(self._make_all, pending), self._end)
 
     def finished(self, wait: float | None = None) -> Iterator[list[Finished]]:
-        """Yield the requests that end, several at a time, until nothing is in flight.
-
-        Raises:
-            Empty: nothing ended within so many seconds.
-        """
+        """Yield the requests that end, several at a time, until nothing is in flight; raises Empty
+        after `wait`."""
         while not self._over:
             batches = [self._batches.get(timeout=wait)]
             while not self._batches.empty():
@@ -178,8 +186,72 @@ class InFlight:
 
 
 def _price(model: Model, input_tokens: int, output_tokens: int) -> float | None:
-    # issubclass, as Python remembers its answer: isinstance of a protocol looks at every attribute
-    # each time
-    if not issubclass(type(model), Priced):
-        return None
-    return cast("Priced", model).price(input_tokens, output_tokens)
+    return model.price(input_tokens, output_tokens) if isinstance(model, Priced) else None
+
+
+# -- retries -------------------------------------------------------------------------------------
+
+
+class Retries(Struct, frozen=True):
+    """How often a request is made again, and after how many seconds the first time."""
+
+    count: int
+    wait: float = WAIT
+
+    async def complete(self, model: Model, request: Request) -> Reply:
+        """Get the model's reply, at the first attempt or a later one."""
+        try:
+            return await _completed(model, request)
+        except ModelUnavailableError as error:
+            first = error
+        try:
+            import stamina
+        except ImportError as error:
+            raise MissingExtraError("calling a language model", "llm") from error
+
+        # else every wait is a line on the terminal
+        logging.getLogger("stamina").addHandler(_SILENT)
+        async for attempt in stamina.retry_context(
+            on=_again,
+            attempts=self.count + 1,
+            timeout=None,
+            wait_initial=self.wait,
+            wait_max=_LONGEST,
+            wait_jitter=self.wait,
+        ):
+            with attempt:
+                # the attempt that was made already, so that it waits before the next
+                if attempt.num == 1:
+                    raise first
+                return await _completed(model, request)
+        raise AssertionError("unreachable")
+
+
+async def _completed(model: Model, request: Request) -> Reply:
+    """Get the model's reply at one attempt; what it raises that is not ours fails this call
+    alone."""
+    try:
+        reply = await model.complete(request)
+    except RemloomError:
+        raise
+    except Exception as error:
+        raise _failed(model, f"raised {type(error).__name__}: {error}") from error
+    if not isinstance(reply, Reply):
+        raise _failed(model, f"gave back a {type(reply).__name__}, and no Reply")
+    return reply
+
+
+def _failed(model: Model, how: str) -> ModelFailedError:
+    return ModelFailedError(
+        f"the model {model.name} {how}", remedy="mend the object; the call can be made again"
+    )
+
+
+def _again(error: Exception) -> bool | float:
+    """Whether to make a request again; or after how many seconds, if the endpoint says so."""
+    if not isinstance(error, ModelUnavailableError):
+        return False
+    wait = error.fields["retry_after"]
+    if wait is None:
+        return True
+    return float(wait) if wait <= _PATIENCE else False

@@ -1,23 +1,29 @@
-"""The ledger: every call of a model, with its tokens, cost and time, in the store of
-the records. Old calls are added up by day, so that it does not grow for ever."""
+"""What a store keeps of calls of models: the ledger, with the tokens, cost and time of each call,
+old ones added up by day; and replies while a run goes on, so that it does not pay twice when
+resumed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
+from hashlib import sha256
 from typing import NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from ..errors import ConflictError
-from ..kv import Entry, KeyRange, KeyValue
+from ..kv import Entry, KeyRange, KeyValue, quoting_refs
+from .contract import Reply, Request
 
-# Namespaces of the entries. The key of a call is a UUIDv7, so that they sort by time.
+# Namespaces of the entries. The key of a call is a UUIDv7, so that they sort by time; that of a
+# reply is the run's id, a slash, and what `identify` says of its request.
 KIND = "usage"
 DAY = "usage.day"
+REPLY = "reply"
 _ADDED_AT_ONCE = 1_000  # calls added up at a time
 _AT_ONCE = 5_000  # entries read at a time
+_DELETED_AT_ONCE = 1_000  # replies deleted in one transaction
 
 
 class UsageLine(Struct, frozen=True, kw_only=True):
@@ -49,7 +55,6 @@ class Usage(Struct, frozen=True, kw_only=True):
 
     @property
     def line(self) -> UsageLine:
-        """The call as a line of a report."""
         return UsageLine(
             calls=1,
             failed=bool(self.error),
@@ -89,12 +94,8 @@ class UsageReport(Struct, frozen=True, kw_only=True):
 
 
 def rows(kv: KeyValue, *, run: str | None = None, since: datetime | None = None) -> list[Spent]:
-    """List the calls in the order in which they ended; old ones come first, a day's as one.
-
-    Args:
-        run: only the calls of this run.
-        since: only those that began then or later.
-    """
+    """List the calls, of this run or that began since then, in the order in which they ended; old
+    ones come first, a day's as one."""
     days = msgspec.json.Decoder(Day)
     calls = msgspec.json.Decoder(Usage)
     spent: list[Spent] = [days.decode(entry.value) for entry in _entries(kv, DAY)]
@@ -122,7 +123,10 @@ def report(spent: Sequence[Spent]) -> UsageReport:
 
 def sum_lines(name: str, lines: Iterable[UsageLine]) -> UsageLine:
     """Add lines up to one."""
+    from statistics import median
+
     parts = list(lines)
+    times = [line.seconds for line in parts for _ in range(line.calls - line.failed)]
     return UsageLine(
         name=name,
         calls=sum(line.calls for line in parts),
@@ -131,34 +135,12 @@ def sum_lines(name: str, lines: Iterable[UsageLine]) -> UsageLine:
         output_tokens=sum(line.output_tokens for line in parts),
         cost=sum(line.cost for line in parts),
         unpriced=sum(line.unpriced for line in parts),
-        seconds=_median([(line.seconds, line.calls - line.failed) for line in parts]),
+        seconds=median(times) if times else 0.0,
     )
 
 
 def _line(name: str, spent: Iterable[Spent]) -> UsageLine:
     return sum_lines(name, (one.line for one in spent))
-
-
-def _median(times: Iterable[tuple[float, int]]) -> float:
-    """The median of times, each with how often it occurs; 0 when there are none."""
-    ordered = sorted(times)
-    count = sum(often for _, often in ordered)
-    if not count:
-        return 0.0
-    # of an even number the two in the middle, else one twice
-    lower = _nth(ordered, (count - 1) // 2)
-    upper = _nth(ordered, count // 2)
-    return (lower + upper) / 2
-
-
-def _nth(ordered: Sequence[tuple[float, int]], position: int) -> float:
-    """The time at a position, from 0, if each stood there as often as it occurs."""
-    passed = 0
-    for seconds, often in ordered:
-        passed += often
-        if position < passed:
-            return seconds
-    raise IndexError(position)
 
 
 def _entries(kv: KeyValue, namespace: str) -> Iterator[Entry]:
@@ -169,8 +151,6 @@ def _entries(kv: KeyValue, namespace: str) -> Iterator[Entry]:
 
 
 class _Group(NamedTuple):
-    """The key by which calls are added up."""
-
     day: date
     task: str
     model: str
@@ -184,25 +164,18 @@ class _Group(NamedTuple):
 _Calls = list[tuple[Entry, Usage]]
 
 
-def roll_up(kv: KeyValue, days: int) -> int:
-    """Add up the calls of days that ended `days` ago, to one entry for each group of them.
-
-    A call is deleted in the transaction that counts it: whatever happens, none is lost and none
-    counted twice. Returns how many calls were added up.
-    """
+def roll_up(kv: KeyValue, days: int) -> None:
+    """Add up the calls of days that ended `days` ago, to one entry for each group of them. Each is
+    deleted in the transaction that counts it."""
     first_kept = (datetime.now(UTC) - timedelta(days=days)).date()
-    count = 0
     while groups := _oldest(kv, first_kept):
         for group, calls in groups.items():
             # another process is at it
             if not _added(kv, group, calls):
-                return count
-            count += len(calls)
-    return count
+                return
 
 
 def _oldest(kv: KeyValue, first_kept: date) -> dict[_Group, _Calls]:
-    """The oldest calls from before a day, in groups."""
     groups: dict[_Group, _Calls] = {}
     # keys sort by time, so the first call that is not old ends the old ones
     for entry in kv.list(KIND, KeyRange(limit=_ADDED_AT_ONCE)):
@@ -237,3 +210,30 @@ def _added(kv: KeyValue, group: _Group, calls: _Calls) -> bool:
     except ConflictError:
         return False
     return True
+
+
+# -- kept replies --------------------------------------------------------------------------------
+
+
+def identify(model: str, request: Request) -> str:
+    """Hash a request to a model: the same for the same request, and for no other."""
+    return sha256(msgspec.json.encode((model, request))).hexdigest()[:40]
+
+
+def reply_entry(run: str, identity: str, reply: Reply, subjects: Sequence[str]) -> Entry:
+    """Make the entry of a reply; forgetting one of the records it is about deletes it, and so does
+    making one again without what is forgotten."""
+    key = f"{run}/{identity}"
+    return Entry(REPLY, key, msgspec.json.encode(reply), refs=quoting_refs(subjects))
+
+
+def find_reply(kv: KeyValue, run: str, identity: str) -> Reply | None:
+    """Get the reply that this run has been given before, if any."""
+    entry = kv.get(REPLY, f"{run}/{identity}")
+    return msgspec.json.decode(entry.value, type=Reply) if entry else None
+
+
+def delete_replies(kv: KeyValue, run: str) -> None:
+    """Delete every reply of a run that is over."""
+    while page := kv.list(REPLY, KeyRange(prefix=f"{run}/", limit=_DELETED_AT_ONCE)):
+        kv.put([], deleted=[(REPLY, entry.key) for entry in page])

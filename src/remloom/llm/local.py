@@ -41,9 +41,6 @@ class LocalModel:
         name: `local:<path of a GGUF file>`, or `local:smollm2`, which a package carries.
         settings: `threads` (one core is left to others), and whether models may be called.
 
-    Raises:
-        MissingExtraError: xllamacpp is not installed.
-        SettingsError: there is no such file, or it is not the file it should be.
     """
 
     def __init__(self, name: str, *, settings: Settings | None = None) -> None:
@@ -65,21 +62,17 @@ class LocalModel:
 
     @property
     def context(self) -> int:
-        """See `contract.Bounded`."""
         return CONTEXT
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:
-        """See `contract.Priced`."""
         return 0.0
 
     async def close(self) -> None:
-        """See `contract.Closing`."""
         import anyio
 
         await anyio.to_thread.run_sync(self._unload)
 
     async def complete(self, request: Request) -> Reply:
-        """See `contract.Model`."""
         import anyio
 
         if calls_forbidden(self._settings):
@@ -146,7 +139,6 @@ class LocalModel:
 
 
 def _chat_completion(request: Request) -> dict[str, Any]:
-    """Write a request as OpenAI's chat completions have it."""
     messages = [
         {"role": "system", "content": request.system},
         {"role": "user", "content": request.prompt},
@@ -171,11 +163,7 @@ def _chat_completion(request: Request) -> dict[str, Any]:
 
 
 def carried(name: str) -> Path:
-    """Find the file of a model that a package carries. Nothing of the package is run.
-
-    Raises:
-        SettingsError: the package is not there, or its file is not the one that is known.
-    """
+    """Find the file of a model that a package carries. Nothing of the package is run."""
     package, file, digest = _CARRIED[name]
     distribution = package.replace("_", "-")
     spec = importlib.util.find_spec(package)

@@ -5,8 +5,7 @@ defaults `temperature` and `max_tokens`), the system text, and the prompt. A slo
 
 * `{name}`: quoted data, in a block that nothing inside can close (see `Quote`);
 * `{name:line}`: data of one line, such as a name, as a JSON string of at most 300 characters;
-* `{name:text}`: our own words, as they are. Never for anything that was read, remembered or said by
-  a user's document.
+* `{name:text}`: our own words, as they are. Never for anything that was read or remembered.
 """
 
 from __future__ import annotations
@@ -68,11 +67,7 @@ class Prompt(Struct, frozen=True):
         return {name: kind or "" for name, kind in _SLOT.findall(self.template)}
 
     def fill(self, slots: Slots) -> tuple[str, str]:
-        """Fill the slots; returns the system text and the prompt.
-
-        Raises:
-            InvalidInputError: a slot is missing, or there is none of that name.
-        """
+        """Fill the slots, neither more nor fewer; returns the system text and the prompt."""
         kinds = self.slots
         self._check(slots, kinds)
         blocks = {name: list(_quotes(slots[name])) for name, kind in kinds.items() if not kind}
@@ -106,11 +101,7 @@ class Prompt(Struct, frozen=True):
 
 @cache
 def prompt(task: str) -> Prompt:
-    """Read the prompt of a task.
-
-    Raises:
-        UnknownNameError: there is no such task.
-    """
+    """Read the prompt of a task."""
     if task not in tasks():
         raise UnknownNameError("task", task, tasks())
     text = (resources.files(__package__) / "prompts" / f"{task}.md").read_text(encoding="utf-8")
@@ -134,10 +125,7 @@ def _quotes(slot: Slot) -> Iterable[Quote]:
 
 
 def _tag(slots: Slots, blocks: Mapping[str, Sequence[Quote]]) -> str:
-    """Make a tag that stands nowhere in what fills the slots.
-
-    It depends on that alone, so that the same prompt is the same request.
-    """
+    """Make a tag that is nowhere in what fills the slots; it depends on that alone."""
     parts: list[str] = []
     for block in blocks.values():
         for quote in block:
@@ -151,7 +139,6 @@ def _tag(slots: Slots, blocks: Mapping[str, Sequence[Quote]]) -> str:
 
 
 def _blocks(quotes: Sequence[Quote], tag: str) -> str:
-    """Write quotes as blocks, numbered if they are several."""
     if not quotes:
         return "(nothing)"
     if len(quotes) == 1:

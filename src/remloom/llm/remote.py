@@ -1,7 +1,5 @@
-"""Models behind an endpoint: OpenAI-compatible, or of a provider that pydantic-ai knows.
-
-They need the extra `llm`.
-"""
+"""Models behind an endpoint, OpenAI-compatible or of a provider that pydantic-ai knows (extra
+`llm`)."""
 
 from __future__ import annotations
 
@@ -57,8 +55,7 @@ class RemoteModel:
 
     Raises:
         ImportError: pydantic-ai is not installed.
-        SettingsError: no such provider, or its client is not installed; no key; a base_url where
-            none can be set.
+        SettingsError: it cannot be used so.
     """
 
     def __init__(
@@ -80,17 +77,14 @@ class RemoteModel:
         return f"RemoteModel({self.name!r}, base_url={self._base_url!r})"
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:
-        """See `contract.Priced`."""
         return cost(self.name, self._base_url, input_tokens, output_tokens)
 
     async def close(self) -> None:
-        """See `contract.Closing`."""
         if self._connected:
             self._connected = False
             await self._client.__aexit__(None, None, None)
 
     async def complete(self, request: Request) -> Reply:
-        """See `contract.Model`."""
         if calls_forbidden(self._settings):
             raise ModelCallsForbiddenError(self.name)
         if not self._connected:
@@ -159,7 +153,6 @@ class RemoteModel:
         )
 
     def _translated(self, error: Exception) -> ModelError:
-        """Make our error of one of the client's."""
         from pydantic_ai import exceptions as theirs
 
         status = error.status_code if isinstance(error, theirs.ModelHTTPError) else None
@@ -223,7 +216,6 @@ def provider_of(name: str) -> str:
 
 
 def _client(name: str, base_url: str, api_key: str) -> tuple[str, Client]:
-    """Make pydantic-ai's client for a model; returns the model's full name with it."""
     from pydantic_ai import exceptions
     from pydantic_ai.models import infer_model
     from pydantic_ai.providers import infer_provider_class
@@ -279,11 +271,7 @@ def _client(name: str, base_url: str, api_key: str) -> tuple[str, Client]:
 
 
 def _compatible(model: str, provider: Provider[Any], base_url: str) -> Client:
-    """Make the client for an OpenAI-compatible endpoint.
-
-    OpenAI's own is one like the others, but for the name of the limit of tokens, which it changed
-    and the others often did not.
-    """
+    # OpenAI changed the name of the limit of tokens, the others often did not
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.profiles import merge_profile
     from pydantic_ai.profiles.openai import OpenAIModelProfile
@@ -323,12 +311,8 @@ def _parameters(request: Request, *, with_schema: bool) -> ModelRequestParameter
 
 
 def cost(model: str, base_url: str, input_tokens: int, output_tokens: int) -> float | None:
-    """Price the tokens of a `<provider>:<model>` in US dollars; None when the price is not known.
-
-    Args:
-        base_url: of the endpoint, when it is not the provider's own: the price is that of the
-            company that runs it.
-    """
+    """Price the tokens of a `<provider>:<model>` in US dollars, if the price of the provider, or of
+    the company that runs the endpoint at `base_url`, is known."""
     provider, _, name = model.partition(":")
     price = _price(provider, name, base_url)
     return None if price is None else input_tokens * price[0] + output_tokens * price[1]

@@ -12,16 +12,7 @@ from .prompts import tasks
 
 
 class ModelRouter:
-    """Knows which model does a task.
-
-    Args:
-        default: does the tasks that have no model of their own.
-        settings: say which have one.
-        opening: opens a task's own model by its name.
-
-    Raises:
-        UnknownNameError: `settings.llm_tasks` names a task that does not exist.
-    """
+    """Knows which model does a task: one of its own, by the settings, or the default."""
 
     def __init__(
         self,
@@ -50,11 +41,7 @@ class ModelRouter:
         return [model for model in models if isinstance(model, Closing)]
 
     def of(self, task: str) -> Model:
-        """Get the model of a task, opened.
-
-        Raises:
-            ModelError: it cannot be opened.
-        """
+        """Get the model of a task, opened."""
         name = self._settings.llm_tasks.get(task, TaskSettings()).model
         if not name:
             self._used = True
@@ -68,11 +55,7 @@ class ModelRouter:
 
 
 def open_llm(settings: Settings) -> Model | None:
-    """Open the model that the settings name; None when they name none.
-
-    Raises:
-        SettingsError, MissingExtraError: see `open_model`.
-    """
+    """Open the model that the settings name; None when they name none. See `open_model`."""
     return open_model(settings.llm_model, settings) if settings.llm_model else None
 
 

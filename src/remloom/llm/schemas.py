@@ -102,7 +102,6 @@ def _size(part: dict[str, Any], whole: dict[str, Any], depth: int = 0) -> int:
 
 
 def _name(reference: dict[str, Any]) -> str:
-    """The name of the part that a reference leads to."""
     name: str = reference["$ref"].rpartition("/")[2]
     return name
 
@@ -131,13 +130,8 @@ def instruction(schema: dict[str, Any]) -> str:
 
 
 def read(text: str, shape: type[_T]) -> _T:
-    """Read a reply as a value of this type.
-
-    Thoughts, code fences and words around the JSON are passed over; numbers in quotes are numbers.
-
-    Raises:
-        ValidationError: it is not one; the message says where.
-    """
+    """Read a reply as a value of this type; a ValidationError says where it is none. Thoughts, code
+    fences and words around the JSON are passed over; numbers in quotes are numbers."""
     text = _THOUGHT.sub("", text).strip()
     if not text:
         raise ValidationError("the reply is empty")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from ..text.questions import LONGEST_QUESTION
+from ..predicates import LONGEST_QUESTION
 
 MOST_ITEMS = 1_000  # of a list
 LONGEST_LABEL = 1_000  # characters

@@ -16,10 +16,9 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..deadline import NEVER, Deadline
-from ..embed.answers import question_tokens
-from ..embed.bundled.products import products
+from ..embed.answers import ask, question_tokens
+from ..embed.bundled.transformer import products
 from ..embed.contract import TokenEncoder
-from ..embed.failures import ask
 from ..errors import EmbedderError, StoreError
 from ..store.contract import Store
 from ..text.language import is_english

@@ -16,9 +16,8 @@ from msgspec.structs import force_setattr
 
 from ..errors import InvalidInputError, UnknownNameError
 from ..model import Direction, Order
-from ..predicates import MOST_RESULTS, Predicate
+from ..predicates import MOST_RESULTS, Predicate, check_length
 from ..sql.columns import SCHEMAS
-from ..text.questions import check_length
 
 MAX_LIMIT = 1_000_000  # records
 MAX_DEPTH = 1_000  # hops

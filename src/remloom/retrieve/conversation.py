@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 from .. import labels
 from ..errors import InvalidInputError
 from ..model import Entity, Message
+from ..predicates import LONGEST_QUESTION
 from ..store.contract import Store
 from ..text.analysis import term_set
-from ..text.questions import LONGEST_QUESTION
 from .question.names import Named, names_in
 
 Utterance: TypeAlias = Message | Mapping[str, Any] | str

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ..model import Recall, RecallHit, Record, Resource, Row, trust_of
 from ..text.quoting import one_line, quoted, quoted_lines
-from ..text.tokens import approximate_token_ends
+from ..text.sentences import approximate_token_ends
 from .question.question_kinds import OVERVIEWS, kind_of
 
 CountTokens: TypeAlias = Callable[[str], int]

@@ -33,7 +33,7 @@ class Created(Struct, frozen=True, rename={"entry_keys": "noted", "edge_states":
     """
 
     ids: tuple[str, ...]  # of records
-    entry_keys: tuple[tuple[str, str], ...] = ()  # of entries beside the run's own
+    entry_keys: tuple[tuple[str, str], ...] = ()  # of entries other than the run's own
     edge_states: tuple[str, ...] = ()  # of the edges at labels that the run created, too
 
 
@@ -68,20 +68,15 @@ class BeforeEntry(Struct, frozen=True):
 
 
 class BeforeImages:
-    """Makes the before-images of one run, by what the store holds now.
-
-    An image is kept from the first change on: later changes of the run only move its end.
-    """
+    """Makes the before-images of one run, each of the time before its first change."""
 
     def __init__(self, store: Store, run_id: str) -> None:
         self._store = store
         self._run_id = run_id
 
     def of_record(self, stored: Record, item: BatchRecord) -> Entry:
-        """The image of a stored record that is about to be changed to `item`.
-
-        It is dropped when one of the records that it rests on is forgotten.
-        """
+        """The image of a record that is about to be changed; dropped when what it rests on is
+        forgotten."""
         id = f"{self._run_id}/{stored.id}"
         changed_at = item.record.updated_at or datetime.now(UTC)
         entry = self._store.kv.get(BEFORE_RECORD, id)
@@ -109,12 +104,8 @@ class BeforeImages:
         records_by_key: Mapping[str, Sequence[Record]],
         changed: Iterable[BatchRecord],
     ) -> Entry:
-        """The image of an edge that is about to become `after`.
-
-        Args:
-            records_by_key: the stored records at the edge's ends.
-            changed: the records that are written together with it.
-        """
+        """The image of an edge that is about to become `after`, together with the records
+        `changed`; `records_by_key` has the stored ones at its ends."""
         id = f"{self._run_id}/{edge_digest(after)}"
         entry = self._store.kv.get(BEFORE_EDGE, id)
         if entry is not None:
@@ -167,5 +158,5 @@ def last_writer(entry: Entry) -> str:
 
 
 def digest(data: bytes) -> str:
-    """32 hexadecimal digits that stand for any bytes."""
+    """32 hexadecimal digits of any bytes."""
     return sha256(data).hexdigest()[:32]

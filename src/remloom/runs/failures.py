@@ -45,12 +45,7 @@ def failed_item_entry(
     details: Mapping[str, Any] = {},
     run_id: str = "",
 ) -> Entry:
-    """The entry of an item that just failed.
-
-    Args:
-        record_ids: the records that it is about; it is dropped when one of them is forgotten.
-        name, details, run_id: see `FailedItem`.
-    """
+    """The entry of an item that just failed, dropped when one of these records is forgotten."""
     key = failed_item_key(kind, item)
     # attempts are counted over runs
     stored = store.kv.get(*key)

@@ -11,52 +11,32 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..errors import (
-    BudgetError,
-    ConflictError,
-    EmbedderError,
-    GoneError,
-    InvalidInputError,
-    LeaseLostError,
-    MissingExtraError,
-    ModelCallsForbiddenError,
-    ModelError,
-    ModelNotConfiguredError,
-    ModelRefusedError,
-    ModelUnavailableError,
-    NotFoundError,
-    RemloomError,
-    ReplyError,
-    SourceError,
-    StoreBusyError,
-    StoreClosedError,
-    StoreError,
-    StoreFullError,
-)
+from .. import errors
+from ..errors import BudgetError, ModelError, RemloomError
 from .writer import Writer
 
 INTERVAL = 60.0  # seconds; `run` takes a run for dead that was silent ten times as long
 _REASONS: dict[type[BaseException], str] = {
     KeyboardInterrupt: "interrupted",
-    LeaseLostError: "another process took over",
-    GoneError: "what it rested on was forgotten",
-    ConflictError: "something was changed, or going on, at the same moment",
-    SourceError: "the source could not be read",
-    NotFoundError: "something that it needs is not there",
-    InvalidInputError: "something in it is not as it must be",
-    MissingExtraError: "an extra is not installed",
-    EmbedderError: "the embedder failed",
-    StoreBusyError: "the store was busy",
-    StoreFullError: "there was no space left",
-    StoreClosedError: "the memory was closed",
-    StoreError: "the store could not be read or written",
-    ModelNotConfiguredError: "no model is set",
-    ModelCallsForbiddenError: "calls of models are switched off",
-    ModelUnavailableError: "the model did not answer",
-    ModelRefusedError: "the model refused",
-    ReplyError: "the model replied with what is not asked for",
-    ModelError: "the model failed",
-    RemloomError: "it failed",
+    errors.LeaseLostError: "another process took over",
+    errors.GoneError: "what it rested on was forgotten",
+    errors.ConflictError: "something was changed, or going on, at the same moment",
+    errors.SourceError: "the source could not be read",
+    errors.NotFoundError: "something that it needs is not there",
+    errors.InvalidInputError: "something in it is not as it must be",
+    errors.MissingExtraError: "an extra is not installed",
+    errors.EmbedderError: "the embedder failed",
+    errors.StoreBusyError: "the store was busy",
+    errors.StoreFullError: "there was no space left",
+    errors.StoreClosedError: "the memory was closed",
+    errors.StoreError: "the store could not be read or written",
+    errors.ModelNotConfiguredError: "no model is set",
+    errors.ModelCallsForbiddenError: "calls of models are switched off",
+    errors.ModelUnavailableError: "the model did not answer",
+    errors.ModelRefusedError: "the model refused",
+    errors.ReplyError: "the model replied with what is not asked for",
+    errors.ModelError: "the model failed",
+    errors.RemloomError: "it failed",
 }
 
 
@@ -107,7 +87,7 @@ def heartbeat(writer: Writer) -> Iterator[None]:
 def reason_of(error: BaseException) -> str:
     """Say why a run stopped that an error ended; nothing of what was read is in it.
 
-    >>> reason_of(ModelRefusedError("cannot speak of Bob", status=402))
+    >>> reason_of(errors.ModelRefusedError("cannot speak of Bob", status=402))
     'the model refused (402)'
     >>> reason_of(KeyError("Bob"))
     'it failed by KeyError'

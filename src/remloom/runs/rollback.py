@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..errors import ChangedError, ConflictError
+from ..errors import ConflictError
 from ..ingest.edges import KNOWN
 from ..kv import Entry, KeyRange
 from ..model import Edge, EdgeKey, Entity, Moment, Record, Resource
@@ -49,11 +49,10 @@ from .run import (
     last_rollback_entry,
     leftovers,
     list_runs,
+    retry,
     run_entry,
 )
 from .supersede import SUPERSEDED
-
-_ATTEMPTS = 20  # while others write
 
 
 def created_ids(store: Store, run_id: str) -> list[str]:
@@ -72,18 +71,10 @@ def rollback(store: Store, run_id: str) -> Run:
         ConflictError: a run is going on, it was rolled back before, or later runs (or records of
             yours) build on it; the error names them. Nothing was changed.
     """
-    for _ in range(_ATTEMPTS - 1):
-        try:
-            return _Rollback(store, run_id).execute()
-        except ChangedError:
-            # somebody wrote, or forgot, in between: look everything up again
-            continue
-    return _Rollback(store, run_id).execute()
+    return retry(lambda: _Rollback(store, run_id).execute())
 
 
 class _EdgePlan(Struct, frozen=True):
-    """What becomes of edges."""
-
     current: dict[EdgeKey, Edge | None]  # as stored now
     deleted: list[EdgeKey]
     # as they were before, and those of others that would go with a label
@@ -96,16 +87,12 @@ class _EdgePlan(Struct, frozen=True):
 
 
 class _RecordPlan(Struct, frozen=True):
-    """What becomes of the records that the run changed."""
-
     written: list[BatchRecord]  # as they were before
     current: dict[str, datetime | None]  # id to `updated_at` as stored now
     kept: int  # changed by somebody else since
 
 
 class _EntryPlan(Struct, frozen=True):
-    """What becomes of key-value entries."""
-
     deleted: list[tuple[str, str]]
     written: list[Entry]  # as they were before
 
@@ -146,7 +133,6 @@ class _Rollback:
         }
 
     def execute(self) -> Run:
-        """Undo everything in one transaction; returns the run as it is stored then."""
         store, run = self._store, self._run
         self._refuse_if_built_on()
         edges = self._plan_edges()
@@ -196,7 +182,6 @@ class _Rollback:
         return rolled_back
 
     def _was_edited(self, record: Record) -> bool:
-        """Whether somebody else changed a record of the run after it."""
         last = self._run.finished_at or self._run.seen_at
         if not last or not record.updated_at or SUPERSEDED in _metadata(record):
             return False
@@ -338,11 +323,8 @@ class _Rollback:
         )
 
     def _plan_records(self, ends: Collection[str]) -> _RecordPlan:
-        """Records that the run changed are as they were, unless somebody else changed them since.
-
-        A thin entity that gave way to a record of the run is back if edges lead to it:
-        `ends` are the labels of those.
-        """
+        """Records that the run changed are as they were, unless somebody else changed them since; a
+        thin entity that gave way to one of the run is back if edges lead to it, from `ends`."""
         written: list[BatchRecord] = []
         current: dict[str, datetime | None] = {}
         kept = 0

@@ -10,10 +10,10 @@ import base64
 import os
 import secrets
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from ..errors import ChangedError, ConflictError, InvalidInputError, NotFoundError
 from ..kv import Entry, KeyRange
-from ..llm.reply_cache import KIND as REPLY
+from ..llm.ledger import REPLY
 from ..model import Edge, Record
 from ..store.batch import Batch, Preconditions
 from ..store.contract import Store
@@ -33,11 +33,13 @@ RUN = "run"  # namespace of the entries
 LAST_CHANGE = ("run.last", "change")
 _LAST_ROLLBACK = ("run.last", "rollback")  # that of the entry that each rollback writes
 
+_T = TypeVar("_T")
 Status: TypeAlias = Literal["running", "done", "stopped", "rolled_back"]
 
 # without a sign of life from another machine, after which a run counts as dead
 _SILENCE = timedelta(minutes=10)
 _PAGE = 50  # runs read at once
+_ATTEMPTS = 20  # of a write, while others change what it is about to change
 CHECKPOINT = "checkpoint"  # namespace of the entries that hold a state machine's state
 
 
@@ -123,10 +125,8 @@ def begin_run(store: Store, kind: str, settings: dict[str, Any], *, dry_run: boo
 
 
 def last_change_version(store: Store) -> int:
-    """The version that must still stand when a run begins or is rolled back.
-
-    So of two processes that begin at the same moment only one does.
-    """
+    """The version that must be unchanged when a run begins or is rolled back, so that of two only
+    one does."""
     stored = store.kv.get(*LAST_CHANGE)
     return stored.version if stored else 0
 
@@ -231,8 +231,11 @@ def _process() -> str:
 
 def leftovers(store: Store, run_id: str) -> list[tuple[str, str]]:
     """The keys of all that is kept for a run to go on, its watch among them."""
-    kept = [(entry.namespace, entry.key) for entry in _entries(store, run_id)]
-    return [*kept, *watch_keys(store.kv, run_id)]
+    kept = [
+        *store.kv.list(REPLY, KeyRange(prefix=f"{run_id}/")),
+        *store.kv.list(CHECKPOINT, KeyRange(prefix=f"{encode_part(run_id)}/")),
+    ]
+    return [*((one.namespace, one.key) for one in kept), *watch_keys(store.kv, run_id)]
 
 
 def encode_part(id: str) -> str:
@@ -240,6 +243,11 @@ def encode_part(id: str) -> str:
     return base64.urlsafe_b64encode(id.encode()).decode()
 
 
-def _entries(store: Store, run_id: str) -> Iterator[Entry]:
-    yield from store.kv.list(REPLY, KeyRange(prefix=f"{run_id}/"))
-    yield from store.kv.list(CHECKPOINT, KeyRange(prefix=f"{encode_part(run_id)}/"))
+def retry(work: Callable[[], _T]) -> _T:
+    """Do the work; again from the start whenever somebody else changed what it had looked up."""
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return work()
+        except ChangedError:
+            continue
+    return work()

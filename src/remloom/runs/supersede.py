@@ -36,7 +36,6 @@ class SupersedePlan(Struct, frozen=True):
 
     @property
     def receipt(self) -> dict[str, int]:
-        """What hiding them adds to the receipt of the run."""
         receipt = {"superseded": len(self.hidden)} if self.hidden else {}
         return receipt | ({"not_found_again": self.unfindable} if self.unfindable else {})
 
@@ -55,13 +54,8 @@ def plan_supersede(
     store: Store, pairs: Mapping[str, str], batch: Batch, images: BeforeImages, run_id: str
 ) -> SupersedePlan:
     """Look up which of the old records can be hidden; `pairs` maps their ids to those of the new.
-
-    An old record stays as it is unless a search finds the new one by its own text: the new one as
-    it is stored, or as it is in the batch that is to be written.
-
-    Raises:
-        InvalidInputError: an old record was read, not derived, or is in the batch itself.
-    """
+    One stays as it is unless a search finds the new one, stored or in the batch, by its own
+    text."""
     written = {item.record.id: item for item in batch.records}
     hidden: list[BatchRecord] = []
     entries: list[Entry] = []
@@ -111,12 +105,8 @@ def _hide(store: Store, record: Resource, by: str, run_id: str) -> BatchRecord:
 def _is_findable(
     store: Store, record: Resource, item: BatchRecord | None, *, without: Collection[str]
 ) -> bool:
-    """Whether a search for a record's own text finds it.
-
-    Args:
-        item: the record on its way in; None: it is stored.
-        without: ids of records that will not be found any more.
-    """
+    """Whether a search for a record's own text finds it. `item`: on its way in, else it is
+    stored."""
     windows = item.vectors if item else store.vectors.get(record.id)
     if item is not None and not windows:
         # nothing that is stored says better what it says
@@ -133,9 +123,9 @@ def _is_findable(
         matches = store.search.text(record.content, spec)
     if item is None:
         return any(match.record.id == record.id for match in matches)
-    as_near = [
+    as_similar = [
         match
         for match in matches
         if match.score > _SAME and match.record.id != record.id and match.record.id not in without
     ]
-    return len(as_near) < _SEARCH_LIMIT
+    return len(as_similar) < _SEARCH_LIMIT

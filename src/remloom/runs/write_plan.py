@@ -1,30 +1,85 @@
-"""What a write of a run would do, by what the store holds now: looked up first, then written."""
+"""What a write of a run consists of, and what it would do by what the store holds now."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..kv import Entry, is_other_ref
+from .. import labels
+from ..errors import LabelError
+from ..kv import Entry, is_other_ref, label_ref
 from ..model import Edge, Entity, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Preconditions
 from ..store.contract import Store
 from ..store.rules.merge import merge_edge
 from ..store.rules.references import referred_ids
-from .before_images import (
-    BeforeImages,
-    Created,
-    edge_digest,
-    edge_state,
-    last_writer,
-)
+from .before_images import BeforeImages, Created, edge_digest, edge_state, last_writer
 from .failures import FAILED_ITEM
 
 EntryKey: TypeAlias = tuple[str, str]  # namespace and key of an entry
+
+
+class WritePart(Struct, frozen=True):
+    """What is written together, or left out together if something that it rests on is gone.
+
+    Args:
+        rests_on: ids of the records that it was made of, or that a model was shown for it, and refs
+            of labels. What its records and entries refer to, and every label that it names, count
+            as well.
+        records, edges, entries: to be written. The rollback of another run leaves an entry alone
+        that
+            says in `run` which one wrote it.
+        deleted: (namespace, key) of entries to be deleted.
+        superseded: ids of derived records, each with the id of the one that takes its place. Once a
+            search finds the new one, the old one keeps its id, name, edges, parents and children,
+            but no search finds it any more.
+        counts: added to those of the run in the same transaction.
+    """
+
+    rests_on: Iterable[str]
+    records: tuple[Record, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    deleted: tuple[tuple[str, str], ...] = ()
+    superseded: Mapping[str, str] = {}
+    counts: Mapping[str, int] = {}
+
+    @property
+    def names(self) -> set[str]:
+        """Ids of records and refs of labels: if one of them was forgotten, the part falls."""
+        names = {*self.rests_on, *self.superseded, *self.superseded.values()}
+        names.update(ref for entry in self.entries for ref in entry.refs)
+        for record in self.records:
+            names.update((record.id, *referred_ids(record)))
+            names.update(_label_refs(_labels_of(record)))
+            if isinstance(record, Resource):
+                names.update(record.parents or ())
+        names.update(_label_refs(end for edge in self.edges for end in (edge.src, edge.dst)))
+        return names - {""}
+
+
+def _labels_of(record: Record) -> Iterator[str]:
+    yield record.name
+    if isinstance(record, Resource):
+        yield from record.related_entities
+    elif isinstance(record, Moment):
+        yield from record.entity_refs
+        yield from record.topic_tags
+        yield from (person.name for person in record.present_persons)
+    elif isinstance(record, Entity):
+        yield from record.aliases
+
+
+def _label_refs(names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        try:
+            yield label_ref(labels.key(name))
+        except LabelError:
+            continue  # the check of what is written says so, if it must not be
 
 
 class EdgeChange(Struct, frozen=True):
@@ -42,38 +97,25 @@ class EdgeChange(Struct, frozen=True):
 
 
 class WritePlan(Struct, frozen=True):
-    """A batch, and what of it is new.
-
-    Args:
-        batch: everything that was given.
-        changed: the records that are not stored just so.
-        existing: the stored records of ids in the batch.
-        by_key: the stored records at labels in the batch.
-        edges: those that change something.
-        entries: to be written.
-        deleted: keys of entries to be deleted.
-        stored_entries: the entries at the keys of both, as stored.
-    """
+    """A batch, and what of it is new."""
 
     batch: Batch
-    changed: tuple[BatchRecord, ...]
-    existing: Mapping[str, Record]
-    by_key: Mapping[str, Sequence[Record]]
-    edges: tuple[EdgeChange, ...]
-    entries: tuple[Entry, ...]
+    changed: tuple[BatchRecord, ...]  # that are not stored just so
+    existing: Mapping[str, Record]  # stored, of ids in the batch
+    by_key: Mapping[str, Sequence[Record]]  # stored, at labels in the batch
+    edges: tuple[EdgeChange, ...]  # that change something
+    entries: tuple[Entry, ...]  # to be written
     deleted: tuple[EntryKey, ...]
-    stored_entries: Mapping[EntryKey, Entry]
+    stored_entries: Mapping[EntryKey, Entry]  # at the keys of both
 
     @property
     def ids(self) -> list[str]:
-        """The id of every record that was given, in order."""
         ids = [item.record.id for item in self.batch.records]
         positions = self.batch.positions
         return [ids[position] for position in positions] if positions else ids
 
     @property
     def receipt(self) -> dict[str, int]:
-        """What the write adds to the receipt of the run."""
         return {
             "records": len(self.changed),
             "edges": len(self.edges),
@@ -110,7 +152,7 @@ class WritePlan(Struct, frozen=True):
             return [record for record in namesakes if isinstance(record, Entity)]
         # a thin entity gives way to whatever gets its name
         namesakes = [record for key in item.keys for record in self.by_key.get(key, ())]
-        replaced = [record for record in namesakes if _is_thin(record)]
+        replaced: list[Record] = [one for one in namesakes if isinstance(one, Entity) and one.thin]
         stored = self.existing.get(item.record.id)
         # what the run made itself needs no image: a rollback deletes it
         if stored is None or made_by_run(stored, run_id):
@@ -118,10 +160,7 @@ class WritePlan(Struct, frozen=True):
         return [stored, *replaced]
 
     def edges_at_new_labels(self) -> set[str]:
-        """Digests of the edges that only exist since the run made a label of theirs.
-
-        A rollback deletes them with the label, so they need no before-image.
-        """
+        """Digests of the edges at labels that the run makes, with which a rollback deletes them."""
         new_keys = {
             key
             for item in self.changed
@@ -164,15 +203,8 @@ class WritePlan(Struct, frozen=True):
         expected_entries: Mapping[EntryKey, int],
         expected_records: Mapping[str, datetime | None],
     ) -> Batch:
-        """The batch to write: what changes, with vectors, images and preconditions.
-
-        Nothing is written if anything that the plan rests on has changed since.
-
-        Args:
-            rests_on: ids of records that must exist, beside those that the batch refers to.
-            expected_entries: the versions of entries that it rests on; 0: not stored.
-            expected_records: when records that it rests on were updated last, by id.
-        """
+        """The batch to write: what changes, with vectors, images, and preconditions that nothing
+        the plan rests on has changed since; see `Writer.write`."""
         expected = Preconditions(
             existing=self._prerequisites(rests_on),
             records={
@@ -289,15 +321,10 @@ def _edge_changes(store: Store, edges: Sequence[Edge]) -> tuple[EdgeChange, ...]
 
 
 def _stored_edges(store: Store, edges: Iterable[Edge], digests: set[str]) -> dict[str, Edge]:
-    """The stored edges that these are merged into, in force or not, by digest."""
     sources = list({edge.src for edge in edges})
     stored = store.graph.stored_edges(sources, direction="out") if sources else []
     by_digest = {edge_digest(edge): edge for edge in stored}
     return {digest: edge for digest, edge in by_digest.items() if digest in digests}
-
-
-def _is_thin(record: Record) -> bool:
-    return isinstance(record, Entity) and record.thin
 
 
 def _is_stored(store: Store, stored: Record | None, item: BatchRecord) -> bool:

@@ -6,11 +6,10 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TypeVar
 
 from msgspec.structs import replace
 
-from ..errors import BudgetError, ChangedError, ConflictError, GoneError
+from ..errors import BudgetError, ConflictError, GoneError
 from ..kv import Entry, is_other_ref
 from ..model import Edge, Moment, Record, Resource
 from ..store.batch import Batch, BatchRecord, Vector
@@ -20,15 +19,11 @@ from ..store.results import Written
 from ..store.rules.indexed_text import embedded_text
 from ..store.rules.validation import build
 from .before_images import BeforeImages
-from .part import WritePart
-from .run import Diff, Run, Status, run_entry
+from .run import Diff, Run, Status, retry, run_entry
 from .supersede import plan_supersede
-from .write_plan import EntryKey, WritePlan, find_changed, find_existing, plan_write
-
-_ATTEMPTS = 20  # of a write, while others change what it is about to change
+from .write_plan import EntryKey, WritePart, WritePlan, find_changed, find_existing, plan_write
 
 Embed = Callable[[Sequence[str]], list[tuple[Vector, ...]]]
-_T = TypeVar("_T")
 
 
 class Writer:
@@ -46,6 +41,11 @@ class Writer:
         embed: makes the windows of texts, so that what is written can be found at once. None: they
             are queued.
         dry_run: write nothing, and collect in `diff` what would be written.
+
+    Attributes:
+        id: of the run.
+        is_dry: whether it writes nothing.
+        diff: what a dry run would have written so far.
     """
 
     def __init__(
@@ -62,41 +62,27 @@ class Writer:
         self._tenant = tenant
         self._model = model
         self._embed = embed
-        self._dry_run = dry_run
         self._writing = threading.RLock()  # one write at a time
         self._counting = threading.Lock()  # guards the two counters
         self._run = run
         self._counts = Counter(run.counts)
         self._receipt = Counter(run.receipt)
-        self._diff = Diff()
+        self.id = run.id
+        self.is_dry = dry_run
+        self.diff = Diff()
         self._images = BeforeImages(store, run.id)
         self._watch = ForgettingWatch(store.kv, run.id)
 
     @property
     def run(self) -> Run:
-        """The run as it stands."""
+        """The run as it is now."""
         with self._counting:
             counts, receipt = dict(self._counts), dict(self._receipt)
         return replace(self._run, counts=counts, receipt=receipt, seen_at=datetime.now(UTC))
 
-    @property
-    def id(self) -> str:
-        """The id of the run."""
-        return self._run.id
-
-    @property
-    def is_dry(self) -> bool:
-        """Whether it writes nothing."""
-        return self._dry_run
-
-    @property
-    def diff(self) -> Diff:
-        """What a dry run would have written so far."""
-        return self._diff
-
     def watch(self) -> ForgettingWatch:
         """A watch over what is forgotten since the run began, for others that write for it."""
-        return ForgettingWatch(self._store.kv, self._run.id)
+        return ForgettingWatch(self._store.kv, self.id)
 
     def count(self, **numbers: int) -> None:
         """Add to the run's counts; stored with the next write."""
@@ -120,23 +106,12 @@ class Writer:
         expected_records: Mapping[str, datetime | None] = {},
         counts: Mapping[str, int] = {},
     ) -> list[str]:
-        """Write records and edges as one batch that can be taken back.
-
-        What is stored just so already is left alone.
+        """Write a `WritePart`, but for what is stored just so already, as one batch that can be
+        taken back; returns the ids of the records, in order.
 
         Args:
-            rests_on: see `WritePart`.
-            superseded: ids of derived records, each with the id of the one that takes its place.
-                Once a search finds the new one, the old one keeps its id, name, edges, parents and
-                children, but no search finds it any more.
-            entries: key-value entries, written in the same transaction. One that says in `run`
-                which run wrote it is left alone by the rollback of another run.
-            deleted: keys of entries, deleted in the same transaction.
             expected_entries: the versions that entries must still have; 0: not stored.
             expected_records: when records that it rests on were updated last, by id.
-            counts: added to those of the run in the same transaction.
-
-        Returns: the ids of the records, in order.
 
         Raises:
             GoneError: something that it rests on or names was forgotten; the field `names` has
@@ -144,31 +119,22 @@ class Writer:
             ChangedError: an entry has another version than expected, or a record was updated.
             InvalidInputError: as `Memory.write`; also a source that would be superseded.
         """
-        with self._writing:
-            part = WritePart(
-                tuple(rests_on),
-                tuple(map(self._stamp, records)),
-                tuple(edges),
-                tuple(entries),
-                tuple(deleted),
-                superseded,
-                counts,
-            )
-            names = part.names
-            return _retry(lambda: self._write(part, names, expected_entries, expected_records))
+        part = WritePart(
+            tuple(rests_on),
+            tuple(records),
+            tuple(edges),
+            tuple(entries),
+            tuple(deleted),
+            superseded,
+            counts,
+        )
+        return self._write_part(part, expected_entries, expected_records)
 
     def write_each(
         self, parts: Iterable[WritePart], *, entries: Iterable[Entry] = ()
     ) -> list[WritePart]:
-        """Write parts as one batch, without those that rest on what was forgotten meanwhile.
-
-        Those are counted as `forgotten`.
-
-        Args:
-            entries: written whatever else is.
-
-        Returns: what was written.
-        """
+        """Write parts, and entries, as one batch, without those parts that rest on what was
+        forgotten meanwhile, which are counted as `forgotten`; returns what was written."""
         left, common = list(parts), tuple(entries)
         while True:
             whole = WritePart(
@@ -181,15 +147,7 @@ class Writer:
                 _sum(*(part.counts for part in left)),
             )
             try:
-                self.write(
-                    whole.rests_on,
-                    whole.records,
-                    whole.edges,
-                    superseded=whole.superseded,
-                    entries=whole.entries,
-                    deleted=whole.deleted,
-                    counts=whole.counts,
-                )
+                self._write_part(whole)
             except GoneError as error:
                 gone = set(error.fields["names"])
                 valid = [part for part in left if gone.isdisjoint(part.names)]
@@ -202,20 +160,33 @@ class Writer:
 
     def save(self) -> None:
         """Store the run's counts, as a sign of life."""
-        if not self._dry_run:
+        if not self.is_dry:
             with self._writing:
                 self._watch.put(self._store.kv, [run_entry(self.run)])
 
     def finish(self, status: Status = "done", reason: str = "") -> Run:
         """End the run, unless another process goes on with it; returns it as it ended here."""
         run = replace(self.run, status=status, reason=reason, finished_at=datetime.now(UTC))
-        if not self._dry_run:
+        if not self.is_dry:
             with self._writing:
                 self._watch.put(self._store.kv, [run_entry(run)], ends=True)
         self._run = run
         return run
 
-    def _write(
+    def _write_part(
+        self,
+        part: WritePart,
+        expected_entries: Mapping[EntryKey, int] = {},
+        expected_records: Mapping[str, datetime | None] = {},
+    ) -> list[str]:
+        part = replace(part, records=tuple(map(self._stamp, part.records)))
+        names = part.names
+        with self._writing:
+            return retry(
+                lambda: self._try_to_write(part, names, expected_entries, expected_records)
+            )
+
+    def _try_to_write(
         self,
         part: WritePart,
         names: Collection[str],
@@ -227,21 +198,21 @@ class Writer:
         existing = find_existing(self._store, batch)
         changed = find_changed(self._store, batch, existing)
         # embedding takes long: what others may change is looked up after it
-        embedded = batch if self._dry_run else self._embed_changed(batch, changed)
+        embedded = batch if self.is_dry else self._embed_changed(batch, changed)
         self._refuse_forgotten(names)
         plan = plan_write(self._store, batch, existing, changed, part.entries, part.deleted)
-        failed = plan.failed_items(self._run.id)
+        failed = plan.failed_items(self.id)
         counts = _sum(part.counts, {"parked": failed} if failed else {})
-        if self._dry_run:
+        if self.is_dry:
             self.count(**counts)
             self._collect(plan, part.superseded)
             return plan.ids
-        hiding = plan_supersede(self._store, part.superseded, embedded, self._images, self._run.id)
-        images = plan.images(self._images, self._run.id)
+        hiding = plan_supersede(self._store, part.superseded, embedded, self._images, self.id)
+        images = plan.images(self._images, self.id)
         whole = plan.to_batch(
             embedded,
             images,
-            self._run.id,
+            self.id,
             [name for name in part.rests_on if not is_other_ref(name)],
             {**expected_entries, **self._watch.expected},
             expected_records,
@@ -263,9 +234,9 @@ class Writer:
         forgotten = self._watch.forgotten(names)
         if forgotten is None:
             raise ConflictError(
-                f"run {self._run.id} is no longer this process's: another goes on with it",
+                f"run {self.id} is no longer this process's: another goes on with it",
                 remedy="look at its runs; what is missing is done there",
-                id=self._run.id,
+                id=self.id,
             )
         if forgotten:
             raise _gone(forgotten)
@@ -291,20 +262,18 @@ class Writer:
             self._receipt.update(receipt)
 
     def _collect(self, plan: WritePlan, superseded: Mapping[str, str]) -> None:
-        """Add to the diff what a write would do."""
         records = [_with_parents(item) for item in plan.changed]
         edges = [(change.before, change.edge) for change in plan.edges]
-        self._diff = Diff(
-            records=(*self._diff.records, *records),
-            edges=(*self._diff.edges, *edges),
-            superseded=(*self._diff.superseded, *superseded.items()),
+        self.diff = Diff(
+            records=(*self.diff.records, *records),
+            edges=(*self.diff.edges, *edges),
+            superseded=(*self.diff.superseded, *superseded.items()),
         )
         self._add_to_receipt(plan.receipt)
 
     def _stamp(self, record: Record) -> Record:
-        """The record with the run's id in its metadata."""
         if isinstance(record, Resource | Moment):
-            return replace(record, metadata={**record.metadata, "run": self._run.id})
+            return replace(record, metadata={**record.metadata, "run": self.id})
         return record
 
     def _embed_changed(self, batch: Batch, changed: Sequence[BatchRecord]) -> Batch:
@@ -319,16 +288,6 @@ class Writer:
                 records[n] = replace(records[n], vectors=vectors, embed=False)
                 dims = dims or len(vectors[0].data) // 4
         return replace(batch, records=tuple(records), dims=dims)
-
-
-def _retry(work: Callable[[], _T]) -> _T:
-    """Do the work; again from the start whenever somebody else changed what it had looked up."""
-    for _ in range(_ATTEMPTS - 1):
-        try:
-            return work()
-        except ChangedError:
-            continue
-    return work()
 
 
 def _gone(names: Iterable[str]) -> GoneError:

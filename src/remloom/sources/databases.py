@@ -1,8 +1,7 @@
 """Databases that other programs keep in SQLite, recognised by their tables.
 
-A program may have its database open, and lock it, at any time: what is read is a copy, with what
-stands in its write-ahead log. To read one more kind, write a module with a function like
-`Kind.read`, and add it to `KINDS`.
+A program may lock its database at any time: what is read is a copy, with its write-ahead log. To
+read one more kind, write a function like `DatabaseKind.read`, and add a line to `KINDS`.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     import apsw
 
 
-_LOGS = ("-wal", "-journal")  # what belongs to a database, beside it
+_LOGS = ("-wal", "-journal")  # files next to a database that belong to it
 _TRIES = 5  # to copy a database that is being written
 _PAUSE = 0.1  # seconds between them
 _HEADER = 100  # bytes of a database; its counter of changes is in them
@@ -76,11 +75,7 @@ KINDS = (
 
 
 def read(path: Path, uri: str) -> Iterator[Document | Skipped]:
-    """Read a database by every kind whose tables it has, from a copy that is deleted after.
-
-    Raises:
-        SourceError: it has the tables of no kind, is damaged, or is written all the time.
-    """
+    """Read a database by every kind whose tables it has, from a copy that is deleted after."""
     import apsw
 
     with tempfile.TemporaryDirectory(prefix="remloom-") as folder:
@@ -99,10 +94,7 @@ def read(path: Path, uri: str) -> Iterator[Document | Skipped]:
 
 
 def _copy(path: Path, folder: Path, uri: str) -> Path:
-    """Copy a database with its logs at a moment at which nothing is rewritten.
-
-    Commits to a write-ahead log may go on: they only lengthen it.
-    """
+    """Copy a database with its logs while nothing is rewritten; commits only lengthen its log."""
     copy = folder / "copy.db"
     for attempt in range(_TRIES):
         if attempt:
@@ -156,7 +148,7 @@ def _opened(copy: Path) -> Iterator[apsw.Connection]:
     """Open a copy so that nothing which a stranger wrote into its schema can act."""
     import apsw
 
-    # Writable: only so can what stands in a log be taken in.
+    # Writable: only so can a log be taken in.
     connection = apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)

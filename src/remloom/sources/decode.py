@@ -1,8 +1,14 @@
-"""Decoding bytes to text, if they are text at all."""
+"""Bytes of files: opened, recognised, and decoded to text if they are text at all."""
 
 from __future__ import annotations
 
 import codecs
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from ..errors import SourceError
 
 # as `sniff` names them
 SQLITE = "a SQLite database"
@@ -79,3 +85,25 @@ def to_text(data: bytes) -> tuple[str, str]:
     if "\0" in text:
         raise NotTextError("binary data")
     return text.replace("\r\n", "\n").replace("\r", "\n"), encoding
+
+
+_HEAD = 64 * 1024  # bytes by which a file is recognised
+
+
+def open_regular(path: Path, uri: str) -> BinaryIO:
+    """Open a file without waiting; refuse what is not regular, as a pipe would never end."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    stream = os.fdopen(os.open(path, flags), "rb")
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise SourceError("not a regular file", uri=uri)
+    return stream
+
+
+def read_head(path: Path) -> bytes:
+    """Read the first bytes of a file; none when it cannot be read."""
+    try:
+        with open_regular(path, str(path)) as stream:
+            return stream.read(_HEAD)
+    except (OSError, SourceError):
+        return b""

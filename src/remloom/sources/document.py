@@ -1,4 +1,4 @@
-"""Documents as sources yield them, and what was skipped with the reason."""
+"""Files as they are given to be read, documents as sources yield them, and what was skipped."""
 
 from __future__ import annotations
 
@@ -8,6 +8,15 @@ from typing import Any
 from msgspec import Struct
 
 from ..model import Message
+
+
+class File(Struct, frozen=True):
+    """A file that a library converts."""
+
+    uri: str  # where it was read
+    data: bytes
+    suffix: str  # of its name, lower case
+    title: str  # of the document when it does not say
 
 
 class Turn(Struct, frozen=True, kw_only=True):
@@ -26,7 +35,7 @@ class Document(Struct, frozen=True, kw_only=True):
     """
 
     uri: str  # absolute path, or whatever names the place
-    origin: str = ""  # the source that it was remembered from, beside others
+    origin: str = ""  # the source that it was remembered from, with others
     title: str
     text: str = ""
     turns: tuple[Turn, ...] = ()  # not empty: a chat, and `text` is not read
@@ -45,7 +54,7 @@ class Document(Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] = {}  # JSON-ready facts: front matter, encoding, ...
     # of an image: a small JPEG of it for a model that sees, if one is to be shown it
     preview: bytes = b""
-    # of rows of a program: JSON-ready values beside the lines, one a line
+    # of rows of a program: JSON-ready values, one a line
     columns: dict[str, tuple[Any, ...]] = {}
     # what the source has and the document has not, with its place: "line 7: no JSON"
     left_out: tuple[str, ...] = ()

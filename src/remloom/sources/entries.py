@@ -20,33 +20,23 @@ from .document import Document, Skipped, Turn, chat_document
 Note: TypeAlias = Callable[[str], None]
 
 _TEXTS = ("text", "input_text", "output_text")  # types of the parts that are words
-_LISTED = 10  # places that are named one by one
-_PLACE = 60  # characters of a place that are shown
+_LISTED = 10  # positions that are named one by one
+_POSITION = 60  # characters of a position that are shown
 _DIGITS = 300  # of a whole number that is read as one
 
 
-def _tell_nobody(problem: str) -> None:
-    pass
-
-
 class Entries:
-    """The turns of one conversation as they are read, and what is left out of it.
-
-    Args:
-        unit: what an entry is called where it is named, before its place: "line", "message".
-    """
+    """The turns of one conversation, and what is left out; `unit` names an entry: "line",
+    "message"."""
 
     def __init__(self, unit: str) -> None:
         self._unit = unit
-        self._odd: dict[tuple[str, str], list[str]] = {}  # unit and what is odd -> places
+        self._odd: dict[tuple[str, str], list[str]] = {}  # unit and what is odd -> positions
         self.turns: list[Turn] = []
 
-    def read(self, place: object, entry: Any, read: Callable[[Any, Note], Turn | None]) -> None:
-        """Read an entry by a function that gives its turn, or None where nothing is said.
-
-        The function tells the note that it is given what is odd.
-        """
-        odd = partial(self.leave_out, place)
+    def read(self, position: object, entry: Any, read: Callable[[Any, Note], Turn | None]) -> None:
+        """Read an entry by a function that gives its turn, if it has one, and notes what is odd."""
+        odd = partial(self.leave_out, position)
         try:
             turn = read(entry, odd)
         except Exception as error:
@@ -56,30 +46,27 @@ class Entries:
         if turn:
             self.turns.append(turn)
 
-    def leave_out(self, place: object, problem: str, unit: str = "") -> None:
+    def leave_out(self, position: object, problem: str, unit: str = "") -> None:
         """Name an entry of which something is left out, or all."""
-        places = self._odd.setdefault((unit or self._unit, problem), [])
-        shown = str(place)[:_PLACE]
-        if shown not in places[-1:]:
-            places.append(shown)
+        positions = self._odd.setdefault((unit or self._unit, problem), [])
+        shown = str(position)[:_POSITION]
+        if shown not in positions[-1:]:
+            positions.append(shown)
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What is left out, with its places: `line 3, 7: a time that is none`."""
+        """What is left out, with its positions: `line 3, 7: a time that is none`."""
         return tuple(
-            f"{unit} {', '.join(places[:_LISTED])}{', …' if places[_LISTED:] else ''}: {odd}"
-            for (unit, odd), places in self._odd.items()
+            f"{unit} {', '.join(positions[:_LISTED])}{', …' if positions[_LISTED:] else ''}: {odd}"
+            for (unit, odd), positions in self._odd.items()
         )
 
 
 def conversation(
     uri: str, title: str, entries: Entries, facts: dict[str, Any], *, id: str = ""
 ) -> Document | Skipped:
-    """The chat of these entries; skipped if nothing is said in it.
-
-    Args:
-        id: of the conversation in whichever export it comes; see `Document.conversation`.
-    """
+    """The chat of these entries; skipped if nothing is said in it. `id`: see
+    `Document.conversation`."""
     if not entries.turns:
         return Skipped(uri=uri, reason="; ".join(("nothing is said in it", *entries.left_out)))
     return chat_document(
@@ -87,7 +74,7 @@ def conversation(
     )
 
 
-def words(content: Any, odd: Note = _tell_nobody) -> str:
+def words(content: Any, odd: Note = lambda problem: None) -> str:
     """Join what was said; calls of tools, what they returned, thoughts and files are left out.
 
     >>> said = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Yes."}, "No.", 7]

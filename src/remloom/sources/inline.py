@@ -13,7 +13,7 @@ from ..errors import InvalidInputError
 from ..labels import storable
 from ..model import Message
 from .document import Document, Turn, chat_document
-from .files import markdown, title_of
+from .texts import markdown, title_of
 
 _TEXT = "text"
 _MAX_WHOLE = 2**63  # what is kept as a whole number is below
@@ -34,9 +34,6 @@ def from_text(
         name: its title; else that of its front matter, its first heading, or one made of `uri`.
         at: its time; else that of its front matter.
         origin: the source that it is remembered from, if others are too.
-
-    Raises:
-        InvalidInputError: no text, no `uri`, an `origin` that is none, or a time without a zone.
     """
     if not isinstance(text, str) or not text.strip():
         raise InvalidInputError("there is no text to read", remedy="give a text that is not blank")
@@ -45,7 +42,7 @@ def from_text(
         check_uri(origin)
     # lines are counted by LF alone; a byte order mark would hide a heading
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    document = markdown(uri, text)
+    document = markdown(Document(uri=uri, title=title_of(uri), text=text))
     return replace(
         document,
         title=name or document.title,
@@ -62,14 +59,8 @@ def from_messages(
     name: str | None = None,
     follows: bool = False,
 ) -> Document:
-    """Make a document of the turns of a chat, or of what `follows` in it.
-
-    Messages without text are left out.
-
-    Raises:
-        InvalidInputError: no message with text, no `uri`, a time without a zone, or something that
-            is not a `Message`.
-    """
+    """Make a document of the turns of a chat, or of what `follows` in it. Messages without text are
+    left out."""
     check_uri(uri)
     turns = []
     for number, message in enumerate(messages):
@@ -90,16 +81,12 @@ def from_messages(
         raise InvalidInputError(
             "there is no message to read", remedy="give at least one Message with a text"
         )
-    title = name or ("" if follows else title_of("", uri))
+    title = name or ("" if follows else title_of(uri))
     return chat_document(uri, title, tuple(turns), {}, follows=follows)
 
 
 def check_uri(uri: str, at: datetime | None = None) -> None:
-    """Refuse a blank or unstorable uri, and a time without a zone.
-
-    Raises:
-        InvalidInputError: it is one of these.
-    """
+    """Refuse a blank or unstorable uri, and a time without a zone."""
     if not isinstance(uri, str) or not uri.strip():
         raise InvalidInputError(
             "what is read needs a uri", remedy='say where it is from: uri="notes/monday"'
@@ -116,7 +103,7 @@ def check_uri(uri: str, at: datetime | None = None) -> None:
 
 
 def from_rows(rows: Iterable[Mapping[str, Any]], *, uri: str, name: str) -> Document:
-    """Make a document of rows: the line of each is its `text`; its other values stand beside it.
+    """Make a document of rows: the line of each is its `text`; its other values are `columns`.
 
     Line ends in a text become blanks. Values that JSON does not have become texts, and so do whole
     numbers of more than 64 bits; what is not a number (NaN) is none.

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any
 from unicodedata import normalize
 
-from .scripts import CJK
+from .sentences import CJK
 
 _STOP_WORDS = """
     a about above after again against all am an and any are as at be because been before being

@@ -34,8 +34,8 @@ def arguments_of(text: str) -> dict[str, str]:
     _, _, rest = cleandoc(text).partition("\nArgs:\n")
     section = re.split(r"\n(?=\S)", rest, maxsplit=1)[0]
     return {
-        name: _plain(said)
-        for names, said in _ARGUMENT.findall(section)
+        name: _plain(description)
+        for names, description in _ARGUMENT.findall(section)
         for name in names.split(", ")
     }
 

@@ -1,5 +1,4 @@
-"""Guessing the language of a short text, as far as that it is English or another: from its letters
-and a few common words."""
+"""Whether a short text is English or of another language, by its letters and a few common words."""
 
 from __future__ import annotations
 
@@ -68,5 +67,4 @@ def _is_of_other_script(words: Sequence[str]) -> bool:
 
 
 def _lean(words: Sequence[str]) -> int:
-    """How many more words are English than of the other languages."""
     return sum(word in _ENGLISH for word in words) - sum(word in _OTHERS for word in words)

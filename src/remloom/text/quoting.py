@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 LONGEST = 160  # characters of a name or source; of a longer one both ends are shown
-_END = 60  # of them, what is shown of the end: lines and pages stand there
+_END = 60  # of them, what is shown of the end: lines and pages are there
 
 _CONTROLS = r"\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029"
 # Without a width or a meaning of their own: they join or part letters, or say how one is drawn. Of
@@ -67,7 +67,7 @@ def cleaned(value: object) -> str:
 
 
 def cleaned_origins(text: str) -> Sequence[int]:
-    """Say where each character of the `cleaned` text stands in the text, and where that ends.
+    """Say where each character of the `cleaned` text is in the text, and where that ends.
 
     >>> list(cleaned_origins("a\\u200bb"))
     [0, 2, 3]

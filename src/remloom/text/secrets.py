@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -39,7 +39,7 @@ _SSN = re.compile(
     r"[0-8](?<![\d-][0-8])\d\d(?<!000)(?<!666)-(?!00)\d\d-(?!0000)\d{4}(?![\d-])", re.ASCII
 )
 _IBAN = re.compile(r"[A-Z](?<![A-Za-z0-9][A-Z])[A-Z]\d\d(?=[ A-Z0-9]{11})", re.ASCII)
-# what stands between "pin" and its number; PIN codes are addresses
+# what is between "pin" and its number; PIN codes are addresses
 _PIN = re.compile(
     r"s?(?![ -]?code)(?: number)?(?: [a-z]{1,12}){0,4}?"
     r"(?: is| ist|:|=) {0,3}(?P<value>\d{4,8})(?!\d)",
@@ -61,7 +61,7 @@ _IS_PLACEHOLDER = re.compile(r"(?i)(.)\1*|your.*|.*example.*|.*placeholder.*|cha
 
 
 class Secret(NamedTuple):
-    """A secret, and where it stands in the text: from `start` up to `end`, in characters."""
+    """A secret, and where it is in the text: from `start` up to `end`, in characters."""
 
     kind: str
     start: int
@@ -80,7 +80,7 @@ class Masked(NamedTuple):
     origins: tuple[int, ...] = ()
 
     def original_span(self, start: int, end: int) -> tuple[int, int]:
-        """Where a part of the masked text stands in the text as it was."""
+        """Where a part of the masked text is in the text as it was."""
         return (self.origins[start], self.origins[end]) if self.origins else (start, end)
 
 
@@ -106,15 +106,8 @@ def mask(text: str) -> tuple[str, int]:
     >>> mask("the PIN is 1234")
     ('the PIN is [secret: PIN]', 1)
     """
-    count = 0
-    # a secret may hide another that stands right beside it
-    for _ in range(_MAX_PASSES):
-        secrets = find_secrets(text)
-        if not secrets:
-            break
-        count += len(secrets)
-        text = _masked(text, secrets)
-    return text, count
+    masked = mask_with_origins(text)
+    return masked.text, masked.secrets
 
 
 def mask_with_origins(text: str) -> Masked:
@@ -125,34 +118,25 @@ def mask_with_origins(text: str) -> Masked:
     ('the PIN is [secret: PIN], I like tea', (17, 27))
     """
     count = 0
-    origins = list(range(len(text) + 1))
+    origins: Sequence[int] = range(len(text) + 1)
+    # a secret may hide another that is right beside it
     for _ in range(_MAX_PASSES):
         secrets = find_secrets(text)
         if not secrets:
             break
         count += len(secrets)
+        parts: list[str] = []
         moved: list[int] = []
         end = 0
         for secret in secrets:
+            label = f"[secret: {secret.kind}]"
+            parts += [text[end : secret.start], label]
             moved += origins[end : secret.start]
-            moved += [origins[secret.start]] * len(_mask_of(secret))
+            moved += [origins[secret.start]] * len(label)
             end = secret.end
-        origins = moved + origins[end:]
-        text = _masked(text, secrets)
+        text = "".join([*parts, text[end:]])
+        origins = [*moved, *origins[end:]]
     return Masked(text, count, tuple(origins) if count else ())
-
-
-def _mask_of(secret: Secret) -> str:
-    return f"[secret: {secret.kind}]"
-
-
-def _masked(text: str, secrets: list[Secret]) -> str:
-    parts = []
-    end = 0
-    for secret in secrets:
-        parts += [text[end : secret.start], _mask_of(secret)]
-        end = secret.end
-    return "".join([*parts, text[end:]])
 
 
 def _find(text: str) -> Iterator[Secret]:
@@ -168,7 +152,6 @@ def _find(text: str) -> Iterator[Secret]:
 
 
 def _find_called(text: str) -> Iterator[Secret]:
-    """What somebody calls a password, a key or a PIN."""
     lower = _lower(text)
     table = _table()
     for name in table.passwords:
@@ -274,10 +257,8 @@ def _assignment(match: re.Match[str], kind: str, before: str = "") -> Iterator[S
 
 
 def _looks_secret(match: re.Match[str], value: str, before: str) -> bool:
-    """Whether a word that follows "password is" or "password=" is one, not a part of the sentence.
-
-    It has a digit or a sign in it, or capitals within; a plain word is one only as "my password".
-    """
+    """Whether a word behind "password is" or "password=" has a digit or a sign in it, or capitals
+    within; a plain word is a password only as "my password"."""
     is_sentence = match["verb"].strip().strip(":").isalpha()
     if value.isalpha() and len(value) > _LONGEST_WORD:
         return False
@@ -305,8 +286,6 @@ def _is_compound(value: str) -> bool:
 
 
 class _Table(NamedTuple):
-    """What the data file says."""
-
     prefixed: list[tuple[str, str, re.Pattern[str]]]
     passwords: list[str]
     keys: list[str]

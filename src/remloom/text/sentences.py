@@ -1,12 +1,26 @@
-"""Where sentences end: pysbd for languages with blanks between words, marks alone for CJK."""
+"""Where words, tokens and sentences of a text end: by pysbd where blanks are between words, by
+marks alone in CJK."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from .scripts import UNSPACED
+_KANA = "\u3040-\u30ff"
+_IDEOGRAPHS = "\u3400-\u4dbf\u4e00-\u9fff"
+_HANGUL = "\uac00-\ud7af"
+_COMPATIBILITY = "\uf900-\ufaff"  # ideographs of other character sets, for their sake alone
+_RARE = "\U00020000-\U0003ffff"  # ideographs beyond the first plane
+
+# Indexes know runs of these by their pairs of characters. Changing it would change stored indexes.
+CJK = _KANA + _IDEOGRAPHS + _HANGUL + _COMPATIBILITY + _RARE
+
+# Each character of these counts as a word, and sentences end at marks without blanks. Korean has
+# blanks; rare ideographs are left out since stored chunks were cut without them.
+UNSPACED = _KANA + _IDEOGRAPHS + _COMPATIBILITY
 
 _WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
 _IS_UNSPACED = re.compile(rf"[{UNSPACED}]")
@@ -143,3 +157,75 @@ def _segmenter() -> Any:
     import pysbd
 
     return pysbd.Segmenter(language="en", clean=False)
+
+
+def approximate_token_ends(text: str) -> list[int]:
+    """End offsets of roughly the tokens that a tokenizer makes of a text, rather too many."""
+    return [piece.end() for piece in _piece().finditer(text)]
+
+
+@cache
+def _piece() -> re.Pattern[str]:
+    return re.compile(rf"[{CJK}]|[A-Za-z0-9]{{1,4}}|\w{{1,2}}|[^\w\s]")
+
+
+def approximate_windows(text: str, limit: int) -> list[tuple[int, int]]:
+    """Cut a text into spans of at most `limit` tokens, by an estimate."""
+    return split_by_tokens(text, approximate_token_ends(text), limit)
+
+
+class _Stop(NamedTuple):  # the end of a sentence
+    tokens: int  # of the text up to there
+    offset: int  # characters up to there
+
+
+def split_by_tokens(text: str, ends: Sequence[int], limit: int) -> list[tuple[int, int]]:
+    """Cut a text into spans of at most `limit` tokens that cover it, in about equal parts.
+
+    Args:
+        text: the text.
+        ends: the character offset where each of its tokens ends, ascending.
+        limit: tokens of a span at most.
+
+    >>> split_by_tokens("One two. Three four. Five.", [3, 7, 8, 14, 19, 20, 25, 26], 6)
+    [(0, 9), (9, 26)]
+    """
+    if not text:
+        return []
+    if len(ends) <= limit:
+        return [(0, len(text))]
+    stops = [_Stop(bisect_right(ends, offset), offset) for offset in marked_ends(text)]
+    spans: list[tuple[int, int]] = []
+    offset = token = 0  # where the span begins
+    number = 0  # of the next stop
+    while len(ends) - token > limit:
+        remaining = len(ends) - token
+        # Equal parts: a short remainder would make a vague vector.
+        target = token + remaining / -(-remaining // limit)
+        best: _Stop | None = None
+        while number < len(stops) and stops[number].tokens <= token + limit:
+            stop = stops[number]
+            if stop.tokens > token and (best is None or _is_nearer(stop, best, target)):
+                best = stop
+            number += 1
+        end = best or _word_end(text, ends, token, limit)
+        spans.append((offset, end.offset))
+        token, offset = end
+        # Stops behind the chosen one are looked at again, for the next span.
+        while number > 0 and stops[number - 1].tokens > token:
+            number -= 1
+    spans.append((offset, len(text)))
+    return spans
+
+
+def _is_nearer(stop: _Stop, best: _Stop, target: float) -> bool:
+    return abs(stop.tokens - target) < abs(best.tokens - target)
+
+
+def _word_end(text: str, ends: Sequence[int], begin: int, limit: int) -> _Stop:
+    """The end of the last whole word that fits; else the middle of one that is too long."""
+    for count in range(begin + limit, begin + limit // 2, -1):
+        end = ends[count - 1]
+        if end < len(text) and text[end].isspace():
+            return _Stop(count, end)
+    return _Stop(begin + limit, ends[begin + limit - 1])

@@ -18,7 +18,7 @@ from ...llm import LLM, Call, Quote
 from ...llm.prompts import hint
 from ...model import Moment, Person, Resource, Speaker
 from ...runs.failures import failed_item_key
-from ...runs.part import WritePart
+from ...runs.write_plan import WritePart
 from ...runs.writer import Writer
 from ...store.contract import Store
 from ...text.sentences import count_words

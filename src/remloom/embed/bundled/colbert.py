@@ -12,10 +12,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from ..windows import split
-from .model_files import ModelFiles
-from .products import products
-from .transformer import OnnxTransformer
+from ...text.sentences import split_by_tokens
+from .transformer import ModelFiles, OnnxTransformer, products
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,12 +31,7 @@ _MOST_WINDOWS = 64
 
 
 class ColbertSmall:
-    """A token encoder of English, 8-bit weights. See `contract.TokenEncoder`.
-
-    Args:
-        dims: of each vector.
-        threads: CPU threads that one run of the model may use.
-    """
+    """A token encoder of English, 8-bit weights. See `contract.TokenEncoder`."""
 
     max_tokens: ClassVar[int] = 512
     languages: ClassVar[tuple[str, ...]] = ("en",)
@@ -62,31 +55,27 @@ class ColbertSmall:
         )
 
     def encode_documents(self, texts: Sequence[str]) -> list[NDArray[np.int8]]:
-        """The vectors of texts: of the tokens that are not punctuation, of all windows together.
-
-        One in four is merged with the token that is most like it: that costs 0.2 points of recall
-        and saves a quarter of the bytes.
-        """
+        """The vectors of the tokens that are not punctuation, of all windows together. One in four
+        is merged with the token that is most like it, which costs 0.2 points of recall."""
         import numpy as np
 
-        windows = [(place, ids) for place, text in enumerate(texts) for ids in self._windows(text)]
+        windows = [
+            (position, ids) for position, text in enumerate(texts) for ids in self._windows(text)
+        ]
         vectors: list[list[NDArray[np.int8]]] = [[] for _ in texts]
         encoded = self._vectors([ids for _, ids in windows])
-        for (place, ids), of_window in zip(windows, encoded, strict=True):
+        for (position, ids), of_window in zip(windows, encoded, strict=True):
             kept = [number not in self._punctuation for number in ids]
             pooled = _pool(of_window[kept])
-            vectors[place].append(np.rint(pooled * _SCALE).astype(np.int8))
+            vectors[position].append(np.rint(pooled * _SCALE).astype(np.int8))
         empty = np.empty((0, self.dims), np.int8)
         return [np.concatenate(parts) if parts else empty for parts in vectors]
 
     def encode_query(self, text: str) -> Floats:
-        """The vectors of a question: float32, shape (tokens, `dims`), each of unit length.
-
-        They are of its words: the model's own tokens at both ends and punctuation have their
-        nearest in any text.
-        """
+        """The vectors of a question's words: the model's own tokens at both ends and punctuation
+        have their nearest in any text."""
         ids = self._model.tokens(text)
-        of_words = [place for place, number in enumerate(ids) if number not in self._wordless]
+        of_words = [position for position, number in enumerate(ids) if number not in self._wordless]
         return self._vectors([ids])[0][of_words or slice(None)]
 
     def _windows(self, text: str) -> list[list[int]]:
@@ -94,7 +83,7 @@ class ColbertSmall:
         ids = self._model.tokens(text)
         if len(ids) >= self.max_tokens:
             limit = self.max_tokens - 2  # the model's start and end tokens
-            spans = split(text, self._model.token_ends(text), limit)[:_MOST_WINDOWS]
+            spans = split_by_tokens(text, self._model.token_ends(text), limit)[:_MOST_WINDOWS]
             return [self._model.tokens(text[start:end]) for start, end in spans]
         # the model begins and ends every text with a token of its own
         has_words = any(number not in self._punctuation for number in ids[1:-1])
@@ -122,10 +111,8 @@ class ColbertSmall:
 
 
 def _pool(vectors: Floats) -> Floats:
-    """Merge the pairs of tokens that are most alike, no token twice, until a quarter is gone.
-
-    Source: Clavié et al. 2024, token pooling.
-    """
+    """Merge the pairs of tokens that are most alike until a quarter is gone (Clavié et al.
+    2024)."""
     import numpy as np
 
     merges = len(vectors) // _MERGED
@@ -140,17 +127,12 @@ def _pool(vectors: Floats) -> Floats:
 
 
 def _most_alike(alike: Floats, count: int) -> tuple[list[int], list[int]]:
-    """Take the pairs that are most alike, one after the other and no token twice; returns the
-    first, and the second, of each.
-
-    Args:
-        alike: of each two tokens; it is changed.
-        count: pairs, at most half of the tokens.
-    """
+    """The first, and the second, of the `count` pairs that are most alike, no token twice. `alike`,
+    of each two tokens, is changed."""
     import numpy as np
 
     size = len(alike)
-    # a pair stands once, and nobody beside itself
+    # each pair once, and none of a token with itself
     alike[np.tri(size, dtype=bool)] = -np.inf
     likeness = alike.reshape(-1)
     looked_at = _LOOKED_AT * size
@@ -159,8 +141,8 @@ def _most_alike(alike: Floats, count: int) -> tuple[list[int], list[int]]:
         # to sort all pairs of a long text takes a fifth of the time of the model
         if looked_at < likeness.size:
             least = np.partition(likeness, likeness.size - looked_at)[-looked_at]
-        near = np.flatnonzero(likeness >= least)
-        order = near[np.argsort(-likeness[near], kind="stable")]
+        candidates = np.flatnonzero(likeness >= least)
+        order = candidates[np.argsort(-likeness[candidates], kind="stable")]
         taken: set[int] = set()
         pairs: list[tuple[int, int]] = []
         for one, other in zip(*(part.tolist() for part in np.divmod(order, size)), strict=True):

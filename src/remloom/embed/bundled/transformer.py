@@ -1,34 +1,82 @@
 """Transformer models run by ONNX Runtime from files on this machine: no network, no key.
 
-The weights come with a package; the graph that they are run by is one of ours (`graphs/`, written
-by `bench/graphs.py`), which takes half to a third of the time of those that the packages have.
-"""
+The weights come with packages, of which nothing is run; the graph is one of ours (`graphs/`,
+written by `bench/graphs.py`), which takes half to a third of the time of those that the packages
+have."""
 
 from __future__ import annotations
 
+import importlib.util
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from ...errors import EmbedderError
 from ...onnx import load_onnxruntime
-from .model_files import ModelFiles
+from ...verify import verified
 
 if TYPE_CHECKING:
-    from ..contract import Floats
+    from ..contract import Bytes, Floats
 
 
 _GRAPHS = Path(__file__).parent / "graphs"
 _BATCH_TOKENS = 512  # of one run of the model; on a CPU larger batches are slower
 
 
+class ModelFiles(Struct, frozen=True, kw_only=True):
+    """Where the files of a model are, and what they must be."""
+
+    model: str  # its name
+    package: str  # the package that has them, as it is imported
+    digests: Mapping[str, str]  # path within the folder -> sha256
+    remedy: str  # how to get them
+    folder: str = ""  # within the package
+    tokenizer: ModelFiles | None = None  # those of its tokenizer, where another package has them
+
+    def find(self, model_dir: str | Path = "") -> dict[str, Path]:
+        """Find the files, by the last part of their path, in the package or in `model_dir`, flat or
+        as the package has them; raises EmbedderError where one is missing, or is another."""
+        folder = Path(model_dir).expanduser() if model_dir else self._package_folder()
+        files = self.tokenizer.find(model_dir) if self.tokenizer else {}
+        for inner, digest in self.digests.items():
+            name = inner.rpartition("/")[2]
+            candidates = (folder / inner, folder / name)
+            path = next((candidate for candidate in candidates if candidate.is_file()), None)
+            if path is None:
+                raise EmbedderError(
+                    f"the model {self.model} lacks {name} in {folder}",
+                    remedy=self.remedy,
+                    path=str(folder),
+                )
+            if not verified(path, digest):
+                raise EmbedderError(
+                    f"{path} is not the file of {self.model} that Remloom knows "
+                    "(its sha256 differs)",
+                    remedy=self.remedy,
+                    path=str(path),
+                    sha256=digest,
+                )
+            files[name] = path
+        return files
+
+    def _package_folder(self) -> Path:
+        # finds the folder; runs nothing of the package
+        spec = importlib.util.find_spec(self.package)
+        for location in (spec.submodule_search_locations or ()) if spec else ():
+            folder = Path(location) / self.folder
+            if folder.is_dir():
+                return folder
+        raise EmbedderError(f"the model {self.model} is not installed", remedy=self.remedy)
+
+
 class OnnxTransformer:
     """A model that gives each token of a text a vector. Its files are loaded when first used.
 
     Args:
-        files: where they are.
-        graph: that runs them, by its name in `graphs/`.
+        graph: that runs it, by its name in `graphs/`.
         max_tokens: that the model sees, with those that it begins and ends a text with.
         model_dir: folder with the files; default the package that brings them.
         threads: CPU threads that one run of the model may use.
@@ -88,7 +136,6 @@ class OnnxTransformer:
 
     @property
     def tokenizer(self) -> Any:
-        """The tokenizer, loaded."""
         if self._loaded_tokenizer is None:
             from tokenizers import Tokenizer
 
@@ -131,3 +178,22 @@ class OnnxTransformer:
                 f"{self._files.model} cannot be loaded: {str(error)[:200]}",
                 remedy=self._files.remedy,
             ) from error
+
+
+_LARGEST = 200_000  # multiplications that one thread does alone
+
+
+def products(rows: Floats | Bytes, columns: Floats) -> Floats:
+    """The product of each row (rows, dims) with each column (columns, dims), by one thread:
+    float32, shape (rows, columns)."""
+    import numpy as np
+
+    turned = np.ascontiguousarray(columns.T)
+    found = np.empty((len(rows), len(columns)), np.float32)
+    # A larger product is shared out by OpenBLAS among threads, which spin and wait for each other
+    # for ten times as long as the product takes.
+    size = max(1, _LARGEST // columns.size)
+    for first in range(0, len(rows), size):
+        some = rows[first : first + size].astype(np.float32, copy=False)
+        np.matmul(some, turned, out=found[first : first + size])
+    return found

@@ -1,10 +1,8 @@
-"""Names in a text that the memory knows already, however they are written.
+"""Names in a text that the memory knows already: "a call with acme" names Acme after
+Entity("acme").
 
-"a call with acme" names Acme after Entity("acme").
-
-Each word is asked whether a name begins with it, and the runs of up to four words that begin with
-such a word are looked up by their keys, many in one call: the work grows with the text, not with
-the memory.
+The runs of up to four words that begin with the first word of a name are looked up by their keys,
+many in one call: the work grows with the text, not with the memory.
 """
 
 from __future__ import annotations
@@ -22,15 +20,15 @@ from ...model import EXTRACTED, Entity, Record
 from ...store.contract import Store
 from ...store.rules.merge import keys_of
 from ...store.specs import MOST_WORDS
-from .name import Extractor, Name, with_labels
+from . import Extractor, Name, with_labels
 from .phrases import mask
 from .word_lists import english
 
 _LONGEST_WORD = 1_000  # characters of a word that a name may have
 _AT_ONCE = 10_000  # keys looked up in one call
-# entities that stand for a source, whose titles are not names in others
+# entities of sources, whose titles are not names in others
 _SOURCE_TYPES = frozenset(("document", "chat"))
-# types whose names are capitalised wherever they stand
+# types whose names are capitalised everywhere
 _CAPITALISED_TYPES = frozenset(("person", "place"))
 _WORD = re.compile(r"[\w@.&+/-]*\w")
 # no name goes on behind one of these
@@ -67,8 +65,8 @@ class KnownNames:
     def named_besides(
         self, text: str, entities: Mapping[str, Entity], found: Collection[str]
     ) -> list[Name]:
-        """The entities of `entities` that a part of a text names, beside what was found in it
-        without knowing them: `found`, names as they may stand there."""
+        """The entities of `entities` that a part of a text names, besides what was found in it
+        without knowing them: `found`, names as they may be written."""
         masked = mask(text)
         keys = {key for key in map(labels.try_key, found) if key}
         spans = [(start, end) for _, start, end in _find_keys(masked, keys)]
@@ -103,7 +101,7 @@ def is_nameable(record: Record) -> TypeGuard[Entity]:
 
 
 def may_name(key: str) -> bool:
-    """Whether words with this key may name an entity wherever they stand."""
+    """Whether words with this key may name an entity everywhere."""
     return "-" in key or (len(key) > 1 and key not in english().ordinary)
 
 
@@ -121,8 +119,7 @@ def _rank(key: str, entity: Entity) -> tuple[object, ...]:
 
 
 def _find_known(masked: str, entities: Mapping[str, Entity], named: Iterable[Span]) -> list[Name]:
-    """The known entities that a text names, but where it is `named` what else is meant; the longest
-    name first."""
+    """The entities that a text names outside of the spans `named`; the longest name first."""
     covered = bytearray(len(masked))
     for start, end in named:
         covered[start:end] = b"\1" * (end - start)
@@ -151,10 +148,8 @@ def _key_of(word: str, plain: bool) -> str:
 
 
 def _keys_of_runs(parts: Iterable[Sequence[str]], first_words: Collection[str]) -> Iterator[str]:
-    """The keys of the runs of words that begin with one of these first words, each once.
-
-    None reaches from one part into the next. Of single words only those that may be a name.
-    """
+    """The keys of the runs of words, within a part, that begin with one of these words, each
+    once."""
     seen: set[str] = set()
     for keys in parts:
         for start, key in enumerate(keys):
@@ -169,7 +164,6 @@ def _keys_of_runs(parts: Iterable[Sequence[str]], first_words: Collection[str]) 
 
 
 def _find_keys(text: str, keys: Collection[str]) -> Iterator[_Mention]:
-    """Where in a text there are words with one of these keys."""
     longest = max((key.count("-") + 1 for key in keys), default=0)
     beginnings = set(keys)
     for key in keys:
@@ -191,7 +185,6 @@ def _find_keys(text: str, keys: Collection[str]) -> Iterator[_Mention]:
 
 
 def _is_meant(entity: Entity, key: str, written: str) -> bool:
-    """Whether words with an entity's key, written so, name it."""
     names = [name for name in (entity.name, *entity.aliases) if labels.key(name) == key]
     extracted = bool(entity.properties.get(EXTRACTED))
     if len(written.split()) > 1:
@@ -214,7 +207,6 @@ def _as_known(name: Name, entities: Mapping[str, Entity]) -> Name:
 
 
 def _join(names: Sequence[Name]) -> list[Name]:
-    """The names, those of one thing as one."""
     joined: dict[tuple[str, str], Name] = {}
     for name in names:
         key = labels.key(name.name), name.type

@@ -58,11 +58,11 @@ _SMALL = split_words("of the and for on &")
 _JOINING = split_words("and & for on")
 _LEADING = split_words("the a an i on in at and but of for i'm i’m if as so")
 _MONTHS_AND_NAMES = split_words("April May June August")
-# of a day, when a word of the calendar is beside them: "Christmas Eve", "New Year's Day"
+# of a day, when a word of the calendar is next to them: "Christmas Eve", "New Year's Day"
 _OF_DAYS = split_words("new year year's year’s eve day week good black holy great first second")
 
 
-class Phrase(Struct, frozen=True):
+class NamePhrase(Struct, frozen=True):
     """A mention of what may be a name, freed of titles and of words that only begin a sentence."""
 
     name: str
@@ -86,17 +86,13 @@ class _Word(Struct, frozen=True):
 
 
 class _Titled(Struct, frozen=True):
-    """The words of a name, and the title before it."""
-
     words: list[_Word]
     title: str = ""
 
 
 def mask(text: str) -> str:
-    """The text with code, link targets and addresses blanked and wrapped lines joined.
-
-    Offsets stay.
-    """
+    """The text with code, link targets and addresses blanked and wrapped lines joined; offsets
+    stay."""
 
     def blank_literal(match: re.Match[str]) -> str:
         return match["kept"] + _blank(match["literal"])
@@ -114,7 +110,7 @@ def _blank(text: str) -> str:
     return re.sub(r"[^\n]", " ", text)
 
 
-def phrases(text: str) -> Iterator[Phrase]:
+def phrases(text: str) -> Iterator[NamePhrase]:
     """The phrases of a masked text, in order."""
     headings = [match.span() for match in _HEADING.finditer(text)]
     number = 0
@@ -128,7 +124,7 @@ def phrases(text: str) -> Iterator[Phrase]:
         run = [_Word(word[0], start + word.start(), start + word.end()) for word in words]
         for titled in _names_in_run(run, begins, located):
             if titled.words and not _is_title_alone(titled):
-                # what was said of the run is true of what stands at its beginning
+                # what is true of the run is true of what it begins with
                 is_first = titled.words[0] is run[0] and not titled.title
                 yield _to_phrase(titled, begins and is_first, in_heading, located and is_first)
 
@@ -145,10 +141,7 @@ def _names_in_run(run: list[_Word], begins_sentence: bool, located: bool) -> Ite
 
 @cache
 def _run_pattern() -> re.Pattern[str]:
-    """Capitalised words with what may stand between them.
-
-    `re` knows no class of capitals: they are listed.
-    """
+    """Capitalised words with what may be between them; `re` knows no class of capitals."""
     # Latin, Greek and Cyrillic
     blocks = (range(0x41, 0x5B), range(0xC0, 0x590), range(0x1E00, 0x1F00))
     letters = [chr(code) for block in blocks for code in block]
@@ -197,10 +190,8 @@ def _surroundings(text: str, start: int) -> tuple[bool, bool]:
 
 
 def _split(run: list[_Word]) -> Iterator[list[_Word]]:
-    """Cut a run at the small words that join no name.
-
-    "Adams and Jefferson" is two, a "French and Indian War" one.
-    """
+    """Cut at words that join no name: "Adams and Jefferson" is two, a "French and Indian War"
+    one."""
     start = 0
     for position, word in enumerate(run):
         if word.text not in _JOINING or position == start:
@@ -218,10 +209,7 @@ def _split(run: list[_Word]) -> Iterator[list[_Word]]:
 
 
 def _extends(left: list[str], right: list[str]) -> bool:
-    """Whether "for" or "on" goes on with a name.
-
-    "Committee on Trade", not "Soviet Union on the United States".
-    """
+    """Whether "for" or "on" goes on with a name, as in "Committee on Trade"."""
     if left[-1].lower() not in english().joining_heads:
         return False
     after = " ".join(right).removeprefix("the ")
@@ -229,7 +217,7 @@ def _extends(left: list[str], right: list[str]) -> bool:
 
 
 def _joins(word: str, left: list[str], right: list[str]) -> bool:
-    """Whether "and" or "&" stands inside a name."""
+    """Whether "and" or "&" is inside a name."""
     if word == "&":
         return True
     # "Department of Health and Human Services", "Treaty of Amity and Commerce"
@@ -244,10 +232,7 @@ def _joins(word: str, left: list[str], right: list[str]) -> bool:
 
 
 def _trim(run: list[_Word], begins_sentence: bool) -> list[_Word]:
-    """The run without what only stands around a name.
-
-    Small words, the first word of a sentence, days and months.
-    """
+    """The run without small words, days and months around it, and the first word of a sentence."""
     while run:
         if _is_leading(run, begins_sentence):
             run, begins_sentence = run[1:], False
@@ -259,7 +244,6 @@ def _trim(run: list[_Word], begins_sentence: bool) -> list[_Word]:
 
 
 def _is_leading(run: list[_Word], begins_sentence: bool) -> bool:
-    """Whether the first word of a run is not part of a name."""
     first = run[0].small
     if first in _SMALL or first in _LEADING or run[0].text in english().connectors:
         return True
@@ -303,7 +287,6 @@ def _is_called_by_day(run: list[_Word]) -> bool:
 
 
 def _is_trailing(run: list[_Word]) -> bool:
-    """Whether the last word of a run is not part of a name."""
     last = run[-1]
     if last.small in _SMALL or last.small in english().days:
         return True
@@ -325,10 +308,8 @@ def _ends_in_pronoun(run: list[_Word]) -> bool:
 
 
 def _named(run: list[_Word]) -> Iterator[_Titled]:
-    """The names in a run, each with the title before it.
-
-    "Georgia Senator Sam Nunn" is a place and a person.
-    """
+    """The names in a run, each with its title: "Georgia Senator Sam Nunn" is a place and a
+    person."""
     if not run:
         return
     words = [word.small.rstrip(".") for word in run]
@@ -351,10 +332,7 @@ def _named(run: list[_Word]) -> Iterator[_Titled]:
 
 
 def _separating_of(run: list[_Word], words: list[str]) -> int:
-    """The position of an "of" between two names; 0: there is none.
-
-    "Clemenceau of France", "the Government of Lord Grey".
-    """
+    """The position of an "of" between two names, as in "Clemenceau of France"; 0: none."""
     if "of" not in words or _text(run) in english().places:
         return 0
     at = words.index("of")
@@ -423,7 +401,7 @@ def _title_end(run: list[_Word], words: list[str]) -> int:
 
 
 def _without_qualifiers(run: list[_Word]) -> list[_Word]:
-    """What stands before a title, if it is a name: not "British", "Former", "National Security"."""
+    """What is before a title, if it is a name: not "British", "Former", "National Security"."""
     while run and (_qualifies(run[-1].small) or run[-1].small in _SMALL):
         run = run[:-1]
     return [] if all(_qualifies(word.small) for word in run) else run
@@ -438,7 +416,9 @@ def _is_title_alone(titled: _Titled) -> bool:
     return not titled.title and len(run) == 1 and run[0].small.rstrip(".") in english().titles
 
 
-def _to_phrase(titled: _Titled, begins_sentence: bool, in_heading: bool, located: bool) -> Phrase:
+def _to_phrase(
+    titled: _Titled, begins_sentence: bool, in_heading: bool, located: bool
+) -> NamePhrase:
     run, title = titled.words, titled.title
     text = _text(run)
     aliases: tuple[str, ...] = ()
@@ -454,7 +434,9 @@ def _to_phrase(titled: _Titled, begins_sentence: bool, in_heading: bool, located
             start -= len(noble) + 1
         else:
             aliases = (f"{noble} {text}",)
-    return Phrase(text, start, run[-1].end, begins_sentence, in_heading, located, title, aliases)
+    return NamePhrase(
+        text, start, run[-1].end, begins_sentence, in_heading, located, title, aliases
+    )
 
 
 def _text(run: list[_Word]) -> str:
@@ -468,7 +450,6 @@ def _place_prefix(run: list[_Word]) -> int:
 
 
 def _is_person_like(word: str) -> bool:
-    """Whether a word is a given name or an initial."""
     if word in english().given_names:
         return True
     is_initial = len(word) == 2 and word[1] == "."

@@ -1,11 +1,6 @@
-"""Finding who and what a text is about, without a model: capitalised names, e-mail addresses,
-@handles.
-
-English conventions of capitalisation are assumed; texts in scripts without capitals yield known
-names, addresses and handles only. The whole document is looked at together, because how a name is
-written in one place tells what it is in another: "Washington" after "George Washington", a word
-that is a name in mid-sentence.
-"""
+"""Names in a text by rule, without a model: capitalised ones by the conventions of English, e-mail
+addresses and @handles. The whole document is looked at together, because how a name is written in
+one place tells what it is in another: "Washington" after "George Washington"."""
 
 from __future__ import annotations
 
@@ -14,19 +9,20 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from ... import labels
-from .kinds import (
+from . import Name
+from .phrases import NamePhrase, mask, phrases
+from .word_lists import (
     ACRONYM,
     MIXED_CASE,
     ROMAN,
+    english,
     has_common_word,
     has_connector,
     head_kind,
     is_head,
     kind_of,
+    split_words,
 )
-from .name import Name
-from .phrases import Phrase, mask, phrases
-from .word_lists import english, split_words
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}\b")
 _HANDLE = re.compile(r"(?<![\w@./])@[A-Za-z_][\w-]{2,}(?![\w@]|\.\w)")
@@ -52,8 +48,6 @@ class CapitalizedNames:
 
 
 class _Document:
-    """Every candidate of a document, sorted out once all of it is read."""
-
     def __init__(self, text: str, known: Mapping[str, str]) -> None:
         self._text = text
         self._lower = Counter(_SMALL_WORD.findall(text))
@@ -64,8 +58,7 @@ class _Document:
         for name, kind in names.items():
             self._candidate(name).type = kind
 
-    def add(self, phrase: Phrase) -> None:
-        """Count a phrase as a mention of its name."""
+    def add(self, phrase: NamePhrase) -> None:
         if len(phrase.name) > _LONGEST or not labels.is_label(phrase.name):
             return
         candidate = self._candidate(phrase.name)
@@ -117,10 +110,7 @@ class _Document:
                 self._merge(labels.key(short), key)
 
     def _strip_first_words(self) -> None:
-        """Take an ordinary first word off: at the start of a sentence it has a capital, too.
-
-        "Imperial Britain" is Britain, where "imperial" is a word in the text.
-        """
+        """Take a first word off that is small elsewhere: "Imperial Britain" is Britain."""
         inside = {one.name for one in self._candidates.values() if one.inside}
         for key, candidate in list(self._candidates.items()):
             first, _, rest = candidate.name.partition(" ")
@@ -138,10 +128,7 @@ class _Document:
                 del self._candidates[key]
 
     def _merge_variants(self) -> None:
-        """Make one person of a name with and without a middle name.
-
-        The form that is used most stays; of two, the longer one.
-        """
+        """Make one person of a name with and without a middle name; the form used most stays."""
         variants: dict[tuple[str, str], list[str]] = {}
         for key, candidate in self._candidates.items():
             parts = candidate.parts
@@ -166,18 +153,15 @@ class _Document:
                 kind = "person"
             if not kind and goes_on and not candidate.has_ordinary_word():
                 kind = "person"
-            # it mostly stands after "in", "at" or "near", and more than once
+            # it is mostly after "in", "at" or "near", and more than once
             is_located = candidate.located >= 2 and candidate.located * 2 > len(candidate.spans)
             if not kind and len(parts) == 1 and is_located:
                 kind = "place"
             candidate.type = kind
 
     def _merge_short_names(self) -> None:
-        """Take a person's first or last name alone for that person.
-
-        "Washington" is George Washington where the document knows one such person, and no place is
-        meant.
-        """
+        """Take a first or last name alone for the one person of that name, unless a place is
+        meant."""
         for short, owners in self._people_by_part().items():
             candidate = self._candidates.get(short)
             if candidate is None or len(owners) != 1 or candidate.is_known or not candidate.spans:
@@ -240,11 +224,7 @@ def _addresses(text: str) -> Iterator[Name]:
 
 
 class _NameCandidate:
-    """What may be a name, with what a document says of it.
-
-    Args:
-        lower: how often the document writes each word small.
-    """
+    """What may be a name. `lower` says how often the document writes each word small."""
 
     def __init__(self, name: str, lower: Mapping[str, int]) -> None:
         self.name = name
@@ -269,7 +249,6 @@ class _NameCandidate:
 
     @property
     def lower_count(self) -> int:
-        """How often the document writes it small, if it is one word."""
         return self._lower.get(self.small, 0)
 
     def absorb(self, other: _NameCandidate) -> None:
@@ -292,7 +271,6 @@ class _NameCandidate:
 
 
 def _is_name(candidate: _NameCandidate) -> bool:
-    """Whether a candidate is a name."""
     if candidate.is_known:
         return True
     if candidate.headed and candidate.headed == len(candidate.spans):
@@ -301,7 +279,6 @@ def _is_name(candidate: _NameCandidate) -> bool:
 
 
 def _is_phrase(candidate: _NameCandidate) -> bool:
-    """Whether several words are a name."""
     parts = candidate.parts
     words = [part.lower() for part in parts]
     is_shouted = len(parts) > 3 or candidate.has_ordinary_word([part.title() for part in parts])
@@ -315,7 +292,6 @@ def _is_phrase(candidate: _NameCandidate) -> bool:
 
 
 def _is_word(candidate: _NameCandidate) -> bool:
-    """Whether a word is a name."""
     name, word = candidate.name, candidate.small
     # "XII", "Treaty"
     is_other = ROMAN.fullmatch(name) or is_head(word) or _is_compound_adjective(name)

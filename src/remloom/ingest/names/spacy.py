@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ... import labels
 from ...errors import MissingExtraError
-from .name import Name
+from . import Name
 from .rules import CapitalizedNames
 
 _TYPES = {
@@ -36,13 +36,8 @@ Mention = tuple[str, str, int, int]  # name, type, start, end
 
 
 class SpacyNames:
-    """The extractor of the extra `ner`; see `name.Extractor`.
-
-    What the model finds decides the type of what the rules found, and adds names that they missed.
-
-    Raises:
-        MissingExtraError: spaCy or its English model is not installed.
-    """
+    """The extractor of the extra `ner`, without which it raises MissingExtraError: the model
+    decides the type of what the rules found, and adds names that they missed."""
 
     def __init__(self) -> None:
         folder = _model_folder()
@@ -77,7 +72,6 @@ class SpacyNames:
         return sorted(names.values(), key=lambda name: name.spans[0])
 
     def _mentions(self, text: str) -> list[Mention]:
-        """What the model finds, without articles and possessives."""
         mentions = []
         for start in range(0, len(text), _PIECE):
             for entity in self._model(text[start : start + _PIECE]).ents:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from ...memory.memory import Memory
-from ...text.questions import LONGEST_QUESTION
+from ...predicates import LONGEST_QUESTION
 from ...text.quoting import cleaned, one_line, quoted
 from ..bounds import NO_NUL
 from ..operation import Hints, Operation, Progress, Route

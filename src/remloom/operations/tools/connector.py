@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from ...memory.memory import Memory
 from ...model import Record
-from ...text.questions import LONGEST_QUESTION
+from ...predicates import LONGEST_QUESTION
 from ..bounds import NO_NUL
 from ..operation import Hints, Operation, Progress, Route
 from .arguments import Label

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from ...memory.memory import Memory
 from ...model import Reason, Recall, Resource
-from ...text.questions import LONGEST_QUESTION
+from ...predicates import LONGEST_QUESTION
 from ...text.quoting import one_line
 from ..bounds import LONGEST_STATEMENT, LONGEST_TEXT, NO_NUL
 from ..operation import Hints, Operation, Progress, Route

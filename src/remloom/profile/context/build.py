@@ -15,7 +15,7 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from ...text.tokens import approximate_token_ends
+from ...text.sentences import approximate_token_ends
 from ..beliefs.belief import Belief
 from ..beliefs.profile import Profile, changes, within
 from ..evidence.evidence import ME

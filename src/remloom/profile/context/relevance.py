@@ -8,8 +8,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...deadline import NEVER, Deadline
-from ...embed.answers import question_vector, text_vectors
-from ...embed.failures import answered_by
+from ...embed.answers import answered_by, question_vector, text_vectors
 from ...errors import EmbedderError
 from ...heads.differences import content_words
 from ...heads.features import frequent

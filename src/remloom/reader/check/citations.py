@@ -18,8 +18,7 @@ from ...heads.head import Decision, head
 from ...llm.prompts import hint
 from ...text.analysis import terms
 from ...text.language import are_of_two_languages
-from ...text.scripts import UNSPACED
-from ...text.sentences import marked_ends, sentence_ends
+from ...text.sentences import UNSPACED, marked_ends, sentence_ends
 from ..result import Cited, Sentence
 from .evidence import ShownLines
 from .quotes import WORD, QuoteFinder, QuoteMatch, folded, plain_words, quote_words

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ...llm import Quote
 from ...text.quoting import one_line
-from ...text.tokens import approximate_token_ends
+from ...text.sentences import approximate_token_ends
 from ..lines.lines import Lines
 
 _MOST_PASSAGES = 4_000  # that are remembered; beyond, those of the least value are not

@@ -18,7 +18,7 @@ from unicodedata import normalize
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...text.scripts import UNSPACED
+from ...text.sentences import UNSPACED
 from ..result import Found
 from .evidence import ShownLines
 

@@ -17,7 +17,7 @@ from ...store.contract import Store
 from ...store.indexes.arrays import Ids
 from ...store.specs import SearchSpec
 from ...text.analysis import IS_CJK, terms
-from ...text.scripts import UNSPACED
+from ...text.sentences import UNSPACED
 from ..lines.lines import Lines, Passage
 from .combined_documents import JoinedLines, best_first, select
 from .term_scorer import LineIndex, QuestionTerms, Scores, quoted, read_question

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...text.tokens import approximate_token_ends
+from ...text.sentences import approximate_token_ends
 from .headings import Heading
 
 _BUDGET = 1_000  # tokens of an outline that is shown, unless another number is given

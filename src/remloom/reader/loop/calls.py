@@ -12,7 +12,7 @@ from msgspec import Struct
 from ...errors import InvalidInputError, ModelError
 from ...llm import LLM, Call
 from ...llm.prompts import prompt
-from ...text.tokens import approximate_token_ends
+from ...text.sentences import approximate_token_ends
 from .answering import Asking
 from .events import EventStream, EventType, event
 

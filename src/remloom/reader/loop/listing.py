@@ -18,7 +18,7 @@ from ...errors import BudgetError, CutOffError, FullReplyError, ModelError
 from ...llm import Call
 from ...llm.prompts import Slot, hint
 from ...text.analysis import term_set, terms
-from ...text.tokens import approximate_token_ends
+from ...text.sentences import approximate_token_ends
 from ..check.citations import CitationChecker, Draft
 from ..check.evidence import ShownLines
 from ..check.quotes import IGNORABLE, plain_words

@@ -10,11 +10,10 @@ from typing import Protocol
 from ...deadline import NEVER, Deadline
 from ...errors import EmbedderTimeoutError, InvalidInputError, VectorError
 from ...heads.head import Decision
-from ...predicates import Predicate
+from ...predicates import Predicate, check_length
 from ...store.contract import Store
 from ...store.definitions import Schemas
 from ...store.encoding import SCHEMAS
-from ...text.questions import check_length
 from ..conversation import Conversation
 from ..options import RecallOptions
 from ..time_expressions import Window, find_window

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ...embed.bundled.model_files import ModelFiles
+from ...embed.bundled.transformer import ModelFiles
 from ...errors import EmbedderError, MissingExtraError, RerankerError
 from ...onnx import load_onnxruntime
 from .base import Passage

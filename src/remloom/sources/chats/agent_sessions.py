@@ -2,11 +2,7 @@
 sessions of the OpenAI Agents SDK (`SQLiteSession`).
 
 Read is what the user and the agent said: of LangGraph, the channel `messages` of a thread's newest
-checkpoint. Left out: calls of tools and what they returned, reasoning, texts of the system and the
-developer, other channels, and subgraphs.
-
-LangGraph's own serializer imports and calls what a file names; who wrote the file could have
-anything run. Here its values are decoded as data, and no class is made.
+checkpoint. Its own serializer imports and calls what a file names; here values are decoded as data.
 """
 
 from __future__ import annotations
@@ -70,11 +66,6 @@ def read_langgraph_checkpoints(
 
 
 def _messages(kind: Any, data: Any) -> list[Any]:
-    """The messages of a checkpoint.
-
-    Raises:
-        SourceError: it is pickled, encrypted or damaged.
-    """
     if kind != "msgpack":
         # what is pickled runs code when it is read
         raise SourceError(f"a checkpoint of type {kind!r}: only msgpack is read")
@@ -104,7 +95,6 @@ def _times(connection: apsw.Connection, thread: Any) -> dict[str, datetime]:
 
 
 def _turn(message: Any, odd: Note, times: dict[str, datetime]) -> Turn | None:
-    """Read a message as a turn; None when it is not what the user or the agent said."""
     if not isinstance(message, dict):
         odd("no message")
         return None
@@ -155,7 +145,6 @@ def read_openai_sessions(connection: apsw.Connection, uri: str) -> Iterator[Docu
 
 
 def _message_turn(data: Any, odd: Note, id: str, at: Any) -> Turn | None:
-    """Read an item as a turn; None when it is not what the user or the agent said."""
     try:
         item = decode(data)
     except (ValueError, TypeError, RecursionError):

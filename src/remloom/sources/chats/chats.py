@@ -24,33 +24,19 @@ from ...model.roles import ASSISTANT, USER, role_of
 from ...text import dates
 from ..document import Turn
 from ..entries import Entries, Note, time
-from . import arcturus, conversations
+from . import conversations
 
 _LISTS = (
-    "messages",
-    "chat_messages",
-    "conversation",
-    "turns",
-    "dialogue",
-    "dialog",
-    "chat",
+    "messages", "chat_messages", "conversation", "turns", "dialogue", "dialog", "chat",
     "history",
-)
+)  # fmt: skip
 _TITLES = ("name", "title", "sample_id", "channel", "topic")
 _IDS = ("id", "dia_id", "message_id", "uuid", "client_msg_id", "_id", "ts")
 _TEXTS = ("text", "content", "message", "body", "msg", "parts")
 _TIMES = (
-    "at",
-    "timestamp",
-    "ts",
-    "time",
-    "date",
-    "datetime",
-    "created_at",
-    "create_time",
-    "sent_at",
-    "createdAt",
-)
+    "at", "timestamp", "ts", "time", "date", "datetime", "created_at", "create_time",
+    "sent_at", "createdAt",
+)  # fmt: skip
 _SPEAKERS = ("speaker", "sender", "from", "speaker_name", "sender_name")
 # Many other records have these: what has one of them is a message only if it has a time.
 _WEAK_SPEAKERS = ("author", "user_name", "username", "name", "user", "user_profile")
@@ -58,21 +44,10 @@ _BY_USER = ("isCreatedByUser", "is_user", "is_human")  # LibreChat and others: T
 _CHAT_IDS = ("id", "conversation_id", "uuid", "sample_id")
 _NAME_FIELDS = ("real_name", "display_name", "name", "username", "role")
 _TEXT_PARTS = ("text", "parts", "content", "result")
-_ROLES = frozenset(
-    (
-        "user",
-        "assistant",
-        "system",
-        "tool",
-        "human",
-        "ai",
-        "model",
-        "bot",
-        "developer",
-        "customer",
-        "agent",
-    )
-)
+_ROLES = frozenset((
+    "user", "assistant", "system", "tool", "human", "ai", "model", "bot", "developer",
+    "customer", "agent",
+))  # fmt: skip
 _SESSION = re.compile(r"session_(\d+)")
 # a string of JSON, and the colon behind a key
 _STRING = re.compile(r'"(?P<string>[^"\\]*(?:\\.[^"\\]*)*)"(?P<colon>\s*:)?', re.DOTALL)
@@ -92,10 +67,8 @@ class Chat(Struct, frozen=True, kw_only=True):
 
 
 def from_json(value: Any, text: str) -> list[Chat]:
-    """Find the chats in a decoded JSON document; none when it is something else.
-
-    `text` is the document itself, in which the line of each message is looked up.
-    """
+    """Find the chats in decoded JSON, and the lines of their messages in its `text`; none in
+    something else."""
     chats = list(_chats(value))
     finder = _LineFinder(text, (turn for chat in chats for turn in chat.entries.turns))
     for chat in chats:
@@ -104,11 +77,8 @@ def from_json(value: Any, text: str) -> list[Chat]:
 
 
 def from_json_lines(values: list[tuple[int, Any]], broken: Sequence[int] = ()) -> list[Chat]:
-    """Find the chats in JSON lines, given with their numbers, and the numbers of those that are no
-    JSON.
-
-    A line is a message, or a whole conversation.
-    """
+    """Find the chats in numbered JSON lines, each a message or a whole conversation; `broken` are
+    the numbers of lines that are no JSON."""
     if _is_messages([value for _, value in values]):
         entries = Entries("line")
         for line, value in values:
@@ -126,24 +96,24 @@ def _conversations(values: Iterable[tuple[int, Any]], unit: str) -> list[Chat]:
     """The chats of a list, or of lines; what else is in it is left out of the last."""
     chats: list[Chat] = []
     odd: dict[int, str] = {}
-    for place, value in values:
+    for position, value in values:
         found: list[Chat] = []
         try:
             if isinstance(value, dict) or unit == "line":
                 found = list(_chats(value))
         except Exception as error:
             # whatever is wrong with it, it is of this one and not of the others
-            odd[place] = f"cannot be read ({type(error).__name__})"
+            odd[position] = f"cannot be read ({type(error).__name__})"
         if unit == "line":
             for chat in found:
                 turns = chat.entries.turns
-                chat.entries.turns = [replace(turn, lines=(place, place)) for turn in turns]
+                chat.entries.turns = [replace(turn, lines=(position, position)) for turn in turns]
         if not found:
-            odd.setdefault(place, "no conversation")
+            odd.setdefault(position, "no conversation")
         chats += found
-    for place, problem in odd.items():
+    for position, problem in odd.items():
         if chats:
-            chats[-1].entries.leave_out(place, problem, unit)
+            chats[-1].entries.leave_out(position, problem, unit)
     return chats
 
 
@@ -156,9 +126,11 @@ def _chats(value: Any) -> Iterator[Chat]:
         return
     if not isinstance(value, dict):
         return
-    session = arcturus.entries(value)
+    session = conversations.entries_of_arcturus(value)
     if session and session.turns:
-        yield Chat(entries=session, title=_title(session.turns), id=arcturus.session_id(value))
+        # called by what was asked first
+        title = " ".join(session.turns[0].message.text[:_TITLE].split())
+        yield Chat(entries=session, title=title, id=conversations.id_of_arcturus(value))
         return
     entries = _conversation(value)
     if entries and entries.turns:
@@ -167,14 +139,8 @@ def _chats(value: Any) -> Iterator[Chat]:
         yield Chat(entries=entries, title=next(titles, ""), id=next(ids, ""))
 
 
-def _title(turns: Sequence[Turn]) -> str:
-    """Call a session by what was asked first."""
-    return " ".join(turns[0].message.text[:_TITLE].split())
-
-
 def _conversation(value: dict[str, Any]) -> Entries | None:
-    """The entries of the chat that an object is; without turns, or None, if it is something
-    else."""
+    """The entries of the chat that an object is; without turns, or None, if it is none."""
     if conversations.program(value):
         entries = conversations.entries(value)
         if entries.turns:
@@ -223,7 +189,6 @@ def _turn(
     session: str = "",
     lines: tuple[int, int] | None = None,
 ) -> Turn | None:
-    """Read an entry of a list of messages as a turn; None if it says nothing."""
     if not isinstance(item, dict) or not any(name in item for name in _FIELDS):
         odd(_NO_MESSAGE)
         return None
@@ -269,7 +234,6 @@ def _role(item: dict[str, Any], stated: str) -> str:
 
 
 def _first(texts: Iterable[str]) -> str:
-    """The first that is not empty."""
     return next((text for text in texts if text), "")
 
 
@@ -310,16 +274,11 @@ def _sessions(value: dict[str, Any]) -> Entries:
 
 
 class _LineFinder:
-    """Finds the lines of a JSON document on which messages begin: each is one of its strings.
-
-    Args:
-        text: the document.
-        turns: whose messages will be asked for.
-    """
+    """Finds the lines of a JSON document on which the messages of turns begin: its strings."""
 
     def __init__(self, text: str, turns: Iterable[Turn]) -> None:
         # where the strings begin that begin as messages do, with their lines; ascending
-        self._places: dict[str, list[tuple[int, int]]] = {_sample(turn): [] for turn in turns}
+        self._positions: dict[str, list[tuple[int, int]]] = {_sample(turn): [] for turn in turns}
         self._offset = -1  # of the message found last
         line, counted = 1, 0
         for match in _STRING.finditer(text):
@@ -327,20 +286,20 @@ class _LineFinder:
                 continue
             string = match["string"]
             value = json.loads(f'"{string}"', strict=False) if "\\" in string else string
-            places = self._places.get(value.strip()[:_SAMPLE])
-            if places is not None:
+            positions = self._positions.get(value.strip()[:_SAMPLE])
+            if positions is not None:
                 line += text.count("\n", counted, match.start())
                 counted = match.start()
-                places.append((counted, line))
+                positions.append((counted, line))
 
     def with_line(self, turn: Turn) -> Turn:
-        """The turn with its line, if its text is a string of the document: most come in its order,
-        so it is the next that fits, or else the first."""
-        places = self._places[_sample(turn)]
-        if not places:
+        """The turn with its line: of the next string that fits, as most come in order, or the
+        first."""
+        positions = self._positions[_sample(turn)]
+        if not positions:
             return turn
-        after = bisect_right(places, self._offset, key=itemgetter(0))
-        self._offset, line = places[after % len(places)]
+        after = bisect_right(positions, self._offset, key=itemgetter(0))
+        self._offset, line = positions[after % len(positions)]
         return replace(turn, lines=(line, line))
 
 

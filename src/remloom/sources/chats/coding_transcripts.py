@@ -1,8 +1,6 @@
 """Transcripts of coding agents: the JSON lines of Claude Code (`~/.claude/projects/**/*.jsonl`).
 
-Read is what the user typed and what the agent answered in words. Left out: tools and what they
-returned, thoughts, sub-agents (side chains), what the program adds to the user's words (reminders,
-commands and their output, open files), and summaries that take the place of a long conversation.
+Read is what the user typed, without what the program adds, and what the agent answered in words.
 The format is not a published one: records of unknown types are passed over.
 """
 
@@ -17,46 +15,29 @@ from msgspec import Struct
 
 from ...errors import SourceError
 from ...model import Message
+from ..decode import open_regular
 from ..document import Document, Skipped, Turn
 from ..entries import Entries, Note, conversation, decode, time, words
-from ..streams import open_regular
 
 _LOOKED_AT = 20  # lines by which a transcript is recognised
 _LONGEST = 32 * 1024 * 1024  # bytes of a line; tools may return much
 _SPEAKERS = ("user", "assistant")
 # a record with one of these is not what was said by the user, or by the agent to the user
-_NOT_SAID = (
-    "isMeta",
-    "isSidechain",
-    "isCompactSummary",
-    "isVisibleInTranscriptOnly",
-    "isApiErrorMessage",
-    "toolUseResult",
-)
-# what the program adds to the user's words stands between such tags
+_NOT_MESSAGES = (
+    "isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly",
+    "isApiErrorMessage", "toolUseResult",
+)  # fmt: skip
+# what the program adds to the user's words is between such tags
 _ADDED = (
-    "system-reminder",
-    "command-name",
-    "command-message",
-    "command-args",
-    "command-contents",
-    "local-command-stdout",
-    "local-command-stderr",
-    "local-command-caveat",
-    "bash-input",
-    "bash-stdout",
-    "bash-stderr",
-    "task-notification",
-    "ide_opened_file",
-    "ide_selection",
+    "system-reminder", "command-name", "command-message", "command-args", "command-contents",
+    "local-command-stdout", "local-command-stderr", "local-command-caveat", "bash-input",
+    "bash-stdout", "bash-stderr", "task-notification", "ide_opened_file", "ide_selection",
     "ide_diagnostics",
-)
+)  # fmt: skip
 _INTERRUPTED = "[Request interrupted by user"
 
 
 class _Session(Struct):
-    """What was said in one session so far."""
-
     folder: str  # in which the agent worked
     entries: Entries
 
@@ -134,16 +115,12 @@ def _is_record(value: Any) -> bool:
 def _turn(
     record: dict[str, Any], odd: Note, number: int, seen: set[tuple[str, str]]
 ) -> Turn | None:
-    """Read a record as a turn; None when it is not what the user or the agent said.
-
-    Args:
-        number: of its line.
-        seen: ids and words of the turns so far: a session that is resumed has them once more.
-    """
+    """Read a line as a turn. `seen` has ids and words of the turns so far: a session that is
+    resumed has them once more."""
     speaker, message = record.get("type"), record.get("message")
     if not isinstance(speaker, str):
         odd("no record")
-    if speaker not in _SPEAKERS or any(record.get(mark) for mark in _NOT_SAID):
+    if speaker not in _SPEAKERS or any(record.get(mark) for mark in _NOT_MESSAGES):
         return None
     if not isinstance(message, dict):
         odd("no message")

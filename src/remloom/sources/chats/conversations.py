@@ -1,13 +1,15 @@
-"""One conversation, as the exports of ChatGPT and Claude have it, as turns.
+"""One conversation, as ChatGPT, Claude and Arcturus export it, as turns.
 
-What the user and the model said to each other is read, and of ChatGPT the custom instructions,
-which the user wrote. Left out: what the model remembers of the user, texts of the system, calls
-of tools and what they returned, thoughts, hidden messages, and the texts of attachments.
-"""
+Read is what the user and the model said to each other, the custom instructions of ChatGPT, which
+the user wrote, and what the agents of Arcturus put out. Left out: what the model remembers of the
+user, texts of the system, calls of tools and what they returned, thoughts, plans, hidden messages,
+and the texts of attachments."""
 
 from __future__ import annotations
 
+import json
 import re
+from functools import partial
 from typing import Any
 
 from ...model import Message
@@ -19,7 +21,8 @@ _TREE = "mapping"  # what a conversation of ChatGPT has
 _LIST = "chat_messages"  # what one of Claude has
 _ROLES = ("user", "assistant")
 _SENDERS = ("human", "assistant")
-_SAID = ("text", "multimodal_text", "code")  # types of content that are words
+_TEXT_TYPES = ("text", "multimodal_text", "code")  # types of content that are words
+_SPEAKERS = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant"}
 _INSTRUCTIONS = "user_editable_context"
 # how ChatGPT wraps each half of the custom instructions for the model
 _FENCED = re.compile(r"```(.*)```", re.S)
@@ -52,8 +55,7 @@ def entries(conversation: dict[str, Any]) -> Entries:
 
 
 def _branch_of_tree(mapping: dict[str, Any], current: Any) -> list[tuple[str, Any]]:
-    """The nodes that lead to the node `current`, with their ids; all, by time, if they are not
-    linked."""
+    """The nodes that lead to the node `current`, with their ids; all by time if not linked."""
     branch: list[tuple[str, Any]] = []
     id, node = str(current), mapping.get(str(current))
     # from the leaf to the root; a damaged file may lead round in a circle
@@ -97,7 +99,7 @@ def _turn_of_chatgpt(node: Any, odd: Note) -> Turn | None:
     kind = content.get("content_type", "text")
     if not isinstance(kind, str):
         odd("what it says is no text")
-    if kind not in _SAID:
+    if kind not in _TEXT_TYPES:
         return None
     text = _MARKS.sub("", _words_of_parts(content, odd)).strip()
     return _turn(message, str(role), text, "create_time", odd)
@@ -140,8 +142,7 @@ def _instructions(message: dict[str, Any], content: dict[str, Any]) -> str:
 
 
 def _branch_of_list(conversation: dict[str, Any]) -> list[tuple[int, Any]]:
-    """The messages that lead to the leaf, or else to the last, with their numbers; all, if they are
-    not linked."""
+    """The messages that lead to the leaf, or to the last; all if they are not linked."""
     entries = list(enumerate(conversation[_LIST], 1))
     messages = [entry for entry in entries if isinstance(entry[1], dict)]
     by_id = {str(message.get("uuid")): (number, message) for number, message in messages}
@@ -168,15 +169,12 @@ def _turn_of_claude(message: Any, odd: Note) -> Turn | None:
     # exports of before have no parts
     content, text = message.get("content"), message.get("text")
     content_words = words(text if content is None else content, odd)
-    return _turn(message, str(sender), content_words or _plain(text), "created_at", odd)
-
-
-def _plain(text: Any) -> str:
-    return text.strip() if isinstance(text, str) else ""
+    if not content_words and isinstance(text, str):
+        content_words = text.strip()
+    return _turn(message, str(sender), content_words, "created_at", odd)
 
 
 def _turn(message: dict[str, Any], speaker: str, text: str, at: str, odd: Note) -> Turn | None:
-    """A turn with the message's id and time; None if nothing is said in it."""
     if not text:
         return None
     id = str(message.get("id") or message.get("uuid") or "")
@@ -186,3 +184,78 @@ def _turn(message: dict[str, Any], speaker: str, text: str, at: str, odd: Note) 
 
 def _dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+# -- Arcturus ------------------------------------------------------------------------------------
+# A graph of steps, or a query with its history and summary.
+
+
+def entries_of_arcturus(value: dict[str, Any]) -> Entries | None:
+    """Read the turns of a session, of either shape; None if the value is something else."""
+    graph, nodes = value.get("graph"), value.get("nodes")
+    if isinstance(graph, dict) and isinstance(nodes, list) and "original_query" in graph:
+        entries = Entries("step")
+        user_turn = partial(_question, time_of=graph.get("created_at"))
+        entries.read("0, the question", graph["original_query"], user_turn)
+        for number, node in enumerate(nodes, 1):
+            entries.read(number, node, _step)
+        return entries
+    if isinstance(value.get("history"), list) and {"query", "summary"} <= value.keys():
+        entries = Entries("message")
+        user_turn = partial(_question, time_of=value.get("created_at"))
+        entries.read("0, the question", value["query"], user_turn)
+        questions = len(entries.turns)
+        for number, message in enumerate(value["history"], 1):
+            entries.read(number, message, _past_message)
+        # the question may be in its history too
+        if questions:
+            text = entries.turns[0].message.text
+            if any(turn.message.text == text for turn in entries.turns[1:]):
+                del entries.turns[0]
+        entries.read("of the summary", value["summary"], partial(_turn_of_arcturus, "assistant"))
+        return entries
+    return None
+
+
+def id_of_arcturus(value: dict[str, Any]) -> str:
+    graph = value.get("graph")
+    return str((graph if isinstance(graph, dict) else value).get("session_id") or "")
+
+
+def _question(value: Any, odd: Note, time_of: Any) -> Turn | None:
+    if not isinstance(value, str):
+        odd("what it says is no text")
+    return _turn_of_arcturus("user", value, odd, time_of)
+
+
+def _step(node: Any, odd: Note) -> Turn | None:
+    if not isinstance(node, dict) or "agent" not in node:
+        odd("no step of an agent")
+        return None
+    at = node.get("end_time") or node.get("start_time")
+    return _turn_of_arcturus("assistant", node.get("output"), odd, at, str(node.get("id") or ""))
+
+
+def _past_message(message: Any, odd: Note) -> Turn | None:
+    if not isinstance(message, dict):
+        odd("no message")
+        return None
+    role = message.get("role")
+    role = role.lower() if isinstance(role, str) else role
+    if not is_message(role, tuple(_SPEAKERS), odd):
+        return None
+    text = words(message.get("content"), odd)
+    return _turn_of_arcturus(_SPEAKERS[str(role)], text, odd, message.get("timestamp"))
+
+
+def _turn_of_arcturus(
+    speaker: str, value: Any, odd: Note, at: Any = None, id: str = ""
+) -> Turn | None:
+    """A turn of a text, or of values as JSON; None if there is nothing."""
+    if not value:
+        return None
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if not text.strip():
+        return None
+    parsed = Message(speaker=speaker, text=text.strip(), id=id, at=time(at, odd))
+    return Turn(message=parsed)

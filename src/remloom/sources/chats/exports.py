@@ -1,8 +1,7 @@
 """Exports of ChatGPT and Claude: their zips, and `conversations.json` of any size by itself.
 
 One conversation after another is read, so that memory stays flat. Of a zip nothing but its
-conversations is opened: not the account (`user.json`, `users.json`: name, e-mail, telephone), not
-what was uploaded, not what the model remembers. Nothing is unpacked to disk.
+conversations is opened: not the account, what was uploaded, or what the model remembers.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO
 
 from ...errors import SourceError
+from ..decode import open_regular, read_head
 from ..document import Document, Skipped
 from ..entries import Entries, conversation, decode
-from ..streams import open_regular
 from . import conversations
 
 LARGEST = 64 * 1024 * 1024  # bytes of one conversation
@@ -29,7 +28,7 @@ _DEEPEST = 100  # arrays and objects in each other
 _MOST_RATIO = 200
 _RATIO_FROM = 1_000_000  # bytes unpacked, below which the ratio does not matter
 _LARGEST_INDEX = 8_000_000  # bytes of the names and places of all files in a zip: some 80,000 files
-_TAIL = 66_000  # bytes at the end of a zip in which its last record stands
+_TAIL = 66_000  # bytes at the end of a zip that have its last record
 # where the last record says how large the index is: in a zip, and in one of more than 4 GB
 _INDEX_SIZES = ((b"PK\x05\x06", 12, 16), (b"PK\x06\x06", 40, 48))
 _NAMES = re.compile(r"conversations(?:-(\d+))?\.json")
@@ -42,6 +41,12 @@ _IN_STRING = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.S)
 _BETWEEN = re.compile(rb'["\[\]{},]')
 _INSIDE = re.compile(rb'["\[\]{}]')
 _TOO_DEEP = "JSON nested too deeply"
+# what an export has besides its conversations: the account, uploads, what the model remembers
+_OTHER_FILES = re.compile(
+    r"(?:users?|user_settings|projects|memories|message_feedback|model_comparisons|group_chats|"
+    r"shared_conversations|export_manifest)\.json|chat\.html|file[-_].+",
+    re.I,
+)
 _BOM = b"\xef\xbb\xbf"
 _CHUNK = 64 * 1024  # bytes parsed at once
 _ENCRYPTED = 1  # flag of a file in a zip
@@ -70,22 +75,23 @@ def is_export(head: bytes) -> bool:
     return False
 
 
-def read_json(path: Path, uri: str) -> Iterator[Document | Skipped]:
-    """Read each conversation of a `conversations.json`, with the uri `<uri>#<its id>`.
+def belongs_to_export(path: Path) -> bool:
+    """Whether a file is next to the conversations of an unpacked export, and not one of them."""
+    if not _OTHER_FILES.fullmatch(path.name):
+        return False
+    siblings = path.parent.glob("conversations*.json")
+    return any(is_export(read_head(sibling)) for sibling in siblings)
 
-    Raises:
-        SourceError: it is damaged; what came before the damage has been read.
-    """
+
+def read_json(path: Path, uri: str) -> Iterator[Document | Skipped]:
+    """Read each conversation of a `conversations.json`, as `<uri>#<its id>`, up to where it is
+    damaged."""
     with open_regular(path, uri) as stream:
         yield from _Reading(uri).read(stream)
 
 
 def read_zip(path: Path, uri: str) -> Iterator[Document | Skipped]:
-    """Read each conversation of an export that is a zip, with the uri `<uri>#<its id>`.
-
-    Raises:
-        SourceError: it is not an export, damaged, encrypted, or made to do harm.
-    """
+    """Read each conversation of an export that is a zip, as `<uri>#<its id>`."""
     with open_regular(path, uri) as file, _describe_damage(uri):
         _check_index(file, uri)
         with zipfile.ZipFile(file) as archive:
@@ -100,8 +106,6 @@ def read_zip(path: Path, uri: str) -> Iterator[Document | Skipped]:
 
 
 class _Reading:
-    """The conversations of one export, in one file or several."""
-
     def __init__(self, uri: str) -> None:
         self._uri = uri
         self._seen: set[str] = set()
@@ -109,7 +113,7 @@ class _Reading:
         self._odd = Entries("entry")
 
     def read(self, stream: IO[bytes], *, last: bool = True) -> Iterator[Document | Skipped]:
-        """Read the conversations of one file; after the `last`, tell what was left out."""
+        """Read the conversations of one file; after the `last`, say what was left out."""
         for entry in _entries(stream, self._uri):
             self._number += 1
             document = self._document(entry)
@@ -119,7 +123,7 @@ class _Reading:
             yield from self.left_out()
 
     def left_out(self) -> Iterator[Skipped]:
-        """Tell what was left out; that nothing was there is told too."""
+        """Say what was left out, or that there was nothing."""
         for reason in self._odd.left_out:
             yield Skipped(uri=self._uri, reason=f"left out: {reason}")
         if not self._number:
@@ -168,19 +172,14 @@ class _Reading:
 
 
 def _entries(stream: IO[bytes], uri: str) -> Iterator[bytes | None]:
-    """Yield the entries of a list as JSON, one by one; None for one nested too deeply to be read.
-
-    They are parted by brackets and commas outside of strings alone, so that one which is not JSON
-    costs no other.
-
-    Raises:
-        SourceError: it is not a list, an entry is too large, or the list does not end.
-    """
+    """Yield the entries of a list as JSON; None for one nested too deeply to be read. They are
+    parted by brackets and commas outside of strings alone, so that one which is not JSON costs no
+    other."""
     data = bytearray(stream.read(_CHUNK)).removeprefix(_BOM)
-    place = depth = deepest = 0
+    position = depth = deepest = 0
     is_string = False
     while True:
-        mark, place, is_string = _next_mark(data, place, depth, is_string)
+        mark, position, is_string = _next_mark(data, position, depth, is_string)
         if not mark:
             if len(data) > LARGEST:
                 problem = f"one conversation is larger than {LARGEST // 1024 // 1024} MB"
@@ -193,41 +192,43 @@ def _entries(stream: IO[bytes], uri: str) -> Iterator[bytes | None]:
                 raise SourceError(_TOO_DEEP if deepest > _DEEPEST else cut, uri=uri)
             data += chunk
             continue
-        if depth == 0 and (mark != b"[" or data[: place - 1].strip()):
+        if depth == 0 and (mark != b"[" or data[: position - 1].strip()):
             raise SourceError("its conversations are no list", uri=uri)
         # an object that ends where none began is a damage of this entry
         if mark != b"," and not (mark == b"}" and depth == 1):
             depth += 1 if mark in b"[{" else -1
             deepest = max(deepest, depth)
         if depth == 0 or (depth == 1 and mark in b"[,"):
-            entry = bytes(data[: place - 1]).strip()
+            entry = bytes(data[: position - 1]).strip()
             if entry:
                 yield entry if deepest <= _DEEPEST else None
-            del data[:place]
-            place, deepest = 0, depth
+            del data[:position]
+            position, deepest = 0, depth
             if depth == 0:
                 if (data + stream.read(_CHUNK)).strip():
                     raise SourceError("its JSON is damaged: more is behind the list", uri=uri)
                 return
 
 
-def _next_mark(data: bytearray, place: int, depth: int, is_string: bool) -> tuple[bytes, int, bool]:
-    """The next bracket outside of strings, or comma of the list, the place behind it, and whether
-    that is in a string. Empty: there is none in this data."""
+def _next_mark(
+    data: bytearray, position: int, depth: int, is_string: bool
+) -> tuple[bytes, int, bool]:
+    """The next bracket outside of strings, or comma of the list, the position behind it, and
+    whether that is in a string. Empty: there is none in this data."""
     while True:
         if is_string:
-            match = _IN_STRING.match(data, place)
-            place = match.end() if match else place
-            if data[place : place + 1] != b'"':
-                return b"", place, True
-            place += 1
-        found = (_BETWEEN if depth == 1 else _INSIDE).search(data, place)
+            match = _IN_STRING.match(data, position)
+            position = match.end() if match else position
+            if data[position : position + 1] != b'"':
+                return b"", position, True
+            position += 1
+        found = (_BETWEEN if depth == 1 else _INSIDE).search(data, position)
         if found is None:
             return b"", len(data), False
-        place = found.end()
+        position = found.end()
         is_string = found[0] == b'"'
         if not is_string:
-            return bytes(found[0]), place, False
+            return bytes(found[0]), position, False
 
 
 # -- zip -----------------------------------------------------------------------------------------
@@ -250,18 +251,13 @@ def _check_index(file: IO[bytes], uri: str) -> None:
     for mark, first, last in _INDEX_SIZES:
         record = tail.rfind(mark)
         size = int.from_bytes(tail[record + first : record + last], "little")
-        # all bits are set where the size stands in the other record
+        # all bits are set where the size is in the other record
         if record >= 0 and _LARGEST_INDEX < size != 0xFFFFFFFF:
             raise SourceError(f"a zip with an index of {size / 1e6:,.0f} MB", uri=uri)
     file.seek(0)
 
 
 def _members(archive: zipfile.ZipFile, uri: str) -> list[zipfile.ZipInfo]:
-    """The files of conversations in a zip, in order.
-
-    Raises:
-        SourceError: there are none, or the zip is encrypted or made to do harm.
-    """
     found: list[tuple[int, zipfile.ZipInfo]] = []
     for member in archive.infolist():
         if _leads_out(member.filename):
@@ -289,10 +285,8 @@ def _leads_out(name: str) -> bool:
 
 
 def _check_sizes(members: list[zipfile.ZipInfo], uri: str) -> None:
-    """Refuse what is encrypted, or unpacks to far more than a text would.
-
-    The library unpacks no more than is declared, and finds by its checksum what is less.
-    """
+    """Refuse what is encrypted, or is declared to unpack to far more than a text would; the library
+    unpacks no more than is declared."""
     for member in members:
         if member.flag_bits & _ENCRYPTED:
             raise SourceError("a zip that is encrypted", uri=uri, remedy="unpack it, and read that")

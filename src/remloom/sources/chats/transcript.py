@@ -36,10 +36,8 @@ _LEAST_SHARE = 0.6  # of its lines that name a speaker
 
 
 def turns(text: str) -> tuple[Turn, ...]:
-    """Read the turns of a transcript; none when the text is not clearly one.
-
-    Lines without a speaker continue a turn.
-    """
+    """Read the turns of a transcript, in which lines without a speaker continue one; none if it
+    clearly is none."""
     lines = text.split("\n")
     filled = sum(1 for line in lines if line.strip())
     timed = [_TIMED.fullmatch(line.rstrip()) for line in lines]
@@ -59,7 +57,6 @@ def turns(text: str) -> tuple[Turn, ...]:
 
 
 def _may_speak(name: str) -> bool:
-    """Whether a word before a colon may be somebody's name."""
     if _NOT_SPEAKERS.fullmatch(name):
         return False
     return name[0] == "@" or name[0].isupper() or not name.isascii()

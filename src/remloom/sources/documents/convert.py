@@ -1,39 +1,41 @@
 """Converting documents in a child process, which may fail, hang or grow without harm.
 
-A PDF, a DOCX or a page of HTML is written by a stranger, and the libraries that read them are
-large. One child serves a whole process and is used again for the next document, so that a thousand
-small files are read quickly. It is ended when a limit is exceeded; the next document gets another.
+One child serves a whole process and is used again for the next document, so that a thousand small
+files are read quickly. It is ended when a limit is exceeded; the next document gets another.
 """
 
 from __future__ import annotations
 
 import atexit
+import io
 import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
+from math import inf
 from typing import IO
 
 import msgspec
 from msgspec import Struct
 
-from ...errors import MissingExtraError, SourceError
-from ..document import Document
-from ..web import feeds
+from ...errors import MissingExtraError, RemloomError, SourceError
+from ..document import Document, File
 from . import formats, images
 
 _PER_MB = 10.0  # further seconds for each megabyte of a file: a book takes longer than a leaflet
-_MOST = 100_000_000  # bytes of text that a document may have
+_MOST = 100_000_000  # characters of text that a document may have
 _LENGTH = 8  # bytes that say how long a message is
 _BUSY = 10.0  # further seconds of wall time that a busy machine may take
 _LOOK = 0.5  # seconds between two looks at the memory of the child
 _ROOM = 1_000_000  # bytes: with less left, nothing more can be had
+# of the memory that a document may take: a child that has kept more is not used again
+_KEPT = 0.25
+_SIGXCPU = 24  # where there are limits of CPU time
 _STARTING = 60.0  # seconds for the child to start, and to load its libraries
-# the library that reads a suffix; markitdown for the others
-_NEEDED = {".pdf": "pdfminer.high_level", **formats.LIBRARIES}
 
 
 class Limits(Struct, frozen=True):
@@ -49,16 +51,13 @@ class Limits(Struct, frozen=True):
 class ConvertRequest(Struct, frozen=True):
     """A document for the child to convert."""
 
-    uri: str
-    data: bytes
-    suffix: str
-    title: str
+    file: File
     seconds: float
     memory_mb: int
     preview: bool = False
 
 
-class Reply(Struct, frozen=True):
+class Converted(Struct, frozen=True):
     """The child's answer: a document, or why there is none."""
 
     document: Document | None = None
@@ -68,7 +67,7 @@ class Reply(Struct, frozen=True):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_replies = msgspec.msgpack.Decoder(Reply)
+_replies = msgspec.msgpack.Decoder(Converted)
 
 
 def send(stream: IO[bytes], message: bytes) -> None:
@@ -88,22 +87,19 @@ def receive(stream: IO[bytes]) -> bytes | None:
     return message if len(message) == size else None
 
 
-def convert(uri: str, data: bytes, suffix: str, title: str, limits: Limits) -> Document:
-    """Convert a file by `formats.convert`, in the child.
-
-    Raises:
-        MissingExtraError: the library that reads them is not installed.
-        SourceError: the data are not what the suffix says, or cannot be read within the limits.
-    """
-    if not _installed(_NEEDED.get(suffix, "markitdown")):
-        raise MissingExtraError(f"reading {suffix} files", _extra_of(suffix))
-    seconds = limits.seconds + _PER_MB * len(data) / 1_000_000
-    formats.check(uri, data, suffix)
-    elements = formats.count_elements(data, suffix, limits.elements)
+def convert(file: File, limits: Limits) -> Document:
+    """Convert a file as `formats.FORMATS` says, in the child and within the limits."""
+    uri, suffix = file.uri, file.suffix
+    how = formats.FORMATS[suffix]
+    if not _installed(how.library):
+        raise MissingExtraError(f"reading {suffix} files", how.extra)
+    seconds = limits.seconds + _PER_MB * len(file.data) / 1_000_000
+    formats.check(file)
+    elements = formats.count_elements(file.data, suffix, limits.elements)
     if elements > limits.elements:
         raise _over(uri, f"it has more than {limits.elements:,} elements", "read_elements")
     preview = limits.previews and suffix in images.MEDIA_TYPES
-    request = _encode(ConvertRequest(uri, data, suffix, title, seconds, limits.memory_mb, preview))
+    request = _encode(ConvertRequest(file, seconds, limits.memory_mb, preview))
     with _child.lock:
         reply, late = _child.ask(request, _BUSY + 2 * seconds, limits.memory_mb)
     if reply is None:
@@ -118,12 +114,6 @@ def convert(uri: str, data: bytes, suffix: str, title: str, limits: Limits) -> D
     if reply.document is None:
         raise SourceError(reply.error, uri=uri)
     return reply.document
-
-
-def _extra_of(suffix: str) -> str:
-    if suffix in images.LIBRARIES:
-        return "images"
-    return "feeds" if suffix in feeds.LIBRARIES else "documents"
 
 
 def _over(uri: str, problem: str, setting: str) -> SourceError:
@@ -142,44 +132,30 @@ def _installed(module: str) -> bool:
 
 
 @contextmanager
-def _ended_after(process: subprocess.Popen[bytes], seconds: float) -> Iterator[threading.Event]:
-    """Kill a process when the work inside takes longer; the event tells that it was killed."""
-    late = threading.Event()
+def _watched(
+    process: subprocess.Popen[bytes], seconds: float, most: float = inf
+) -> Iterator[list[str]]:
+    """Kill a process that takes longer for the work inside, which is "late" then; or that stays at
+    its limit of memory, `most` bytes, where Python may try for ever to raise MemoryError:
+    "full"."""
+    done = threading.Event()
+    killed: list[str] = []
+    end = time.monotonic() + seconds
 
-    def kill() -> None:
-        late.set()
-        process.kill()
-
-    watch = threading.Timer(seconds, kill)
-    watch.daemon = True
-    watch.start()
-    try:
-        yield late
-    finally:
-        watch.cancel()
-
-
-@contextmanager
-def _ended_when_full(process: subprocess.Popen[bytes], most: int) -> Iterator[threading.Event]:
-    """Kill a process that stays at its limit of memory, `most` bytes; the event tells that it was.
-
-    Python itself may need memory to raise MemoryError, and then tries for ever.
-    """
-    full, done = threading.Event(), threading.Event()
-
-    def look() -> None:
+    def watch() -> None:
         was_full = False
-        while not done.wait(_LOOK):
+        while not done.wait(max(0.0, min(_LOOK, end - time.monotonic()))):
             is_full = size_of(process.pid) > most - _ROOM
-            if is_full and was_full:
-                full.set()
+            is_late = time.monotonic() >= end
+            if is_late or (is_full and was_full):
+                killed.append("late" if is_late else "full")
                 process.kill()
                 return
             was_full = is_full
 
-    threading.Thread(target=look, name="remloom-converting", daemon=True).start()
+    threading.Thread(target=watch, name="remloom-converting", daemon=True).start()
     try:
-        yield full
+        yield killed
     finally:
         done.set()
 
@@ -194,8 +170,6 @@ def size_of(process: int | str) -> int:
 
 
 class _Child:
-    """The process that converts, while there is one."""
-
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -204,7 +178,7 @@ class _Child:
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forget)
 
-    def ask(self, request: bytes, seconds: float, memory_mb: int) -> tuple[Reply | None, bool]:
+    def ask(self, request: bytes, seconds: float, memory_mb: int) -> tuple[Converted | None, bool]:
         """Get the answer to a request; or None, and whether the time was over."""
         # What the process has kept by now counts against the limit.
         if memory_mb != self._memory_mb:
@@ -215,21 +189,17 @@ class _Child:
         process = self._process
         assert process.stdin  # noqa: S101 - pipes, both
         assert process.stdout  # noqa: S101
-        answer, late, full = None, False, False
+        answer = None
+        killed: list[str] = []
         try:
             # The child says that it is ready, and how large it may be, so that loading a library
             # does not count.
-            with _ended_after(process, _STARTING) as late_to_start:
+            with _watched(process, _STARTING) as killed:
                 send(process.stdin, request)
                 ready = receive(process.stdout)
-            late = late_to_start.is_set()
             if ready is not None:
-                with (
-                    _ended_after(process, seconds) as too_late,
-                    _ended_when_full(process, int(ready)) as too_large,
-                ):
+                with _watched(process, seconds, int(ready)) as killed:
                     answer = receive(process.stdout)
-                late, full = too_late.is_set(), too_large.is_set()
         except (OSError, ValueError):
             # it ended meanwhile
             pass
@@ -241,9 +211,9 @@ class _Child:
             process.kill()
             code = process.wait()
             self.end()
-            if full:
-                return Reply(memory=True), False
-            return None, late or code == -_SIGXCPU
+            if "full" in killed:
+                return Converted(memory=True), False
+            return None, "late" in killed or code == -_SIGXCPU
         reply = _replies.decode(answer)
         if reply.last:
             self.end()
@@ -252,11 +222,7 @@ class _Child:
     def _start(self) -> subprocess.Popen[bytes]:
         paths = os.pathsep.join(path for path in sys.path if path)
         return subprocess.Popen(
-            [
-                sys.executable,
-                "-c",
-                "from remloom.sources.documents.convert_worker import main; main()",
-            ],
+            [sys.executable, "-c", "from remloom.sources.documents.convert import main; main()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -281,5 +247,85 @@ class _Child:
         self._process = None
 
 
-_SIGXCPU = 24  # where there are limits of CPU time
 _child = _Child()
+
+
+# -- the child -----------------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Answer requests from standard input, one after another."""
+    source, target = sys.stdin.buffer, sys.stdout.buffer
+    # what a library prints must not be taken for an answer
+    sys.stdin, sys.stdout = io.StringIO(), sys.stderr
+    decode = msgspec.msgpack.Decoder(ConvertRequest).decode
+    encode = msgspec.msgpack.Encoder().encode
+    base = size_of("self")
+    while (message := receive(source)) is not None:
+        request = decode(message)
+        del message
+        before = size_of("self")
+        formats.load(request.file.suffix)
+        base += size_of("self") - before
+        allowed = request.memory_mb * 1_000_000
+        # ready: the time runs from here
+        send(target, b"%d" % (base + allowed))
+        _restrict(request.seconds, base + allowed)
+        try:
+            reply = _answer(request)
+            too_large = size_of("self") > base + _KEPT * allowed
+            message = encode(msgspec.structs.replace(reply, last=too_large))
+            # a large document must not stay until the next one is there
+            del reply
+        except MemoryError:
+            _release()
+            message = encode(Converted(memory=True, last=True))
+        send(target, message)
+
+
+def _answer(request: ConvertRequest) -> Converted:
+    try:
+        formats.check(request.file)
+        document = formats.FORMATS[request.file.suffix].convert(request.file)
+        if request.preview:
+            preview = images.preview(request.file.data)
+            document = msgspec.structs.replace(document, preview=preview)
+    except MemoryError:
+        raise
+    except RemloomError as error:
+        return Converted(error=error.message)
+    except RecursionError:
+        return Converted(error="it is nested too deeply")
+    except Exception as error:
+        # whatever a parser raises, it is of this document
+        return Converted(error=f"it cannot be read: {type(error).__name__}")
+    if len(document.text) > _MOST:
+        size = f"{len(document.text) / 1_000_000:,.0f} MB"
+        return Converted(error=f"its text is {size}: that is not a document")
+    return Converted(document=document)
+
+
+def _restrict(seconds: float, size: int) -> None:
+    """Limit what this process takes from here on, where the system has such limits."""
+    try:
+        import resource
+    except ImportError:  # pragma: no cover - Windows
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limits = {resource.RLIMIT_CPU: round(used.ru_utime + used.ru_stime + seconds) + 1}
+    if size_of("self"):
+        limits[resource.RLIMIT_AS] = size
+    for name, soft in limits.items():
+        _, hard = resource.getrlimit(name)
+        if hard != resource.RLIM_INFINITY:
+            soft = min(soft, hard)
+        resource.setrlimit(name, (soft, hard))
+
+
+def _release() -> None:
+    """Take back the limit of memory, so that there is enough to say that it was reached."""
+    with suppress(ImportError):
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))

@@ -1,5 +1,5 @@
-"""HTML and DOCX, turned into Markdown by markitdown, and the text of PDF by pdfminer (extra
-`documents`); feeds, by `feeds`; images, by `images`."""
+"""The formats that libraries parse. HTML and DOCX are turned into Markdown by markitdown, of PDF
+the text is taken by pdfminer (extra `documents`); feeds are read by `feeds`, images by `images`."""
 
 from __future__ import annotations
 
@@ -9,29 +9,23 @@ import re
 import warnings
 import zipfile
 import zlib
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
+
+from msgspec import Struct
 
 from ...errors import MissingExtraError, SourceError
 from ...onnx import load_onnxruntime
 from ...text import dates
 from .. import decode
-from ..document import Document
+from ..document import Document, File
 from ..web import feeds
 from . import images
 
-MEDIA_TYPES = {
-    ".html": "text/html",
-    ".htm": "text/html",
-    ".xhtml": "text/html",
-    ".pdf": "application/pdf",
-    ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-    **feeds.MEDIA_TYPES,
-    **images.MEDIA_TYPES,
-}
-# the library that reads a suffix; markitdown for the others, but PDF
-LIBRARIES = {**feeds.LIBRARIES, **images.LIBRARIES}
+_HTML = "text/html"
+_MARKITDOWN = "markitdown"
 LARGEST_UNPACKED = 300_000_000  # bytes of a DOCX; its converter would take twice as much memory
 _UNPACKED = 1_000_000  # bytes of a DOCX that are unpacked at a time to count its elements
 _META = re.compile(r"<meta\s[^>]*>", re.I)
@@ -42,27 +36,28 @@ _HEAD = 100_000  # characters of an HTML file in which its head is looked for
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
-def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
-    """The document as Markdown or, of a PDF, as plain text, made in this process: `convert` bounds
-    what it takes. Its lines are those of the conversion, so none are cited; the pages of a PDF are.
+class Format(Struct, frozen=True):
+    """A format that a library parses.
 
-    Args:
-        uri: where it was read.
-        data: the file.
-        suffix: of its name, lower case: a key of `MEDIA_TYPES`.
-        title: what to call it when it does not say.
-
-    Raises:
-        MissingExtraError: the library that reads them is not installed.
-        SourceError: the data are not what the suffix says, or cannot be read.
+    Attributes:
+        library: the module that is imported for it.
+        extra: that installs the library.
+        convert: makes the document, in whatever process it is called.
     """
-    check(uri, data, suffix)
-    if suffix in feeds.MEDIA_TYPES:
-        return feeds.convert(uri, data, suffix, title)
-    if suffix in images.MEDIA_TYPES:
-        return images.convert(uri, data, suffix, title)
+
+    media_type: str
+    library: str
+    extra: str
+    convert: Callable[[File], Document]
+
+
+def _convert(file: File) -> Document:
+    """The document as Markdown or, of a PDF, as plain text. Its lines are those of the conversion,
+    so none are cited; the pages of a PDF are."""
+    uri, data, suffix = file.uri, file.data, file.suffix
+    media_type = FORMATS[suffix].media_type
     facts: dict[str, Any] = {}
-    if MEDIA_TYPES[suffix] == "text/html":
+    if media_type == _HTML:
         try:
             source, facts["encoding"] = decode.to_text(data)
         except decode.NotTextError as error:
@@ -97,14 +92,14 @@ def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
     text, pages = _paged(text.encode("utf-8", "replace").decode())
     return Document(
         uri=uri,
-        title=str(facts.pop("title", "") or own_title or title),
+        title=str(facts.pop("title", "") or own_title or file.title),
         text=text,
         lined=False,
         pages=pages,
         media_type="text/plain" if suffix == ".pdf" else "text/markdown",
         at=at,
         authors=(author,) if author else (),
-        metadata={"converted_from": MEDIA_TYPES[suffix], **facts},
+        metadata={"converted_from": media_type, **facts},
     )
 
 
@@ -112,35 +107,28 @@ def load(suffix: str) -> None:
     """Import what reads a suffix, if it is installed."""
     with suppress(ImportError), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if suffix in images.LIBRARIES:
+        if suffix in images.MEDIA_TYPES:
             images.load()
-        elif suffix in LIBRARIES:
-            import_module(LIBRARIES[suffix])
-        elif suffix != ".pdf":
+        elif FORMATS[suffix].library == _MARKITDOWN:
             _markitdown()
+        else:
+            import_module(FORMATS[suffix].library)
 
 
-def check(uri: str, data: bytes, suffix: str) -> None:
-    """Refuse data that are plainly not what their suffix says, or unpack to too much.
-
-    Raises:
-        SourceError: they are.
-    """
-    kind = decode.sniff(data)
-    if suffix == ".pdf" and b"%PDF-" not in data[:1024]:
-        raise SourceError(f"named .pdf but it is {kind or 'not a PDF'}", uri=uri)
-    if suffix == ".docx":
-        if kind != "a ZIP archive":
-            raise SourceError(f"named .docx but it is {kind or 'not a DOCX'}", uri=uri)
-        _check_docx(uri, data)
+def check(file: File) -> None:
+    """Refuse data that are plainly not what their suffix says, or unpack to too much."""
+    kind = decode.sniff(file.data)
+    if file.suffix == ".pdf" and b"%PDF-" not in file.data[:1024]:
+        raise SourceError(f"named .pdf but it is {kind or 'not a PDF'}", uri=file.uri)
+    if file.suffix == ".docx":
+        if kind != decode.ZIP:
+            raise SourceError(f"named .docx but it is {kind or 'not a DOCX'}", uri=file.uri)
+        _check_docx(file.uri, file.data)
 
 
 def count_elements(data: bytes, suffix: str, most: int) -> int:
-    """Count the tags or objects of a file, which its conversion takes time for; no further than
-    just past `most`.
-
-    Those of a PDF that are packed into streams are not counted.
-    """
+    """Count the tags or objects that conversion takes time for, up to just past `most`; in PDF
+    unpacked ones."""
     if suffix in images.MEDIA_TYPES:
         return 0
     if suffix == ".pdf":
@@ -191,9 +179,8 @@ def _markdown(data: bytes, suffix: str) -> tuple[str, str]:
         markitdown = _markitdown()
         converters = markitdown.converters
         converter = converters.DocxConverter() if suffix == ".docx" else converters.HtmlConverter()
-        info = markitdown.StreamInfo(
-            mimetype=MEDIA_TYPES[suffix], extension=suffix, charset="utf-8"
-        )
+        media_type = FORMATS[suffix].media_type
+        info = markitdown.StreamInfo(mimetype=media_type, extension=suffix, charset="utf-8")
         result = converter.convert(io.BytesIO(data), info)
     return str(result.markdown), str(result.title or "")
 
@@ -207,10 +194,8 @@ def _markitdown() -> Any:
 
 
 def _plain(data: bytes) -> str:
-    """Extract the text of a PDF; a form feed ends each page.
-
-    It is not left to markitdown, which takes any text in columns for a form.
-    """
+    """The text of a PDF, with a form feed behind each page; markitdown would take columns for a
+    form."""
     from pdfminer.high_level import extract_text
 
     return str(extract_text(io.BytesIO(data)))
@@ -249,3 +234,18 @@ def _head(source: str) -> dict[str, str]:
     if title and title[1].strip():
         facts["title"] = " ".join(html.unescape(title[1]).split())
     return facts
+
+
+_DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+FORMATS: dict[str, Format] = {
+    **dict.fromkeys((".html", ".htm", ".xhtml"), Format(_HTML, _MARKITDOWN, "documents", _convert)),
+    ".docx": Format(_DOCX, _MARKITDOWN, "documents", _convert),
+    ".pdf": Format("application/pdf", "pdfminer.high_level", "documents", _convert),
+    ".opml": Format(feeds.OPML, "listparser", "feeds", feeds.convert),
+    ".rss": Format(feeds.RSS, "feedparser", "feeds", feeds.convert),
+    ".atom": Format("application/atom+xml", "feedparser", "feeds", feeds.convert),
+    **{
+        suffix: Format(media_type, "PIL.Image", "images", images.convert)
+        for suffix, media_type in images.MEDIA_TYPES.items()
+    },
+}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import SourceError
 from ...onnx import load_onnxruntime
 from ...text import dates
-from ..document import Document
+from ..document import Document, File
 
 if TYPE_CHECKING:
     from PIL.Image import Exif, Image
@@ -34,7 +34,6 @@ MEDIA_TYPES = {
     ".tiff": "image/tiff",
     ".bmp": "image/bmp",
 }
-LIBRARIES = dict.fromkeys(MEDIA_TYPES, "PIL.Image")
 # no other parser of Pillow's sees the file of a stranger
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "TIFF", "BMP")
 
@@ -65,16 +64,12 @@ def load() -> None:
 
     Image.preinit()
     if _can_recognise_text():
-        _load_text_recognition()
+        # what the models take when they are first used, they keep
+        _recognise_text(Image.new("RGB", (_LARGEST, _LARGEST), "white"))
 
 
-def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
-    """Make a document of an image. It is decoded once, so that a broken one is not taken for
-    whole.
-
-    Raises:
-        SourceError: it is not an image, is broken, or has more pixels than Pillow allows.
-    """
+def convert(file: File) -> Document:
+    """Make a document of an image, which is decoded so that a broken one is not taken for whole."""
     from PIL import Image, UnidentifiedImageError
 
     with warnings.catch_warnings():
@@ -82,30 +77,30 @@ def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
         # of a file that unpacks to gigabytes
         warnings.simplefilter("error", Image.DecompressionBombWarning)
         try:
-            with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+            with Image.open(io.BytesIO(file.data), formats=_FORMATS) as image:
                 image.load()
                 facts = _facts(image)
                 seen = _recognise_text(image) if _can_recognise_text() else ""
                 media: dict[str, Any] = {
-                    "path": uri,
-                    "sha256": sha256(data).hexdigest(),
-                    "mime": image.get_format_mimetype() or MEDIA_TYPES[suffix],
+                    "path": file.uri,
+                    "sha256": sha256(file.data).hexdigest(),
+                    "mime": image.get_format_mimetype() or MEDIA_TYPES[file.suffix],
                     "width": image.width,
                     "height": image.height,
                 }
         except UnidentifiedImageError as error:
-            raise SourceError(f"named {suffix} but it is no image", uri=uri) from error
+            raise SourceError(f"named {file.suffix} but it is no image", uri=file.uri) from error
         except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
             limit = f"{Image.MAX_IMAGE_PIXELS or 0:,}"
-            raise SourceError(f"an image of more than {limit} pixels", uri=uri) from error
+            raise SourceError(f"an image of more than {limit} pixels", uri=file.uri) from error
         except (OSError, SyntaxError, ValueError) as error:
             reason = str(error).partition("\n")[0][:200] or type(error).__name__
-            raise SourceError(f"an image that cannot be read: {reason}", uri=uri) from error
+            raise SourceError(f"an image that cannot be read: {reason}", uri=file.uri) from error
     at = dates.parse(facts.pop("at", None))
     author = facts.pop("author", "")
-    title = facts.pop("title", "") or title
+    title = facts.pop("title", "") or file.title
     return Document(
-        uri=uri,
+        uri=file.uri,
         title=title,
         text=_text(title, facts, seen),
         lined=False,
@@ -241,19 +236,10 @@ def _degrees(parts: Any) -> float:
 
 
 def _can_recognise_text() -> bool:
-    """Whether text can be recognised."""
     return find_spec("rapidocr") is not None
 
 
-def _load_text_recognition() -> None:
-    """Load the models, and use them once: what they take for that, they keep."""
-    from PIL import Image
-
-    _recognise_text(Image.new("RGB", (_LARGEST, _LARGEST), "white"))
-
-
 def _recognise_text(image: Image) -> str:
-    """Return the lines of text in an image, from the top."""
     from PIL import ImageOps
 
     upright = ImageOps.exif_transpose(image).convert("RGB")

@@ -1,11 +1,8 @@
 """Browsing histories: of Chrome and its family (`History`), and of Firefox (`places.sqlite`).
 
-What is read is, for each day, which sites were visited how often, and the titles of their pages:
-one document a day, of the category "browsing". Never read: addresses, whose parameters carry keys;
-what was searched for; what was downloaded; pages that lead on by themselves, or stand within
-others; and what `private_sites.toml` names, such as banks, letters, and pages to sign in. Days are
-those of UTC.
-"""
+A document a day (UTC) says which sites were visited how often, and the titles of their pages. Never
+read: addresses, whose parameters carry keys; what was searched for or downloaded; pages that lead
+on by themselves, or are within others; and what `private_sites.toml` names, such as banks."""
 
 from __future__ import annotations
 
@@ -19,8 +16,7 @@ from msgspec import Struct
 
 from ...errors import SourceError
 from ..document import Document, Skipped
-from .plain_text import one_line
-from .sites import Page, informative_title, page
+from .pages import Page, informative_title, one_line, page
 
 if TYPE_CHECKING:
     import apsw
@@ -38,14 +34,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAYS = range(7_300, 2_932_896)
 _LONGEST_URL = 2_000  # bytes that are looked at
 _LONGEST_TITLE = 120  # characters
-_MOST_SITES = 500  # of a day that are told apart; of others the visits are counted
-_MOST_TITLES = 50  # of a site and day that are told apart
+_MOST_SITES = 500  # of a day that are counted apart; of others the visits are counted
+_MOST_TITLES = 50  # of a site and day that are counted apart
 _SHOWN_TITLES = 8  # of a site and day, the most visited ones
 
 
 class _Layout(Struct, frozen=True):
-    """How a family of browsers keeps its history."""
-
     browser: str
     pages: str  # table
     visits: str  # table
@@ -99,8 +93,6 @@ class _Visit(Struct, frozen=True):
 
 
 class _Site:
-    """What is known of the visits to a site on a day."""
-
     def __init__(self) -> None:
         self.visits = 0
         self.typed = 0
@@ -125,12 +117,10 @@ class _Site:
 
 
 class _Day:
-    """The sites of a day."""
-
     def __init__(self) -> None:
         self.sites: dict[str, _Site] = {}
         self.visits = 0
-        self.others = 0  # visits to sites beyond those that are told apart
+        self.others = 0  # visits to sites beyond those that are counted apart
 
     def add(self, visit: _Visit, seen: Page) -> None:
         self.visits += 1
@@ -150,6 +140,7 @@ class _Day:
             lines.append(f"- other sites ({_count(self.others, 'visit')})")
         return Document(
             uri=f"{uri}#{at:%Y-%m-%d}",
+            origin=uri,
             title=f"Browsing on {at:%Y-%m-%d} ({browser})",
             text="\n".join(lines) + "\n",
             lined=False,
@@ -161,20 +152,12 @@ class _Day:
 
 
 def read_chrome(connection: apsw.Connection, uri: str) -> Iterator[Document | Skipped]:
-    """Read the `History` of Chrome, Chromium, Edge, Brave, Opera or Vivaldi, newest day first.
-
-    Raises:
-        SourceError: there are no visits in it.
-    """
+    """Read the `History` of Chrome, Chromium, Edge, Brave, Opera or Vivaldi, newest day first."""
     return _read(connection, uri, _CHROME)
 
 
 def read_firefox(connection: apsw.Connection, uri: str) -> Iterator[Document | Skipped]:
-    """Read the `places.sqlite` of Firefox or one of its kin, newest day first.
-
-    Raises:
-        SourceError: there are no visits in it.
-    """
+    """Read the `places.sqlite` of Firefox or one of its kin, newest day first."""
     return _read(connection, uri, _FIREFOX)
 
 

@@ -1,8 +1,7 @@
 """Feeds that a person subscribes to (OPML), and feeds saved as files (RSS, Atom): extra `feeds`.
 
-A list of subscriptions, category "news", says what somebody wants to hear of: a line for each feed
-with its folder. A saved feed, category "feed", says only what there was to read, not that anybody
-read it. Nothing is fetched, and of an address the site alone is kept: private feeds have keys.
+A saved feed says only what there was to read, not that anybody read it. Nothing is fetched, and of
+an address the site alone is kept: private feeds have keys.
 """
 
 from __future__ import annotations
@@ -16,17 +15,10 @@ from typing import Any
 
 from ...errors import SourceError
 from .. import decode
-from ..document import Document
-from .plain_text import from_html, one_line
-from .sites import informative_title, site_of
+from ..document import Document, File
+from .pages import from_html, informative_title, one_line, site_of
 
-MEDIA_TYPES = {
-    ".opml": "text/x-opml",
-    ".rss": "application/rss+xml",
-    ".atom": "application/atom+xml",
-}
-# what reads a suffix
-LIBRARIES = {".opml": "listparser", ".rss": "feedparser", ".atom": "feedparser"}
+OPML, RSS = "text/x-opml", "application/rss+xml"
 _ROOTS = {b"opml": ".opml", b"rss": ".rss", b"rdf": ".rss", b"feed": ".atom"}
 # the first element, behind a declaration, comments and a document type without a subset
 _ROOT = re.compile(
@@ -46,54 +38,47 @@ def sniff_suffix(data: bytes) -> str:
     return _ROOTS.get(root[1].lower(), "") if root else ""
 
 
-def convert(uri: str, data: bytes, suffix: str, title: str) -> Document:
-    """Convert a list of subscriptions or a feed to plain text.
-
-    Raises:
-        SourceError: it is something else, or has nothing in it.
-        ImportError: the library that reads it is not installed.
-    """
-    if sniff_suffix(data) != suffix and not (suffix == ".rss" and sniff_suffix(data) == ".atom"):
-        kind = decode.sniff(data) or "something else"
-        raise SourceError(f"named {suffix} but it is {kind}", uri=uri)
+def convert(file: File) -> Document:
+    """Convert a list of subscriptions or a feed to plain text."""
+    suffix, found = file.suffix, sniff_suffix(file.data)
+    if found != suffix and (suffix, found) != (".rss", ".atom"):
+        kind = decode.sniff(file.data) or "something else"
+        raise SourceError(f"named {suffix} but it is {kind}", uri=file.uri)
     # neither format has any; what declares them means to become larger than it is
-    if _ENTITIES.search(data):
-        raise SourceError("it declares entities of its own, which no feed does", uri=uri)
-    read = _subscriptions if suffix == ".opml" else _feed
-    return read(uri, data, title)
+    if _ENTITIES.search(file.data):
+        raise SourceError("it declares entities of its own, which no feed does", uri=file.uri)
+    return _subscriptions(file) if suffix == ".opml" else _feed(file)
 
 
-def _subscriptions(uri: str, data: bytes, title: str) -> Document:
+def _subscriptions(file: File) -> Document:
     import listparser
 
     # Bytes, so that nothing is taken for an address to be fetched; of ASCII, which every parser
     # that the library uses takes for the same characters.
-    text = _DECLARATION.sub("", _decoded(uri, data), count=1)
+    text = _DECLARATION.sub("", _decoded(file), count=1)
     found = listparser.parse(text.encode("ascii", "xmlcharrefreplace"))
     lines = [line for feed in found.feeds for line in _feed_lines(feed)]
     if not lines:
-        raise SourceError("a list of subscriptions without feeds", uri=uri)
+        raise SourceError("a list of subscriptions without feeds", uri=file.uri)
     at = found.meta.get("modified_parsed") or found.meta.get("created_parsed")
     return Document(
-        uri=uri,
-        title=one_line(found.meta.get("title") or title, _LONGEST_TITLE) or title,
+        uri=file.uri,
+        title=one_line(found.meta.get("title") or file.title, _LONGEST_TITLE) or file.title,
         text="\n".join(dict.fromkeys(lines)) + "\n",
         lined=False,
         media_type="text/markdown",
         category="news",
         at=at if isinstance(at, datetime) and at.utcoffset() is not None else None,
-        metadata={"converted_from": MEDIA_TYPES[".opml"], "feeds": len(found.feeds)},
+        metadata={"converted_from": OPML, "feeds": len(found.feeds)},
     )
 
 
 def _feed_lines(feed: Any) -> Iterator[str]:
-    """Write a line for each folder that a feed is in: `- Food > Bread: The Crumb (crumb.example)`.
-
-    A feed of which neither name nor site may be told has none.
-    """
+    """Write a line for each folder that a feed is in: `- Food > Bread: The Crumb
+    (crumb.example)`."""
     name = informative_title(one_line(feed.title or "", _LONGEST_TITLE))
-    place = site_of(feed.url or "")
-    label = f"{name} ({place})" if name and place else name or place
+    site = site_of(feed.url or "")
+    label = f"{name} ({site})" if name and site else name or site
     if not label:
         return
     if not feed.categories:
@@ -103,25 +88,25 @@ def _feed_lines(feed: Any) -> Iterator[str]:
         yield f"- {folder}: {label}" if folder else f"- {label}"
 
 
-def _feed(uri: str, data: bytes, title: str) -> Document:
+def _feed(file: File) -> Document:
     import feedparser
 
-    found = feedparser.parse(io.BytesIO(data))
+    found = feedparser.parse(io.BytesIO(file.data))
     items = [text for text in map(_item, found.entries) if text]
     if not items:
         problem = found.get("bozo_exception") if found.bozo else ""
         because = f": {one_line(str(problem), 200)}" if problem else ""
-        raise SourceError(f"a feed without items that can be read{because}", uri=uri)
+        raise SourceError(f"a feed without items that can be read{because}", uri=file.uri)
     return Document(
-        uri=uri,
-        title=one_line(found.feed.get("title", ""), _LONGEST_TITLE) or title,
+        uri=file.uri,
+        title=one_line(found.feed.get("title", ""), _LONGEST_TITLE) or file.title,
         text="\n\n".join(items) + "\n",
         lined=False,
         media_type="text/markdown",
         category="feed",
         at=_time(found.feed.get("updated_parsed") or found.feed.get("published_parsed")),
         metadata={
-            "converted_from": MEDIA_TYPES[".rss"],
+            "converted_from": RSS,
             "items": len(items),
             "site": site_of(found.feed.get("link") or ""),
         },
@@ -149,15 +134,15 @@ def _time(parts: Any) -> datetime | None:
         return None
 
 
-def _decoded(uri: str, data: bytes) -> str:
+def _decoded(file: File) -> str:
     """Decode XML by the encoding that it declares, else as any text."""
-    declared = _DECLARED.match(data[:200].decode("ascii", "replace"))
+    declared = _DECLARED.match(file.data[:200].decode("ascii", "replace"))
     if declared:
         try:
-            return data.decode(declared[1])
+            return file.data.decode(declared[1])
         except (LookupError, UnicodeDecodeError):
             pass
     try:
-        return decode.to_text(data)[0]
+        return decode.to_text(file.data)[0]
     except decode.NotTextError as error:
-        raise SourceError(f"it is {error}", uri=uri) from error
+        raise SourceError(f"it is {error}", uri=file.uri) from error

@@ -62,6 +62,6 @@ def _value(value: Any) -> str:
 
 def schedule_line(job: Job) -> str:
     """Spell the schedule of a job: `At 02:00 every day (UTC)`."""
-    from ....jobs.cron import in_words
+    from ....jobs.queue import in_words
 
     return f"{in_words(job.every)} ({job.zone})"

@@ -1,55 +1,43 @@
-"""The embedding queue at work: texts waiting in the store become vectors.
-
-In the background or on demand. A text whose embedding fails is tried again, and after three times
-parked with the reason; it can still be found by its words and name. When every text of a batch
-fails, and one that any embedder can take does too, it is the embedder that is broken, not the
-texts: the run stops with its error and nothing is parked.
-"""
+"""The embedding queue at work: texts waiting in the store become vectors, in the background or on
+demand. A text that fails three times is parked with the reason. When every text of a batch fails,
+and one that any embedder can take, the run stops with the error and nothing is parked."""
 
 from __future__ import annotations
 
 import logging
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from itertools import chain
 from operator import index
 from weakref import WeakSet
 
-from ...deadline import NEVER, Deadline
-from ...embed.answers import text_vectors
-from ...embed.contract import Embedder
-from ...embed.failures import turn_of
-from ...errors import EmbedderError, RemloomError
-from ...store.batch import Vector, VectorBatch
-from ...store.contract import Store
-from ...store.results import Pending
-from ...text.sentences import count_words, sentence_ends
-from .model_calls import ModelCalls, store_each
-from .token_worker import TokenQueue
+from ..deadline import NEVER, Deadline
+from ..embed.answers import text_vectors, turn_of
+from ..embed.contract import Embedder
+from ..errors import EmbedderError, RemloomError
+from ..store.batch import Vector, VectorBatch
+from ..store.contract import Store
+from ..store.results import Pending
+from ..text.sentences import count_words, sentence_ends
+from .token_worker import BATCH, PROBE, ModelCalls, Progress, TokenQueue, store_each
 
-_BATCH = 32  # texts between two commits
 _DIGEST = 16  # bytes
 _FLOAT = 4  # bytes
 _JOIN_TIMEOUT = 30.0  # seconds that `close` waits for the batch at hand
 _SENTENCE = 3  # words from which a sentence has a window of its own
-_PROBE = "A short text."  # one that any embedder can take
 
 _log = logging.getLogger(__name__)
-
-Progress = Callable[[int, int], None]
 
 
 class EmbeddingQueue:
     """Embeds what one store has queued. One run at a time; any thread may start it.
 
     Args:
-        store: where the queue is.
-        embedder: makes the vectors; its first use may load a model. None: only token vectors are
-            made.
-        tokens: makes the token vectors of what is embedded, after its vectors; None: nobody does.
+        embedder: None: only token vectors are made.
+        tokens: makes the token vectors of what is embedded, after its vectors.
     """
 
     def __init__(
@@ -80,7 +68,7 @@ class EmbeddingQueue:
     @property
     def trouble(self) -> str:
         """Why the last background run stopped, or what one has long waited for; else ""."""
-        of_tokens = self._tokens.delay if self._tokens is not None else ""
+        of_tokens = self._tokens.calls.delay if self._tokens is not None else ""
         error = str(self._error) if self._error is not None else ""
         return self._calls.delay or of_tokens or error
 
@@ -95,23 +83,14 @@ class EmbeddingQueue:
 
     def run(self, progress: Progress | None = None) -> int:
         """Embed all queued texts, then make their token vectors; returns how many texts.
-        `progress(done, total)` after each batch, of either.
-
-        Raises:
-            EmbedderError: the embedder, or the token encoder, does not work. What is queued stays
-                queued.
-        """
+        `progress(done, total)` after each batch. Raises EmbedderError; what is queued stays so."""
         ids = self._run_vectors(progress)
         self._encode(ids, progress)
         return len(ids)
 
     def run_all(self, progress: Progress | None = None) -> int:
-        """Embed all queued texts, and make all token vectors that are lacking; returns how many
-        texts were embedded, or without an embedder how many have token vectors now.
-
-        Raises:
-            EmbedderError: as `run`.
-        """
+        """As `run`, but make all token vectors that are lacking; without an embedder returns how
+        many texts have some now."""
         done = len(self._run_vectors(progress))
         encoded = self._tokens.run(progress) if self._tokens is not None else 0
         return encoded if self._explicit_embedder is None else done
@@ -123,30 +102,24 @@ class EmbeddingQueue:
             self._tokens.unpark()
 
     def run_first(self, limit: int, deadline: Deadline = NEVER) -> None:
-        """Embed the first `limit` queued texts. Their token vectors are left to others.
-
-        Raises:
-            EmbedderTimeoutError: not all are embedded by the deadline.
-            EmbedderError: the embedder does not work.
-        """
+        """Embed the first `limit` queued texts, without token vectors; raises EmbedderTimeoutError
+        at the deadline."""
         done = 0
-        while done < limit and (batch := self._run_batch(min(_BATCH, limit - done), deadline)):
+        while done < limit and (batch := self._run_batch(min(BATCH, limit - done), deadline)):
             done += len(batch)
 
     def _run_vectors(self, progress: Progress | None) -> list[str]:
-        """Embed queued texts; returns their ids."""
         if self._explicit_embedder is None:
             return []
         done: list[str] = []
         total = self._store.vectors.queue_lengths()[0] if progress else 0
-        while batch := self._run_batch(_BATCH):
+        while batch := self._run_batch(BATCH):
             done += [item.id for item in batch]
             if progress:
                 progress(len(done), max(total, len(done)))
         return done
 
     def _run_batch(self, size: int, deadline: Deadline = NEVER) -> Sequence[Pending]:
-        """Embed some of the queued texts, and return them; none if it was closed."""
         if self._stop.is_set():
             return ()
         with turn_of(self._running, self._embedder, deadline):
@@ -156,31 +129,26 @@ class EmbeddingQueue:
         return batch
 
     def _encode(self, ids: Sequence[str], progress: Progress | None) -> None:
-        """Make the token vectors that these records lack."""
         if self._tokens is None:
             return
-        for first in range(0, len(ids), _BATCH):
+        for first in range(0, len(ids), BATCH):
             if self._stop.is_set():
                 return
-            some = ids[first : first + _BATCH]
+            some = ids[first : first + BATCH]
             self._tokens.encode(some)
             if progress:
                 progress(first + len(some), len(ids))
 
     def embed(self, ids: Sequence[str]) -> None:
-        """Embed what waits of these records, and make their token vectors, now, beside whatever
-        else is being embedded.
-
-        Raises:
-            EmbedderError, VectorError: some of it could not be embedded. It stays queued.
-        """
-        for first in range(0, len(ids) if self._explicit_embedder is not None else 0, _BATCH):
-            some = ids[first : first + _BATCH]
-            batch = self._store.vectors.pending(_BATCH, ids=some)
+        """Embed what waits of these records, and make their token vectors, now; raises what stays
+        queued."""
+        for first in range(0, len(ids) if self._explicit_embedder is not None else 0, BATCH):
+            some = ids[first : first + BATCH]
+            batch = self._store.vectors.pending(BATCH, ids=some)
             if not batch:
                 continue
             self._embed(batch)
-            waiting = self._store.vectors.pending(_BATCH, ids=some)
+            waiting = self._store.vectors.pending(BATCH, ids=some)
             if failed := [item for item in waiting if item.error]:
                 raise EmbedderError(
                     f"{len(failed)} of {len(batch)} texts could not be embedded: {failed[0].error}",
@@ -191,15 +159,10 @@ class EmbeddingQueue:
 
     def windows(self, texts: Sequence[str], deadline: Deadline = NEVER) -> list[tuple[Vector, ...]]:
         """The windows of texts that are not queued, for who writes them together with their
-        vectors.
-
-        Raises:
-            EmbedderTimeoutError: it has not answered by the deadline.
-            EmbedderError, VectorError: the embedder does not work.
-        """
-        some = [Pending(str(place), text) for place, text in enumerate(texts)]
+        vectors."""
+        some = [Pending(str(position), text) for position, text in enumerate(texts)]
         found = self._vectors(some, deadline)
-        return [found[str(place)] for place in range(len(texts))]
+        return [found[str(position)] for position in range(len(texts))]
 
     def start(self) -> None:
         """Embed in the background until the queue is empty. While that is going on, what was queued
@@ -251,7 +214,7 @@ class EmbeddingQueue:
 
         total = sum(self._store.admin.stats().records.values()) if progress else 0
         # a blank text stays without vectors: what was seen is not asked for again
-        while batch := self._store.vectors.unembedded(self._embedder.name, _BATCH, after=seen):
+        while batch := self._store.vectors.unembedded(self._embedder.name, BATCH, after=seen):
             seen = batch[-1].version
             with self._running:
                 store_each(batch, store, probe=partial(self._probe, current=False))
@@ -282,8 +245,7 @@ class EmbeddingQueue:
                 raise
 
     def _has_work(self) -> bool:
-        """Whether something was queued since the last look; if not, the thread is given up, so that
-        whoever queues next starts another."""
+        """Whether something was queued since the last look; if not, the thread is given up."""
         with self._starting:
             is_wanted, self._work_available = self._work_available, False
             if not is_wanted:
@@ -306,16 +268,12 @@ class EmbeddingQueue:
             self._store.vectors.park(id, str(reason))
 
     def _probe(self, *, current: bool = True, deadline: Deadline = NEVER) -> None:
-        """See whether the embedder works, and the store takes its vectors.
-
-        Raises:
-            EmbedderError, VectorError: why not.
-        """
+        """See whether the embedder works, and the store takes its vectors; raises why not."""
         embedder = self._embedder
 
         def ask() -> int:
-            _windows(embedder, _PROBE)
-            return int(text_vectors(embedder, [_PROBE]).shape[1])
+            _windows(embedder, PROBE)
+            return int(text_vectors(embedder, [PROBE]).shape[1])
 
         dims = self._calls.answer(embedder, ask, deadline)
         self._store.vectors.put(VectorBatch({}, model=embedder.name, dims=dims, current=current))
@@ -323,10 +281,7 @@ class EmbeddingQueue:
     def _store_vectors(
         self, batch: Sequence[Pending], *, current: bool = True, deadline: Deadline = NEVER
     ) -> int:
-        """Embed a batch and store its vectors; returns how many texts have some.
-
-        `current`: as those that serve. A text that was changed since it was queued gets none.
-        """
+        """Embed a batch; returns how many texts have vectors. `current`: as those that serve."""
         vectors = self._vectors(batch, deadline)
         self._store.vectors.put(
             VectorBatch(
@@ -342,7 +297,6 @@ class EmbeddingQueue:
     def _vectors(
         self, batch: Sequence[Pending], deadline: Deadline = NEVER
     ) -> dict[str, tuple[Vector, ...]]:
-        """The windows of each text, by its id."""
         embedder = self._embedder
 
         def divide() -> dict[str, list[tuple[int, int]]]:
@@ -352,7 +306,7 @@ class EmbeddingQueue:
         texts: dict[str, list[str]] = {}
         for item in batch:
             texts[item.id] = [item.text[start:end] for start, end in spans[item.id]]
-        digests = {text: _digest(text) for text in chain.from_iterable(texts.values())}
+        digests = {text: digest(text) for text in chain.from_iterable(texts.values())}
         model = embedder.name
         known = self._store.vectors.cached(list(digests.values()), model=model)
         missing = [text for text, digest in digests.items() if digest not in known]
@@ -383,17 +337,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_restart)
 
 
-def _digest(text: str) -> bytes:
-    """The key of a text among the vectors that are known."""
+def digest(text: str) -> bytes:
+    """The key of a text among vectors."""
     return sha256(text.encode("utf-8", "surrogatepass")).digest()[:_DIGEST]
 
 
 def _windows(embedder: Embedder, text: str) -> list[tuple[int, int]]:
-    """The windows of a text, as spans of it.
-
-    One that fits the model whole has its sentences besides: a question is often answered by one of
-    them, which the vector of the whole blurs.
-    """
+    """The windows of a text, and its sentences, which the vector of the whole blurs, if it is
+    one."""
     spans = [(index(start), index(end)) for start, end in embedder.windows(text)]
     for start, end in spans:
         if not 0 <= start <= end <= len(text):
@@ -411,11 +362,7 @@ def _windows(embedder: Embedder, text: str) -> list[tuple[int, int]]:
 
 
 def _dims_of(vectors: Mapping[str, Sequence[Vector]], model: str) -> int:
-    """The one length of vectors; 0 when there are none.
-
-    Raises:
-        EmbedderError: there are several. Some may be known from before.
-    """
+    """The one length of vectors, some of which may be known from before; 0 when there are none."""
     lengths = {len(window.data) // _FLOAT for windows in vectors.values() for window in windows}
     if len(lengths) > 1:
         few, many = min(lengths), max(lengths)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...deadline import NEVER, Deadline
-from ...errors import EmbedderError, VectorError
-from ...store.batch import Vector
-from .embedding_worker import EmbeddingQueue
+from ..deadline import NEVER, Deadline
+from ..errors import EmbedderError, VectorError
+from ..store.batch import Vector
+from .embedding_worker import EmbeddingQueue, digest
 
 if TYPE_CHECKING:
-    from ...embed.contract import Floats
+    from ..embed.contract import Floats
 
 
 _MOST = 4096  # kept; 1.5 kB each at 384 dimensions
@@ -23,24 +22,15 @@ _MOST = 4096  # kept; 1.5 kB each at 384 dimensions
 
 class SentenceVectors:
     """Gives sentences their vectors: those that are kept here, those that the store has, and the
-    rest from the embedder. No words are kept.
-
-    Args:
-        queue: has the store and the embedder.
-    """
+    rest from the embedder. No words are kept."""
 
     def __init__(self, queue: EmbeddingQueue) -> None:
         self._queue = queue
         self._kept: OrderedDict[bytes, Floats] = OrderedDict()
 
     def of(self, texts: Sequence[str], deadline: Deadline = NEVER) -> dict[str, Floats]:
-        """The vector of each text; one that the embedder has no window of is left out.
-
-        Raises:
-            EmbedderTimeoutError: the embedder has not answered by the deadline.
-            EmbedderError: it does not work.
-        """
-        keys = {text: _key(text) for text in texts}
+        """The vector of each text; one that the embedder has no window of is left out."""
+        keys = {text: digest(text) for text in texts}
         # one at a time: others may take what was kept away meanwhile
         found = {
             text: vector
@@ -62,7 +52,3 @@ class SentenceVectors:
             return self._queue.windows(texts, deadline)
         except VectorError as error:
             raise EmbedderError(f"the embedder made no vector: {error.message}") from error
-
-
-def _key(text: str) -> bytes:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

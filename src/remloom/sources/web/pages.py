@@ -1,9 +1,12 @@
-"""Sites: where a page is, without its address, and whether that may be told."""
+"""Words of a stranger as one line of plain text: titles, tags, notes."""
 
 from __future__ import annotations
 
+import html
 import re
+import unicodedata
 from functools import cache, lru_cache
+from html.parser import HTMLParser
 from importlib.resources import files
 from ipaddress import ip_address
 from urllib.parse import SplitResult, parse_qsl, urlsplit
@@ -12,6 +15,75 @@ import msgspec
 from msgspec import Struct
 
 from ...text.secrets import find_secrets
+
+# most titles have no need to be looked at character by character
+_USUAL = re.compile(r"[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff]*")
+# control characters, invisible ones (which turn the direction of a line), and halves of pairs
+_UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn")
+# invisible too, but scripts and emoji are written with them
+_JOINERS = "\u200c\u200d"
+# elements whose content is not for people
+_CODE = frozenset(("script", "style", "template"))
+
+
+def one_line(text: str, most: int = 0) -> str:
+    """Write a text as one line: entities of HTML resolved, without characters that nobody sees.
+
+    >>> one_line("Bread &amp; butter\\n\\x00 at home"), one_line("a long title", 8)
+    ('Bread & butter at home', 'a long…')
+
+    Args:
+        text: of any origin.
+        most: characters of the line; 0: as many as there are.
+    """
+    text = html.unescape(text)
+    if not _USUAL.fullmatch(text):
+        text = "".join(map(_seen, text))
+    line = " ".join(text.split())
+    if most and len(line) > most:
+        line = line[: most - 1].rstrip() + "…"
+    return line
+
+
+def from_html(source: str) -> str:
+    """Take the words out of a piece of HTML; what is not HTML stays as it is.
+
+    >>> from_html("<p>Rye<br>bread</p><script>x()</script> &amp; butter").split()
+    ['Rye', 'bread', '&', 'butter']
+    """
+    if "<" not in source:
+        return html.unescape(source)
+    words = _Words()
+    words.feed(source)
+    words.close()
+    return "".join(words.parts)
+
+
+class _Words(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.parts: list[str] = []
+        self._code = 0
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.parts.append(" ")
+        self._code += tag in _CODE
+
+    def handle_endtag(self, tag: str) -> None:
+        self.parts.append(" ")
+        self._code = max(0, self._code - (tag in _CODE))
+
+    def handle_data(self, data: str) -> None:
+        if not self._code:
+            self.parts.append(data)
+
+
+def _seen(character: str) -> str:
+    if character in "\t\n\r\v\f\x85":
+        return " "
+    is_seen = character in _JOINERS or unicodedata.category(character) not in _UNSEEN
+    return character if is_seen else ""
+
 
 _LONGEST = 253  # characters of a host's name
 _COUNT = re.compile(r"\(\d[\d,.]*\+?\)\s*")  # of unread messages, before a title
@@ -22,7 +94,7 @@ _REVEALING = re.compile(
 
 
 class Page(Struct, frozen=True):
-    """A page that somebody visited, told by its site alone."""
+    """A page that somebody visited, by its site alone."""
 
     site: str  # the name of the host, without "www."
     is_search: bool = False  # its title repeats the words that were searched for
@@ -46,8 +118,6 @@ class _Searches(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Rules(Struct, frozen=True, forbid_unknown_fields=True):
-    """The tables of `private_sites.toml`."""
-
     hosts: _Hosts
     pages: _Pages
     searches: _Searches
@@ -109,7 +179,7 @@ def site_of(url: str) -> str:
 # one page is visited again and again
 @lru_cache(8192)
 def informative_title(title: str) -> str:
-    """Return a page's title without counts of unread messages; empty when it is not to be told.
+    """Return a page's title without counts of unread messages; empty when it is private.
 
     >>> [informative_title(title) for title in ("(3) Rye bread", "Sign in - Example", "a@b.org")]
     ['Rye bread', '', '']

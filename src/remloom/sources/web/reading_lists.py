@@ -1,9 +1,8 @@
 """Lists of what a person saved to read, and marked while reading: Pocket, Instapaper, Readwise.
 
-Each is a table (CSV) that is recognised by its columns, whatever its name is, and read a month at a
-time, category "saved": a line for each item with its title, site, author, day, tags, what was
-marked, and what was noted. What was marked are the words of its author, the note those of the
-reader. Of an address the site alone is kept.
+Each is a table (CSV) that is recognised by its columns and read a month at a time, a line for each
+item. What was marked are the words of its author, the note those of the reader. Of an address the
+site alone is kept.
 """
 
 from __future__ import annotations
@@ -21,8 +20,7 @@ from msgspec import Struct
 from ...errors import SourceError
 from ...text import dates
 from ..document import Document, Skipped
-from .plain_text import one_line
-from .sites import site_of
+from .pages import one_line, site_of
 
 _LONGEST = 2_000  # characters of what was marked, or noted
 _LONGEST_TITLE = 200  # characters
@@ -37,11 +35,11 @@ class _List(Struct, frozen=True):
 
     program: str
     needed: frozenset[str]
-    title: str
     time: str
-    url: str = ""
+    title: str = "title"
+    url: str = "url"
     author: str = ""
-    tags: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ("tags",)
     folder: str = ""  # or whether it was read
     marked: str = ""
     note: str = ""
@@ -51,28 +49,21 @@ _LISTS = (
     _List(
         program="Pocket",
         needed=frozenset(("title", "url", "time_added", "status")),
-        title="title",
         time="time_added",
-        url="url",
-        tags=("tags",),
         folder="status",
     ),
     _List(
         program="Instapaper",
         needed=frozenset(("url", "title", "selection", "folder", "timestamp")),
-        title="title",
         time="timestamp",
-        url="url",
-        tags=("tags",),
         folder="folder",
         marked="selection",
     ),
     _List(
         program="Readwise",
         needed=frozenset(("highlight", "book title", "book author")),
-        title="book title",
         time="highlighted at",
-        url="url",
+        title="book title",
         author="book author",
         tags=("tags", "document tags"),
         marked="highlight",
@@ -90,11 +81,7 @@ def is_saved_list(text: str) -> bool:
 
 
 def read(uri: str, text: str, title: str) -> Iterator[Document | Skipped]:
-    """Read a list a month at a time, `<uri>#2026-03`; what has no time is in `<uri>#undated`.
-
-    Raises:
-        SourceError: it is not a list of these, or has no items.
-    """
+    """Read a list a month at a time, `<uri>#2026-03`; what has no time is in `<uri>#undated`."""
     rows = _rows(text, uri)
     header = next(rows, [])
     layout = _list_of(header)
@@ -141,16 +128,14 @@ def _list_of(header: Sequence[str]) -> _List | None:
 
 
 def _line(layout: _List, row: Row, at: datetime | None) -> str:
-    """Write an item: `- 2026-03-02: Rye bread (crumb.example), by Ann Baker; tags: bread`.
-
-    Empty for a row that says nothing.
-    """
+    """Write an item, if it says something: `- 2026-03-02: Rye bread (crumb.example), by Ann
+    Baker`."""
     title = one_line(row.get(layout.title, ""), _LONGEST_TITLE)
-    place = site_of(row.get(layout.url, ""))
+    site = site_of(row.get(layout.url, ""))
     # programs give the address for the title of what has none
     if "://" in title:
         title = ""
-    name = f"{title} ({place})" if title and place else title or place
+    name = f"{title} ({site})" if title and site else title or site
     # the words of the author of what was read, hence in quotes
     marked = one_line(row.get(layout.marked, ""), _LONGEST)
     if not name and not marked:
@@ -202,6 +187,7 @@ def _document(
         lines.sort(key=lambda line: line[: len("- 2026-03-02")])
     return Document(
         uri=f"{uri}#{month}",
+        origin=uri,
         title=f"{title} {month} ({layout.program})",
         text="\n".join(lines) + "\n",
         lined=False,
@@ -213,7 +199,6 @@ def _document(
 
 
 def _without(numbers: Sequence[int]) -> str:
-    """Say which rows were left out."""
     listed = ", ".join(map(str, numbers[:_LISTED])) + (", …" if len(numbers) > _LISTED else "")
     one = len(numbers) == 1
     return f"{len(numbers):,} of its rows {'has' if one else 'have'} no title or site: row {listed}"

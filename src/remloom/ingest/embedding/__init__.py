@@ -1,1 +1,0 @@
-"""Embedding in the background: queues, and the vectors of sentences."""
