@@ -76,7 +76,7 @@ def test_a_hundred_memories_that_are_dropped_leave_no_thread_and_no_file_open(
 
 
 def test_memories_of_a_database_that_are_dropped_leave_no_connection(postgres: str) -> None:
-    from remloom.store.postgres.server.database import PostgresDatabase
+    from remloom.store.postgres.database import PostgresDatabase
 
     before = held()
     for number in range(20):

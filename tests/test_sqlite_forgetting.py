@@ -150,7 +150,7 @@ def test_burials_are_not_kept_for_ever(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch, erase: bool
 ) -> None:
     monkeypatch.setattr("remloom.store.sqlite.write.write_session._PRUNED", 10)
-    monkeypatch.setattr("remloom.store.sqlite.write.index_snapshots._KEPT_TOMBSTONES", 20)
+    monkeypatch.setattr("remloom.store.sqlite.write.write_session._KEPT_TOMBSTONES", 20)
     for n in range(60):
         (id,) = put(store, Resource(id=f"r{n}", name=f"r{n}", content="text")).ids
         if erase:

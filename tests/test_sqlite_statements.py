@@ -10,7 +10,7 @@ import pytest
 
 from remloom.store.sql_files import NamedStatement
 from remloom.store.sqlite import SqliteStore
-from remloom.store.sqlite.statements import SQL
+from remloom.store.sqlite.rows import SQL
 
 # what grows with the memory; the other tables have a row for a model, an edge type, a snapshot …
 LARGE = {"records", "labels", "names", "edges", "vectors", "parents", "degrees", "journal"}

@@ -93,7 +93,7 @@ from pathlib import Path
 from remloom import Resource
 from remloom.store.batch import TokenVectorBatch
 from remloom.store.sqlite import SqliteStore
-from remloom.store.sqlite.search import token_vectors
+from remloom.store.sqlite.search import vectors
 from remloom.testing.conformance import put
 
 class Deadly(dict):

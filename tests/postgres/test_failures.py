@@ -18,9 +18,8 @@ from remloom import Edge, Entity, Home, Memory, Resource
 from remloom.errors import RemloomError, SchemaVersionError, StoreBusyError, StoreError
 from remloom.model import Migrated
 from remloom.predicates import Eq, Matches, Not, Or, Predicate, Query
-from remloom.store.postgres import PostgresStore, migrate, migrations
+from remloom.store.postgres import PostgresStore, database, migrate, migrations
 from remloom.store.postgres.migrations import newest
-from remloom.store.postgres.server import database
 from remloom.store.postgres.write.batch_writer import write
 from remloom.store.specs import SearchSpec
 from remloom.testing.conformance import put
@@ -158,16 +157,16 @@ def test_two_writers_that_wait_for_each_other_both_get_through(opening: Opening)
         lock = "SELECT pg_advisory_xact_lock(hashtext(%s))"
 
         def work(writing: Any) -> None:
-            writing.cursor.execute(lock, (first._tenant,))
-            tries.append(first._tenant)
+            writing.cursor.execute(lock, (first._server.tenant,))
+            tries.append(first._server.tenant)
             if len(tries) <= 2:
                 barrier.wait(PATIENCE)
-            writing.cursor.execute(lock, (second._tenant,))
+            writing.cursor.execute(lock, (second._server.tenant,))
             writing.cursor.execute(
-                "INSERT INTO remloom.rels VALUES (%s, 'through', 1)", (first._tenant,)
+                "INSERT INTO remloom.rels VALUES (%s, 'through', 1)", (first._server.tenant,)
             )
 
-        return lambda: write(first._server, first._tenant, work)
+        return lambda: write(first._server, work)
 
     threads = [threading.Thread(target=crossing(*pair)) for pair in ((one, other), (other, one))]
     for thread in threads:

@@ -156,7 +156,7 @@ def test_names_that_are_gone_are_found_no_more_and_leave_the_runs(
     with connect(postgres) as connection:
         sql = "SELECT sum(names) FROM remloom.name_runs WHERE tenant_id = %s"
         # of 2,100 that there were
-        assert connection.execute(sql, (store._tenant,)).fetchall()[0][0] < 1_000
+        assert connection.execute(sql, (store._server.tenant,)).fetchall()[0][0] < 1_000
 
 
 def test_a_damaged_index_is_noticed(opening: Opening) -> None:
@@ -164,9 +164,9 @@ def test_a_damaged_index_is_noticed(opening: Opening) -> None:
     put(store, *(Entity(name=name) for name in _people(100)))
     assert store.admin.check() == []
     store._server.write(
-        store._tenant,
         lambda cursor: cursor.execute(
-            "DELETE FROM remloom.name_pages WHERE tenant_id = %s AND first > 0", (store._tenant,)
+            "DELETE FROM remloom.name_pages WHERE tenant_id = %s AND first > 0",
+            (store._server.tenant,),
         ),
     )
     assert [line.partition(":")[0] for line in store.admin.check()] == ["names"]

@@ -176,7 +176,7 @@ def test_a_question_is_answered_from_its_indexes(
 ) -> None:
     monkeypatch.setattr(vector_search, "_FEW", 50)
     ask, indexes = ASKED[kind]
-    with store._server.read(store._tenant) as cursor:
+    with store._server.read() as cursor:
         before = _counts(cursor)
         assert ask(store)
         scanned = _scanned(before, _counts(cursor))
@@ -201,7 +201,7 @@ def test_a_write_goes_by_its_indexes(store: PostgresStore) -> None:
         writing.apply(given)
         return _scanned(before, _counts(writing.cursor))
 
-    assert "a table from end to end" not in transact(store._server, store._tenant, write)
+    assert "a table from end to end" not in transact(store._server, write)
 
 
 def test_records_of_several_keys_are_looked_for_by_index(postgres: str) -> None:
@@ -211,7 +211,7 @@ def test_records_of_several_keys_are_looked_for_by_index(postgres: str) -> None:
         store,
         *(Edge(src=f"m{i}", rel_type="r", dst=f"n{j}") for i in range(50) for j in (i + 1, i + 2)),
     )
-    with store._server.read(store._tenant) as cursor:
+    with store._server.read() as cursor:
         before = _counts(cursor)
         walk = store.graph.walk(
             WalkSpec(["n0"], direction="out", depth=3, breadth=1, order=ORDER, limit=9)
@@ -234,7 +234,7 @@ def test_the_first_words_of_names_are_found_with_a_probe_each(
     if statistics:
         with connect(postgres) as connection:
             connection.execute("VACUUM ANALYZE")
-    with store._server.read(store._tenant) as cursor:
+    with store._server.read() as cursor:
         before = [_read(cursor, index) for index in ("names_pkey", "names_id")]
         assert store.records.first_words(["a", "an", "ant", "be", "doc", "docs", "dog", "you"]) == {
             "ant",
@@ -249,7 +249,7 @@ def test_the_first_edges_of_a_hub_are_read_in_their_order(store: PostgresStore) 
     ends = [(f"n{i % 9}", f"Name {i} {i * 7919 % 1000}") for i in range(300)]
     # equal, and few first
     put(store, *(Edge(src=src, rel_type="s", dst=dst, created_at=T0) for src, dst in ends))
-    with store._server.read(store._tenant) as cursor:
+    with store._server.read() as cursor:
         before = _read(cursor, "edges_out")
         assert [
             edge.dst for edge in store.graph.edges(EdgeSpec(["n1"], direction="out", limit=3))
@@ -278,7 +278,7 @@ def test_a_tenant_that_the_statistics_do_not_know_goes_by_the_same_indexes(
             writing.apply(given)
             return _scanned(before, _counts(writing.cursor))
 
-        scanned = transact(new._server, new._tenant, write)
+        scanned = transact(new._server, write)
         assert "names_pkey" in scanned
         assert "names_id" not in scanned  # which finds a key among all of the tenant
     new.close()
@@ -295,7 +295,7 @@ def test_a_database_that_was_never_analyzed_goes_by_the_same_indexes(fresh: str)
         ),
     )
     put(store, *(Edge(src=f"name {i}", rel_type="r", dst=f"name {i + 1}") for i in range(300)))
-    with store._server.read(store._tenant) as cursor:
+    with store._server.read() as cursor:
         before = _counts(cursor)
         assert store.records.lookup(["name-7", "name-9"])["name-7"]
         assert store.search.vector([1.0, 3.0], SearchSpec(schema="resources", limit=5))

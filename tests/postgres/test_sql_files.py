@@ -21,9 +21,9 @@ from remloom.model import Direction
 from remloom.store import postgres as package
 from remloom.store.batch import TokenVectorBatch
 from remloom.store.postgres import PostgresStore
-from remloom.store.postgres.graph.edge_queries import walk_words
-from remloom.store.postgres.server.database import PostgresDatabase
-from remloom.store.postgres.statements import SQL
+from remloom.store.postgres.database import PostgresDatabase
+from remloom.store.postgres.edge_queries import walk_words
+from remloom.store.postgres.rows import SQL
 from remloom.store.specs import EdgeOrder
 from remloom.store.sql_files import NamedStatement
 from remloom.testing.conformance import put
@@ -172,7 +172,7 @@ def test_a_statement_goes_by_its_indexes(
     print(f"{statement.name}: {statement.description}\n{statement.sql}")
     if statement.name in UNEXPLAINED:
         return
-    with database.read(store._tenant) as cursor:
+    with database.of(store._server.tenant).read() as cursor:
         if cursor.connection.info.server_version < 160_000:
             pytest.skip("PostgreSQL 16 explains what has parameters")
         whole = set(_whole_tables(_plan(cursor, _text(statement))))
@@ -210,7 +210,7 @@ def test_a_walk_in_any_order_goes_by_the_indexes_of_edges(
     name = "walk_aliased" if aliased else "walk"
     (statement,) = (statement for statement in SQL if statement.name == name)
     words = walk_words(order, direction, typed=typed, aliased=aliased)
-    with database.read(store._tenant) as cursor:
+    with database.of(store._server.tenant).read() as cursor:
         if cursor.connection.info.server_version < 160_000:
             pytest.skip("PostgreSQL 16 explains what has parameters")
         whole = set(_whole_tables(_plan(cursor, _text(statement, words))))

@@ -57,16 +57,18 @@ def test_an_index_on_a_json_field_is_used_by_predicates(opening: Opening, postgr
         "e7"
     ]
     sql, values = (
-        compilers_of(store._server, store._tenant, Definitions(store.kv))
+        compilers_of(store._server, Definitions(store.kv))
         .of("entities")
         .compile(Eq("properties.team", "t7"))
     )
-    with store._server.read(store._tenant) as cursor:
+    with store._server.read() as cursor:
         cursor.execute(
             "SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL random_page_cost = 0"
         )
         statement = f"EXPLAIN SELECT FROM remloom.own_records r WHERE tenant_id = %s AND schema = 'entities' AND {sql}"
-        plan = "\n".join(row[0] for row in cursor.execute(statement, (store._tenant, *values)))
+        plan = "\n".join(
+            row[0] for row in cursor.execute(statement, (store._server.tenant, *values))
+        )
     assert "user_" in plan
 
 
@@ -146,7 +148,7 @@ def test_vectors_in_the_hnsw_index_keep_recall_with_and_without_a_filter(opening
 
 def test_a_search_notices_what_another_process_did_to_the_vectors(opening: Opening) -> None:
     one, rng = opening(tail=50), np.random.default_rng(4)
-    other, rows = opening(one._tenant, tail=50), rng.normal(size=(140, 8))
+    other, rows = opening(one._server.tenant, tail=50), rng.normal(size=(140, 8))
 
     def nearest(row: Any) -> list[str]:
         return names(one.search.vector(row.tolist(), SearchSpec(schema="resources", limit=1)))
@@ -285,7 +287,7 @@ def test_statements_run_as_a_role_that_owns_nothing_and_row_security_is_forced(
     opening: Opening, postgres: str
 ) -> None:
     store = opening()
-    with store._server.read(store._tenant) as cursor:
+    with store._server.read() as cursor:
         assert cursor.execute("SELECT current_user").fetchone() == ("remloom_tenant",)
     with connect(postgres) as connection:
         assert connection.execute(
@@ -407,7 +409,7 @@ def test_even_past_the_compiler_sql_reads_its_tenant_only_and_writes_nothing(
     mine, other = opening(), opening()
     put(mine, Resource(name="mine", content="of mine"))
     put(other, Resource(name="secret name", content="secret content"))
-    sql = forged.replace("%(other)s", f"'{other._tenant}'")
+    sql = forged.replace("%(other)s", f"'{other._server.tenant}'")
     try:
         rows = mine.sql.run("SELECT * FROM remloom.answer(%s, %s, %s)", (sql, [], 1_000_000), 5.0)
     except RemloomError:
@@ -618,7 +620,9 @@ def test_a_write_whose_connection_is_killed_leaves_nothing_and_the_next_one_work
     put(store, Entity(name="before"))
 
     def killed(writing: Any) -> None:
-        writing.cursor.execute("INSERT INTO remloom.rels VALUES (%s, 'half', 1)", (store._tenant,))
+        writing.cursor.execute(
+            "INSERT INTO remloom.rels VALUES (%s, 'half', 1)", (store._server.tenant,)
+        )
         with connect(postgres) as other:
             other.execute(
                 "SELECT pg_terminate_backend(%s)", (writing.cursor.connection.info.backend_pid,)
@@ -626,7 +630,7 @@ def test_a_write_whose_connection_is_killed_leaves_nothing_and_the_next_one_work
         writing.cursor.execute("SELECT 1")
 
     with pytest.raises(StoreError):
-        write(store._server, store._tenant, killed)
+        write(store._server, killed)
     assert store.graph.edge_types() == []
     put(store, Entity(name="after"))
     assert [names(found) for found in store.records.lookup(["before", "after"]).values()] == [
@@ -653,12 +657,14 @@ def test_a_write_that_the_server_rolled_back_for_anothers_sake_is_done_again(
 
     def unlucky(writing: Any) -> str:
         tries.append(1)
-        writing.cursor.execute("INSERT INTO remloom.rels VALUES (%s, 'once', 1)", (store._tenant,))
+        writing.cursor.execute(
+            "INSERT INTO remloom.rels VALUES (%s, 'once', 1)", (store._server.tenant,)
+        )
         if len(tries) < 3:
             writing.cursor.execute("DO $$ BEGIN RAISE SQLSTATE '40P01'; END $$")
         return "done"
 
-    assert write(store._server, store._tenant, unlucky) == "done"
+    assert write(store._server, unlucky) == "done"
     assert (len(tries), store.graph.edge_types()) == (3, ["once"])
 
 
@@ -667,7 +673,7 @@ def test_a_writer_that_waits_too_long_is_told_who_is_in_the_way(postgres: str) -
     with connect(postgres) as other:
         other.execute("BEGIN")
         other.execute(
-            "SELECT FROM remloom.tenants WHERE tenant_id = %s FOR UPDATE", (store._tenant,)
+            "SELECT FROM remloom.tenants WHERE tenant_id = %s FOR UPDATE", (store._server.tenant,)
         )
         with pytest.raises(StoreBusyError, match="another writer"):
             put(store, Entity(name="late"))
@@ -722,7 +728,7 @@ def test_a_snapshot_of_one_tenant_is_none_of_another(opening: Opening) -> None:
 def test_a_snapshot_sees_one_state_while_others_write(opening: Opening) -> None:
     store = opening()
     put(store, Entity(name="before"))
-    other = opening(store._tenant)
+    other = opening(store._server.tenant)
     with store.snapshot():
         assert store.admin.stats().records["entities"] == 1
         writer = threading.Thread(target=put, args=(other, Entity(name="meanwhile")))
@@ -736,10 +742,12 @@ def test_a_damaged_index_is_told_by_check(opening: Opening, postgres: str) -> No
     store = opening()
     put(store, Resource(name="r", content="some words"), Edge(src="a", rel_type="r", dst="b"))
     with connect(postgres) as connection:
-        connection.execute("DELETE FROM remloom.postings WHERE tenant_id = %s", (store._tenant,))
+        connection.execute(
+            "DELETE FROM remloom.postings WHERE tenant_id = %s", (store._server.tenant,)
+        )
         connection.execute(
             "UPDATE remloom.degrees SET edges = 5 WHERE tenant_id = %s AND key = 'a'",
-            (store._tenant,),
+            (store._server.tenant,),
         )
     assert store.admin.check() == [
         "the edges at 'a' are counted wrongly",

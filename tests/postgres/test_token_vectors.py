@@ -138,7 +138,7 @@ def test_damaged_token_vectors_are_told_and_wait_again_when_they_are_discarded(
         connection.execute(
             "UPDATE remloom.token_vectors SET data = '\\x010203' WHERE tenant_id = %s"
             " AND id <> 'b' AND model = 1",
-            (store._tenant,),
+            (store._server.tenant,),
         )
         connection.commit()
     assert [problem[:35] for problem in store.admin.check()] == [

@@ -115,6 +115,12 @@ class SqlFiles:
         return _SLOT.sub(lambda slot: pieces[slot[1]], template)
 
 
+def numbered_scripts(folder: Path) -> list[tuple[int, str]]:
+    """List the scripts `NNNN_name.sql` of a folder with their numbers, in order."""
+    paths = sorted(folder.glob("*.sql"))
+    return [(int(path.name[:4]), path.read_text(encoding="utf-8")) for path in paths]
+
+
 def _statements(path: Path) -> Iterator[NamedStatement]:
     # What splitting gives is what stands before the first name, then names and texts by turns.
     before, *parts = _HEADER.split(path.read_text(encoding="utf-8"))

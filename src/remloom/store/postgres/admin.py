@@ -3,23 +3,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from ...errors import InvalidInputError
+from ..rules.expiry import now
 from ..rules.indexed_text import searchable_text
-from ..stats import Stats
+from ..stats import MoveStats, Stats, TokenVectorStats, VectorStats, by_schema
+from .database import PostgresDatabase, TenantCursor
 from .indexes import bm25_index, trigram_index
 from .indexes.hnsw_builder import HnswBuilder
-from .rows import decode
-from .server.database import PostgresDatabase
-from .statements import SQL
-from .stats import collect
-
-if TYPE_CHECKING:
-    from psycopg import Cursor
-
+from .rows import SQL, decode
+from .search.vectors import queue_lengths, token_queue_lengths
 
 _SHOWN = 20  # disagreements of one kind listed
+_SAMPLE = 1_000  # records whose size tells that of all
 
 # Statements that must find nothing, and what a row that they do find says.
 _VIOLATIONS = {
@@ -52,17 +47,26 @@ _VIOLATIONS = {
 class PostgresAdmin:
     """Counts, checks and optimizes one tenant."""
 
-    def __init__(self, server: PostgresDatabase, tenant: str, indexing: HnswBuilder) -> None:
+    def __init__(self, server: PostgresDatabase, indexing: HnswBuilder) -> None:
         self._server = server
-        self._tenant = tenant
         self._indexing = indexing
+        self.detect_deletion = server.recheck
 
     def stats(self) -> Stats:
-        with self._server.read(self._tenant) as cursor:
-            return collect(cursor, self._tenant)
+        with self._server.read() as cursor:
+            return _collect(cursor)
 
     def check(self) -> list[str]:
-        return check(self._server, self._tenant)
+        problems = []
+        with self._server.read() as cursor:
+            for name, message in _VIOLATIONS.items():
+                rows = cursor.rows(getattr(SQL, name), limit=_SHOWN)
+                problems += [message.format(*row) for row in rows]
+            problems += _check_texts(cursor)
+            missing = trigram_index.count_missing(cursor)
+        if missing:
+            problems.append(f"names: {missing} trigrams or words of names are not in the index")
+        return problems
 
     def optimize(self) -> None:
         """Put the vectors into the HNSW index now, if too many are compared one by one."""
@@ -75,40 +79,72 @@ class PostgresAdmin:
             remedy="back the database up with pg_dump, or this tenant with `remloom export`",
         )
 
-    def detect_deletion(self) -> None:
-        self._server.recheck()
 
-
-def check(server: PostgresDatabase, tenant: str) -> list[str]:
-    """List every disagreement, a line each; none when all is well."""
-    problems = []
-    with server.read(tenant) as cursor:
-        for name, message in _VIOLATIONS.items():
-            values = {"tenant": tenant, "limit": _SHOWN}
-            rows = cursor.execute(getattr(SQL, name), values).fetchall()
-            problems += [message.format(*row) for row in rows]
-        problems += _check_texts(cursor, tenant)
-        missing = trigram_index.count_missing(cursor, tenant)
-        if missing:
-            problems.append(f"names: {missing} trigrams or words of names are not in the index")
-    return problems
-
-
-def _check_texts(cursor: Cursor[Any], tenant: str) -> list[str]:
-    """Compare the index of texts with the texts."""
+def _check_texts(cursor: TenantCursor) -> list[str]:
     problems = []
     expected: set[tuple[int, int]] = set()
-    rows = cursor.execute(SQL.numbered_texts, {"tenant": tenant}).fetchall()
+    rows = cursor.rows(SQL.numbered_texts)
     for text_no, *row in rows:
-        expected |= bm25_index.terms_of_text(text_no, searchable_text(decode(*row)))
-    indexed = bm25_index.read_index(cursor, tenant)
+        terms = bm25_index.terms_in(searchable_text(decode(*row)))
+        expected.update((term, text_no) for term in terms)
+    indexed = bm25_index.read_index(cursor)
     missing = len(expected - indexed)
     if missing:
         problems.append(f"terms: {missing} of {len(expected)} are not in the index")
     extra = len(indexed - expected)
     if extra:
         problems.append(f"terms: {extra} in the index are no longer in a text")
-    counted = cursor.execute(SQL.count_texts, {"tenant": tenant}).fetchone()
-    if counted is not None and counted[0] != len(rows):
-        problems.append(f"terms: {counted[0]} texts are counted, there are {len(rows)}")
+    counted = cursor.rows(SQL.count_texts)
+    if counted and counted[0][0] != len(rows):
+        problems.append(f"terms: {counted[0][0]} texts are counted, there are {len(rows)}")
     return problems
+
+
+def _collect(cursor: TenantCursor) -> Stats:
+    # Each counts along an index that has all that is counted; only the size is estimated.
+    by_type = cursor.rows(SQL.count_records)
+    waiting, parked = queue_lengths(cursor)
+    ((keys,),) = cursor.rows(SQL.count_keys)
+    ((size,),) = cursor.rows(SQL.record_size, sample=_SAMPLE)
+    model = cursor.rows(SQL.current_model)
+    number, name, dims = model[0] if model else (0, "", 0)
+    ((vectors,),) = cursor.rows(SQL.count_vectors, model=number)
+    ((exact,),) = cursor.rows(SQL.count_unindexed_vectors, model=number)
+    exact_share = round(exact / vectors, 4) if vectors else None
+    return Stats(
+        types=by_schema((schema, type, count) for schema, type, count, _ in by_type),
+        thin_entities=sum(thin for _, _, _, thin in by_type),
+        keys=keys,
+        edge_types=dict(cursor.rows(SQL.count_edges_of_types)),
+        vectors=VectorStats(vectors, name, dims, exact_share),
+        pending=waiting,
+        parked=parked,
+        expired=cursor.rows(SQL.count_expired, now=now())[0][0],
+        entries=dict(cursor.rows(SQL.count_entries)),
+        encrypted=False,  # Remloom does not encrypt what it keeps in PostgreSQL
+        token_vectors={
+            name: _token_vectors(cursor, name) for name, _ in cursor.rows(SQL.token_models)
+        },
+        moves=_moves(cursor),
+        bytes=int(size * sum(count for _, _, count, _ in by_type)),
+    )
+
+
+def _moves(cursor: TenantCursor) -> tuple[MoveStats, ...]:
+    models = sorted(cursor.rows(SQL.models))
+    source = next((name for _, name, _, current in models if current), "")
+    coming = [(number, name) for number, name, _, current in models if not current]
+    if not coming:
+        return ()
+    ((total,),) = cursor.rows(SQL.count_texts_to_embed)
+    moves = []
+    for number, name in coming:
+        ((done,),) = cursor.rows(SQL.count_embedded_texts, model=number)
+        moves.append(MoveStats("vectors", source, name, done, total))
+    return tuple(moves)
+
+
+def _token_vectors(cursor: TenantCursor, name: str) -> TokenVectorStats:
+    ((number, dims, _),) = cursor.rows(SQL.token_model, name=name)
+    ((count,),) = cursor.rows(SQL.count_token_vectors, model=number)
+    return TokenVectorStats(count, dims, *token_queue_lengths(cursor, name))

@@ -20,11 +20,10 @@ from ..rules.expiry import BEFORE_ALL, has_expired, now
 from ..rules.record_ids import origin_of
 from ..rules.references import show_parents
 from ..specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange
-from .graph.graph import PostgresGraph
-from .rows import decode, paths_of, short
+from .database import PostgresDatabase
+from .graph import PostgresGraph
+from .rows import SQL, decode, paths_of, short, storable
 from .select.sql_writer import order_terms
-from .server.database import PostgresDatabase
-from .statements import SQL
 
 _LAST_ORDINAL = 2**63 - 1
 # Several keys in a row may be of one record.
@@ -42,7 +41,6 @@ class PostgresRecords:
     def __init__(
         self,
         server: PostgresDatabase,
-        tenant: str,
         graph: PostgresGraph,
         compilers: Compilers,
         search: VectorSearch,
@@ -50,7 +48,7 @@ class PostgresRecords:
         expired: bool = False,
     ) -> None:
         self._server = server
-        self._tenant = tenant
+        self._fetch = server.fetch
         self._graph = graph
         self._compilers = compilers
         self._reader = compilers.definitions.reader
@@ -64,7 +62,7 @@ class PostgresRecords:
         if "\0" in id:
             self._server.check_open()
             return None
-        rows = self._server.call(self._tenant, SQL.get_record, {"id": id})
+        rows = self._server.call(SQL.get_record, {"id": id})
         if not rows or (schema is not None and rows[0][0] != schema):
             return None
         record = self._reader()(decode(*rows[0]))
@@ -150,12 +148,12 @@ class PostgresRecords:
         return [record for record in found if origin_of(record) == source]
 
     def messages(self, uri: str, ids: Sequence[str]) -> list[Resource]:
-        storable = _storable(ids)
-        hashes = [_digest(f"{uri}\n{id}") for id in storable]
-        return self._decode_all(self._fetch(SQL.messages, uri=uri, ids=storable, hashes=hashes))
+        present = storable(ids)
+        hashes = [_digest(f"{uri}\n{id}") for id in present]
+        return self._decode_all(self._fetch(SQL.messages, uri=uri, ids=present, hashes=hashes))
 
     def referring(self, ids: Sequence[str]) -> list[Moment]:
-        return self._decode_all(self._fetch(SQL.referring_moments, ids=_storable(ids)))
+        return self._decode_all(self._fetch(SQL.referring_moments, ids=storable(ids)))
 
     def children(self, id: str) -> list[str]:
         return [child for (child,) in self._fetch(SQL.children, id=id)]
@@ -171,7 +169,7 @@ class PostgresRecords:
         if matches is not None and not query.order:
             return [match.record for match in matches[query.skip :][: query.count]]
         condition, compared = compiler.compile(where)
-        values: list[Any] = [self._tenant, *compared]
+        values: list[Any] = [self._server.tenant, *compared]
         if matches is not None:
             condition = f"({condition}) AND r.id = ANY (%s)"
             values.append([match.record.id for match in matches])
@@ -196,8 +194,8 @@ class PostgresRecords:
             statement = SQL.fill("query_some_records", **pieces)
             values += [query.count, query.skip]
         if not has_regex(where):
-            return self._decode_all(self._server.fetch(self._tenant, statement, values))
-        with self._server.filtering(self._tenant, where) as cursor:
+            return self._decode_all(self._fetch(statement, values))
+        with self._server.filtering(where) as cursor:
             return self._decode_all(cursor.execute(statement, values).fetchall())
 
     def moments_between(self, start: datetime, end: datetime) -> list[Moment]:
@@ -222,8 +220,8 @@ class PostgresRecords:
     # -- all of them -------------------------------------------------------------------------------
 
     def all(self, schema: str | None = None, *, expired: bool = False) -> Iterator[Record]:
-        with self._server.stream(self._tenant) as cursor:
-            values = {"tenant": self._tenant, "schema": schema}
+        with self._server.stream() as cursor:
+            values = {"tenant": self._server.tenant, "schema": schema}
             read_record = self._reader()
             for sql in (SQL.all_records, SQL.all_thin):
                 cursor.execute(sql, values)
@@ -236,10 +234,6 @@ class PostgresRecords:
                     yield read_record(record)
 
     # -- rows --------------------------------------------------------------------------------------
-
-    def _fetch(self, sql: str, **values: Any) -> list[Any]:
-        """Fetch the rows of a statement, which knows the tenant as `tenant`."""
-        return self._server.fetch(self._tenant, sql, {"tenant": self._tenant, **values})
 
     def _fetch_parents(self, ids: list[str]) -> list[Any]:
         return self._fetch(SQL.parents_of_all, ids=ids)
@@ -258,11 +252,6 @@ class PostgresRecords:
 
     def _is_there(self, record: Record) -> bool:
         return record.expires_at is None or self._expired or not has_expired(record)
-
-
-def _storable(ids: Iterable[str]) -> list[str]:
-    """List each id once, but for those that PostgreSQL cannot have: with a NUL in it."""
-    return [id for id in dict.fromkeys(ids) if "\0" not in id]
 
 
 def _digest(text: str) -> str:

@@ -1,8 +1,10 @@
-"""How a record is a row: JSON body, content apart, times as integers, as in `store.sqlite.rows`."""
+"""The statements of the PostgreSQL store, as `sql/*.sql` has them; records and edges as rows."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,8 +13,10 @@ from msgspec.structs import force_setattr, replace
 from ...model import Edge, Entity, Record, Resource
 from ..encoding import DECODERS, micros, moment_of, times_of, type_of
 from ..rules.json_values import encode_free
+from ..sql_files import SqlFiles
 
-# What `row_of` gives, and of which kind each is (see `binary_arrays.Column`).
+SQL = SqlFiles(Path(__file__).with_name("sql"))
+# What `row_of` gives, and of which kind each is (see `ArrayColumn`).
 RECORD_COLUMNS = {
     "id": "t",
     "seq": "q",
@@ -38,6 +42,11 @@ _MARK = "\x1f"  # a separator, so no key has it
 _SHOWN = 100  # characters of a long key that its short form begins with
 
 
+def storable(ids: Iterable[str]) -> list[str]:
+    """List each id once, but for those that PostgreSQL cannot have: with a NUL in it."""
+    return [id for id in dict.fromkeys(ids) if "\0" not in id]
+
+
 def decode(schema: str, body: bytes, content: str | None) -> Record:
     """The record of the columns `schema`, `body` and `content`."""
     record: Record = DECODERS[schema](body)
@@ -49,28 +58,20 @@ def decode(schema: str, body: bytes, content: str | None) -> Record:
 def row_of(record: Record, seq: int, text_no: int | None) -> tuple[Any, ...]:
     """The row of a record: the `RECORD_COLUMNS`."""
     content = uri = None
-    thin = False
     bare = record
-    if isinstance(record, Entity):
-        thin = record.thin
-    elif isinstance(record, Resource):
+    if isinstance(record, Resource):
         content, uri = record.content or None, record.uri or None
         bare = replace(record, content="")
-    starts, ends, created, updated = times_of(record)
-    body = encode_free(bare)
     return (
         record.id,
         seq,
         record.schema,
         type_of(record),
-        thin,
-        starts,
-        ends,
-        created,
-        updated,
+        isinstance(record, Entity) and record.thin,
+        *times_of(record),
         text_no,
         uri,
-        body,
+        encode_free(bare),
         content,
         micros(record.expires_at),
     )

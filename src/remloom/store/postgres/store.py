@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -15,24 +15,18 @@ from ..definitions import Definitions
 from ..predicate_sql import refuse_search
 from ..results import Capabilities, Deletion, Written
 from .admin import PostgresAdmin
-from .graph.graph import PostgresGraph
+from .database import PostgresDatabase, TenantCursor
+from .graph import PostgresGraph
 from .indexes.hnsw_builder import TAIL, HnswBuilder
 from .records import PostgresRecords
-from .search.embedding_queue import PostgresVectors
+from .rows import SQL
 from .search.search import PostgresSearch
-from .search.token_vectors import PostgresTokenVectors
+from .search.vectors import PostgresTokenVectors, PostgresVectors
 from .select.select import PostgresSql, compilers_of
-from .server.database import PostgresDatabase
-from .statements import SQL
 from .tenants import PostgresTenants
 from .write.batch_writer import BatchWriter, write
 from .write.deletion import delete
 from .write.kv import PostgresKeyValue
-from .write.preconditions import check
-
-if TYPE_CHECKING:
-    from psycopg import Cursor
-
 
 # Where an id of a deleted record could still be, by the column that would have it.
 _ID_COLUMNS = {
@@ -76,49 +70,48 @@ class PostgresStore:
     ) -> None:
         self.capabilities = Capabilities(name="postgres", erases=False)
         hnsw = hnsw or {}
-        self._tenant = tenant
         self._closed = False
-        self._server = server = PostgresDatabase.at(url, pool_size, timeout)
+        self._server = server = PostgresDatabase.at(url, pool_size, timeout).of(tenant)
         try:
             tenants = PostgresTenants(server)
             tenants.prepare(migrate=create)
-            server.keep_to(tenant, tenants.open(tenant, create=create))
+            server.keep_to(tenants.open(tenant, create=create))
         except BaseException:
             server.release()
             raise
-        self._indexing = HnswBuilder(server, tenant, hnsw, tail)
-        self.kv = PostgresKeyValue(server, tenant)
+        self._indexing = HnswBuilder(server, hnsw, tail)
+        self.kv = PostgresKeyValue(server)
         definitions = Definitions(self.kv)
         self.schemas = definitions.all
-        compilers = compilers_of(server, tenant, definitions)
-        self.graph = PostgresGraph(server, tenant)
-        self.search = PostgresSearch(server, tenant, compilers, hnsw.get("ef", 50))
-        self.records = PostgresRecords(server, tenant, self.graph, compilers, self.search.vector)
-        self.vectors = PostgresVectors(server, tenant, self._indexing.count_written)
-        self.token_vectors = PostgresTokenVectors(server, tenant)
-        self.sql = PostgresSql(server, tenant, compilers, self.kv)
-        self.admin = PostgresAdmin(server, tenant, self._indexing)
+        compilers = compilers_of(server, definitions)
+        self.graph = PostgresGraph(server)
+        self.search = PostgresSearch(server, compilers, hnsw.get("ef", 50))
+        self.records = PostgresRecords(server, self.graph, compilers, self.search.vector)
+        self.vectors = PostgresVectors(server, self._indexing.count_written)
+        self.token_vectors = PostgresTokenVectors(server)
+        self.sql = PostgresSql(server, compilers, self.kv)
+        self.admin = PostgresAdmin(server, self._indexing)
 
     def write(self, batch: Batch) -> Written:
-        written = write(self._server, self._tenant, lambda writer: writer.apply(batch))
+        written = write(self._server, lambda writer: writer.apply(batch))
         self._indexing.count_written(_count_vectors(batch))
         return written
 
     def write_all(self, batches: Callable[[], Iterable[Batch]]) -> Written:
         vectors = 0
 
-        def run(cursor: Cursor[Any]) -> Written:
+        def run(cursor: TenantCursor) -> Written:
             nonlocal vectors
             written, vectors = Written(()), 0
             for batch in batches():
                 # A new one for each: it finds what the one before it stored.
-                writer = BatchWriter(self._server, cursor, self._tenant)
+                writer = BatchWriter(self._server, cursor)
                 written = written.plus(writer.apply(batch))
                 writer.close()
                 vectors += _count_vectors(batch)
             return written
 
-        written = self._server.write(self._tenant, run)
+        written = self._server.write(run)
         self._indexing.count_written(vectors)
         return written
 
@@ -131,38 +124,36 @@ class PostgresStore:
             vectors = _count_vectors(batch)
             return writer.apply(batch)
 
-        written = write(self._server, self._tenant, run)
+        written = write(self._server, run)
         self._indexing.count_written(vectors)
         return written
 
     def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:
         given = list(ids)
-        deletion = write(
-            self._server, self._tenant, lambda writer: delete(writer, given, derived=derived)
-        )
+        deletion = write(self._server, lambda writer: delete(writer, given, derived=derived))
         return self._with_remaining(deletion) if erase else deletion
 
     def erase(self, work: Callable[[Reads], Batch]) -> Deletion:
         def run(writer: BatchWriter) -> Deletion:
             batch = self._read(writer, work, expired=True)
             if batch.expected:
-                check(writer, batch.expected)
+                writer.check(batch.expected)
             deletion = delete(writer, batch.deleted, derived=True)
             writer.apply(replace(batch, deleted=(), expected=None))
             return deletion
 
-        return self._with_remaining(write(self._server, self._tenant, run))
+        return self._with_remaining(write(self._server, run))
 
     def set_expiry(self, ids: Iterable[str], at: datetime | None) -> int:
         given = list(ids)
-        return write(self._server, self._tenant, lambda writer: writer.set_expiry(given, at))
+        return write(self._server, lambda writer: writer.set_expiry(given, at))
 
     def _read(
         self, writer: BatchWriter, work: Callable[[Reads], Batch], *, expired: bool = False
     ) -> Batch:
         """Let `work` read inside the transaction."""
-        with self._server.within(self._tenant, writer.cursor):
-            return work(_TransactionReads(self._server, self._tenant, expired=expired))
+        with self._server.within(writer.cursor):
+            return work(_TransactionReads(self._server, expired=expired))
 
     def _with_remaining(self, deletion: Deletion) -> Deletion:
         """Add to a deletion what can still be found of it, in any table."""
@@ -177,11 +168,10 @@ class PostgresStore:
 
     def _remaining(self, table: str, column: str, ids: Sequence[str]) -> list[Any]:
         sql = SQL.fill("remaining_ids", table=table, column=column)
-        values = {"tenant": self._tenant, "ids": list(ids)}
-        return self._server.fetch(self._tenant, sql, values)
+        return self._server.fetch(sql, ids=list(ids))
 
     def snapshot(self) -> AbstractContextManager[object]:
-        return self._server.read(self._tenant)
+        return self._server.read()
 
     def close(self) -> None:
         if not self._closed:
@@ -196,16 +186,16 @@ class _TransactionReads:
     """What a transaction that writes sees, on the thread that is in it. It remembers nothing that
     outlives it."""
 
-    def __init__(self, server: PostgresDatabase, tenant: str, *, expired: bool) -> None:
-        self.kv = PostgresKeyValue(server, tenant)
+    def __init__(self, server: PostgresDatabase, *, expired: bool) -> None:
+        self.kv = PostgresKeyValue(server)
         definitions = Definitions(self.kv)
         self.schemas = definitions.all
-        compilers = compilers_of(server, tenant, definitions)
-        self.graph = PostgresGraph(server, tenant)
+        compilers = compilers_of(server, definitions)
+        self.graph = PostgresGraph(server)
         self.records = PostgresRecords(
-            server, tenant, self.graph, compilers, refuse_search, expired=expired
+            server, self.graph, compilers, refuse_search, expired=expired
         )
-        self.vectors = PostgresVectors(server, tenant, _refuse_to_count)
+        self.vectors = PostgresVectors(server, _refuse_to_count)
 
 
 def _refuse_to_count(_vectors: int | None) -> None:

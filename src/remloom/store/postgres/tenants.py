@@ -16,13 +16,13 @@ from ...errors import ConflictError, StoreError, TenantNotFoundError
 from ...model import Migrated, TenantInfo
 from ..tenants.home import HIDDEN, tenant_name
 from . import migrations
+from .database import PostgresDatabase, TenantCursor
 from .migrations import LOCK
-from .server.database import PostgresDatabase
-from .server.server_errors import translate_errors
-from .statements import SQL
+from .rows import SQL
+from .server_errors import translate_errors
 
 if TYPE_CHECKING:
-    from psycopg import Connection, Cursor
+    from psycopg import Connection
 
 
 # each before what it refers to
@@ -110,7 +110,7 @@ class PostgresTenants:
         return made
 
     def _made(self, tenant: str) -> datetime | None:
-        rows = self._server.fetch(tenant, SQL.tenant_made, {"tenant": tenant})
+        rows = self._server.of(tenant).fetch(SQL.tenant_made)
         return rows[0][0] if rows else None
 
     def create(self, tenant: str) -> None:
@@ -126,10 +126,7 @@ class PostgresTenants:
             )
 
     def _insert(self, tenant: str) -> int:
-        def insert(cursor: Cursor[Any]) -> int:
-            return cursor.execute(SQL.insert_tenant, {"tenant": tenant}).rowcount
-
-        return self._server.write(tenant, insert)
+        return self._server.of(tenant).write(lambda cursor: cursor.run(SQL.insert_tenant))
 
     def list(self) -> list[TenantInfo]:
         """List every tenant, by name; only the owner of the tables may."""
@@ -142,7 +139,7 @@ class PostgresTenants:
         ]
 
     def _size(self, tenant: str) -> int:
-        ((size,),) = self._server.fetch(tenant, SQL.tenant_bytes, {"tenant": tenant})
+        ((size,),) = self._server.of(tenant).fetch(SQL.tenant_bytes)
         return int(size)
 
     def delete(self, tenant: str) -> None:
@@ -152,18 +149,17 @@ class PostgresTenants:
             TenantNotFoundError: there is no such tenant.
         """
 
-        def work(cursor: Cursor[Any]) -> int:
-            values = {"tenant": tenant}
+        def work(cursor: TenantCursor) -> int:
             # Without a tenant to lock nothing is deleted: one that is made meanwhile would lose a
             # part of its rows.
-            if not cursor.execute(SQL.lock_existing_tenant, values).rowcount:
+            if not cursor.run(SQL.lock_existing_tenant):
                 return 0
             for table in TABLES:
-                cursor.execute(SQL.fill("delete_rows_of_tenant", table=table), values)
+                cursor.run(SQL.fill("delete_rows_of_tenant", table=table))
             # The last table is that of the tenants themselves.
             return cursor.rowcount
 
-        if not self._server.write(tenant_name(tenant), work):
+        if not self._server.of(tenant_name(tenant)).write(work):
             raise self._missing(tenant)
 
     def _missing(self, tenant: str) -> TenantNotFoundError:

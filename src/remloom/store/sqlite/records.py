@@ -26,11 +26,9 @@ from ..specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange
 from .file.database import SqliteDatabase
 from .file.error_translation import translate
 from .graph.graph import SqliteGraph
-from .rows import COLUMNS, decode, fetch_parents
+from .rows import COLUMNS, SQL, decode, fetch_parents, not_expired
 from .select.select_writer import schema_condition, stored_value
 from .select.sql_functions import bounded
-from .statements import SQL
-from .write.expiry import not_expired
 
 if TYPE_CHECKING:
     import apsw

@@ -1,24 +1,27 @@
-"""How a record is a row: JSON body, long content compressed apart."""
+"""The statements of the embedded store, as `sql/*.sql` has them; records and edges as rows."""
 
 from __future__ import annotations
 
 import json
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import force_setattr
 
 from ...errors import CorruptStoreError
-from ...model import Entity, Record, Resource
-from ..encoding import DECODERS, micros, times_of, type_of
-from .statements import SQL
+from ...model import Edge, Entity, Record, Resource
+from ..encoding import DECODERS, micros, moment_of, times_of, type_of
+from ..rules.expiry import now
+from ..sql_files import SqlFiles
 
 if TYPE_CHECKING:
     import apsw
     import zstandard
 
 
+SQL = SqlFiles(Path(__file__).with_name("sql"))
 COLUMNS = "r.rid, r.schema, r.body, r.content"  # what `decode` needs, rid first
 # Characters: content above this is compressed. A chunk of 300 words is below it: zstd makes 1,800
 # characters half as long, a sixth of what the chunk takes with its vector and postings, and getting
@@ -26,6 +29,7 @@ COLUMNS = "r.rid, r.schema, r.body, r.content"  # what `decode` needs, rid first
 LONG = 4096
 
 _encode = msgspec.json.Encoder().encode
+_decode_properties = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def encode(record: Record) -> tuple[str, bytes | None]:
@@ -76,6 +80,30 @@ def row_of(record: Record, record_no: int, text_no: int | None) -> tuple[Any, ..
         content,
         micros(record.expires_at),
     )
+
+
+def edge_of(row: Any) -> Edge:
+    """The edge of a row: src, rel, dst, weight, created, valid_from, valid_to, properties."""
+    src, rel, dst, weight, created, since, until, properties = row
+    return Edge(
+        src=src,
+        rel_type=rel,
+        dst=dst,
+        weight=weight,
+        properties=_decode_properties(properties) if properties else {},
+        created_at=moment_of(created),
+        valid_from=moment_of(since),
+        valid_to=moment_of(until),
+    )
+
+
+def not_expired(cursor: apsw.Cursor) -> str:
+    """Return the condition that a row `r` has not expired; empty where none has.
+
+    It is the same text until the next record expires.
+    """
+    last = cursor.execute(SQL.last_expired, (now(),)).get
+    return "" if last is None else f"(r.expires IS NULL OR r.expires > {last})"
 
 
 def fetch_parents(cursor: apsw.Cursor, ids: list[str]) -> list[tuple[str, str]]:

@@ -20,16 +20,14 @@ from .file.database import SqliteDatabase, TransactionDatabase
 from .graph.graph import SqliteGraph
 from .graph.label_numbers import LabelNumbers
 from .records import SqliteRecords
-from .search.embedding_queue import SqliteVectors
 from .search.index_manager import IndexManager
 from .search.search import SqliteSearch
-from .search.token_vectors import SqliteTokenVectors
+from .search.vectors import SqliteTokenVectors, SqliteVectors
 from .select.select import SqliteSql, compilers_of
 from .select.sql_functions import prepare
 from .write import batch_writer
 from .write.deletion import delete
 from .write.erasure import Erasures
-from .write.expiry import set_expiry
 from .write.kv import SqliteKeyValue
 from .write.write_session import Tombstones
 
@@ -131,7 +129,7 @@ class SqliteStore:
 
     def set_expiry(self, ids: Iterable[str], at: datetime | None) -> int:
         given = tuple(ids)
-        return self._database.write(lambda cursor: set_expiry(cursor, given, at))
+        return self._database.write(lambda cursor: batch_writer.set_expiry(cursor, given, at))
 
     def _erase(self, work: Callable[[apsw.Cursor], tuple[Deletion, Tombstones]]) -> Deletion:
         """Delete, empty the log of what was deleted, and look for what is left of it."""

@@ -13,19 +13,15 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...indexes.postings import K1, B, hash_terms, term_weight
 from ..binary_arrays import ArrayColumn
-from ..server.compaction import mergeable
-from ..statements import SQL
-
-if TYPE_CHECKING:
-    from psycopg import Cursor
-
+from ..database import TenantCursor
+from ..rows import SQL
 
 # The statement `postings_of_terms` has this number too.
 _TERM_BITS = 40
@@ -36,6 +32,9 @@ _MOST = (1 << _COUNT_BITS) - 1
 # that of the run; `length` is in terms.
 _POSTING = np.dtype([("word", ">u8"), ("doc", ">u4"), ("length", ">u4")])
 _BUCKET = 256  # postings in a bucket, at most, if terms were equally frequent
+
+_WIDTH = 3  # runs of about one size that may follow each other
+_WHOLE = 1 << 20  # postings in a run that is merged no more: others wait for the write
 
 Text = tuple[int, str]  # its number, and what it says
 Postings = NDArray[np.void]  # of `_POSTING`
@@ -50,14 +49,12 @@ class PostingsRun(NamedTuple):
     size: int  # postings when it was written
 
 
-def runs(cursor: Cursor[Any], tenant: str) -> list[PostingsRun]:
+def runs(cursor: TenantCursor) -> list[PostingsRun]:
     """Read which runs there are, in order."""
-    return [PostingsRun(*row) for row in cursor.execute(SQL.text_runs, {"tenant": tenant})]
+    return [PostingsRun(*row) for row in cursor.rows(SQL.text_runs)]
 
 
-def add(
-    cursor: Cursor[Any], tenant: str, texts: Sequence[Text], present: Sequence[PostingsRun]
-) -> None:
+def add(cursor: TenantCursor, texts: Sequence[Text], present: Sequence[PostingsRun]) -> None:
     """Index new texts.
 
     Args:
@@ -65,12 +62,12 @@ def add(
         present: the runs there are.
     """
     run, postings, terms = _postings(texts)
-    _add_to_counts(cursor, tenant, len(texts), terms)
+    cursor.run(SQL.add_to_counts, texts=len(texts), terms=terms)
     if not len(postings):
         return
-    merged = mergeable(present, len(postings))
+    merged = present[first_to_merge([run.size for run in present], len(postings)) :]
     if merged:
-        old = _take(cursor, tenant, merged)
+        old = _take(cursor, merged)
         postings["doc"] += run - merged[0].number
         run = merged[0].number
         # The type keeps the byte order of the table, which concatenation alone would not.
@@ -81,21 +78,40 @@ def add(
     starts = np.flatnonzero(np.concatenate([[True], buckets[1:] != buckets[:-1]]))
     packed = postings.tobytes()
     bounds = [*(starts * _POSTING.itemsize).tolist(), len(packed)]
-    key = {"tenant": tenant, "run": run}
-    cursor.execute(SQL.insert_text_run, key | {"bits": bits, "size": len(postings)})
-    rows = {
-        "buckets": ArrayColumn("i", buckets[starts].tolist()),
-        "data": ArrayColumn("y", [packed[start:end] for start, end in pairwise(bounds)]),
-    }
-    cursor.execute(SQL.insert_postings, key | rows)
+    cursor.run(SQL.insert_text_run, run=run, bits=bits, size=len(postings))
+    cursor.run(
+        SQL.insert_postings,
+        run=run,
+        buckets=ArrayColumn("i", buckets[starts].tolist()),
+        data=ArrayColumn("y", [packed[start:end] for start, end in pairwise(bounds)]),
+    )
 
 
-def _take(cursor: Cursor[Any], tenant: str, merged: Sequence[PostingsRun]) -> list[Postings]:
+def first_to_merge(sizes: Sequence[int], size: int) -> int:
+    """The position from which runs of these sizes become one with a run of this size: each size, by
+    powers of four, has few, so that a query reads few."""
+    start = len(sizes)
+    while True:
+        first = start
+        while first and _joins(sizes[first - 1], size):
+            first -= 1
+        if start - first < _WIDTH:
+            return start
+        # The merged run may be of the size of those before it.
+        size += sum(sizes[first:start])
+        start = first
+
+
+def _joins(run: int, size: int) -> bool:
+    """Whether a run may be merged with others that come to this size."""
+    return run < _WHOLE and run.bit_length() // 2 <= size.bit_length() // 2
+
+
+def _take(cursor: TenantCursor, merged: Sequence[PostingsRun]) -> list[Postings]:
     """Take the postings of runs out of the index, numbered as those of the first of them."""
-    values = {"tenant": tenant, "runs": ArrayColumn("q", [run.number for run in merged])}
-    cursor.execute(SQL.delete_text_runs, values)
-    binary = cursor.connection.cursor(binary=True)
-    rows = binary.execute(SQL.take_postings, values).fetchall()
+    numbers = ArrayColumn("q", [run.number for run in merged])
+    cursor.run(SQL.delete_text_runs, runs=numbers)
+    rows = cursor.binary_rows(SQL.take_postings, runs=numbers)
     taken = []
     for run in merged:
         postings = _unpacked(data for number, data in rows if number == run.number)
@@ -104,32 +120,29 @@ def _take(cursor: Cursor[Any], tenant: str, merged: Sequence[PostingsRun]) -> li
     return taken
 
 
-def remove(cursor: Cursor[Any], tenant: str, texts: Sequence[Text]) -> None:
+def remove(cursor: TenantCursor, texts: Sequence[Text]) -> None:
     """Take texts out of the index."""
     lengths = [len(hash_terms(text)) // 8 for _, text in texts]
-    _add_to_counts(cursor, tenant, -len(texts), -sum(lengths))
-    removed = _by_bucket(texts, runs(cursor, tenant))
+    cursor.run(SQL.add_to_counts, texts=-len(texts), terms=-sum(lengths))
+    removed = _by_bucket(texts, runs(cursor))
     if not removed:
         return
-    binary = cursor.connection.cursor(binary=True)
-    values = {
-        "tenant": tenant,
-        "runs": ArrayColumn("q", [run for run, _ in removed]),
-        "buckets": ArrayColumn("i", [bucket for _, bucket in removed]),
-    }
-    rows = binary.execute(SQL.postings_of_buckets, values).fetchall()
+    rows = cursor.binary_rows(
+        SQL.postings_of_buckets,
+        runs=ArrayColumn("q", [run for run, _ in removed]),
+        buckets=ArrayColumn("i", [bucket for _, bucket in removed]),
+    )
     left = []
     for run, bucket, data in rows:
         postings = _unpacked([data])
         others = ~np.isin(postings["doc"], list(removed[run, bucket]))
         left.append(postings[others].tobytes())
-    values = {
-        "tenant": tenant,
-        "runs": ArrayColumn("q", [run for run, _, _ in rows]),
-        "buckets": ArrayColumn("i", [bucket for _, bucket, _ in rows]),
-        "data": ArrayColumn("y", left),
-    }
-    cursor.execute(SQL.replace_postings, values)
+    cursor.run(
+        SQL.replace_postings,
+        runs=ArrayColumn("q", [run for run, _, _ in rows]),
+        buckets=ArrayColumn("i", [bucket for _, bucket, _ in rows]),
+        data=ArrayColumn("y", left),
+    )
 
 
 def _by_bucket(
@@ -150,23 +163,19 @@ def _by_bucket(
     return by_bucket
 
 
-def _add_to_counts(cursor: Cursor[Any], tenant: str, texts: int, terms: int) -> None:
-    cursor.execute(SQL.add_to_counts, {"tenant": tenant, "texts": texts, "terms": terms})
-
-
-def score(cursor: Cursor[Any], tenant: str, text: str) -> Scores:
+def score(cursor: TenantCursor, text: str) -> Scores:
     """Score the texts that have a term of this one: their numbers, best first, and their BM25
     (ties: lower number first)."""
     none = np.empty(0, np.int64), np.empty(0, np.float32)
     terms = np.unique(np.frombuffer(hash_terms(text), "<i8"))
     if not len(terms):
         return none
-    row = cursor.execute(SQL.count_texts, {"tenant": tenant}).fetchone()
-    if row is None or not row[0]:
+    counts = cursor.rows(SQL.count_texts)
+    if not counts or not counts[0][0]:
         return none
-    texts, average_length = row[0], row[1] / row[0]
+    texts, average_length = counts[0][0], counts[0][1] / counts[0][0]
     numbers_by_term, scores_by_term = [], []
-    for numbers, postings in _read_postings(cursor, tenant, terms.tolist(), SQL.postings_of_terms):
+    for numbers, postings in _read_postings(cursor, terms.tolist(), SQL.postings_of_terms):
         numbers_by_term.append(numbers)
         weight = term_weight(texts, len(numbers))
         scores_by_term.append(_saturated(postings, weight, average_length))
@@ -179,17 +188,17 @@ def score(cursor: Cursor[Any], tenant: str, text: str) -> Scores:
 
 
 def having_all(
-    cursor: Cursor[Any], tenant: str, text: str, few: int
+    cursor: TenantCursor, text: str, few: int
 ) -> tuple[NDArray[np.int64], frozenset[int]]:
     """List the numbers of the texts that have every term of this one, ascending; none if it has no
     terms. Where no more than a `few` have the rarest, that alone is read: those that have it, and
     the terms that they are still to be asked for."""
     terms = np.unique(np.frombuffer(hash_terms(text), "<i8")).tolist()
-    of_rarest = _read_postings(cursor, tenant, terms, SQL.postings_of_rarest)
+    of_rarest = _read_postings(cursor, terms, SQL.postings_of_rarest)
     rarest = next((numbers for numbers, _ in of_rarest), np.empty(0, np.int64))
     if len(rarest) <= few:
         return np.sort(rarest), frozenset(terms)
-    of_all = _read_postings(cursor, tenant, terms, SQL.postings_of_terms)
+    of_all = _read_postings(cursor, terms, SQL.postings_of_terms)
     found = [numbers for numbers, _ in of_all]
     if len(found) < len(terms):
         return np.empty(0, np.int64), frozenset()
@@ -197,11 +206,11 @@ def having_all(
 
 
 def _read_postings(
-    cursor: Cursor[Any], tenant: str, terms: Sequence[int], sql: str
+    cursor: TenantCursor, terms: Sequence[int], sql: str
 ) -> Iterator[tuple[NDArray[np.int64], Postings]]:
     """Yield the postings of each of these terms that any text has, with the numbers of the
     texts."""
-    for term, (starts, parts) in _read_buckets(cursor, tenant, terms, sql).items():
+    for term, (starts, parts) in _read_buckets(cursor, terms, sql).items():
         postings = _unpacked(parts)
         # A bucket has other terms too.
         rows = np.flatnonzero(_terms_of(postings) == np.uint64(term))
@@ -213,12 +222,11 @@ def _read_postings(
 
 
 def _read_buckets(
-    cursor: Cursor[Any], tenant: str, terms: Sequence[int], sql: str
+    cursor: TenantCursor, terms: Sequence[int], sql: str
 ) -> dict[int, tuple[list[int], list[bytes]]]:
     """Of each term, the numbers of the runs that have its bucket, and the buckets."""
     by_term: dict[int, tuple[list[int], list[bytes]]] = {}
-    binary = cursor.connection.cursor(binary=True)
-    for term, run, data in binary.execute(sql, {"tenant": tenant, "terms": list(terms)}):
+    for term, run, data in cursor.binary_rows(sql, terms=list(terms)):
         starts, parts = by_term.setdefault(term, ([], []))
         starts.append(run)
         parts.append(data)
@@ -240,15 +248,10 @@ def terms_in(text: str) -> set[int]:
     return set(np.frombuffer(hash_terms(text), "<i8").tolist())
 
 
-def terms_of_text(text_no: int, text: str) -> set[tuple[int, int]]:
-    """Every (term, number of the text) of a text, as `read_index` gives them."""
-    return {(term, text_no) for term in terms_in(text)}
-
-
-def read_index(cursor: Cursor[Any], tenant: str) -> set[tuple[int, int]]:
+def read_index(cursor: TenantCursor) -> set[tuple[int, int]]:
     """Read every (term, number of the text) of the index, as far as a query would find it."""
     indexed: set[tuple[int, int]] = set()
-    for run, bits, bucket, data in cursor.execute(SQL.all_postings, {"tenant": tenant}).fetchall():
+    for run, bits, bucket, data in cursor.rows(SQL.all_postings):
         postings = _unpacked([data])
         terms = _terms_of(postings)
         in_place = terms >> np.uint64(_TERM_BITS - bits) == bucket

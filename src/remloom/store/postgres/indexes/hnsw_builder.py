@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
 
 from ....errors import StoreError
-from ..server.database import PostgresDatabase
-from ..server.server_errors import translate_errors
-from ..statements import SQL
-
-if TYPE_CHECKING:
-    from psycopg import Cursor
-
+from ..database import PostgresDatabase, TenantCursor
+from ..rows import SQL
+from ..server_errors import translate_errors
 
 TAIL = 4_000  # vectors compared one by one before they go into the HNSW index
 _AT_ONCE = 1_000  # vectors put into it in one transaction
@@ -26,11 +21,8 @@ class HnswBuilder:
         tail: vectors that may stay outside.
     """
 
-    def __init__(
-        self, server: PostgresDatabase, tenant: str, hnsw: dict[str, int], tail: int
-    ) -> None:
+    def __init__(self, server: PostgresDatabase, hnsw: dict[str, int], tail: int) -> None:
         self._server = server
-        self._tenant = tenant
         self._hnsw = hnsw
         self._tail = tail
         self._closed = False
@@ -68,14 +60,11 @@ class HnswBuilder:
 
     def _move_if_many(self) -> None:
         self._since = 0
-        tenant = {"tenant": self._tenant}
-        rows = self._server.fetch(self._tenant, SQL.current_model, tenant)
+        rows = self._server.fetch(SQL.current_model)
         if not rows:
             return
         model, _, dims = rows[0]
-        ((outside,),) = self._server.fetch(
-            self._tenant, SQL.count_unindexed_vectors, tenant | {"model": model}
-        )
+        ((outside,),) = self._server.fetch(SQL.count_unindexed_vectors, model=model)
         if outside <= self._tail:
             return
         name = f"vectors_hnsw_{dims}"
@@ -97,16 +86,11 @@ class HnswBuilder:
     def _move_all(self, model: int) -> None:
         """Move every vector that is outside, a batch a transaction."""
 
-        def move(cursor: Cursor[Any]) -> int:
-            return self._move_some(cursor, model)
+        def move(cursor: TenantCursor) -> int:
+            moved = cursor.run(SQL.index_some_vectors, model=model, limit=_AT_ONCE)
+            if moved:
+                cursor.run(SQL.mark_indexed, model=model)
+            return moved
 
-        while not self._closed and self._server.write(self._tenant, move):
+        while not self._closed and self._server.write(move):
             pass
-
-    def _move_some(self, cursor: Cursor[Any], model: int) -> int:
-        """Move a batch; returns how many vectors there were."""
-        values = {"tenant": self._tenant, "model": model, "limit": _AT_ONCE}
-        moved = cursor.execute(SQL.index_some_vectors, values).rowcount
-        if moved:
-            cursor.execute(SQL.mark_indexed, values)
-        return moved

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -27,12 +27,11 @@ from ...indexes.trigrams import (
     trigram_keys,
 )
 from ..binary_arrays import ArrayColumn
-from ..server.compaction import mergeable
-from ..statements import SQL
+from ..database import TenantCursor
+from ..rows import SQL
+from .bm25_index import first_to_merge
 
 if TYPE_CHECKING:
-    from psycopg import Cursor
-
     from ..write.transaction import Transaction
 
 
@@ -107,7 +106,7 @@ def seal(transaction: Transaction, tail: NameTail) -> None:
     last = tail.names[-1][0]
     count = len(tail.names)
     postings = _postings(tail.names, last)
-    merged = mergeable(tail.runs, len(postings))
+    merged = tail.runs[first_to_merge([run.size for run in tail.runs], len(postings)) :]
     if merged:
         old = _of_present_names(transaction, _take_postings(transaction, merged, last), last)
         postings = np.sort(np.concatenate([old, postings]), kind="stable")
@@ -144,9 +143,7 @@ def _take_postings(transaction: Transaction, runs: Sequence[_Run], last: int) ->
     """Take the postings of runs out of the index, with numbers counted back from `last`."""
     numbers = ArrayColumn("q", [run.number for run in runs])
     transaction.run(SQL.delete_name_runs, runs=numbers)
-    binary = transaction.cursor.connection.cursor(binary=True)
-    values = {"tenant": transaction.tenant, "runs": numbers}
-    return _joined(binary.execute(SQL.take_name_pages, values).fetchall(), last)
+    return _joined(transaction.cursor.binary_rows(SQL.take_name_pages, runs=numbers), last)
 
 
 def _of_present_names(transaction: Transaction, postings: Postings, last: int) -> Postings:
@@ -192,13 +189,12 @@ def _word_gram(word: str) -> int:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def count_missing(cursor: Cursor[Any], tenant: str) -> int:
+def count_missing(cursor: TenantCursor) -> int:
     """Count the postings that are in no run, of names that are no longer in the tail."""
-    names = cursor.execute(SQL.sealed_names, {"tenant": tenant}).fetchall()
+    names = cursor.rows(SQL.sealed_names)
     if not names:
         return 0
-    binary = cursor.connection.cursor(binary=True)
-    pages = binary.execute(SQL.all_name_pages, {"tenant": tenant}).fetchall()
+    pages = cursor.binary_rows(SQL.all_name_pages)
     # Counted back from one number, the postings of all runs can be compared.
     return len(np.setdiff1d(_postings(names, _NUMBER), _joined(pages, _NUMBER)))
 
@@ -213,11 +209,10 @@ class NameCandidates:
     """
 
     def __init__(
-        self, cursor: Cursor[Any], tenant: str, text: str, words: Sequence[str], type: str | None
+        self, cursor: TenantCursor, text: str, words: Sequence[str], type: str | None
     ) -> None:
         self._cursor = cursor
-        self._values = {"tenant": tenant, "type": type}
-        self._typed = type is not None
+        self._type = type
         # A filter may refuse the best: more are compared, so that it has as good a choice.
         self._count = CANDIDATES if type is None else FILTERED_CANDIDATES
         self._words = words
@@ -231,9 +226,9 @@ class NameCandidates:
 
     def tail(self) -> list[str]:
         """The latest names, which are in no run."""
-        sql = SQL.tail_names_of_type if self._typed else SQL.tail_names
-        rows = self._cursor.execute(sql, self._values).fetchall()
-        return rows[0][0] or []
+        sql = SQL.tail_names if self._type is None else SQL.tail_names_of_type
+        ((names,),) = self._cursor.rows(sql, type=self._type)
+        return names or []
 
     def similar(self) -> list[str]:
         """Names that may be within two edits: most of the text's rarest trigrams first, shorter
@@ -273,14 +268,12 @@ class NameCandidates:
     def _read(self, ranges: Sequence[tuple[int, int]]) -> _Hits:
         """Read the postings of ranges (from the first number to before the second)."""
         low, high = np.array(ranges, np.int64).reshape(-1, 2).T
-        values = {
-            "tenant": self._values["tenant"],
-            "low": ArrayColumn("q", low.tolist()),
-            "high": ArrayColumn("q", high.tolist()),
-            "pages": _PAGES,
-        }
-        binary = self._cursor.connection.cursor(binary=True)
-        rows = binary.execute(SQL.pages_of_ranges, values).fetchall()
+        rows = self._cursor.binary_rows(
+            SQL.pages_of_ranges,
+            low=ArrayColumn("q", low.tolist()),
+            high=ArrayColumn("q", high.tolist()),
+            pages=_PAGES,
+        )
         range_of_page, run_of_page = np.array([row[:2] for row in rows], np.int64).reshape(-1, 2).T
         sizes = [len(data) // _POSTING.itemsize for *_, data in rows]
         postings = _unpacked(data for *_, data in rows)
@@ -295,7 +288,7 @@ class NameCandidates:
     def _best(self, numbers: Numbers, ranks: NDArray[np.int64], count: int) -> list[str]:
         """The first names that are there, in the order of their ranks (ties: shorter first, then by
         name)."""
-        sql = SQL.names_by_number_of_type if self._typed else SQL.names_by_number
+        sql = SQL.names_by_number if self._type is None else SQL.names_by_number_of_type
         order = np.argsort(ranks, kind="stable")
         numbers = numbers[order]
         ranks = ranks[order]
@@ -306,8 +299,7 @@ class NameCandidates:
             last_rank = ranks[min(start + count, len(ranks)) - 1]
             end = int(np.searchsorted(ranks, last_rank, "right"))
             rank = dict(zip(numbers[start:end].tolist(), ranks[start:end].tolist(), strict=True))
-            values = self._values | {"numbers": ArrayColumn("q", list(rank))}
-            rows = self._cursor.execute(sql, values).fetchall()
+            rows = self._cursor.rows(sql, type=self._type, numbers=ArrayColumn("q", list(rank)))
             ordered = sorted((rank[number], len(name), name) for number, name in rows)
             best |= dict.fromkeys(name for _, _, name in ordered)
             start = end

@@ -1,39 +1,41 @@
-"""The schema `remloom` of a database, brought to the version this Remloom knows, by Alembic.
-
-`versions/` holds its revisions: what each does is SQL in the file beside it.
-"""
+"""The schema `remloom` of a database, brought to the version this Remloom knows by the scripts of
+this folder."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 
 from ....errors import SchemaVersionError, StoreError
 from ....model import Migrated
-from ..server.database import PostgresDatabase
-from ..server.server_errors import translate_errors
+from ...sql_files import numbered_scripts
+from ..database import PostgresDatabase
+from ..server_errors import translate_errors
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
-__all__ = ["LOCK", "migrate", "newest", "verify", "version"]
-
 LOCK = 0x52656D6C6F6F6D  # one migration of a database at a time
 _EXTENSIONS = {"vector": "0.8"}  # and the least version
 _SERVER = 150000
+# Alembic's, by which the first versions were migrated.
+_VERSION_TABLE = """CREATE TABLE IF NOT EXISTS remloom.alembic_version (
+    version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
+)"""
 
 
 @cache
+def _scripts() -> list[tuple[int, str]]:
+    return numbered_scripts(Path(__file__).parent)
+
+
 def newest() -> int:
-    """The version this Remloom knows: the number of the last file in `versions/`."""
-    files = resources.files(__package__).joinpath("versions").iterdir()
-    return max(
-        int(found[1]) for file in files if (found := re.fullmatch(r"(\d{4})_\w+\.py", file.name))
-    )
+    """The version this Remloom knows: the number of the last script."""
+    return _scripts()[-1][0]
 
 
 def migrate(server: PostgresDatabase) -> Migrated:
@@ -52,7 +54,7 @@ def migrate(server: PostgresDatabase) -> Migrated:
         if before < newest():
             _check_server(server, connection)
             try:
-                _upgrade(connection)
+                _upgrade(connection, before)
             except psycopg.errors.InsufficientPrivilege as error:
                 raise StoreError(
                     f"{server.description}: {str(error).partition(chr(10))[0]}",
@@ -62,29 +64,20 @@ def migrate(server: PostgresDatabase) -> Migrated:
         return Migrated(before=before, after=newest())
 
 
-def _upgrade(connection: Connection[Any]) -> None:
+def _upgrade(connection: Connection[Any], before: int) -> None:
     """Run what is missing, in one transaction."""
-    from alembic import command
-    from alembic.config import Config
-    from sqlalchemy import create_engine
-    from sqlalchemy.exc import DBAPIError
-    from sqlalchemy.pool import StaticPool
-
-    connection.autocommit = False
-    engine = create_engine(
-        "postgresql+psycopg://", creator=lambda: connection, poolclass=StaticPool
-    )
-    config = Config()
-    config.set_main_option("script_location", str(resources.files(__package__)))
-    try:
-        with engine.begin() as wrapped:
-            for name in _EXTENSIONS:
-                wrapped.exec_driver_sql(f"CREATE EXTENSION IF NOT EXISTS {name}")
-            wrapped.exec_driver_sql("CREATE SCHEMA IF NOT EXISTS remloom")
-            config.attributes["connection"] = wrapped
-            command.upgrade(config, "head")
-    except DBAPIError as error:
-        raise (error.orig or error) from None
+    with connection.transaction():
+        for name in _EXTENSIONS:
+            connection.execute(f"CREATE EXTENSION IF NOT EXISTS {name}")
+        connection.execute("CREATE SCHEMA IF NOT EXISTS remloom")
+        connection.execute(_VERSION_TABLE)
+        for number, script in _scripts():
+            if number > before:
+                connection.execute(script.encode())
+                connection.execute("DELETE FROM remloom.alembic_version")
+                connection.execute(
+                    "INSERT INTO remloom.alembic_version VALUES (%s)", (f"{number:04}",)
+                )
 
 
 def verify(server: PostgresDatabase, connection: Connection[Any]) -> None:

@@ -21,16 +21,13 @@ from ...rules.references import show_parents
 from ...rules.vector_validation import to_vector
 from ...specs import NameSpec, SearchSpec
 from ..binary_arrays import Half
+from ..database import PostgresDatabase, TenantCursor
 from ..indexes import bm25_index
 from ..indexes.trigram_index import NameCandidates
-from ..rows import decode, short
-from ..server.database import PostgresDatabase
-from ..statements import SQL
+from ..rows import SQL, decode, short
 from .vector_search import NearestWindows, Serving, StoredWindow, VectorQuery, read_serving
 
 if TYPE_CHECKING:
-    from psycopg import Cursor
-
     from ....model import Resource
 
 
@@ -46,11 +43,8 @@ class PostgresSearch:
         ef: candidates that an HNSW search keeps.
     """
 
-    def __init__(
-        self, server: PostgresDatabase, tenant: str, compilers: Compilers, ef: int
-    ) -> None:
+    def __init__(self, server: PostgresDatabase, compilers: Compilers, ef: int) -> None:
         self._server = server
-        self._tenant = tenant
         self._compilers = compilers
         self._reader = compilers.definitions.reader
         self._ef = ef
@@ -77,8 +71,8 @@ class PostgresSearch:
         top = NameMatches(spec.limit, None)
         numbers = _Numbers()
         words = split_name(key, query=True)
-        with self._server.read(self._tenant) as cursor:
-            names = NameCandidates(cursor, self._tenant, key, words, spec.type)
+        with self._server.read() as cursor:
+            names = NameCandidates(cursor, key, words, spec.type)
             tail = names.tail()
             top.add(numbers.of([*tail, *names.similar()]), key, (), spec.threshold)
             good = sum(score >= GOOD_SCORE for _, score in top.best())
@@ -93,17 +87,16 @@ class PostgresSearch:
             return self._records(cursor, best, spec)
 
     def _records(
-        self, cursor: Cursor[Any], best: Sequence[tuple[str, float]], spec: NameSpec
+        self, cursor: TenantCursor, best: Sequence[tuple[str, float]], spec: NameSpec
     ) -> list[Match]:
         """Fetch the records that have these names, in their order, each once."""
         if not best:
             return []
         sql = SQL.records_named_of_type if spec.type else SQL.records_named
         keys = [short(name) for name, _ in best]
-        values = {"tenant": self._tenant, "keys": keys, "type": spec.type}
         read_record = self._reader()
         by_key: dict[str, list[Any]] = {}
-        for key, *row in cursor.execute(sql, values).fetchall():
+        for key, *row in cursor.rows(sql, keys=keys, type=spec.type):
             by_key.setdefault(key, []).append(row)
         matches: dict[str, Match] = {}
         for name, score in best:
@@ -121,14 +114,14 @@ class PostgresSearch:
         sql = SQL.fill("texts_by_number", condition=condition)
         matches: list[Match] = []
         read_record = self._reader()
-        with self._server.filtering(self._tenant, spec.where) as cursor:
-            numbers, scores = bm25_index.score(cursor, self._tenant, text)
+        with self._server.filtering(spec.where) as cursor:
+            numbers, scores = bm25_index.score(cursor, text)
             start = 0
             count = spec.limit * _OVERFETCH if condition else spec.limit
             # More and more at a time, until enough of them meet the condition.
             while start < len(numbers) and len(matches) < spec.limit:
                 batch = numbers[start : start + count].tolist()
-                rows = cursor.execute(sql, (self._tenant, batch, *values)).fetchall()
+                rows = cursor.execute(sql, (cursor.tenant, batch, *values)).fetchall()
                 records = {text_no: row for text_no, *row in rows}
                 for text_no, score in zip(batch, scores[start : start + count], strict=True):
                     if text_no not in records:
@@ -145,12 +138,12 @@ class PostgresSearch:
         sql = SQL.fill("texts_by_number", condition=condition)
         read_record = self._reader()
         found: list[Any] = []
-        with self._server.read(self._tenant) as cursor:
-            having, unasked = bm25_index.having_all(cursor, self._tenant, text, limit)
+        with self._server.read() as cursor:
+            having, unasked = bm25_index.having_all(cursor, text, limit)
             numbers = having.tolist()
             while numbers and len(found) < limit:
                 batch, numbers = numbers[:limit], numbers[limit:]
-                rows = cursor.execute(sql, (self._tenant, batch, *values)).fetchall()
+                rows = cursor.execute(sql, (cursor.tenant, batch, *values)).fetchall()
                 records = [read_record(decode(*row)) for _, *row in sorted(rows, key=itemgetter(0))]
                 found += [
                     record
@@ -168,7 +161,7 @@ class PostgresSearch:
         data, dims = to_vector(vector, what="the query")
         condition, values = self._condition(None, spec.where, schema)
         ef = max(self._ef, spec.limit)
-        query = VectorQuery(self._tenant, schema, Half(data), condition, values, ef)
+        query = VectorQuery(schema, Half(data), condition, values, ef)
         nearest = self._at_once(query, dims, spec.limit)
         if nearest is None:
             nearest = self._in_transaction(query, dims, spec)
@@ -201,8 +194,8 @@ class PostgresSearch:
         self, query: VectorQuery, dims: int, spec: SearchSpec
     ) -> dict[str, StoredWindow]:
         """Fetch the nearest window of each record, however many trips it takes."""
-        with self._server.filtering(self._tenant, spec.where) as cursor:
-            self._serving = read_serving(cursor, self._tenant, query.ef)
+        with self._server.filtering(spec.where) as cursor:
+            self._serving = read_serving(cursor, query.ef)
             if self._serving is None:
                 return {}
             if dims != self._serving.dims:
@@ -234,8 +227,7 @@ class PostgresSearch:
 
     def _shown(self, matches: list[Match]) -> list[Match]:
         def fetch_parents(ids: list[str]) -> list[Any]:
-            values = {"tenant": self._tenant, "ids": ids}
-            return self._server.fetch(self._tenant, SQL.parents_of_all, values)
+            return self._server.fetch(SQL.parents_of_all, ids=ids)
 
         show_parents((match.record for match in matches), fetch_parents)
         return matches

@@ -4,16 +4,11 @@ keeps few."""
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..binary_arrays import Half
-from ..statements import SQL
-
-if TYPE_CHECKING:
-    from psycopg import Cursor
-
-    from ..server.database import PostgresDatabase
-
+from ..database import PostgresDatabase, TenantCursor
+from ..rows import SQL
 
 # Records that a filter keeps: up to this many are compared one by one, which is quicker than a
 # graph, and exact.
@@ -33,7 +28,6 @@ class Serving(NamedTuple):
 class VectorQuery(NamedTuple):
     """What is searched, and where."""
 
-    tenant: str
     schema: str
     vector: Half
     condition: str  # over the records `r`, with `values` in the places of %s; empty: no filter
@@ -54,11 +48,10 @@ class StoredWindow(NamedTuple):
     content: str | None
 
 
-def read_serving(cursor: Cursor[Any], tenant: str, ef: int) -> Serving | None:
+def read_serving(cursor: TenantCursor, ef: int) -> Serving | None:
     """Read which model serves, and set how this transaction searches the HNSW index."""
-    values = {"tenant": tenant, "ef": ef, "most": _MOST}
-    row = cursor.execute(SQL.serving_model, values).fetchone()
-    return Serving(*row[:3]) if row else None
+    rows = cursor.rows(SQL.serving_model, ef=ef, most=_MOST)
+    return Serving(*rows[0][:3]) if rows else None
 
 
 class NearestWindows:
@@ -69,7 +62,6 @@ class NearestWindows:
         self._condition, named_values = _with_names(query.condition, query.values)
         self._ef = query.ef
         self._values = named_values | {
-            "tenant": query.tenant,
             "schema": query.schema,
             "model": serving.model,
             "dims": serving.dims,
@@ -78,7 +70,7 @@ class NearestWindows:
             "most": _MOST,
         }
 
-    def fetch(self, cursor: Cursor[Any], count: int) -> list[StoredWindow]:
+    def fetch(self, cursor: TenantCursor, count: int) -> list[StoredWindow]:
         """Fetch the nearest windows, nearest first."""
         if self._condition:
             nearest = self._among_few(cursor, count)
@@ -102,21 +94,21 @@ class NearestWindows:
             sql = self._fill("nearest_indexed_at_once", count, dims=str(self._serving.dims))
         else:
             sql = self._fill("nearest_exact_at_once", count)
-        rows = server.call(self._values["tenant"], sql, self._values)
+        rows = server.call(sql, self._values)
         if not rows or rows[0][:3] != self._serving:
             return None
         # Where nothing is near there is one row, of the model alone.
         return [StoredWindow(*row[3:]) for row in rows if row[3] is not None]
 
-    def _among_few(self, cursor: Cursor[Any], count: int) -> list[StoredWindow] | None:
+    def _among_few(self, cursor: TenantCursor, count: int) -> list[StoredWindow] | None:
         """Fetch the nearest windows of the records that the filter keeps; None if they are many."""
         sql = self._fill("nearest_among_few", count, few=str(_FEW))
-        rows = cursor.execute(sql, self._values).fetchall()
+        rows = cursor.rows(sql, **self._values)
         if rows[0][0] > _FEW:
             return None
         return [StoredWindow(*row[1:]) for row in rows if row[1] is not None]
 
-    def _widen(self, cursor: Cursor[Any], count: int) -> None:
+    def _widen(self, cursor: TenantCursor, count: int) -> None:
         """Let the HNSW search keep at least `count` candidates, as far as it can."""
         candidates = min(count, _MOST)
         if self._ef < candidates:
@@ -138,8 +130,8 @@ class NearestWindows:
             words["condition"] = self._condition
         return SQL.fill(name, **words)
 
-    def _windows(self, cursor: Cursor[Any], sql: str) -> list[StoredWindow]:
-        return [StoredWindow(*row) for row in cursor.execute(sql, self._values).fetchall()]
+    def _windows(self, cursor: TenantCursor, sql: str) -> list[StoredWindow]:
+        return [StoredWindow(*row) for row in cursor.rows(sql, **self._values)]
 
 
 def _with_names(condition: str, values: list[Any]) -> tuple[str, dict[str, Any]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import psycopg
@@ -33,14 +33,10 @@ from ...contract import INDEXES
 from ...definitions import Definitions
 from ...predicate_sql import Compilers
 from ...rules.expiry import now
-from ..server.database import PostgresDatabase, RawLoader
-from ..statements import SQL
+from ..database import PostgresDatabase, RawLoader
+from ..rows import SQL
 from ..write.kv import PostgresKeyValue
 from .sql_writer import PostgresWriter, indexed_value, json_value
-
-if TYPE_CHECKING:
-    from psycopg import Cursor
-
 
 _TOO_LONG = "RL001"  # SQLSTATE that `remloom.fetch` raises
 _TOO_MUCH_HELD = "RL002"  # that `remloom.held` raises
@@ -50,12 +46,12 @@ _EXPLAIN_TIMEOUT = 5.0  # seconds
 _OWN_COLUMNS = ("id", "schema", "uri", "created_at", "updated_at", "starts_at", "ends_at")
 
 
-def compilers_of(server: PostgresDatabase, tenant: str, definitions: Definitions) -> Compilers:
+def compilers_of(server: PostgresDatabase, definitions: Definitions) -> Compilers:
     """The compilers of predicates over one tenant."""
 
     def has_path(schema: str, path: str) -> bool:
         sql = SQL.fill("has_value", value=json_value(path).replace("%", "%%"))
-        return bool(server.fetch(tenant, sql, (tenant, schema)))
+        return bool(server.fetch(sql, (server.tenant, schema)))
 
     return Compilers(definitions, has_path, PostgresWriter, "%s")
 
@@ -64,16 +60,15 @@ class PostgresSql:
     """SELECT statements over one tenant, and the indexes they use. See `components.SqlQueries`."""
 
     def __init__(
-        self, server: PostgresDatabase, tenant: str, compilers: Compilers, kv: PostgresKeyValue
+        self, server: PostgresDatabase, compilers: Compilers, kv: PostgresKeyValue
     ) -> None:
         self._server = server
-        self._tenant = tenant
         self._compilers = compilers
         self._kv = kv
 
     def select(self, select: Select, *, limit: int, timeout: float) -> ResultSet:
         writer = PostgresWriter(select.schema)
-        with self._server.read(self._tenant):
+        with self._server.read():
             sql, kinds = writer.select(select, limit + 1, self._not_expired())
             values = {"sql": sql, "values": _texts(writer), "bytes": MAX_FETCHED}
             lines = self.run(SQL.answer, values, timeout)
@@ -88,15 +83,15 @@ class PostgresSql:
 
     def explain(self, select: Select, *, limit: int) -> list[str]:
         writer = PostgresWriter(select.schema)
-        with self._server.read(self._tenant):
+        with self._server.read():
             sql, _ = writer.select(select, limit + 1, self._not_expired())
             values = {"sql": sql, "values": _texts(writer)}
             return [line.decode() for line in self.run(SQL.explain, values, _EXPLAIN_TIMEOUT)]
 
     def _not_expired(self) -> str:
         """Return the condition that a row `r` has not expired; empty where none has."""
-        values = {"tenant": self._tenant, "now": now()}
-        with self._server.read(self._tenant) as cursor:
+        values = {"tenant": self._server.tenant, "now": now()}
+        with self._server.read() as cursor:
             # not prepared: the end of a SELECT makes psycopg forget what is
             ((last,),) = cursor.execute(SQL.last_expired, values, prepare=False).fetchall()
         return "" if last is None else f"(r.expires IS NULL OR r.expires > {last})"
@@ -137,7 +132,7 @@ class PostgresSql:
             StoreBusyError: it took longer.
             InvalidInputError: it computes what cannot be, or its rows are too long.
         """
-        with self._server.read(self._tenant) as snapshot, snapshot.connection.cursor() as cursor:
+        with self._server.read() as snapshot, snapshot.connection.cursor() as cursor:
             milliseconds = max(1, round(timeout * 1000))
             # a long text is decoded once it is known to be short enough
             cursor.adapters.register_loader("text", RawLoader)
@@ -148,13 +143,9 @@ class PostgresSql:
             except psycopg.Error as error:
                 raise _error(error, timeout) from error
             finally:
-                _roll_back(cursor)
-
-
-def _roll_back(cursor: Cursor[Any]) -> None:
-    """Undo whatever the statement set, for the others of this transaction and of the session."""
-    if not cursor.connection.closed:
-        cursor.execute("ROLLBACK TO SAVEPOINT answer; RELEASE SAVEPOINT answer")
+                # whatever the statement set is undone, for the others of this session
+                if not cursor.connection.closed:
+                    cursor.execute("ROLLBACK TO SAVEPOINT answer; RELEASE SAVEPOINT answer")
 
 
 def _error(error: psycopg.Error, timeout: float) -> Exception:

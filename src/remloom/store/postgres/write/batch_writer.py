@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -27,21 +27,14 @@ from ...rules.merge import keys_of, same_handle
 from ...rules.references import referred_ids
 from ...rules.vector_validation import choose_model
 from ..binary_arrays import ArrayColumn, Half, columns, parts
+from ..database import PostgresDatabase, TenantCursor
 from ..indexes import bm25_index, trigram_index
-from ..rows import RECORD_COLUMNS, decode, row_of, short
-from ..server.database import PostgresDatabase
-from ..statements import SQL
+from ..rows import RECORD_COLUMNS, SQL, decode, row_of, short, storable
 from . import kv
 from .deletion import delete, delete_token_vectors, delete_vectors
 from .edge_writer import EdgeWriter, NameRow, name_rows
-from .preconditions import check
 from .record_plan import RecordChange, RecordPlan, plan_records
-
-if TYPE_CHECKING:
-    from psycopg import Cursor
-
-    from .transaction import Transaction
-
+from .transaction import Transaction
 
 _T = TypeVar("_T")
 
@@ -52,8 +45,8 @@ _DERIVED, _REFERRED = 0, 1  # kinds of parents
 class BatchWriter(EdgeWriter):
     """One transaction of a tenant that changes it."""
 
-    def __init__(self, server: PostgresDatabase, cursor: Cursor[Any], tenant: str) -> None:
-        super().__init__(server, cursor, tenant)
+    def __init__(self, server: PostgresDatabase, cursor: TenantCursor) -> None:
+        super().__init__(server, cursor)
         self.lost_handles = {}
 
     def close(self) -> None:
@@ -65,7 +58,7 @@ class BatchWriter(EdgeWriter):
     def apply(self, batch: Batch) -> Written:
         """Make a batch true. See `contract.Store.write`."""
         if batch.expected:
-            check(self, batch.expected)
+            self.check(batch.expected)
         # A copy is what was there, and what has expired there is erased in it as well.
         expired = [] if batch.exact or not self.has_expired else self._expired_among(batch)
         if batch.deleted or expired:
@@ -84,7 +77,7 @@ class BatchWriter(EdgeWriter):
             self.delete_unlinked_thin(unlinked)
         self.give_back()
         if batch.entries or batch.deleted_entries:
-            kv.put(self.cursor, self.tenant, batch.entries, batch.deleted_entries)
+            kv.put(self.cursor, batch.entries, batch.deleted_entries)
         return Written(
             tuple(plan.ids),
             created=plan.outcomes.count("created"),
@@ -98,7 +91,7 @@ class BatchWriter(EdgeWriter):
         """Let records expire at a time. See `contract.Store.set_expiry`."""
         return self.run(
             SQL.set_expiry,
-            ids=ArrayColumn("t", [id for id in ids if "\0" not in id]),
+            ids=ArrayColumn("t", storable(ids)),
             expires=micros(at),
             shown=None if at is None else msgspec.to_builtins(at),
             now=now(),
@@ -154,8 +147,8 @@ class BatchWriter(EdgeWriter):
         """Store records with their names, vectors and texts; queue those of `embed`."""
         texts, removed_texts = self._number_texts(changes.values())
         if removed_texts:
-            bm25_index.remove(self.cursor, self.tenant, removed_texts)
-        runs = bm25_index.runs(self.cursor, self.tenant) if texts else []
+            bm25_index.remove(self.cursor, removed_texts)
+        runs = bm25_index.runs(self.cursor) if texts else []
         # What `close` would soon seal is sealed meanwhile; names of which none is sealed yet are
         # too few to begin.
         tail = None
@@ -180,7 +173,7 @@ class BatchWriter(EdgeWriter):
                 rows = [(id, changes[id].seq) for id in embed]
                 self.run(SQL.enqueue, **columns({"id": "t", "seq": "q"}, rows))
             if texts:
-                bm25_index.add(self.cursor, self.tenant, texts, runs)
+                bm25_index.add(self.cursor, texts, runs)
 
     def _renamed_keys(self, changes: dict[str, RecordChange]) -> dict[str, str]:
         """The keys whose edges follow their record to the key of its new name."""
@@ -272,7 +265,7 @@ class BatchWriter(EdgeWriter):
         if not entities:
             return
         prefixes = {id: history.change_prefix(id)[1] for id in entities}
-        last = kv.last(self.cursor, self.tenant, history.CHANGE, list(prefixes.values()))
+        last = kv.last(self.cursor, history.CHANGE, list(prefixes.values()))
         entries = []
         full = []
         for id, (old, new) in entities.items():
@@ -280,8 +273,8 @@ class BatchWriter(EdgeWriter):
             entries += made
             if history.number(made[0]) > history.KEPT:
                 full.append(prefixes[id])
-        kv.put_many(self.cursor, self.tenant, entries)
-        kv.delete_first(self.cursor, self.tenant, history.CHANGE, full)
+        kv.put_many(self.cursor, entries)
+        kv.delete_first(self.cursor, history.CHANGE, full)
 
     def _number_texts(
         self, changes: Iterable[RecordChange]
@@ -349,17 +342,17 @@ def _handles(changes: Iterable[RecordChange]) -> list[str]:
     ]
 
 
-def write(server: PostgresDatabase, tenant: str, work: Callable[[BatchWriter], _T]) -> _T:
-    """Run `work` in a transaction of the tenant that is on disk when this returns. See
-    `Database.write`."""
+def write(server: PostgresDatabase, work: Callable[[BatchWriter], _T]) -> _T:
+    """Run `work` in a transaction that is on disk when this returns. See
+    `PostgresDatabase.write`."""
 
-    def run(cursor: Cursor[Any]) -> _T:
-        writer = BatchWriter(server, cursor, tenant)
+    def run(cursor: TenantCursor) -> _T:
+        writer = BatchWriter(server, cursor)
         result = work(writer)
         writer.close()
         return result
 
-    return server.write(tenant, run)
+    return server.write(run)
 
 
 def register_model(transaction: Transaction, name: str, dims: int, *, current: bool = True) -> int:

@@ -12,8 +12,7 @@ from ...rules.json_values import encode_free
 from ...rules.references import without_refs
 from ..binary_arrays import ArrayColumn
 from ..indexes import bm25_index
-from ..rows import decode
-from ..statements import SQL
+from ..rows import SQL, decode
 from . import kv
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ def delete(writer: EdgeWriter, ids: Iterable[str], *, derived: bool) -> Deletion
     if derived:
         _add_derived(writer, to_delete)
     # Entries may speak of records that are gone already.
-    kv.delete_about(writer.cursor, writer.tenant, list({*requested, *to_delete}))
+    kv.delete_about(writer.cursor, list({*requested, *to_delete}))
     if not to_delete:
         return Deletion()
     deleted = list(to_delete)
@@ -40,7 +39,7 @@ def delete(writer: EdgeWriter, ids: Iterable[str], *, derived: bool) -> Deletion
         if text_no is not None
     ]
     if texts:
-        bm25_index.remove(writer.cursor, writer.tenant, texts)
+        bm25_index.remove(writer.cursor, texts)
     vectors = delete_vectors(writer, deleted)
     delete_token_vectors(writer, deleted)
     names_before = writer.removed_names

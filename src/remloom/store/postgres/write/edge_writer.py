@@ -17,14 +17,10 @@ from ...meanings import no_own_label
 from ...rules.json_values import encode_free
 from ...rules.merge import thin_entity
 from ..binary_arrays import ArrayColumn, columns, parts
-from ..rows import RECORD_COLUMNS, edge_of, row_of, short
-from ..statements import SQL
-from .transaction import Transaction
+from ..rows import RECORD_COLUMNS, SQL, edge_of, row_of, short
+from .transaction import EDGE_KEYS, Transaction
 
-_EDGE_COLUMNS = {
-    "src": "t",
-    "rel": "t",
-    "dst": "t",
+_EDGE_COLUMNS = EDGE_KEYS | {
     "weight": "d",
     "created": "q",
     "valid_from": "q",
@@ -33,7 +29,6 @@ _EDGE_COLUMNS = {
 }
 _OWN_COLUMNS = {"positions": "q", "keys": "t", "ids": "t"}
 _NONE: Mapping[int, Record] = {}
-_KEY_COLUMNS = {"src": "t", "rel": "t", "dst": "t"}
 _NAME_COLUMNS = {"key": "t", "id": "t", "rank": "i", "label": "t", "kin": "?", "handle": "?"}
 
 # A key as it is stored, the id of its record, its rank, the whole key if it was shortened, whether
@@ -110,7 +105,7 @@ class EdgeWriter(Transaction):
             for part in parts(edges):
                 values = columns(_EDGE_COLUMNS, [_edge_row(*pair) for pair in part])
                 answers.append(
-                    connection.execute(SQL.upsert_edges, {"tenant": self.tenant, **values})
+                    connection.execute(SQL.upsert_edges, {"tenant": self.cursor.tenant, **values})
                 )
             for answer in answers:
                 self._count([edge for *edge, is_new in answer.fetchall() if is_new], 1)
@@ -120,7 +115,7 @@ class EdgeWriter(Transaction):
         if not edges:
             return []
         keys = [(short(src), rel, short(dst)) for src, rel, dst in edges]
-        deleted = self.rows(SQL.delete_edges, **columns(_KEY_COLUMNS, keys))
+        deleted = self.rows(SQL.delete_edges, **columns(EDGE_KEYS, keys))
         self._count(deleted, -1)
         return list({key for src, _, dst in deleted for key in (src, dst)})
 

@@ -15,8 +15,7 @@ from ...encoding import SCHEMAS, type_of
 from ...rules.indexed_text import embedded_text
 from ...rules.merge import Namesake, find_namesake, merge_record
 from ..binary_arrays import ArrayColumn
-from ..rows import decode, short
-from ..statements import SQL
+from ..rows import SQL, decode, short
 from .transaction import Transaction
 
 

@@ -1,19 +1,20 @@
-"""A transaction that changes a tenant: its lock, and the numbers it gives out.
+"""A transaction that changes a tenant: its lock, what it expects to find, the numbers it gives out.
 
 The caller commits.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from msgspec.structs import replace
 
+from ...batch import Preconditions
 from ...rules.expiry import now
-from ..statements import SQL
+from ...rules.preconditions import changed, check_records, record_ids
+from ..binary_arrays import ArrayColumn, columns
+from ..database import PostgresDatabase, TenantCursor
+from ..rows import SQL, edge_of, short
 
-if TYPE_CHECKING:
-    from psycopg import Cursor
-
-    from ..server.database import PostgresDatabase
+EDGE_KEYS = {"src": "t", "rel": "t", "dst": "t"}
 
 
 class Transaction:
@@ -21,6 +22,7 @@ class Transaction:
     written.
 
     Attributes:
+        rows, run: those of its cursor.
         seq: the highest number of a record, in the order of writing.
         text_no: the highest number of a text.
         name_no: the highest number of a name.
@@ -29,9 +31,10 @@ class Transaction:
         has_expired: whether some record has expired and is not erased yet.
     """
 
-    def __init__(self, server: PostgresDatabase, cursor: Cursor[Any], tenant: str) -> None:
+    def __init__(self, server: PostgresDatabase, cursor: TenantCursor) -> None:
         self.cursor = cursor
-        self.tenant = tenant
+        self.rows = cursor.rows
+        self.run = cursor.run
         rows = self.rows(SQL.lock_tenant, now=now())
         server.check_made(rows[0][0] if rows else None)
         self.has_expired: bool = bool(rows and rows[0][1])
@@ -50,10 +53,29 @@ class Transaction:
             unnamed=self.removed_names,
         )
 
-    def rows(self, sql: str, **values: Any) -> list[Any]:
-        """Fetch the rows of a statement, which knows the tenant as `tenant`."""
-        return self.cursor.execute(sql, {"tenant": self.tenant, **values}).fetchall()
+    def check(self, expected: Preconditions) -> None:
+        """Check that everything is as expected.
 
-    def run(self, sql: str, **values: Any) -> int:
-        """Run a statement, which knows the tenant as `tenant`; returns how many rows it touched."""
-        return self.cursor.execute(sql, {"tenant": self.tenant, **values}).rowcount
+        Raises:
+            GoneError, ChangedError: it is not.
+        """
+        if ids := record_ids(expected):
+            rows = self.rows(SQL.update_times, ids=ArrayColumn("t", ids), now=now())
+            check_records(expected, dict(rows))
+        if expected.edges:
+            self._check_edges(expected)
+        for (namespace, key), version in expected.entries.items():
+            rows = self.rows(SQL.kv_version, namespace=namespace, key=key)
+            if (rows[0][0] if rows else 0) != version:
+                raise changed(f"the entry {namespace} {key!r}")
+
+    def _check_edges(self, expected: Preconditions) -> None:
+        by_short_keys = {
+            (short(src), rel, short(dst)): edge for (src, rel, dst), edge in expected.edges.items()
+        }
+        rows = self.rows(SQL.edges_by_key, **columns(EDGE_KEYS, list(by_short_keys)))
+        stored = {edge.key: edge for edge in map(edge_of, rows)}
+        for key, edge in by_short_keys.items():
+            as_stored = None if edge is None else replace(edge, src=key[0], dst=key[2])
+            if stored.get(key) != as_stored:
+                raise changed(f"the edge {' '.join(key)!r}")

@@ -1,8 +1,13 @@
-"""The mark beside a database: how far its acknowledged writes reached.
+"""Whether a file has lost acknowledged writes, by the mark beside it and by its write-ahead log.
 
-It is written after each commit and not flushed, so that it costs microseconds: it may lag behind
-the truth, after a loss of power, and is never ahead of it. A database that is behind its mark has
-lost writes that were acknowledged.
+The mark says how far the writes reached. It is written after each commit and not flushed, so that
+it costs microseconds: it may lag behind the truth, after a loss of power, and is never ahead of it.
+
+SQLite reads a log up to the first frame whose checksum is wrong, and takes the rest for what a loss
+of power left of a write that was not acknowledged. So it is, when it is one transaction. A further
+one was begun only after that one was on disk: then what is behind the bad frame was acknowledged.
+Checksums go over the pages as they are in the file, sealed. See
+https://www.sqlite.org/fileformat2.html#the_write_ahead_log.
 """
 
 from __future__ import annotations
@@ -10,22 +15,29 @@ from __future__ import annotations
 import os
 import struct
 import zlib
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import apsw
+from msgspec import Struct
 
 from ....errors import CorruptStoreError
 from ...tenants.folders import read_whole
 from ...tenants.open_folder import OpenFolder
-from .write_ahead_log import behind
 
 _FORM = struct.Struct(">8sQQQQ")
 _MAGIC = b"RemMark1"
 _CHECK = struct.Struct(">I")
 _LAST = "SELECT line, commits, committed, rid FROM sequence"
+_HEADER = 32  # bytes of a log's header
+_FRAME = 24  # of the header of one page in it
+_LOG_MAGIC = 0x377F0682  # its last bit: the checksum goes over big-endian words
+
+_Sum = tuple[int, int]
 
 
 class Commit(NamedTuple):
@@ -115,12 +127,12 @@ def _unseen(connection: apsw.Connection, path: Path) -> int:
     while True:
         version = connection.pragma("data_version")
         seen, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
-        if seen < 0 or not behind(path, size, seen):
+        if seen < 0 or not _behind(path, size, seen):
             return 0
         connection.execute("BEGIN IMMEDIATE")  # or was that another process, writing?
         try:
             if connection.pragma("data_version") == version:
-                return behind(path, size, seen)
+                return _behind(path, size, seen)
         finally:
             connection.execute("ROLLBACK")
 
@@ -163,3 +175,96 @@ def _when(micros: int) -> datetime:
 
 def _shown(at: datetime) -> str:
     return at.strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+# -- the log ---------------------------------------------------------------------------------------
+
+
+class _LogFrame(Struct, frozen=True):
+    """The header of one page in a log."""
+
+    at: int  # bytes from the start of the log
+    commits: bool  # it ends a transaction
+    salts: bytes  # of the log's generation: those of an earlier one are leftovers
+    sum: _Sum  # of everything up to it
+
+
+def log_of(path: Path) -> Path:
+    return path.with_name(path.name + "-wal")
+
+
+def _behind(path: Path, size: int, seen: int) -> int:
+    """How many acknowledged transactions, at least, are in the log and not seen by SQLite; 0: its
+    end is just torn.
+
+    Args:
+        path: the database; nobody writes to it meanwhile.
+        size: of a page, in bytes.
+        seen: frames that SQLite reads.
+    """
+    try:
+        stream = log_of(path).open("rb")
+    except OSError:
+        return 0
+    with stream:
+        header = stream.read(_HEADER)
+        frames = list(_frames(stream, size, _HEADER + seen * (_FRAME + size)))
+        # it was emptied just now, and has grown since
+        if not frames or len(header) < _HEADER:
+            return 0
+        # nothing of a log without a header is seen, whatever was acknowledged
+        started = not _sound(header)
+        big = bool(header[3] & 1)
+        salts = (
+            Counter(frame.salts for frame in frames).most_common(1)[0][0]
+            if started
+            else header[16:24]
+        )
+        current = [frame for frame in frames if frame.salts == salts]
+        for before, frame in zip([None, *current], current, strict=False):
+            if started and before is not None and _is_intact(stream, before, frame, size, big=big):
+                return max(1, sum(frame.commits for frame in current))
+            started = started or frame.commits
+    return 0
+
+
+def _frames(stream: BinaryIO, size: int, start: int) -> Iterator[_LogFrame]:
+    at = start
+    while True:
+        stream.seek(at)
+        header = stream.read(_FRAME)
+        if len(header) < _FRAME:
+            return
+        yield _LogFrame(
+            at, header[4:8] != bytes(4), header[8:16], struct.unpack(">II", header[16:24])
+        )
+        at += _FRAME + size
+
+
+def _sound(header: bytes) -> bool:
+    if len(header) < _HEADER or struct.unpack(">I", header[:4])[0] & ~1 != _LOG_MAGIC:
+        return False
+    return _add((0, 0), header[:24], big=bool(header[3] & 1)) == struct.unpack(">II", header[24:])
+
+
+def _is_intact(
+    stream: BinaryIO, before: _LogFrame, frame: _LogFrame, size: int, *, big: bool
+) -> bool:
+    if frame.at != before.at + _FRAME + size:
+        return False
+    stream.seek(frame.at)
+    data = stream.read(_FRAME + size)
+    return (
+        len(data) == _FRAME + size
+        and _add(_add(before.sum, data[:8], big=big), data[_FRAME:], big=big) == frame.sum
+    )
+
+
+def _add(sum: _Sum, data: bytes, *, big: bool) -> _Sum:
+    """The checksum with `data` added to it."""
+    one, other = sum
+    words = struct.unpack(f"{'>' if big else '<'}{len(data) // 4}I", data)
+    for first, second in zip(words[::2], words[1::2], strict=True):
+        one = (one + first + other) & 0xFFFFFFFF
+        other = (other + second + one) & 0xFFFFFFFF
+    return one, other

@@ -2,36 +2,110 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import apsw
 
-from ....errors import CorruptStoreError, ReadOnlyStoreError, WrongKeyError
-from ...tenants.folders import alone_in
-from .commit_mark import CommitMark, admit
-from .connector import Connector
+from ....errors import CorruptStoreError, ReadOnlyStoreError, StoreClosedError, WrongKeyError
+from ...tenants.folders import alone_in, translate_errors
+from ...tenants.open_folder import OpenFolder
+from .commit_mark import CommitMark, admit, log_of
 from .error_translation import closed_error, damaged, translate
-from .opened_file import OpenedFile
-from .sealing import seal
+from .sealing import seal, unlock
+
+_CHECKPOINT = 20_000  # WAL pages between checkpoints: fewer, larger ones write a third faster
+
+
+class OpenedFile:
+    """One database file, by what it is and not by where it is.
+
+    Where a tenant was deleted, and perhaps made again, nothing of the old one may be written or
+    read.
+
+    Attributes:
+        closed: nothing more is read of it or written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.closed = False
+        # device and number of the file, once it is open
+        self._identity: tuple[int, int] | None = None
+
+    def require_same(self) -> None:
+        """Check that the file at the path is the one that was opened; the first time it becomes so.
+
+        Raises:
+            StoreClosedError: it is not, or was closed.
+        """
+        if self.closed:
+            raise closed_error()
+        try:
+            status = os.stat(self.path)
+        except OSError:
+            status = None
+        identity = (status.st_dev, status.st_ino) if status else None
+        if self._identity is None:
+            self._identity = identity
+        if identity is None or identity != self._identity:
+            raise StoreClosedError(
+                f"{self.path} is no longer what was opened: the tenant was deleted, or its folder "
+                "moved",
+                remedy="close this memory; open it again where it is now",
+            )
+
+    @contextmanager
+    def opening(self) -> Iterator[None]:
+        """Check that what is opened inside is the same file, also when opening it fails, as that
+        may be why."""
+        try:
+            yield
+        finally:
+            if self._identity:
+                self.require_same()
 
 
 class FileConnections:
     """Every open connection to one file.
 
+    Args:
+        read_only: it is where nothing may be written; for the others see `SqliteDatabase`.
+
     Attributes:
-        sealed: all files are, but one of an earlier version without a key.
+        sealed: all files are encrypted or checksummed, but one of an earlier version without a key.
+        flushes: each commit is on disk; else a loss of power may take what was acknowledged.
     """
 
-    def __init__(self, connector: Connector, file: OpenedFile, mark: CommitMark) -> None:
-        self._connector = connector
-        self._file = file
-        self._mark = mark
+    def __init__(
+        self,
+        path: Path,
+        key: str,
+        *,
+        synchronous: str,
+        busy_timeout: float,
+        create: bool,
+        read_only: bool,
+        prepare: Callable[[apsw.Connection], None],
+    ) -> None:
+        self.file = OpenedFile(path)
+        self.mark = CommitMark(path)
+        self.sealed = True
+        self.flushes = synchronous != "normal"
+        self._path = path
+        self._key = key
+        self._synchronous = synchronous
+        self._busy_timeout = busy_timeout
+        self._create = create
+        self._read_only = read_only
+        self._prepare = prepare
         # guards _open
         self._lock = threading.Lock()
         self._open: list[apsw.Connection] = []
         self._admitted = False
-        self.sealed = True
 
     @property
     def count(self) -> int:
@@ -39,15 +113,23 @@ class FileConnections:
 
     def open(self, cache_mb: int, *, query_only: bool = False) -> apsw.Connection:
         """Open a further connection, which is closed with the others."""
-        with self._lock, self._file.opening(), translate(self._file.path):
-            if self._file.closed:
+        with self._lock, self.file.opening(), translate(self._path):
+            if self.file.closed:
                 raise closed_error()
-            connection = self._connector.open(
-                cache_mb,
-                sealed=self.sealed,
-                checkpoints=self._admitted,  # what is damaged stays as it is
-                query_only=query_only,
-            )
+            name, flags = self._location()
+            connection = apsw.Connection(name, flags=flags, statementcachesize=256)
+            try:
+                if self.sealed:
+                    unlock(connection, self._key)
+                if not self._admitted:  # what is damaged stays as it is
+                    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+                self._configure(connection, cache_mb)
+                if query_only:
+                    connection.pragma("query_only", True)
+                self._prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
             self._open.append(connection)
             return connection
 
@@ -61,12 +143,12 @@ class FileConnections:
             return self._admit(cache_mb, accept=accept)
         except (WrongKeyError, CorruptStoreError, ReadOnlyStoreError):
             self.close()
-            if self._connector.key:
+            if self._key:
                 raise
-        # It may be a file of an earlier version, of which SQLite says this and that while another
+        # It may be a file of an earlier version: SQLite reports varying errors while another
         # process replaces it. One at a time looks on, as what it finds plain it may replace too:
-        # who had that open then would write a log beside a file that knows nothing of it.
-        with alone_in(self._file.path.parent, self._connector.busy_timeout):
+        # who had that open then would write a log for a file that knows nothing of it.
+        with alone_in(self._path.parent, self._busy_timeout):
             with suppress(WrongKeyError):
                 # another process has sealed it meanwhile
                 return self._admit(cache_mb, accept=accept)
@@ -82,13 +164,11 @@ class FileConnections:
 
     def _admit(self, cache_mb: int, *, accept: bool) -> apsw.Connection:
         """Open the writer's connection, unless acknowledged writes are lost."""
-        connector = self._connector
         writer = self.open(cache_mb)
-        with translate(self._file.path):
+        with translate(self._path):
             if not accept:
-                log = not connector.read_only and connector.flushes
-                admit(writer, self._mark, self._file.path, log=log)
-            if not connector.read_only:
+                admit(writer, self.mark, self._path, log=not self._read_only and self.flushes)
+            if not self._read_only:
                 writer.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
             self._admitted = True
         return writer
@@ -99,11 +179,74 @@ class FileConnections:
         try:
             plain = self._admit(cache_mb, accept=accept)
         except WrongKeyError:
-            raise damaged(self._file.path, "it is not a database") from None
-        if self._connector.read_only:
+            raise damaged(self._path, "it is not a database") from None
+        if self._read_only:
             return plain
         self.close()
         self._admitted = False
-        with translate(self._file.path):
-            self.sealed = seal(self._file.path)  # if nobody has it open
+        with translate(self._path):
+            self.sealed = seal(self._path)  # if nobody has it open
         return self._admit(cache_mb, accept=accept or not self.sealed)
+
+    def _configure(self, connection: apsw.Connection, cache_mb: int) -> None:
+        # Else a statement is prepared again whenever a parameter changes, as one might choose a
+        # partial index: that costs more than what a lookup does.
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        connection.set_busy_timeout(round(self._busy_timeout * 1000))
+        if not self._read_only:
+            # Only of a new file: of one that is there it would be a write.
+            if not file_size(self._path):
+                connection.pragma("auto_vacuum", "incremental")
+            # This opens the log by its path and through links above it.
+            before = self._identity()
+            connection.pragma("journal_mode", "wal")
+            if self._identity() != before:
+                raise closed_error()
+            connection.pragma("synchronous", self._synchronous)
+        connection.pragma("cache_size", -1024 * cache_mb)
+        connection.pragma("temp_store", "memory")  # no plaintext in temporary files
+        connection.pragma("secure_delete", True)
+        connection.pragma("wal_autocheckpoint", _CHECKPOINT)
+        connection.pragma("recursive_triggers", True)
+
+    @translate_errors("the database cannot be opened")
+    def _identity(self) -> tuple[int, int]:
+        """Device and number of the file, which is not behind a link."""
+        with OpenFolder.without_links(self._path.parent) as folder:
+            status = folder.status(self._path.name)
+        return status.st_dev, status.st_ino
+
+    def _location(self) -> tuple[str, int]:
+        """Return the name and the flags to open the file with."""
+        if self._read_only:
+            return self._location_to_look()
+        # Neither the file nor a folder above it may be a link: see `HomeFolder`.
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+        if self._create:
+            flags |= apsw.SQLITE_OPEN_CREATE
+        return str(self._path), flags
+
+    def _location_to_look(self) -> tuple[str, int]:
+        """Return them for a file that cannot be written. Where it has no shared-memory file nobody
+        has it open, and it can be taken for one that does not change, if no write waits to be moved
+        into it."""
+        log = log_of(self._path)
+        shared = self._path.with_name(f"{self._path.name}-shm")
+        if not shared.exists() and file_size(log):
+            raise ReadOnlyStoreError(
+                f"the last writes of {self._path} are in {log.name}, and cannot be read where "
+                "nothing may be written",
+                remedy="copy the folder to where you may write, and open it there",
+            )
+        immutable = "" if shared.exists() else "&immutable=1"
+        name = f"{self._path.absolute().as_uri()}?mode=ro{immutable}"
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW
+        return name, flags
+
+
+def file_size(path: Path) -> int:
+    """Return the bytes of a file; 0 when there is none."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

@@ -13,15 +13,12 @@ from weakref import finalize
 import apsw
 
 from ....errors import ReadOnlyStoreError, SchemaVersionError, StoreClosedError
+from ...sql_files import numbered_scripts
 from ...tenants.open_folder import OpenFolder
-from .commit_mark import CommitMark
 from .connections import FileConnections
-from .connector import Connector
 from .error_translation import nested_write_error, translate
-from .opened_file import OpenedFile
 from .sealing import make_private, unlock
-from .upkeep import Upkeep
-from .writer import GroupWriter
+from .writer import GroupWriter, Upkeep
 
 _T = TypeVar("_T")
 # MB for each thread's reader after the first; the first and the writer share the rest
@@ -77,18 +74,16 @@ class SqliteDatabase:
         self._idle: list[apsw.Cursor] = []  # readers of threads that have ended
         self._gone = False  # somebody deleted the file, or moved it
         self._writing = threading.Lock()
-        self._mark = CommitMark(path)
-        self._file = OpenedFile(path)
-        connector = Connector(
-            path=path,
-            key=key,
+        self.connections = FileConnections(
+            path,
+            key,
             synchronous=synchronous,
             busy_timeout=busy_timeout,
             create=create,
             read_only=self.read_only,
             prepare=prepare,
         )
-        self.connections = FileConnections(connector, self._file, self._mark)
+        self._file = self.connections.file
         if create and not self.read_only:
             # A folder that cannot be opened: SQLite says so.
             with suppress(OSError), OpenFolder.without_links(path.parent) as folder:
@@ -102,7 +97,7 @@ class SqliteDatabase:
             self.close()
             raise
         self.upkeep = Upkeep(self._file, connection, self._writing, busy_timeout)
-        mark = self._mark if connector.flushes else None
+        mark = self.connections.mark if self.connections.flushes else None
         self._writer = GroupWriter(self._file, connection, self._writing, mark, self.upkeep)
 
     def detect_deletion(self) -> None:
@@ -194,7 +189,7 @@ class SqliteDatabase:
             self._file.closed = True
             self._gone, self._local = True, threading.local()
             self.connections.close()
-            self._mark.close()
+            self.connections.mark.close()
 
 
 class TransactionDatabase(SqliteDatabase):
@@ -241,13 +236,8 @@ def copy_pages(source: apsw.Connection, path: Path, key: str | None) -> None:
 
 
 def migrations() -> list[tuple[int, str]]:
-    """List every migration as (version, script), in order: the files `migrations/NNNN_name.sql`."""
-    folder = Path(__file__).parents[1] / "migrations"
-    files = ((int(file.name[:4]), file) for file in folder.iterdir() if file.name.endswith(".sql"))
-    return [
-        (version, file.read_text(encoding="utf-8"))
-        for version, file in sorted(files, key=lambda pair: pair[0])
-    ]
+    """List every migration as (version, script), in order."""
+    return numbered_scripts(Path(__file__).parents[1] / "migrations")
 
 
 def migrate(writer: apsw.Connection, path: Path, *, read_only: bool) -> None:

@@ -98,7 +98,7 @@ def translated(error: BaseException | None, path: Path) -> RemloomError:
                 f"{path} cannot be written: {error}", remedy="check the folder's permissions"
             )
         case apsw.ConnectionClosedError() | apsw.CursorClosedError():
-            return StoreClosedError("the memory is closed", remedy="open it again")
+            return closed_error()
         case apsw.IOError() if error.extendedresult in _WRITING:
             return _not_written(error, path)
         case apsw.IOError():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from datetime import datetime
@@ -11,10 +12,12 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from ....model import Direction, Edge, EdgeKey, TypeCount
-from ...encoding import moment_of
 from ...results import Walk
 from ...specs import NEWEST, EdgeSpec, WalkSpec
-from ..edge_queries import (
+from ..file.database import SqliteDatabase
+from ..file.error_translation import translate
+from ..rows import SQL, edge_of
+from .edge_queries import (
     Fetch,
     ends_of,
     fetch_for,
@@ -23,10 +26,6 @@ from ..edge_queries import (
     microseconds_at,
     near_column,
 )
-from ..file.database import SqliteDatabase
-from ..file.error_translation import translate
-from ..statements import SQL
-from ..write.preconditions import edges_at
 from .label_numbers import LabelNumbers
 from .traversal import walk
 
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
 _STREAM_CACHE = 8  # MB
 _AT_ONCE = 64  # labels whose edges are fetched together
-_decode = msgspec.json.Decoder(dict[str, Any]).decode
 _decode_lists = msgspec.json.Decoder(list[list[Any]]).decode
 
 
@@ -64,8 +62,13 @@ class SqliteGraph:
             return [self._edge(cursor, row) for row in rows.values()]
 
     def stored_edges(self, keys: Sequence[str], *, direction: Direction) -> list[Edge]:
+        values = (json.dumps(list(dict.fromkeys(keys))),)
+        rows: dict[Any, Any] = {}
         with self._database.snapshot() as cursor:
-            return edges_at(cursor, keys, direction)
+            for end in ends_of(direction):
+                sql = SQL.stored_edges_out if end == "out" else SQL.stored_edges_in
+                rows.update((row[:3], row) for row in cursor.execute(sql, values))
+        return list(map(edge_of, rows.values()))
 
     def edge_keys(self, spec: EdgeSpec) -> list[EdgeKey]:
         with self._cache.reading() as cursor:
@@ -111,7 +114,7 @@ class SqliteGraph:
         connecting = self._database.connections.open(_STREAM_CACHE, query_only=True)
         with closing(connecting) as connection, translate(self._database.path):
             for row in connection.execute(SQL.all_edges):
-                yield _as_edge(row, row[8], row[9], row[10])
+                yield edge_of((*row[8:11], *row[3:8]))
 
     def edge_types(self) -> list[str]:
         with self._cache.reading() as cursor:
@@ -240,12 +243,8 @@ class SqliteGraph:
     def _edge(self, cursor: apsw.Cursor, row: Any) -> Edge:
         labels = self._labels
         src, type_no, dst = row[:3]
-        return _as_edge(
-            row,
-            labels.key(cursor, src),
-            labels.edge_type(cursor, type_no),
-            labels.key(cursor, dst),
-        )
+        rel_type = labels.edge_type(cursor, type_no)
+        return edge_of((labels.key(cursor, src), rel_type, labels.key(cursor, dst), *row[3:8]))
 
 
 def _key_rows(
@@ -271,17 +270,3 @@ def _key_rows(
         label_no: fetch.merged({row[:3]: row for row in found}.values(), 3)
         for label_no, found in rows.items()
     }
-
-
-def _as_edge(row: Any, src: str, rel_type: str, dst: str) -> Edge:
-    properties = row[7]
-    return Edge(
-        src=src,
-        rel_type=rel_type,
-        dst=dst,
-        weight=row[3],
-        properties=_decode(properties) if properties else {},
-        created_at=moment_of(row[4]),
-        valid_from=moment_of(row[5]),
-        valid_to=moment_of(row[6]),
-    )

@@ -10,9 +10,8 @@ import msgspec
 
 from ...results import Walk, WalkStep
 from ...specs import WalkSpec
-from ..edge_queries import Statements, ends_of, fetch_for, has_ties, microseconds_at
-from .graph_cache import Neighbours
-from .label_numbers import LabelNumbers
+from .edge_queries import Statements, ends_of, fetch_for, has_ties, microseconds_at
+from .label_numbers import LabelNumbers, Neighbours
 
 if TYPE_CHECKING:
     import apsw

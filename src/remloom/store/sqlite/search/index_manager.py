@@ -17,9 +17,16 @@ from typing import TYPE_CHECKING, Any
 from ....errors import StoreBusyError, StoreError, StoreFullError
 from ..file.database import SqliteDatabase
 from ..file.error_translation import translate
-from ..statements import SQL
-from ..write.index_snapshots import IndexSnapshot, write_snapshot
-from .index_loader import LoadedIndex, NewestNumbers, catch_up, is_outdated, load_index
+from ..rows import SQL
+from .index_loader import (
+    IndexSnapshot,
+    LoadedIndex,
+    NewestNumbers,
+    catch_up,
+    is_outdated,
+    load_index,
+    write_snapshot,
+)
 
 if TYPE_CHECKING:
     import apsw

@@ -23,9 +23,8 @@ from ...rules.vector_validation import to_vector
 from ...specs import NameSpec, SearchSpec
 from ..file.database import SqliteDatabase
 from ..graph.label_numbers import LabelNumbers
-from ..rows import add_content, decode, fetch_parents
+from ..rows import SQL, add_content, decode, fetch_parents
 from ..select.sql_functions import bounded
-from ..statements import SQL
 from .index_manager import IndexManager
 
 if TYPE_CHECKING:

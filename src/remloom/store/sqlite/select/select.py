@@ -25,8 +25,8 @@ from ...definitions import Definitions
 from ...predicate_sql import Compilers
 from ..file.database import SqliteDatabase
 from ..file.error_translation import translate, translated
+from ..rows import not_expired
 from ..write import kv
-from ..write.expiry import not_expired
 from .select_writer import SqliteWriter, stored_value
 from .sql_functions import bounded, tick
 

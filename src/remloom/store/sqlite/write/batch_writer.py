@@ -6,29 +6,29 @@ entity has an edge; a vector, a queue entry and a parent belong to a record.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from ....kv import KeyRange
 from ....model import Entity, Record, Row
 from ... import history
 from ...batch import Batch, BatchRecord
-from ...encoding import type_of
+from ...encoding import micros, type_of
 from ...results import Deletion, Written
+from ...rules.expiry import now
 from ...rules.indexed_text import embedded_text, origin, searchable_text
 from ...rules.merge import Namesake, find_namesake, keys_of, merge_record, same_handle
 from ...rules.references import referred_ids
-from ..rows import decode, row_of
-from ..statements import SQL
-from . import kv, preconditions
+from ..rows import SQL, decode, encode, row_of
+from . import kv
 from .deletion import delete, delete_snapshots
 from .edge_writer import EdgeWriter
-from .expiry import expired_among
 from .label_writer import LabelWriter
-from .vector_writer import add_vectors, delete_token_vectors, delete_vectors, register_model
-from .write_session import Tombstones, WriteSession
+from .write_session import Tombstones, WriteSession, check, register_model
 
 if TYPE_CHECKING:
     import apsw
@@ -42,9 +42,9 @@ _NO_NAMES: Mapping[int, bool] = {}
 def apply(cursor: apsw.Cursor, batch: Batch) -> Written:
     """Make a batch true. See `contract.Store.write`."""
     if batch.expected:
-        preconditions.check(cursor, batch.expected)
+        check(cursor, batch.expected)
     # A copy is what was there, and what has expired there is erased in it as well.
-    expired = () if batch.exact else expired_among(cursor, batch)
+    expired = () if batch.exact else _expired_among(cursor, batch)
     if batch.deleted or expired:
         delete(cursor, (*batch.deleted, *expired), derived=True, erase=False)
     model_no = 0
@@ -59,11 +59,38 @@ def apply(cursor: apsw.Cursor, batch: Batch) -> Written:
 def erase(cursor: apsw.Cursor, batch: Batch) -> tuple[Deletion, Tombstones]:
     """Make a batch true, and erase what it deletes. See `contract.Store.erase`."""
     if batch.expected:
-        preconditions.check(cursor, batch.expected)
+        check(cursor, batch.expected)
     deletion, tombstones = delete(cursor, batch.deleted, derived=True, erase=False)
     apply(cursor, replace(batch, deleted=(), expected=None))
     delete_snapshots(cursor)
     return deletion, tombstones
+
+
+def _expired_among(cursor: apsw.Cursor, batch: Batch) -> list[str]:
+    """List the ids of the expired records that have an id or a key of what a batch writes."""
+    at = now()
+    if cursor.execute(SQL.last_expired, (at,)).get is None:
+        return []
+    keys = {key for item in batch.records for key in item.keys}
+    keys.update(key for edge in batch.edges for key in (edge.src, edge.dst))
+    ids = [item.record.id for item in batch.records]
+    values = (json.dumps(ids), at, json.dumps(list(keys)), at)
+    return [id for (id,) in cursor.execute(SQL.expired_among, values)]
+
+
+def set_expiry(cursor: apsw.Cursor, ids: Iterable[str], at: datetime | None) -> int:
+    """Let records expire at a time. See `contract.Store.set_expiry`."""
+    known_ids = json.dumps(list(dict.fromkeys(ids)))
+    rows = cursor.execute(SQL.expiring, (known_ids, now())).fetchall()
+    changes = []
+    for record_no, schema, body in rows:
+        # long content stands beside the body, and stays as it is
+        record = decode(schema, body, None)
+        if record.expires_at != at:
+            force_setattr(record, "expires_at", at)
+            changes.append((micros(at), encode(record)[0], record_no))
+    cursor.executemany(SQL.set_expiry, changes)
+    return len(rows)
 
 
 class _BatchWriter:
@@ -221,7 +248,7 @@ class _BatchWriter:
                 was_handle=was_handle,
                 is_row=is_row,
             )
-        add_vectors(session, record_no, self._model_no, item.vectors)
+        session.add_vectors(record_no, self._model_no, item.vectors)
         if item.embed:
             session.rows.pending.append((record_no,))
 
@@ -238,9 +265,9 @@ class _BatchWriter:
             session.leave_tombstone("terms", text_no)
         same_embedded = embedded_text(stored) == embedded_text(item.record)
         if not same_embedded:
-            delete_token_vectors(session, record_no)
+            session.delete_token_vectors(record_no)
         if item.vectors or not same_embedded:
-            delete_vectors(session, record_no)
+            session.delete_vectors(record_no)
         elif cursor.execute("SELECT 1 FROM vectors WHERE rid = ? LIMIT 1", (record_no,)).get:
             item = replace(item, embed=False)
         kept = _DERIVED if item.parents is None else None

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING
 from ....model import Moment
 from ...results import Deletion
 from ...rules.references import without_refs
-from ..rows import decode, encode
-from ..statements import SQL
+from ..rows import SQL, decode, encode
 from . import kv
-from .index_snapshots import prune_tombstones
 from .label_writer import LabelWriter
-from .vector_writer import delete_token_vectors, delete_vectors
-from .write_session import Tombstones, WriteSession
+from .write_session import Tombstones, WriteSession, prune_tombstones
 
 if TYPE_CHECKING:
     import apsw
@@ -42,8 +39,8 @@ def delete(
         text_no = cursor.execute("SELECT doc FROM records WHERE rid = ?", (record_no,)).get
         if text_no is not None:
             session.leave_tombstone("terms", text_no)
-        vectors += delete_vectors(session, record_no)
-        delete_token_vectors(session, record_no)
+        vectors += session.delete_vectors(record_no)
+        session.delete_token_vectors(record_no)
         own_labels = labels.take_names(record_no)
         cursor.execute("DELETE FROM records WHERE rid = ?", (record_no,))
         keys += len(own_labels)

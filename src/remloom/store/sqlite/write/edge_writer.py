@@ -11,7 +11,7 @@ import msgspec
 from ....model import Edge, EdgeKey, Record
 from ...encoding import micros
 from ...meanings import no_own_label
-from ..statements import SQL
+from ..rows import SQL
 from .label_writer import LabelWriter
 from .write_session import WriteSession
 

@@ -13,8 +13,8 @@ from ...encoding import TOP
 from ...rules.preconditions import only_entry, version_conflict
 from ..file.database import SqliteDatabase
 from ..file.error_translation import translate
-from ..statements import SQL
-from .preconditions import check
+from ..rows import SQL
+from .write_session import check
 
 if TYPE_CHECKING:
     import apsw

@@ -16,8 +16,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from ...rules.merge import thin_entity
-from ..rows import row_of
-from ..statements import SQL
+from ..rows import SQL, row_of
 from .write_session import WriteSession
 
 if TYPE_CHECKING:

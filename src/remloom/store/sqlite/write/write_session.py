@@ -1,13 +1,18 @@
-"""The state of one write: numbers it gives out, rows it gathers, tombstones it leaves."""
+"""One write: what it expects, numbers it gives out, rows it gathers, tombstones it leaves."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from ..statements import SQL
-from .index_snapshots import prune_tombstones
+from ...batch import Preconditions, Vector
+from ...rules.expiry import now
+from ...rules.preconditions import changed, check_records, record_ids
+from ...rules.vector_validation import choose_model
+from ..rows import SQL, edge_of
 
 if TYPE_CHECKING:
     import apsw
@@ -16,6 +21,8 @@ if TYPE_CHECKING:
 # Numbers that were deleted, by index: names, terms, vectors; of token vectors, those of records.
 Tombstones = dict[str, list[int]]
 _PRUNED = 1_000  # tombstones between two looks at how many are still needed
+# the latest tombstones, which stay for the indexes of other processes
+_KEPT_TOMBSTONES = 10_000
 
 
 class _Rows(Struct):
@@ -54,6 +61,28 @@ class WriteSession:
         self.tombstones.setdefault(kind, []).append(number)
         self.cursor.execute("INSERT INTO dead VALUES (?,?,?)", (self.tombstone_no, kind, number))
 
+    def add_vectors(self, record_no: int, model_no: int, windows: Iterable[Vector]) -> None:
+        """Add the windows of a record to the rows that are to be written."""
+        for window in windows:
+            self.vector_no += 1
+            numbers = (self.vector_no, record_no, model_no, window.start, window.end)
+            self.rows.vectors.append((*numbers, window.digest or None, _as_float16(window.data)))
+
+    def delete_vectors(self, record_no: int) -> int:
+        """Delete the vectors of a record and take it off the queue; returns how many there were."""
+        sql = "DELETE FROM vectors WHERE rid = ? RETURNING vid"
+        deleted = self.cursor.execute(sql, (record_no,)).fetchall()
+        for (vector_no,) in deleted:
+            self.leave_tombstone("vectors", vector_no)
+        self.cursor.execute("DELETE FROM pending WHERE rid = ?", (record_no,))
+        return len(deleted)
+
+    def delete_token_vectors(self, record_no: int) -> None:
+        """Delete the token vectors of a record, and that making them failed."""
+        if self.cursor.execute(SQL.delete_token_vectors, (record_no,)).fetchall():
+            self.tombstones.setdefault("token_vectors", []).append(record_no)
+        self.cursor.execute(SQL.delete_token_failures, (record_no,))
+
     def flush(self) -> None:
         """Write the rows gathered so far."""
         rows, many = self.rows, self.cursor.executemany
@@ -75,3 +104,49 @@ class WriteSession:
         self.cursor.execute(SQL.store_numbers, numbers)
         if self.tombstone_no // _PRUNED != self._tombstones_before // _PRUNED:
             prune_tombstones(self.cursor)
+
+
+def prune_tombstones(cursor: apsw.Cursor) -> None:
+    """Drop the tombstones that every snapshot knows of, but for the latest: an index that is
+    further behind, in another process, is loaded again. One at least stays, to tell how far that
+    is.
+    """
+    cursor.execute(SQL.prune_tombstones, (_KEPT_TOMBSTONES,))
+
+
+def check(cursor: apsw.Cursor, expected: Preconditions) -> None:
+    """Check that everything is as expected.
+
+    Raises:
+        GoneError, ChangedError: it is not.
+    """
+    if ids := record_ids(expected):
+        rows = cursor.execute(SQL.update_times, (json.dumps(ids), now())).fetchall()
+        check_records(expected, dict(rows))
+    for triple, edge in expected.edges.items():
+        row = cursor.execute(SQL.stored_edge, triple).fetchone()
+        if (edge_of(row) if row else None) != edge:
+            raise changed(f"the edge {' '.join(triple)!r}")
+    for (namespace, key), version in expected.entries.items():
+        stored = cursor.execute(SQL.entry_version, (namespace, key)).get or 0
+        if stored != version:
+            raise changed(f"the entry {namespace} {key!r}")
+
+
+def register_model(cursor: apsw.Cursor, name: str, dims: int, *, current: bool = True) -> int:
+    """Return the number of an embedder, registered with its dimension; see
+    `store.rules.vector_validation.choose_model`."""
+    rows = cursor.execute("SELECT model, name, dims, current FROM models").fetchall()
+    number, is_new = choose_model(rows, name, dims, current=current)
+    if is_new:
+        cursor.execute("INSERT INTO models VALUES (?,?,?,?)", (number, name, dims, int(current)))
+        if name and not rows and current:
+            # what was written while there was no embedder was not queued
+            cursor.execute(SQL.queue_without_vectors)
+    return number
+
+
+def _as_float16(data: bytes) -> bytes:
+    import numpy as np
+
+    return np.frombuffer(data, np.float32).astype(np.float16).tobytes()

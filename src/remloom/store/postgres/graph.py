@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import accumulate, islice
-from typing import Any, NamedTuple
+from typing import Any
 
-from ....errors import UnknownNameError
-from ....model import Direction, Edge, EdgeKey, TypeCount
-from ...results import Walk, WalkStep
-from ...rules.expiry import now
-from ...specs import EdgeSpec, WalkSpec
-from ..binary_arrays import ArrayColumn
-from ..rows import edge_of, is_short, short
-from ..server.database import PostgresDatabase
-from ..statements import SQL
+from ...errors import UnknownNameError
+from ...model import Direction, Edge, EdgeKey, TypeCount
+from ..results import Walk, WalkStep
+from ..rules.expiry import now
+from ..specs import EdgeSpec, WalkSpec
 from . import edge_queries
+from .binary_arrays import ArrayColumn
+from .database import PostgresDatabase
 from .edge_queries import SIDES, at_time
+from .rows import SQL, edge_of, is_short, short
 
 _SEPARATOR = "\x1e"  # between the keys of a path: `chr(30)` in the statement; no key has it
 
@@ -25,9 +24,9 @@ _SEPARATOR = "\x1e"  # between the keys of a path: `chr(30)` in the statement; n
 class PostgresGraph:
     """The edges of one tenant."""
 
-    def __init__(self, server: PostgresDatabase, tenant: str) -> None:
+    def __init__(self, server: PostgresDatabase) -> None:
         self._server = server
-        self._tenant = tenant
+        self._call = server.call
         # Whether a record of several keys was met. Few tenants have one, and only where there is
         # one are the other keys of every record looked for.
         self._aliased = False
@@ -103,8 +102,8 @@ class PostgresGraph:
         return list(accumulate(edges.get(position, 0) for position in range(len(groups))))
 
     def all_edges(self) -> Iterator[Edge]:
-        tenant = {"tenant": self._tenant}
-        with self._server.stream(self._tenant) as cursor:
+        tenant = {"tenant": self._server.tenant}
+        with self._server.stream() as cursor:
             # read first: the cursor is in the middle of its rows from then on
             whole = dict(cursor.connection.execute(SQL.all_whole_keys, tenant).fetchall())
             cursor.execute(SQL.all_edges, tenant)
@@ -123,11 +122,13 @@ class PostgresGraph:
             "now": now(),
         }
         sql = edge_queries.walk(spec.order, spec.direction, typed=typed, aliased=self._aliased)
-        row = WalkRow(*self._call(sql, values | at_time(spec.as_of))[0])
-        if row.aliased:
+        ((depth, reached, unfollowed, paths, aliased),) = self._call(
+            sql, values | at_time(spec.as_of)
+        )
+        if aliased:  # nothing was walked
             self._aliased = True
             return self.walk(spec)
-        return row.walk()
+        return Walk(tuple(map(_step, paths)), reached, unfollowed, depth)
 
     # -- what they share ---------------------------------------------------------------------------
 
@@ -167,9 +168,6 @@ class PostgresGraph:
                 raise UnknownNameError("edge type", name, known)
         return None if rel_types is None else list(rel_types)
 
-    def _call(self, sql: str, values: Mapping[str, Any]) -> list[Any]:
-        return self._server.call(self._tenant, sql, values)
-
 
 def _unique(keys: Sequence[str]) -> ArrayColumn:
     """Keys as they stand in columns, each once, in their order."""
@@ -193,18 +191,6 @@ def _count_values(
     return values | at_time(as_of)
 
 
-class WalkRow(NamedTuple):
-    """The one row that a walk gives."""
-
-    depth: int
-    reached: int
-    unfollowed: int
-    paths: Iterable[str]
-    aliased: bool  # nothing was walked, because some record has several keys
-
-    def walk(self) -> Walk:
-        steps = []
-        for path in self.paths:
-            keys = tuple(path.split(_SEPARATOR))
-            steps.append(WalkStep(keys[-1], len(keys) - 1, keys))
-        return Walk(tuple(steps), self.reached, self.unfollowed, self.depth)
+def _step(path: str) -> WalkStep:
+    keys = tuple(path.split(_SEPARATOR))
+    return WalkStep(keys[-1], len(keys) - 1, keys)

@@ -9,12 +9,12 @@ from heapq import nlargest, nsmallest
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from ...errors import UnknownNameError
-from ...model import Direction
-from ..encoding import micros
-from ..rules.expiry import now
-from ..specs import EdgeOrder
-from .statements import SQL
+from ....errors import UnknownNameError
+from ....model import Direction
+from ...encoding import micros
+from ...rules.expiry import now
+from ...specs import EdgeOrder
+from ..rows import SQL
 
 _UNLIMITED = 2**62  # edges; one more is still a limit to SQLite
 _FAR_KEY = "(SELECT key FROM labels l WHERE l.lid = e.{far})"

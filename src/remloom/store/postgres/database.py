@@ -12,20 +12,19 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 import psycopg
+from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types import TypeInfo
 from psycopg_pool import ConnectionPool
 
-from ....errors import InvalidInputError, StoreBusyError, StoreClosedError, StoreError
-from ...predicate_sql import has_regex
-from ..binary_arrays import register_columns, register_half
-from ..statements import SQL
+from ...errors import InvalidInputError, StoreBusyError, StoreClosedError, StoreError
+from ..predicate_sql import has_regex
+from .binary_arrays import register_columns, register_half
+from .rows import SQL
 from .server_errors import lost_commit, translate_errors
 
 if TYPE_CHECKING:
-    from psycopg import Connection, Cursor
-
-    from ....predicates import Predicate
+    from ...predicates import Predicate
 
 
 _T = TypeVar("_T")
@@ -49,33 +48,57 @@ _PLANNING = {
     "cursor_tuple_fraction": "1",
     "max_parallel_workers_per_gather": "0",
 }
+_ONE_STATE = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _AT_ONCE = 500  # rows that a stream fetches at a time
 _ROLLED_BACK = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
 
 
+class TenantCursor(psycopg.Cursor[Row]):
+    """A cursor of one tenant, which its statements know as `tenant`."""
+
+    def __init__(self, connection: Connection[Row], tenant: str) -> None:
+        super().__init__(connection)
+        self.tenant = tenant
+
+    def rows(self, sql: str, **values: Any) -> list[Any]:
+        """Fetch the rows of a statement."""
+        return self.execute(sql, {"tenant": self.tenant, **values}).fetchall()
+
+    def binary_rows(self, sql: str, **values: Any) -> list[Any]:
+        """Fetch the rows of a statement in the binary format, on a cursor of their own."""
+        cursor = self.connection.cursor(binary=True)
+        return cursor.execute(sql, {"tenant": self.tenant, **values}).fetchall()
+
+    def run(self, sql: str, **values: Any) -> int:
+        """Run a statement; returns how many rows it touched."""
+        return self.execute(sql, {"tenant": self.tenant, **values}).rowcount
+
+
 class PostgresDatabase:
-    """A database as one process uses it: open it with `Database.at`, which shares one pool among
-    all tenants.
+    """A database as one process uses it: open it with `PostgresDatabase.at`, which shares one pool
+    among all tenants.
 
     Args:
         url: `postgresql://…`
         pool_size: connections at most.
         timeout: seconds to wait for a connection, and for a lock that somebody holds.
+
+    Attributes:
+        tenant: the one that this handle reads and writes.
     """
 
     _open: ClassVar[dict[tuple[str, int, float], PostgresDatabase]] = {}
     _opening: ClassVar[threading.Lock] = threading.Lock()
 
     def __init__(self, url: str, pool_size: int, timeout: float) -> None:
-        self.url = url
+        self.tenant = ""
         self.description = _description(url)
         self._timeout = timeout
         self._users = 0
         self._shared = self
         self._closed = False
-        # the tenant this handle is for, and when it was made
-        self._opened: tuple[str, datetime] | None = None
-        self._recheck = False  # whether that one is still there
+        self._made: datetime | None = None  # when the tenant was, once that is known
+        self._recheck = False  # whether it is still there
         self._local = _Snapshots()
         defaults: dict[str, Any] = {
             "application_name": "remloom",
@@ -114,6 +137,13 @@ class PostgresDatabase:
             server._users += 1
             return copy(server)
 
+    def of(self, tenant: str) -> PostgresDatabase:
+        """A handle for a tenant of this database, in place of this one or for as long as it is
+        open."""
+        handle = copy(self)
+        handle.tenant = tenant
+        return handle
+
     def release(self) -> None:
         """Close this handle; the last one that is closed closes the pool."""
         shared = self._shared
@@ -128,13 +158,13 @@ class PostgresDatabase:
                 del self._open[key]
         self._pool.close()
 
-    def keep_to(self, tenant: str, made: datetime) -> None:
-        """Bind this handle to a tenant that was made then, and to no later one of that name."""
-        self._opened = tenant, made
+    def keep_to(self, made: datetime) -> None:
+        """Bind this handle to the tenant that was made then, and to no later one of its name."""
+        self._made = made
 
     def recheck(self) -> None:
         """Check, before this handle is next used, that its tenant is still there."""
-        self._recheck = self._opened is not None
+        self._recheck = self._made is not None
 
     def check_open(self) -> None:
         """Check that this handle can be used.
@@ -144,11 +174,10 @@ class PostgresDatabase:
         """
         if self._closed:
             raise StoreClosedError("the memory is closed", remedy="open it again")
-        if self._recheck and self._opened:
+        if self._recheck:
             # before `fetch`, which comes here again
             self._recheck = False
-            tenant = self._opened[0]
-            rows = self.fetch(tenant, SQL.tenant_made, {"tenant": tenant})
+            rows = self.fetch(SQL.tenant_made)
             self.check_made(rows[0][0] if rows else None)
 
     def check_made(self, made: datetime | None) -> None:
@@ -160,10 +189,10 @@ class PostgresDatabase:
         Raises:
             StoreClosedError: it is another, or gone.
         """
-        if self._opened and made != self._opened[1]:
+        if self._made and made != self._made:
             self._recheck = True
             raise StoreClosedError(
-                f"tenant {self._opened[0]!r} is no longer what was opened: it was deleted",
+                f"tenant {self.tenant!r} is no longer what was opened: it was deleted",
                 remedy="close this memory; open it again",
             )
 
@@ -194,62 +223,53 @@ class PostgresDatabase:
 
     # -- reading -----------------------------------------------------------------------------------
 
-    def call(self, tenant: str, sql: str, values: Mapping[str, Any]) -> list[Row]:
-        """Fetch the rows of one SELECT of the tenant, which takes its name from `t.tenant`.
+    def call(self, sql: str, values: Mapping[str, Any]) -> list[Row]:
+        """Fetch the rows of one SELECT, which takes the name of the tenant from `t.tenant`.
 
         It is one round trip: the same statement enters the tenant and reads.
         """
         self.check_open()
         sql = _entered(sql)
-        values = {"tenant": tenant, **values}
-        snapshot = self._local.cursors.get(tenant)
-        if snapshot is not None:
-            with translate_errors(self.description):
-                return snapshot.execute(sql, values, prepare=True).fetchall()
-        return self._with_connection(
-            lambda connection: connection.execute(sql, values, prepare=True).fetchall()
+        values = {"tenant": self.tenant, **values}
+        return self._fetch(
+            lambda cursor: cursor.execute(sql, values, prepare=True).fetchall(),
+            lambda connection: connection.execute(sql, values, prepare=True).fetchall(),
         )
 
-    def together(
-        self, tenant: str, statements: Sequence[tuple[str, Sequence[Any] | Mapping[str, Any]]]
-    ) -> list[list[Row]]:
-        """Fetch the rows of each of these statements of the tenant, in one round trip and one
-        transaction."""
+    def fetch(self, sql: str, values: Sequence[Any] = (), /, **named: Any) -> list[Row]:
+        """Fetch the rows of one statement, in one round trip, with these values, or with named
+        ones and the tenant as `tenant`."""
         self.check_open()
-        snapshot = self._local.cursors.get(tenant)
-        if snapshot is not None:
-            with translate_errors(self.description):
-                return [snapshot.execute(sql, values).fetchall() for sql, values in statements]
+        parameters = values or {"tenant": self.tenant, **named}
 
-        def work(connection: Connection[Row]) -> list[list[Row]]:
+        def work(connection: Connection[Row]) -> list[Row]:
             with connection.pipeline():  # one transaction until it ends
-                connection.execute("SELECT remloom.enter(%s)", (tenant,))
-                cursors = [connection.execute(sql, values) for sql, values in statements]
-            return [cursor.fetchall() for cursor in cursors]
+                connection.execute("SELECT remloom.enter(%s)", (self.tenant,))
+                cursor = connection.execute(sql, parameters)
+            return cursor.fetchall()
 
-        return self._with_connection(work)
+        return self._fetch(lambda cursor: cursor.execute(sql, parameters).fetchall(), work)
 
     @contextmanager
-    def read(self, tenant: str) -> Iterator[Cursor[Row]]:
-        """Open a cursor of the tenant whose statements all see one state of the database. Nests."""
+    def read(self) -> Iterator[TenantCursor]:
+        """Open a cursor whose statements all see one state of the database. Nests."""
         self.check_open()
-        snapshot = self._local.cursors.get(tenant)
+        snapshot = self._local.cursors.get(self.tenant)
         with translate_errors(self.description):
             if snapshot is not None:
                 yield snapshot
                 return
-            with self._connection() as connection:
-                cursor = connection.cursor()
-                self._begin(connection, tenant, "ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                self._local.cursors[tenant] = cursor
+            with self._pool.connection() as connection:
+                cursor = TenantCursor(connection, self.tenant)
+                self._begin(connection, _ONE_STATE)
                 try:
-                    yield cursor
+                    with self.within(cursor):
+                        yield cursor
                 finally:
-                    del self._local.cursors[tenant]
                     _end(connection, "COMMIT")
 
     @contextmanager
-    def filtering(self, tenant: str, where: Predicate | None) -> Iterator[Cursor[Row]]:
+    def filtering(self, where: Predicate | None) -> Iterator[TenantCursor]:
         """Open a cursor as `read` does, for statements that filter.
 
         Where the condition has a regular expression they are ended, all together, after `PATIENCE`:
@@ -258,13 +278,13 @@ class PostgresDatabase:
         Raises:
             StoreBusyError: they were ended.
         """
-        with self.read(tenant) as cursor:
+        with self.read() as cursor:
             if where is None or not has_regex(where):
                 yield cursor
                 return
             cursor.execute("SAVEPOINT filtering")
             try:
-                yield _DeadlineCursor(cursor, time.monotonic() + PATIENCE)  # type: ignore[misc]
+                yield _DeadlineCursor(cursor, time.monotonic() + PATIENCE)
             except psycopg.errors.QueryCanceled as error:
                 raise StoreBusyError(
                     f"the condition took longer than {PATIENCE:g} s",
@@ -275,25 +295,26 @@ class PostgresDatabase:
                     cursor.execute("ROLLBACK TO SAVEPOINT filtering; RELEASE SAVEPOINT filtering")
 
     @contextmanager
-    def stream(self, tenant: str) -> Iterator[Any]:
+    def stream(self) -> Iterator[Any]:
         """Open a cursor on a connection of its own that fetches as it is read, from one state of
         the database."""
         with translate_errors(self.description), self.connect() as connection:
             self._configure(connection)
-            self._begin(connection, tenant, "ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            self._begin(connection, _ONE_STATE)
             with connection.cursor("remloom_stream") as cursor:
                 cursor.itersize = _AT_ONCE
                 yield cursor
 
-    def fetch(
-        self, tenant: str, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()
+    def _fetch(
+        self,
+        in_snapshot: Callable[[TenantCursor], list[Row]],
+        work: Callable[[Connection[Row]], list[Row]],
     ) -> list[Row]:
-        """Fetch the rows of one statement of the tenant."""
-        return self.together(tenant, [(sql, values)])[0]
-
-    def _with_connection(self, work: Callable[[Connection[Row]], _T]) -> _T:
         """Read; a second time on a new connection when the one at hand turned out to be dead."""
+        snapshot = self._local.cursors.get(self.tenant)
         with translate_errors(self.description):
+            if snapshot is not None:
+                return in_snapshot(snapshot)
             for may_repeat in (True, False):
                 connection = self._pool.getconn()
                 try:
@@ -308,15 +329,15 @@ class PostgresDatabase:
 
     # -- writing -----------------------------------------------------------------------------------
 
-    def write(self, tenant: str, work: Callable[[Cursor[Row]], _T]) -> _T:
-        """Run `work` in a transaction of the tenant that is on disk when this returns.
+    def write(self, work: Callable[[TenantCursor], _T]) -> _T:
+        """Run `work` in a transaction that is on disk when this returns.
 
         It is run again when PostgreSQL rolled it back because of another (deadlock, serialization):
         then nothing of it was written. It is not run again when the connection breaks: then nobody
         knows whether it was written.
         """
         self.check_open()
-        if tenant in self._local.cursors:
+        if self.tenant in self._local.cursors:
             raise InvalidInputError(
                 "nothing can be written inside `snapshot` or `update`", remedy="write after it"
             )
@@ -324,18 +345,18 @@ class PostgresDatabase:
             if attempt:
                 time.sleep(0.02 * 2**attempt)
             try:
-                return self._write_once(tenant, work)
+                return self._write_once(work)
             except StoreError as error:
                 if not isinstance(error.__cause__, _ROLLED_BACK) or attempt == _TRIES - 1:
                     raise
         raise AssertionError("unreachable")
 
-    def _write_once(self, tenant: str, work: Callable[[Cursor[Row]], _T]) -> _T:
-        with translate_errors(self.description), self._connection() as connection:
-            self._begin(connection, tenant, "")
+    def _write_once(self, work: Callable[[TenantCursor], _T]) -> _T:
+        with translate_errors(self.description), self._pool.connection() as connection:
+            self._begin(connection, "")
             committing = False
             try:
-                result = work(connection.cursor())
+                result = work(TenantCursor(connection, self.tenant))
                 committing = True
                 connection.execute("COMMIT")
             except psycopg.OperationalError as error:
@@ -347,27 +368,21 @@ class PostgresDatabase:
             return result
 
     @contextmanager
-    def within(self, tenant: str, cursor: Cursor[Row]) -> Iterator[None]:
+    def within(self, cursor: TenantCursor) -> Iterator[None]:
         """Let this thread read the tenant with this cursor only, inside its transaction."""
-        self._local.cursors[tenant] = cursor
+        self._local.cursors[self.tenant] = cursor
         try:
             yield
         finally:
-            del self._local.cursors[tenant]
+            del self._local.cursors[self.tenant]
 
-    @contextmanager
-    def _connection(self) -> Iterator[Connection[Row]]:
-        with self._pool.connection() as connection:
-            yield connection
-
-    def _begin(self, connection: Connection[Row], tenant: str, mode: str) -> None:
+    def _begin(self, connection: Connection[Row], mode: str) -> None:
         # One message for both; the name of a tenant has no quote (see `tenant_name`).
-        connection.execute(f"BEGIN {mode}; SELECT remloom.enter('{tenant}')")
+        connection.execute(f"BEGIN {mode}; SELECT remloom.enter('{self.tenant}')")
 
 
 @lru_cache(maxsize=512)
 def _entered(sql: str) -> str:
-    """The statement that enters the tenant, then does this."""
     return SQL.fill("entered", statement=sql)
 
 
@@ -375,21 +390,20 @@ class _Snapshots(threading.local):
     """The cursors of a thread that see one state of the database, by tenant."""
 
     def __init__(self) -> None:
-        self.cursors: dict[str, Cursor[Row]] = {}
+        self.cursors: dict[str, TenantCursor] = {}
 
 
-class _DeadlineCursor:
+class _DeadlineCursor(TenantCursor):
     """A cursor whose statements must all have ended by a time (monotonic seconds)."""
 
-    def __init__(self, cursor: Cursor[Row], deadline: float) -> None:
-        self.connection = cursor.connection
-        self._cursor = cursor
+    def __init__(self, cursor: TenantCursor, deadline: float) -> None:
+        super().__init__(cursor.connection, cursor.tenant)
         self._deadline = deadline
 
-    def execute(self, sql: Any, values: Any = None) -> Cursor[Row]:
+    def execute(self, query: Any, params: Any = None, **options: Any) -> _DeadlineCursor:
         left = max(1, round((self._deadline - time.monotonic()) * 1000))
-        self._cursor.execute(f"SET LOCAL statement_timeout = {left}")
-        return self._cursor.execute(sql, values)
+        super().execute(f"SET LOCAL statement_timeout = {left}")
+        return super().execute(query, params, **options)
 
 
 def parse_url(url: str) -> str:

@@ -1,7 +1,7 @@
 """Which statement gives or counts edges: in one order, of some types, at one end or both; and which
 gives records with theirs.
 
-All of them take the tenant from `t.tenant` (see `Database.call`), and of the parameters:
+All of them take the tenant from `t.tenant` (see `PostgresDatabase.call`), and of the parameters:
 
     at, past   the time at which edges are in force, and whether it was asked for (see `at_time`)
     rels       the types, of statements for some types
@@ -16,12 +16,12 @@ from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
 
-from ....errors import UnknownNameError
-from ....model import Direction
-from ...encoding import micros
-from ...rules.expiry import now
-from ...specs import EdgeOrder
-from ..statements import SQL
+from ...errors import UnknownNameError
+from ...model import Direction
+from ..encoding import micros
+from ..rules.expiry import now
+from ..specs import EdgeOrder
+from .rows import SQL
 
 SIDES: dict[Direction, tuple[int, ...]] = {"out": (0,), "in": (1,), "both": (0, 1)}
 

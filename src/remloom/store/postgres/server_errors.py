@@ -9,7 +9,7 @@ import psycopg
 from psycopg import errors
 from psycopg_pool import PoolClosed, PoolTimeout
 
-from ....errors import (
+from ...errors import (
     InvalidInputError,
     ReadOnlyStoreError,
     RemloomError,

@@ -1,1 +1,0 @@
-"""Edges and walks on PostgreSQL."""

@@ -1,1 +1,0 @@
-"""The database server: connections, tenants, transactions and upkeep."""
