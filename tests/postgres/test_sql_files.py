@@ -22,7 +22,7 @@ from remloom.store import postgres as package
 from remloom.store.batch import TokenVectorBatch
 from remloom.store.postgres import PostgresStore
 from remloom.store.postgres.database import PostgresDatabase
-from remloom.store.postgres.edge_queries import walk_words
+from remloom.store.postgres.edge_queries import _COUNTED_FAMILY, _FAMILY, walk_words
 from remloom.store.postgres.rows import SQL
 from remloom.store.specs import EdgeOrder
 from remloom.store.sql_files import NamedStatement
@@ -33,6 +33,7 @@ OF_TYPE = " AND r.type = %(type)s"
 NEWEST = EdgeOrder("created_at", "desc")
 # what stands in the slots, where a statement has no words of its own
 WORDS = {
+    "family": _FAMILY,
     "own": "src",
     "other": "dst",
     "types": "",
@@ -47,6 +48,8 @@ WORDS = {
     "names": "remloom.names n",
 }
 OWN_WORDS = {
+    "count_edges": {"family": _COUNTED_FAMILY},
+    "degrees": {"family": _COUNTED_FAMILY},
     "query_records": {"condition": "r.schema = 'resources' AND r.type = %s", "order": "r.seq"},
     "query_some_records": {"condition": "r.schema = 'resources' AND r.type = %s", "order": "r.seq"},
     "texts_by_number": {"condition": " AND r.type = %s"},

@@ -40,6 +40,8 @@ from .values import (
     NotDistinct,
     Now,
     Or,
+    OrderTerm,
+    Select,
     Shift,
     StartsWith,
     Type,
@@ -298,6 +300,21 @@ class Writer(ABC):
         """What follows the call of an aggregate function, to leave some rows out."""
         return "" if call.where is None else f" FILTER (WHERE {self.write(call.where)})"
 
+    def columns(self, select: Select, *, grouped: bool = False) -> tuple[list[str], list[Type]]:
+        """The columns c0, c1, … of a SELECT, and their types."""
+        columns: list[str] = []
+        kinds: list[Type] = []
+        for index, output in enumerate(select.outputs):
+            value, kind = output.value, output.value.type
+            # A time that is not computed with is shown as it is stored.
+            if isinstance(value, Column) and kind in ("time", "date") and not grouped:
+                sql, kind = self.time_column(value), "text"
+            else:
+                sql = self.write(value)
+            columns.append(f"{sql} AS c{index}")
+            kinds.append(kind)
+        return columns, kinds
+
 
 # (from, to) -> the casts that all stores write alike, of what is written
 _CONVERSIONS: dict[tuple[Type, Type], str] = {
@@ -345,6 +362,31 @@ _METHODS: dict[type[Any], str] = {
     StartsWith: "starts_with",
     Value: "_value",
 }
+
+
+def column_and_steps(value: Expression) -> tuple[str, tuple[str | int, ...]]:
+    """The column that JSON is in, and the way to it from there."""
+    if isinstance(value, Column):
+        return value.name, ()
+    assert isinstance(value, Json)  # noqa: S101 - only a column and a path have the type `json`
+    return value.column, value.steps
+
+
+def literal_of(value: Expression) -> Value:
+    """What JSON is compared with."""
+    assert isinstance(value, Value)  # noqa: S101 - JSON is compared with literals only
+    return value
+
+
+def quoted(text: str) -> str:
+    """A text as SQL has it, for what is not bound."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def order_way(term: OrderTerm) -> str:
+    """How the rows are sorted by a term of ORDER BY."""
+    way = "DESC" if term.descending else "ASC"
+    return f"{way} NULLS {'FIRST' if term.nulls_first else 'LAST'}"
 
 
 def requires_value(where: Expression | None, *names: str) -> bool:

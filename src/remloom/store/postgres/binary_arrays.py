@@ -64,7 +64,6 @@ def parts(rows: Sequence[_T]) -> Iterator[Sequence[_T]]:
 
 
 def register_columns(connection: Connection[Any]) -> None:
-    """Teach a connection to send columns."""
     connection.adapters.register_dumper(ArrayColumn, _ColumnDumper)
 
 
@@ -98,7 +97,6 @@ class _ColumnDumper(Dumper):
 
 
 def _fixed(code: str, values: Sequence[Any], nulls: bool) -> bytes:
-    """Values of one size, each with that before it."""
     size = calcsize("!" + code)
     if nulls:
         pack = Struct("!i" + code).pack

@@ -423,14 +423,12 @@ def parse_url(url: str) -> str:
 
 
 def _description(url: str) -> str:
-    """The database in words, without its password."""
     parts = _url_options(url)
     name = parts.get("dbname") or "postgres"
     return f"PostgreSQL database {name} at {parts.get('host') or 'this machine'}"
 
 
 def _url_options(url: str) -> dict[str, Any]:
-    """The parameters of a connection that a URL gives."""
     return {name: value for name, value in conninfo_to_dict(parse_url(url)).items() if value}
 
 

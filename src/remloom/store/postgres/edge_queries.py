@@ -59,6 +59,25 @@ SELECT b.key FROM remloom.names b
 WHERE b.tenant_id = t.tenant AND b.id = a.id AND b.kin AND b.key <> {key} OFFSET 0
 ) b
 WHERE a.tenant_id = t.tenant AND a.key = {key} AND a.kin"""
+_OTHERS = f"""CROSS JOIN LATERAL (
+{_OTHER_KEYS.format(key="k.key")}
+) o
+WHERE o.key <> ALL (%(keys)b::text[]) GROUP BY o.key"""
+# keys, and behind them the other keys of their records
+_FAMILY = f"""WITH family AS MATERIALIZED (
+SELECT k.key COLLATE "C" AS key, k.position
+FROM unnest(%(keys)b::text[]) WITH ORDINALITY k (key, position)
+UNION ALL
+SELECT o.key, cardinality(%(keys)b::text[]) + 1 FROM unnest(%(keys)b::text[]) k (key) {_OTHERS}
+)"""
+# the same, to be counted: the other keys of a record have the position of the first of them
+_COUNTED_FAMILY = f"""WITH family AS MATERIALIZED (
+SELECT k.key COLLATE "C" AS key, k.position
+FROM unnest(%(keys)b::text[], %(positions)b::bigint[]) k (key, position)
+UNION ALL
+SELECT o.key, min(k.position)
+FROM unnest(%(keys)b::text[], %(positions)b::bigint[]) k (key, position) {_OTHERS}
+)"""
 
 
 class _Column(NamedTuple):
@@ -98,16 +117,22 @@ def edges(order: EdgeOrder, direction: Direction, *, typed: bool) -> str:
     """
     by = f"{_column(order).name} {_way(order)}"
     if direction == "both":
-        return SQL.fill("edges_both_ways", order=by, types=_types(typed))
-    return SQL.fill("edges", order=by, types=_types(typed), **_ends(direction))
+        return SQL.fill("edges_both_ways", family=_FAMILY, order=by, types=_types(typed))
+    return SQL.fill("edges", family=_FAMILY, order=by, types=_types(typed), **_ends(direction))
 
 
 @cache
 def edge_keys(direction: Direction, *, typed: bool) -> str:
     """The statement for the ends and types of the newest edges at keys."""
     if direction == "both":
-        return SQL.fill("edge_keys_both_ways", types=_types(typed))
-    return SQL.fill("edge_keys", types=_types(typed), **_ends(direction))
+        return SQL.fill("edge_keys_both_ways", family=_FAMILY, types=_types(typed))
+    return SQL.fill("edge_keys", family=_FAMILY, types=_types(typed), **_ends(direction))
+
+
+@cache
+def counting(name: str) -> str:
+    """The statement of this name that counts the edges at keys."""
+    return SQL.fill(name, family=_COUNTED_FAMILY)
 
 
 @cache
@@ -190,7 +215,6 @@ def _types(typed: bool) -> str:
 
 
 def _ends(direction: Direction) -> dict[str, str]:
-    """The columns of a node's own key and of the one at the other end."""
     if direction == "out":
         return {"own": "src", "other": "dst"}
     return {"own": "dst", "other": "src"}

@@ -86,7 +86,9 @@ class PostgresGraph:
         self, keys: Sequence[str], *, direction: Direction, as_of: datetime | None = None
     ) -> list[TypeCount]:
         directions: tuple[Direction, Direction] = ("out", "in")
-        rows = self._call(SQL.count_edges, _count_values([keys], direction, as_of))
+        rows = self._call(
+            edge_queries.counting("count_edges"), _count_values([keys], direction, as_of)
+        )
         # A type whose edges are all out of force comes with none.
         counts = [TypeCount(rel, directions[side], edges) for rel, side, edges in rows if edges]
         return sorted(counts, key=lambda count: (-count.count, count.rel_type, count.direction))
@@ -98,7 +100,9 @@ class PostgresGraph:
         direction: Direction,
         as_of: datetime | None = None,
     ) -> list[int]:
-        edges = dict(self._call(SQL.degrees, _count_values(groups, direction, as_of)))
+        edges = dict(
+            self._call(edge_queries.counting("degrees"), _count_values(groups, direction, as_of))
+        )
         return list(accumulate(edges.get(position, 0) for position in range(len(groups))))
 
     def all_edges(self) -> Iterator[Edge]:
@@ -133,13 +137,11 @@ class PostgresGraph:
     # -- what they share ---------------------------------------------------------------------------
 
     def _values(self, spec: EdgeSpec) -> dict[str, Any]:
-        """Return the parameters of a statement for edges."""
         rels = self._known(spec.rel_types)
         values = {"keys": _unique(spec.keys), "rels": rels, "limit": spec.limit}
         return values | at_time(spec.as_of)
 
     def _edges_of(self, rows: Iterable[Any]) -> list[Edge]:
-        """The edges of rows, each once."""
         edges = self._with_whole_keys(rows)
         return [edge_of((*key, *values)) for key, values in edges.items()]
 
@@ -170,7 +172,6 @@ class PostgresGraph:
 
 
 def _unique(keys: Sequence[str]) -> ArrayColumn:
-    """Keys as they stand in columns, each once, in their order."""
     return ArrayColumn("t", list(dict.fromkeys(map(short, keys))))
 
 

@@ -247,7 +247,6 @@ class PostgresRecords:
 
     @property
     def _now(self) -> int:
-        """The time at which what expires is left out."""
         return BEFORE_ALL if self._expired else now()
 
     def _is_there(self, record: Record) -> bool:
@@ -259,7 +258,6 @@ def _digest(text: str) -> str:
 
 
 def _name(record: Record, key: str | None) -> str:
-    """Return that of the names of a record which has this key; its name if none has."""
     if key is None:
         return record.name
     names = (getattr(record, "handle", record.name), record.name, *getattr(record, "aliases", ()))

@@ -151,7 +151,6 @@ class PostgresStore:
     def _read(
         self, writer: BatchWriter, work: Callable[[Reads], Batch], *, expired: bool = False
     ) -> Batch:
-        """Let `work` read inside the transaction."""
         with self._server.within(writer.cursor):
             return work(_TransactionReads(self._server, expired=expired))
 

@@ -129,7 +129,6 @@ class PostgresTenants:
         return self._server.of(tenant).write(lambda cursor: cursor.run(SQL.insert_tenant))
 
     def list(self) -> list[TenantInfo]:
-        """List every tenant, by name; only the owner of the tables may."""
         with self._server.connect() as connection, translate_errors(self._server.description):
             names = [name for (name,) in connection.execute(SQL.tenant_names).fetchall()]
         return [

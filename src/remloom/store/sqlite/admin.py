@@ -155,13 +155,11 @@ def check(database: SqliteDatabase, indexes: IndexManager) -> list[str]:
 
 
 def _check_file(cursor: apsw.Cursor) -> list[str]:
-    """List the damage that SQLite sees in its pages and indexes."""
     lines = cursor.execute(f"PRAGMA integrity_check({_SHOWN})").fetchall()
     return [f"file: {line}" for (line,) in lines if line != "ok"]
 
 
 def _compare(kind: str, stored: set[int], indexes: IndexManager) -> list[str]:
-    """Compare the numbers in a table with those in the index of it."""
     index = indexes.current(kind)
     indexed = set() if index is None else {int(number) for number in index.ids}
     problems = []
@@ -233,7 +231,6 @@ def repair(path: Path, key: str) -> list[str]:
 
 
 def _set_aside(path: Path) -> Path | None:
-    """A copy of the log, if there is anything in it."""
     log = log_of(path)
     if not log.exists() or not log.stat().st_size:
         return None

@@ -112,7 +112,6 @@ class SqliteRecords:
         *,
         own: bool,
     ) -> None:
-        """Add the records of these rows under their keys, with their edges."""
         if len(rows) > 1:
             rows.sort(key=_RANK)
         read_record = self._reader()
@@ -287,24 +286,20 @@ class SqliteRecords:
 
     @property
     def _now(self) -> int:
-        """The time at which what expires is left out."""
         return BEFORE_ALL if self._expired else now()
 
     def _is_there(self, record: Record) -> bool:
         return record.expires_at is None or self._expired or not has_expired(record)
 
     def _not_expired(self) -> str:
-        """Return the condition that a row `r` has not expired; empty where nothing has."""
         with self._translate:
             return "" if self._expired else not_expired(self._database.reader)
 
 
 def _json_once(ids: Iterable[str]) -> str:
-    """Encode each id once, as a JSON list."""
     return json.dumps(list(dict.fromkeys(ids)))
 
 
 def _name(record: Record, key: str) -> str:
-    """Return that of the names of a record which has this key; its name if none has."""
     names = (getattr(record, "handle", record.name), record.name, *getattr(record, "aliases", ()))
     return next((name for name in names if labels.key(name) == key), record.name)

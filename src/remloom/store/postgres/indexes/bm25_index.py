@@ -50,7 +50,6 @@ class PostingsRun(NamedTuple):
 
 
 def runs(cursor: TenantCursor) -> list[PostingsRun]:
-    """Read which runs there are, in order."""
     return [PostingsRun(*row) for row in cursor.rows(SQL.text_runs)]
 
 
@@ -224,7 +223,6 @@ def _read_postings(
 def _read_buckets(
     cursor: TenantCursor, terms: Sequence[int], sql: str
 ) -> dict[int, tuple[list[int], list[bytes]]]:
-    """Of each term, the numbers of the runs that have its bucket, and the buckets."""
     by_term: dict[int, tuple[list[int], list[bytes]]] = {}
     for term, run, data in cursor.binary_rows(sql, terms=list(terms)):
         starts, parts = by_term.setdefault(term, ([], []))
@@ -234,7 +232,6 @@ def _read_buckets(
 
 
 def _saturated(postings: Postings, weight: float, average_length: float) -> NDArray[np.float32]:
-    """What one term adds to the score of each text that has it."""
     counts = (postings["word"] & np.uint64(_MOST)).astype(np.float32)
     by_length = postings["length"] * np.float32(K1 * B / average_length)
     scores: NDArray[np.float32] = (
@@ -244,7 +241,6 @@ def _saturated(postings: Postings, weight: float, average_length: float) -> NDAr
 
 
 def terms_in(text: str) -> set[int]:
-    """Every term of a text."""
     return set(np.frombuffer(hash_terms(text), "<i8").tolist())
 
 

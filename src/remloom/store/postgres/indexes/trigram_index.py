@@ -100,7 +100,6 @@ def take(transaction: Transaction) -> NameTail:
 
 
 def seal(transaction: Transaction, tail: NameTail) -> None:
-    """Put what was taken into a run."""
     if not tail.names:
         return
     last = tail.names[-1][0]
@@ -147,7 +146,6 @@ def _take_postings(transaction: Transaction, runs: Sequence[_Run], last: int) ->
 
 
 def _of_present_names(transaction: Transaction, postings: Postings, last: int) -> Postings:
-    """Those postings whose names were not removed."""
     numbers = postings & _NUMBER
     furthest = int(numbers.max(initial=0))
     rows = transaction.rows(SQL.name_numbers, first=last - furthest, last=last)
@@ -317,7 +315,6 @@ def _ranges(
 
 
 def _rarest(hits: _Hits) -> _Hits:
-    """The hits of the ranges that fewest names are in."""
     counts = np.bincount(hits.ranges)
     hit = np.flatnonzero(counts)
     rarest = hit[np.argsort(counts[hit], kind="stable")[:TRIGRAMS_READ]]

@@ -65,7 +65,6 @@ def migrate(server: PostgresDatabase) -> Migrated:
 
 
 def _upgrade(connection: Connection[Any], before: int) -> None:
-    """Run what is missing, in one transaction."""
     with connection.transaction():
         for name in _EXTENSIONS:
             connection.execute(f"CREATE EXTENSION IF NOT EXISTS {name}")

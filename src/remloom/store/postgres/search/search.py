@@ -89,7 +89,6 @@ class PostgresSearch:
     def _records(
         self, cursor: TenantCursor, best: Sequence[tuple[str, float]], spec: NameSpec
     ) -> list[Match]:
-        """Fetch the records that have these names, in their order, each once."""
         if not best:
             return []
         sql = SQL.records_named_of_type if spec.type else SQL.records_named
@@ -215,7 +214,6 @@ class PostgresSearch:
                 count *= _OVERFETCH
 
     def _matches(self, windows: Iterable[StoredWindow], min_score: float | None) -> list[Match]:
-        """What the windows are of, as far as they are like enough."""
         read_record = self._reader()
         matches = []
         for window in windows:
@@ -251,7 +249,6 @@ class PostgresSearch:
 
 
 def _first_windows(windows: Iterable[StoredWindow]) -> dict[str, StoredWindow]:
-    """The first window of each record."""
     first: dict[str, StoredWindow] = {}
     for window in windows:
         kept = first.setdefault(window.id, window)
@@ -264,5 +261,4 @@ class _Numbers(dict[str, int]):
     """Numbers of names, given out in order."""
 
     def of(self, names: Iterable[str]) -> list[tuple[int, str]]:
-        """The number of each of these names, each once."""
         return [(self.setdefault(name, len(self)), name) for name in dict.fromkeys(names)]

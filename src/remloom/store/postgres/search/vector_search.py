@@ -71,7 +71,6 @@ class NearestWindows:
         }
 
     def fetch(self, cursor: TenantCursor, count: int) -> list[StoredWindow]:
-        """Fetch the nearest windows, nearest first."""
         if self._condition:
             nearest = self._among_few(cursor, count)
             if nearest is not None:
@@ -116,7 +115,6 @@ class NearestWindows:
             cursor.execute(SQL.set_candidates, {"ef": candidates})
 
     def _first(self, count: int) -> str:
-        """The statement to try first: the index and what is not in it yet."""
         name = "nearest_indexed" if self._serving.indexed else "nearest_exact"
         if self._condition:
             name += "_filtered"

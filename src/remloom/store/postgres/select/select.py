@@ -89,7 +89,6 @@ class PostgresSql:
             return [line.decode() for line in self.run(SQL.explain, values, _EXPLAIN_TIMEOUT)]
 
     def _not_expired(self) -> str:
-        """Return the condition that a row `r` has not expired; empty where none has."""
         values = {"tenant": self._server.tenant, "now": now()}
         with self._server.read() as cursor:
             # not prepared: the end of a SELECT makes psycopg forget what is
@@ -149,7 +148,6 @@ class PostgresSql:
 
 
 def _error(error: psycopg.Error, timeout: float) -> Exception:
-    """Return our error for the error of a SELECT, by its SQLSTATE."""
     state = error.sqlstate or ""
     if isinstance(error, psycopg.errors.QueryCanceled):
         return StoreBusyError(

@@ -32,14 +32,21 @@ from ....sql.values import (
     Json,
     Like,
     Matches,
-    OrderTerm,
     Select,
     StartsWith,
     Type,
     Value,
     walk,
 )
-from ....sql.writer import Writer, is_plain_step, requires_value
+from ....sql.writer import (
+    Writer,
+    column_and_steps,
+    is_plain_step,
+    literal_of,
+    order_way,
+    quoted,
+    requires_value,
+)
 from ..rows import short
 
 _TIMES = {
@@ -87,10 +94,6 @@ _MAX_ARGUMENTS = 90  # of one function of PostgreSQL's
 
 
 def json_value(field: str) -> str:
-    """The JSON value of a field or path within the body, as an index may have it.
-
-    Its names must be plain words.
-    """
     if field in DEFAULTS:
         default = msgspec.json.encode(DEFAULTS[field]).decode()
         return f"coalesce(r.body -> '{field}', '{default}'::jsonb)"
@@ -136,7 +139,7 @@ def order_terms(value: Column | Json, way: str) -> str:
         return f"{_field(value.field)} {nulls}"
     field = _path_of(value)
     if isinstance(value, Json) and value.is_mixed:
-        steps = [str(step) if isinstance(step, int) else _quoted(step) for step in value.steps[1:]]
+        steps = [str(step) if isinstance(step, int) else quoted(step) for step in value.steps[1:]]
         place = _step_into(_mixed_json(value), steps)
         return f"remloom.sortable({place}){_C} {nulls}, ({place} #>> '{{}}'){_C} {nulls}"
     if field in TIMES:
@@ -147,7 +150,7 @@ def order_terms(value: Column | Json, way: str) -> str:
 
 
 def _path_of(value: Column | Json) -> str:
-    column, steps = _column_and_steps(value)
+    column, steps = column_and_steps(value)
     return ".".join([column, *map(str, steps)])
 
 
@@ -185,7 +188,6 @@ def _whole(text: str) -> str:
 
 
 def _time_text(field: FieldColumn) -> str:
-    """A field of days or times as it is shown."""
     text = _field_text(field)
     if not field.is_mixed:
         return text
@@ -195,7 +197,6 @@ def _time_text(field: FieldColumn) -> str:
 
 
 def _field_text(field: FieldColumn) -> str:
-    """A field of a row as it is stored."""
     return f"({_field_json(field)} #>> '{{}}'){_C}"
 
 
@@ -213,10 +214,6 @@ def _mixed_json(value: Json) -> str:
     if value.default:
         places.append(_json_literal(value.default))
     return f"coalesce({', '.join(places)})"
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _json_literal(json: str) -> str:
@@ -323,10 +320,9 @@ class PostgresWriter(Writer):
         return part
 
     def _path(self, value: Expression) -> str:
-        """A value within JSON, as an index of it has it."""
         if not isinstance(value, Json | Column):
             return self.write(value)
-        column, steps = _column_and_steps(value)
+        column, steps = column_and_steps(value)
         if column in _JOINED:
             return _step_into(_JOINED[column], self._bind_steps(steps))
         if not steps:
@@ -366,7 +362,7 @@ class PostgresWriter(Writer):
 
     def compare_json(self, comparison: Compare) -> str:
         value, operator = comparison.left, comparison.operator
-        literal = _literal(comparison.right)
+        literal = literal_of(comparison.right)
         path = self._path(value)
         # A comparison with a JSON null is unknown.
         set_value = f"nullif({path}, 'null'::jsonb)"
@@ -590,7 +586,7 @@ class PostgresWriter(Writer):
         """
         grouped = select.aggregated or select.distinct
         self._joins = max(1, _count_joins(select))
-        columns, kinds = self._select_columns(select, grouped=grouped)
+        columns, kinds = self.columns(select, grouped=grouped)
         where = self._select_where(select)
         if filter:
             where += f" AND {filter}"
@@ -615,20 +611,6 @@ class PostgresWriter(Writer):
         row = f"CASE WHEN {_fits(kinds)} THEN ({_json_row(len(columns))})::text END"
         return f"SELECT {row} FROM ({source}) q", kinds
 
-    def _select_columns(self, select: Select, *, grouped: bool) -> tuple[list[str], list[Type]]:
-        columns: list[str] = []
-        kinds: list[Type] = []
-        for index, output in enumerate(select.outputs):
-            value, kind = output.value, output.value.type
-            # A time that is not computed with is shown as it is stored.
-            if isinstance(value, Column) and kind in ("time", "date") and not grouped:
-                sql, kind = self.time_column(value), "text"
-            else:
-                sql = self.write(value)
-            columns.append(f"{sql} AS c{index}")
-            kinds.append(kind)
-        return columns, kinds
-
     def _select_where(self, select: Select) -> str:
         # What is found by a key of its own is not looked for along the index of schemas, which has
         # half of all rows.
@@ -641,7 +623,7 @@ class PostgresWriter(Writer):
         set_columns = _set_columns(select.where)
         terms = []
         for term in select.order:
-            value, way = term.value, _way(term)
+            value, way = term.value, order_way(term)
             # No value is NULL, and an index is read in its own order.
             if isinstance(value, Column) and value.name in set_columns:
                 way = way.partition(" ")[0]
@@ -661,7 +643,7 @@ class PostgresWriter(Writer):
         for term in select.order:
             column = f"d.c{values.index(term.value)}"
             key = f"remloom.sortable({column}){_C}" if term.value.type == "json" else column
-            terms.append(f"{key} {_way(term)}")
+            terms.append(f"{key} {order_way(term)}")
         return ", ".join(terms)
 
 
@@ -685,7 +667,6 @@ def _fits(kinds: Sequence[Type]) -> str:
 
 
 def _json_row(columns: int) -> str:
-    """The columns c0, c1, … of a row as one JSON list."""
     names = [f"q.c{index}" for index in range(columns)]
     lists = [
         f"jsonb_build_array({', '.join(names[first : first + _MAX_ARGUMENTS])})"
@@ -694,30 +675,12 @@ def _json_row(columns: int) -> str:
     return " || ".join(lists)
 
 
-def _column_and_steps(value: Expression) -> tuple[str, tuple[str | int, ...]]:
-    if isinstance(value, Column):
-        return value.name, ()
-    assert isinstance(value, Json)  # noqa: S101 - only a column and a path have the type `json`
-    return value.column, value.steps
-
-
-def _literal(value: Expression) -> Value:
-    assert isinstance(value, Value)  # noqa: S101 - JSON is compared with literals only
-    return value
-
-
 def _equals_any(written: Sequence[str]) -> str:
     return f"= {written[0]}" if len(written) == 1 else f"= ANY (ARRAY[{', '.join(written)}])"
 
 
 def _lower(text: str) -> str:
-    """A text in lower case, by the rules of all alphabets."""
     return f'lower({text} COLLATE "default")'
-
-
-def _way(term: OrderTerm) -> str:
-    way = "DESC" if term.descending else "ASC"
-    return f"{way} NULLS {'FIRST' if term.nulls_first else 'LAST'}"
 
 
 def _set_columns(where: Expression | None) -> set[str]:

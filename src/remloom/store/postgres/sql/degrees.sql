@@ -1,20 +1,6 @@
 -- name: count_edges
 -- How many edges of each type leave (side 0) or enter (side 1) keys and the other keys of their records.
-WITH family AS MATERIALIZED (
-  SELECT k.key COLLATE "C" AS key, k.position
-  FROM unnest(%(keys)b::text[], %(positions)b::bigint[]) k (key, position)
-  UNION ALL
-  -- The other keys of their records stand beside the first of them.
-  SELECT o.key, min(k.position) FROM unnest(%(keys)b::text[], %(positions)b::bigint[]) k (key, position)
-  CROSS JOIN LATERAL (
-    SELECT b.key FROM remloom.names a CROSS JOIN LATERAL (
-      SELECT b.key FROM remloom.names b
-      WHERE b.tenant_id = t.tenant AND b.id = a.id AND b.kin AND b.key <> k.key OFFSET 0
-    ) b
-    WHERE a.tenant_id = t.tenant AND a.key = k.key AND a.kin
-  ) o
-  WHERE o.key <> ALL (%(keys)b::text[]) GROUP BY o.key
-)
+{family}
 SELECT c.rel, c.side, sum(c.edges)::bigint AS edges
 FROM family f CROSS JOIN LATERAL (
   -- Now: all edges, which are counted already, but for the dated ones that are not in force.
@@ -43,21 +29,7 @@ GROUP BY c.rel, c.side;
 -- name: degrees
 -- How many edges leave or enter groups of keys, by their position; the edges of each group are those
 -- at its keys that no group before it has.
-WITH family AS MATERIALIZED (
-  SELECT k.key COLLATE "C" AS key, k.position
-  FROM unnest(%(keys)b::text[], %(positions)b::bigint[]) k (key, position)
-  UNION ALL
-  -- The other keys of their records stand beside the first of them.
-  SELECT o.key, min(k.position) FROM unnest(%(keys)b::text[], %(positions)b::bigint[]) k (key, position)
-  CROSS JOIN LATERAL (
-    SELECT b.key FROM remloom.names a CROSS JOIN LATERAL (
-      SELECT b.key FROM remloom.names b
-      WHERE b.tenant_id = t.tenant AND b.id = a.id AND b.kin AND b.key <> k.key OFFSET 0
-    ) b
-    WHERE a.tenant_id = t.tenant AND a.key = k.key AND a.kin
-  ) o
-  WHERE o.key <> ALL (%(keys)b::text[]) GROUP BY o.key
-)
+{family}
 SELECT c.position, sum(c.edges)::bigint AS edges
 FROM (
   SELECT f.position, c.edges

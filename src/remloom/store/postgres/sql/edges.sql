@@ -1,18 +1,6 @@
 -- name: edges
 -- The edges that leave keys and the other keys of their records, or enter them: `limit` of each key.
-WITH family AS MATERIALIZED (
-  SELECT k.key COLLATE "C" AS key, k.position FROM unnest(%(keys)b::text[]) WITH ORDINALITY k (key, position)
-  UNION ALL
-  -- The other keys of their records come behind.
-  SELECT o.key, cardinality(%(keys)b::text[]) + 1 FROM unnest(%(keys)b::text[]) k (key) CROSS JOIN LATERAL (
-    SELECT b.key FROM remloom.names a CROSS JOIN LATERAL (
-      SELECT b.key FROM remloom.names b
-      WHERE b.tenant_id = t.tenant AND b.id = a.id AND b.kin AND b.key <> k.key OFFSET 0
-    ) b
-    WHERE a.tenant_id = t.tenant AND a.key = k.key AND a.kin
-  ) o
-  WHERE o.key <> ALL (%(keys)b::text[]) GROUP BY o.key
-)
+{family}
 SELECT e.src, e.rel, e.dst, e.weight, e.created, e.valid_from, e.valid_to, e.properties
 FROM (SELECT * FROM family ORDER BY position, key OFFSET 0) f CROSS JOIN LATERAL (
   SELECT e.*, e.{other} AS other FROM remloom.edges e
@@ -23,19 +11,7 @@ ORDER BY f.position, f.key, {order}, created DESC, other, rel;
 
 -- name: edges_both_ways
 -- The edges that leave or enter keys and the other keys of their records: `limit` of each key.
-WITH family AS MATERIALIZED (
-  SELECT k.key COLLATE "C" AS key, k.position FROM unnest(%(keys)b::text[]) WITH ORDINALITY k (key, position)
-  UNION ALL
-  -- The other keys of their records come behind.
-  SELECT o.key, cardinality(%(keys)b::text[]) + 1 FROM unnest(%(keys)b::text[]) k (key) CROSS JOIN LATERAL (
-    SELECT b.key FROM remloom.names a CROSS JOIN LATERAL (
-      SELECT b.key FROM remloom.names b
-      WHERE b.tenant_id = t.tenant AND b.id = a.id AND b.kin AND b.key <> k.key OFFSET 0
-    ) b
-    WHERE a.tenant_id = t.tenant AND a.key = k.key AND a.kin
-  ) o
-  WHERE o.key <> ALL (%(keys)b::text[]) GROUP BY o.key
-)
+{family}
 SELECT e.src, e.rel, e.dst, e.weight, e.created, e.valid_from, e.valid_to, e.properties
 FROM (SELECT * FROM family ORDER BY position, key OFFSET 0) f CROSS JOIN LATERAL (
   (
@@ -55,19 +31,7 @@ ORDER BY f.position, f.key, {order}, created DESC, other, rel, side;
 -- name: edge_keys
 -- The ends and types of the newest edges that leave keys and the other keys of their records, or enter them.
 -- It reads no more of an edge than the index has.
-WITH family AS MATERIALIZED (
-  SELECT k.key COLLATE "C" AS key, k.position FROM unnest(%(keys)b::text[]) WITH ORDINALITY k (key, position)
-  UNION ALL
-  -- The other keys of their records come behind.
-  SELECT o.key, cardinality(%(keys)b::text[]) + 1 FROM unnest(%(keys)b::text[]) k (key) CROSS JOIN LATERAL (
-    SELECT b.key FROM remloom.names a CROSS JOIN LATERAL (
-      SELECT b.key FROM remloom.names b
-      WHERE b.tenant_id = t.tenant AND b.id = a.id AND b.kin AND b.key <> k.key OFFSET 0
-    ) b
-    WHERE a.tenant_id = t.tenant AND a.key = k.key AND a.kin
-  ) o
-  WHERE o.key <> ALL (%(keys)b::text[]) GROUP BY o.key
-)
+{family}
 SELECT e.src, e.rel, e.dst
 FROM (SELECT * FROM family ORDER BY position, key OFFSET 0) f CROSS JOIN LATERAL (
   SELECT e.created, e.src, e.rel, e.dst, e.{other} AS other FROM remloom.edges e
@@ -78,19 +42,7 @@ ORDER BY f.position, f.key, created DESC, other, rel LIMIT %(total)s;
 
 -- name: edge_keys_both_ways
 -- The ends and types of the newest edges that leave or enter keys and the other keys of their records.
-WITH family AS MATERIALIZED (
-  SELECT k.key COLLATE "C" AS key, k.position FROM unnest(%(keys)b::text[]) WITH ORDINALITY k (key, position)
-  UNION ALL
-  -- The other keys of their records come behind.
-  SELECT o.key, cardinality(%(keys)b::text[]) + 1 FROM unnest(%(keys)b::text[]) k (key) CROSS JOIN LATERAL (
-    SELECT b.key FROM remloom.names a CROSS JOIN LATERAL (
-      SELECT b.key FROM remloom.names b
-      WHERE b.tenant_id = t.tenant AND b.id = a.id AND b.kin AND b.key <> k.key OFFSET 0
-    ) b
-    WHERE a.tenant_id = t.tenant AND a.key = k.key AND a.kin
-  ) o
-  WHERE o.key <> ALL (%(keys)b::text[]) GROUP BY o.key
-)
+{family}
 SELECT e.src, e.rel, e.dst
 FROM (SELECT * FROM family ORDER BY position, key OFFSET 0) f CROSS JOIN LATERAL (
   (

@@ -98,14 +98,12 @@ class BatchWriter(EdgeWriter):
         )
 
     def _own_edges(self, batch: Batch, ids: Sequence[str]) -> dict[int, Record]:
-        """The records that edges were written with, by the edges' positions, with these ids."""
         return {
             edge: replace(batch.records[position].record, id=ids[position])
             for edge, position in batch.own_edges.items()
         }
 
     def _expired_among(self, batch: Batch) -> list[str]:
-        """The ids of the expired records that have an id or a key of what the batch writes."""
         keys = {key for item in batch.records for key in item.keys}
         keys.update(key for edge in batch.edges for key in (edge.src, edge.dst))
         rows = self.rows(
@@ -117,7 +115,6 @@ class BatchWriter(EdgeWriter):
         return [id for (id,) in rows]
 
     def _store(self, plan: RecordPlan, batch: Batch, model: int) -> None:
-        """Store the records of a plan, and everything that hangs on them."""
         changes = plan.changes
         # A batch that copies another store brings the edges and the history of it.
         known = _handles(changes.values())
@@ -144,7 +141,6 @@ class BatchWriter(EdgeWriter):
     def _store_rows(
         self, changes: dict[str, RecordChange], embed: set[str], model: int, dims: int
     ) -> None:
-        """Store records with their names, vectors and texts; queue those of `embed`."""
         texts, removed_texts = self._number_texts(changes.values())
         if removed_texts:
             bm25_index.remove(self.cursor, removed_texts)
@@ -256,7 +252,6 @@ class BatchWriter(EdgeWriter):
             raise same_handle(rows[id].record, decode(schema, body, None))  # type: ignore[arg-type]
 
     def _keep_history(self, changes: dict[str, RecordChange]) -> None:
-        """Keep what entities were."""
         entities = {
             id: (change.old, change.item.record)
             for id, change in changes.items()
@@ -298,7 +293,6 @@ class BatchWriter(EdgeWriter):
         return texts, removed
 
     def _put_records(self, sql: str, changes: Sequence[RecordChange]) -> None:
-        """Store these records, and their names."""
         rows = [row_of(change.item.record, change.seq, change.text_no) for change in changes]
         self.run(sql, **columns(RECORD_COLUMNS, rows))
         names: list[NameRow] = []
@@ -333,7 +327,6 @@ class BatchWriter(EdgeWriter):
 
 
 def _handles(changes: Iterable[RecordChange]) -> list[str]:
-    """The handles of those of these records that have one."""
     items = (change.item for change in changes)
     return [
         short(item.keys[0])

@@ -72,7 +72,6 @@ def _read(writer: EdgeWriter, ids: Sequence[str]) -> dict[str, Any]:
 
 
 def _add_derived(writer: EdgeWriter, to_delete: dict[str, Any]) -> None:
-    """Add what derives from records that are to be deleted, and what derives from that."""
     parents = list(to_delete)
     while parents:
         children = writer.rows(SQL.derived_ids, ids=ArrayColumn("t", parents))
@@ -82,7 +81,6 @@ def _add_derived(writer: EdgeWriter, to_delete: dict[str, Any]) -> None:
 
 
 def _remove_references(writer: EdgeWriter, deleted: Sequence[str]) -> None:
-    """Take the records out of the moments that refer to them."""
     for id, *row in writer.rows(SQL.referring_records, ids=ArrayColumn("t", deleted)):
         moment = decode(*row)
         if isinstance(moment, Moment):

@@ -169,7 +169,6 @@ class EdgeWriter(Transaction):
     # -- names and thin entities -------------------------------------------------------------------
 
     def put_names(self, names: Sequence[NameRow]) -> None:
-        """Give records their keys."""
         numbers = range(self.name_no + 1, self.name_no + len(names) + 1)
         self.name_no += len(names)
         values = columns(_NAME_COLUMNS, names)
@@ -247,7 +246,6 @@ class EdgeWriter(Transaction):
         self.put_names(names)
 
     def _matching_keys(self, sql: str, keys: Sequence[str]) -> list[str]:
-        """The one column of a statement about `keys`."""
         if not keys:
             return []
         return [match for (match,) in self.rows(sql, keys=ArrayColumn("t", keys))]

@@ -107,7 +107,6 @@ class _Planner:
                 self._namesakes.setdefault(key, []).append(namesake)
 
     def read_stored(self, items: Sequence[BatchRecord]) -> None:
-        """Read the records that these may be written over."""
         ids = [item.record.id for item in items if not item.fresh]
         for item in items:
             ids += [namesake.id for namesake in self._namesakes_of(item)]
@@ -117,7 +116,6 @@ class _Planner:
             self._stored = {id: _StoredRecord(*row) for id, *row in rows}
 
     def add(self, item: BatchRecord) -> None:
-        """Plan one record."""
         namesakes = self._namesakes_of(item)
         twin = find_namesake(namesakes, type_of(item.record)) if namesakes else None
         if twin:
@@ -157,7 +155,6 @@ class _Planner:
         return self._handles.get((item.record.schema, short(item.keys[0])), "")
 
     def _has_handle(self, id: str, row: Record) -> bool:
-        """Whether a stored row has the handle of another, not only its label."""
         stored = self._stored[id].decoded()
         return isinstance(stored, Row) and isinstance(row, Row) and stored.handle == row.handle
 

@@ -87,7 +87,6 @@ class CommitMark:
 
 
 def _write_at(descriptor: int, data: bytes, at: int) -> None:
-    """`os.pwrite`, for Windows."""
     os.lseek(descriptor, at, os.SEEK_SET)
     os.write(descriptor, data)
 
@@ -261,7 +260,6 @@ def _is_intact(
 
 
 def _add(sum: _Sum, data: bytes, *, big: bool) -> _Sum:
-    """The checksum with `data` added to it."""
     one, other = sum
     words = struct.unpack(f"{'>' if big else '<'}{len(data) // 4}I", data)
     for first, second in zip(words[::2], words[1::2], strict=True):

@@ -217,7 +217,6 @@ class FileConnections:
         return status.st_dev, status.st_ino
 
     def _location(self) -> tuple[str, int]:
-        """Return the name and the flags to open the file with."""
         if self._read_only:
             return self._location_to_look()
         # Neither the file nor a folder above it may be a link: see `HomeFolder`.
@@ -245,7 +244,6 @@ class FileConnections:
 
 
 def file_size(path: Path) -> int:
-    """Return the bytes of a file; 0 when there is none."""
     try:
         return path.stat().st_size
     except OSError:

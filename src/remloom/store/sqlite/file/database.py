@@ -168,7 +168,6 @@ class SqliteDatabase:
 
     @property
     def size(self) -> int:
-        """Bytes of the file without its log."""
         with translate(self.path):
             pages = self.reader.execute(
                 "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"

@@ -64,12 +64,10 @@ _RESTORE = (
 
 
 def damaged(path: Path, what: object) -> CorruptStoreError:
-    """Make the error for a file that is not as it was written."""
     return CorruptStoreError(f"{path} is damaged: {what}", remedy=_RESTORE)
 
 
 def translated(error: BaseException | None, path: Path) -> RemloomError:
-    """Make our error for one of SQLite's, with what to do about it."""
     match error:
         case UnicodeEncodeError():
             return unencodable(error)
@@ -135,7 +133,6 @@ def _not_written(error: apsw.Error, path: Path) -> StoreError:
 
 
 def _largest(path: Path) -> int:
-    """Return the size of the largest of a database's files, in bytes."""
     sizes = [0]
     for suffix in ("", "-wal", "-shm"):
         with suppress(OSError):
@@ -144,7 +141,6 @@ def _largest(path: Path) -> int:
 
 
 def _file_limit() -> int | None:
-    """Return how many bytes a file of this process may have; None: any number."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
@@ -154,12 +150,10 @@ def _file_limit() -> int | None:
 
 
 def closed_error() -> StoreClosedError:
-    """Make the error for what is asked of a closed database."""
     return StoreClosedError("the memory is closed", remedy="open it again")
 
 
 def nested_write_error() -> InvalidInputError:
-    """Make the error for a write inside a write."""
     return InvalidInputError(
         "nothing can be written inside `update`", remedy="return what is to be written"
     )

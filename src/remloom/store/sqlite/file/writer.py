@@ -124,7 +124,6 @@ class PendingWrite(Generic[_T]):
         self.result: _T | None = None
 
     def outcome(self) -> _T:
-        """Return what the write returned, or raise what it raised."""
         if self.error is not None:
             raise self.error
         return self.result  # type: ignore[return-value]

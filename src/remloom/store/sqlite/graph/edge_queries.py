@@ -127,22 +127,18 @@ fetch_for = lru_cache(maxsize=256)(Fetch)
 
 
 def has_ties(values: Sequence[Any]) -> bool:
-    """Whether some are equal."""
     return len(set(values)) < len(values)
 
 
 def ends_of(direction: Direction) -> tuple[str, ...]:
-    """At which end of its edges a node is looked at."""
     return ("out", "in") if direction == "both" else (direction,)
 
 
 def near_column(end: str) -> str:
-    """The column of the label whose edges are looked at."""
     return "src" if end == "out" else "dst"
 
 
 def far_column(end: str) -> str:
-    """The column of the label at their other end."""
     return "dst" if end == "out" else "src"
 
 

@@ -218,7 +218,6 @@ class SqliteGraph:
         fetch: Fetch,
         at: int,
     ) -> dict[int, list[EdgeKey]]:
-        """Fetch the keys of the edges at each of these labels."""
         rows = _key_rows(cursor, label_nos, direction, fetch, at)
         # Only where edges tie are the keys looked up that tell which comes first.
         tied = [no for no, found in rows.items() if has_ties([row[3:] for row in found])]

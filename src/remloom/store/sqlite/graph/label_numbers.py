@@ -49,7 +49,6 @@ class GraphCache(threading.local):
         self.clear()
 
     def clear(self) -> None:
-        """Forget everything."""
         self.weight = 0  # bytes
         self.label_nos: dict[str, int] = {}
         # Forgotten with the rest: the number of a type that went may be given to another.
@@ -131,13 +130,11 @@ class LabelNumbers:
         return [*label_nos, *self.sort_by_key(cursor, others.difference(label_nos))]
 
     def sort_by_key(self, cursor: apsw.Cursor, label_nos: Collection[int]) -> Collection[int]:
-        """Put labels in the order of their keys."""
         if len(label_nos) <= 1:
             return label_nos
         return sorted(label_nos, key=lambda label_no: self.key(cursor, label_no))
 
     def key(self, cursor: apsw.Cursor, label_no: int) -> str:
-        """Return the key of a label."""
         key = self._keys.get(label_no)
         if key is None:
             if len(self._keys) >= _MOST_KEYS:
@@ -147,7 +144,6 @@ class LabelNumbers:
         return key
 
     def load_keys(self, cursor: apsw.Cursor, label_nos: set[int]) -> None:
-        """Load the keys of many labels at once."""
         unknown = [label_no for label_no in label_nos if label_no not in self._keys]
         if len(unknown) > 1:
             self._keys.update(cursor.execute(SQL.label_keys, (str(unknown),)))
@@ -171,7 +167,6 @@ class LabelNumbers:
     # -- edge types --------------------------------------------------------------------------------
 
     def edge_type(self, cursor: apsw.Cursor, number: int) -> str:
-        """Return the name of an edge type."""
         known = self.cache.edge_types
         name = known.get(number)
         if name is None:

@@ -144,7 +144,6 @@ class _Neighbourhood:
             self._labels.load_degrees(self._cursor, label_nos, end, self.fetch)
 
     def _degree(self, label_nos: Collection[int]) -> int:
-        """Count the edges of a node."""
         total = 0
         for label_no in label_nos:
             for end in self._ends:

@@ -88,7 +88,6 @@ class IndexManager:
         return self._up_to_date("vectors").index  # type: ignore[no-any-return]
 
     def current(self, kind: str) -> Any:
-        """Return an index by its kind, with everything committed in it."""
         return self._up_to_date(kind).index
 
     def loaded(self) -> dict[str, Any]:
@@ -160,7 +159,6 @@ class IndexManager:
     # -- in the background -------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin the background work, if it has not begun yet."""
         if self._thread is None and not self._stop.is_set():
             self._thread = threading.Thread(target=self._run, name="remloom-indexes", daemon=True)
             self._thread.start()

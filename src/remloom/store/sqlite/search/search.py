@@ -253,7 +253,6 @@ class SqliteSearch:
                 count *= _OVERFETCH
 
     def _list_allowed(self, cursor: apsw.Cursor, filter: _Filter) -> AllowedIds:
-        """List every number that passes the filter, ascending, and remember the list."""
         import numpy as np
 
         from ...indexes.arrays import AllowedIds

@@ -113,7 +113,6 @@ class SqliteVectors:
 
 
 def _put(cursor: apsw.Cursor, batch: VectorBatch) -> None:
-    """Replace the vectors that records have of one model. See `components.Vectors.put`."""
     model_no = register_model(cursor, batch.model, batch.dims, current=batch.current)
     session = WriteSession(cursor)
     for id, windows in batch.vectors.items():
@@ -137,7 +136,6 @@ def _put(cursor: apsw.Cursor, batch: VectorBatch) -> None:
 
 
 def _adopt(cursor: apsw.Cursor, model: str) -> None:
-    """Switch to a model whose vectors are complete. See `components.Vectors.adopt`."""
     model_no = cursor.execute(
         "SELECT model FROM models WHERE name = ? ORDER BY model DESC LIMIT 1", (model,)
     ).get
@@ -153,7 +151,6 @@ def _adopt(cursor: apsw.Cursor, model: str) -> None:
 
 
 def _as_float32(data: bytes) -> bytes:
-    """Convert numbers of 16 bits."""
     import numpy as np
 
     return np.frombuffer(data, np.float16).astype(np.float32).tobytes()
@@ -244,7 +241,6 @@ class SqliteTokenVectors:
 
 
 def _put_tokens(cursor: apsw.Cursor, batch: TokenVectorBatch) -> None:
-    """Store the token vectors that a model made. See `components.TokenVectors.put`."""
     model_no, dims, _ = cursor.execute(SQL.token_model, (batch.model,)).get or _UNKNOWN
     check_token_vectors(batch, dims)
     if not model_no:

@@ -14,17 +14,15 @@ from ....sql.values import (
     Expression,
     InPath,
     Json,
-    OrderTerm,
     Select,
     Type,
     substitute,
     walk,
 )
-from ....sql.writer import requires_value
+from ....sql.writer import column_and_steps, order_way, requires_value
 from .sql_writer import (
     JOINED,
     SqliteExpressions,
-    column_and_steps,
     json_path,
     mixed_json,
 )
@@ -83,7 +81,8 @@ class SqliteWriter(SqliteExpressions):
             where += f" AND {filter}"
         if select.aggregated or select.distinct:
             return self._select_groups(select, where, window)
-        columns, kinds = self._select_columns(select)
+        outputs, kinds = self.columns(select)
+        columns = ", ".join(outputs)
         if not select.order:
             return f"SELECT {columns} FROM main.records r WHERE {where} {window}", kinds
         order = self._order_rows(select, rows + select.offset)
@@ -112,7 +111,9 @@ class SqliteWriter(SqliteExpressions):
                 sql = f"held({sql}, 0)"
             columns.append(f"{sql} AS c{index}")
         having = "" if select.having is None else f" HAVING {self.write(select.having)}"
-        order = ", ".join(f"{self._sort_key(term.value)} {_way(term)}" for term in select.order)
+        order = ", ".join(
+            f"{self._sort_key(term.value)} {order_way(term)}" for term in select.order
+        )
         source = f"main.records r WHERE {self._guarded(where)}"
         if self._inner is not None:
             inner = ", ".join(f"{sql} AS i{index}" for index, sql in enumerate(self._inner))
@@ -125,20 +126,6 @@ class SqliteWriter(SqliteExpressions):
         if order:
             sql += f" ORDER BY {order}"
         return f"{sql} {window}", [output.value.type for output in select.outputs]
-
-    def _select_columns(self, select: Select) -> tuple[str, list[Type]]:
-        columns: list[str] = []
-        kinds: list[Type] = []
-        for index, output in enumerate(select.outputs):
-            value, kind = output.value, output.value.type
-            # A time that is not computed with is shown as it is stored.
-            if isinstance(value, Column) and kind in ("time", "date"):
-                sql, kind = self.time_column(value), "text"
-            else:
-                sql = self.write(value)
-            columns.append(f"{sql} AS c{index}")
-            kinds.append(kind)
-        return ", ".join(columns), kinds
 
     def _select_where(self, select: Select) -> str:
         where = schema_condition(self.schema)
@@ -161,7 +148,6 @@ class SqliteWriter(SqliteExpressions):
         self._guards.append(f"CASE WHEN octet_length({source}) > {most} THEN {count} ELSE 1 END")
 
     def _grouped(self, value: Expression) -> str:
-        """A value by which rows are grouped or told apart."""
         if value.type not in _TEXTS:
             return self.write(value)
         if self._is_in_row(value):
@@ -193,7 +179,7 @@ class SqliteWriter(SqliteExpressions):
                 self._guard(source, min(share, _MAX_BODY), written)
             elif value.type != "text" or share < 4 * _MAX_KEY:
                 written = f"held({written}, 0)"
-            terms.append(f"{written} {_way(term)}")
+            terms.append(f"{written} {order_way(term)}")
         return ", ".join(terms)
 
     def _sort_key(self, value: Expression) -> str:
@@ -268,13 +254,7 @@ def _over_groups(select: Select, known: Mapping[Expression, Expression]) -> Sele
 
 
 def _is_in_body(value: Expression) -> bool:
-    """Whether a value is stored in the row as it is, where an index may have it."""
     if not isinstance(value, Column | Json):
         return False
     name, _ = column_and_steps(value)
     return name != "content" and name not in JOINED
-
-
-def _way(term: OrderTerm) -> str:
-    way = "DESC" if term.descending else "ASC"
-    return f"{way} NULLS {'FIRST' if term.nulls_first else 'LAST'}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
+import os
 import re
 import threading
 import time
@@ -10,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import apsw
@@ -20,9 +22,10 @@ from ....errors import InvalidInputError, StoreBusyError
 from ....sql import times
 from ....sql.answers import MAX_HELD, too_much_held
 from ...encoding import micros, moment_of
-from ..file.free_memory import MemoryWatch
 from ..rows import decompress
 
+_EVERY = 0.02  # seconds between looks at the memory of the process
+_GROWN = 32_000_000  # bytes more than at the last look that gave back
 _PATIENCE = 1.0  # seconds for a regular expression on one text
 _PATIENCE_IN_ALL = 4.0  # seconds for the regular expressions of one statement
 # A bracket that begins no repetition is a bracket to `re`; to `regex` it may say how far a text may
@@ -36,13 +39,55 @@ _TIME = re.compile(
 )
 
 
+class _MemoryWatch:
+    """Gives memory that is free back while a statement runs.
+
+    A sorter keeps a small piece of each row, and each may be cut from the place of a long text that
+    is free again: the next long text fits in none of them, and the process grows by one a row.
+    """
+
+    def __init__(self, now: float) -> None:
+        self._next = now + _EVERY
+        self._before = 0
+
+    def look(self, now: float) -> None:
+        """Give back what is free, if the process has grown; `now` in monotonic seconds."""
+        if now < self._next:
+            return
+        self._next = now + _EVERY
+        size = _resident()
+        if not self._before:
+            self._before = size
+        elif size > self._before + _GROWN and (trim := _trim()) is not None:
+            trim(0)
+            self._before = _resident()
+
+
+@cache
+def _trim() -> Callable[[int], Any] | None:
+    try:
+        found: Callable[[int], Any] = ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):
+        return None
+    return found
+
+
+def _resident() -> int:
+    """Bytes that this process has in memory; 0 where that is not known."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as stream:
+            return int(stream.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
 class _Spent(threading.local):
     """What the statement that this thread runs has used."""
 
     matching = 0.0  # seconds
     held = 0  # bytes
     deadline = math.inf  # monotonic seconds
-    memory = MemoryWatch(0.0)
+    memory = _MemoryWatch(0.0)
 
 
 _spent = _Spent()
@@ -55,7 +100,7 @@ def bounded(timeout: float = math.inf) -> Iterator[None]:
     between thousands of calls."""
     now = time.monotonic()
     _spent.matching, _spent.held, _spent.deadline = 0.0, 0, now + timeout
-    _spent.memory = MemoryWatch(now)
+    _spent.memory = _MemoryWatch(now)
     try:
         yield
     finally:
@@ -79,7 +124,6 @@ def _decompress(data: bytes) -> str:
 
 
 def prepare(connection: apsw.Connection) -> None:
-    """Register the SQL functions that statements use."""
     for name, function, arguments in (
         ("merge_properties", merge_properties, 2),
         ("decompress", _decompress, 1),
@@ -109,7 +153,6 @@ def prepare(connection: apsw.Connection) -> None:
 
 
 def merge_properties(old: str | None, new: str | None) -> str | None:
-    """The properties of an edge written again."""
     if not old or not new:
         return old or new
     return msgspec.json.encode({**msgspec.json.decode(old), **msgspec.json.decode(new)}).decode()
@@ -119,7 +162,6 @@ def merge_properties(old: str | None, new: str | None) -> str | None:
 
 
 def casefold(text: object) -> str | None:
-    """Unicode case folding."""
     return None if text is None else str(text).casefold()
 
 
@@ -196,7 +238,6 @@ def counted(size: int | None) -> bool:
 
 
 def number_of(value: Any) -> float | None:
-    """The number that a value is, or is written in a text."""
     if isinstance(value, str):
         value = float(value) if len(value) <= 400 and _NUMBER.fullmatch(value) else None
     return None if value is None or not math.isfinite(value) else float(value)
@@ -215,7 +256,6 @@ def held_json(json: str | None) -> str | None:
 
 
 def number_text(value: float | None) -> str | None:
-    """A number as a text, whole if it is."""
     if value is None:
         return None
     return (
@@ -260,7 +300,6 @@ def _moment(at: int | None) -> datetime | None:
 
 
 def time_part(unit: str, at: int | None) -> int | float | None:
-    """A part of a time."""
     moment = _moment(at)
     if moment is None or at is None:
         return None
@@ -287,7 +326,6 @@ def time_part(unit: str, at: int | None) -> int | float | None:
 
 
 def time_trunc(unit: str, at: int | None) -> int | None:
-    """The beginning of a unit of time."""
     moment = _moment(at)
     if moment is None:
         return None
@@ -328,7 +366,6 @@ def time_shift(at: int | None, months: int, by: int) -> int | None:
 
 
 def time_shown(at: int | None) -> str | None:
-    """A time as the records show it."""
     return None if _moment(at) is None or at is None else times.render_time(at)
 
 
@@ -343,7 +380,6 @@ def time_of(text: str | None) -> int | None:
 
 
 def time_format(pattern: str, at: int | None) -> str | None:
-    """A time by a format of strftime."""
     moment = _moment(at)
     if moment is None or at is None:
         return None

@@ -33,7 +33,7 @@ from ....sql.values import (
     Type,
     Value,
 )
-from ....sql.writer import Writer, is_plain_step
+from ....sql.writer import Writer, column_and_steps, is_plain_step, literal_of, quoted
 
 _TIMES = {
     "created_at": "r.created",
@@ -64,7 +64,6 @@ _MAX_NATIVE_LIKE = 50  # characters of a pattern that SQLite's own LIKE is given
 
 
 def json_path(steps: Sequence[str | int]) -> str:
-    """A path within JSON, as SQLite writes it."""
     return "$" + "".join(map(_json_step, steps))
 
 
@@ -159,7 +158,6 @@ class SqliteExpressions(Writer):
         return f"nullif({self._type_of(value)}, 'null')"
 
     def _type_of(self, value: Expression) -> str:
-        """The type of JSON."""
         if not isinstance(value, Json | Column):
             return f"json_type({self.write(value)})"
         source, path = self._source(value)
@@ -181,7 +179,7 @@ class SqliteExpressions(Writer):
 
     def compare_json(self, comparison: Compare) -> str:
         value, operator = comparison.left, comparison.operator
-        literal = _literal(comparison.right)
+        literal = literal_of(comparison.right)
         scalar = self.scalar(value)
         if literal.type == "boolean":
             return self._compare_boolean(comparison, literal, scalar)
@@ -399,12 +397,8 @@ def mixed_json(value: Json) -> str:
     names = (value.steps[0], *value.earlier)
     places = [f"r.body -> '{json_path([value.column, name])}'" for name in names]
     if value.default:
-        places.append(_quoted(value.default))
+        places.append(quoted(value.default))
     return f"json(coalesce({', '.join(places)}))"
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _field(field: FieldColumn) -> str:
@@ -427,7 +421,6 @@ def _field(field: FieldColumn) -> str:
 
 
 def _time_text(field: FieldColumn) -> str:
-    """A field of days or times as it is shown."""
     text = _text(field)
     if not field.is_mixed:
         return text
@@ -437,35 +430,21 @@ def _time_text(field: FieldColumn) -> str:
 
 
 def _text(field: FieldColumn) -> str:
-    """A field of a row as it is stored."""
     is_text = field.is_mixed and field.kind in ("string", "enum")
     read = _any_text if is_text else "r.body ->> '{}'".format
     places = [read(json_path(path)) for path in (field.path, *field.earlier)]
     if isinstance(field.default, str):
-        places.append(_quoted(field.default))
+        places.append(quoted(field.default))
     elif field.default is not None:
         places.append(repr(+field.default))
     return places[0] if len(places) == 1 else f"coalesce({', '.join(places)})"
 
 
 def _any_text(path: str) -> str:
-    """A value of any kind as the text that it becomes."""
     return (
         f"CASE json_type(r.body, '{path}') WHEN 'true' THEN 'true' WHEN 'false' THEN 'false'"
         f" ELSE CAST(r.body ->> '{path}' AS TEXT) END"
     )
-
-
-def column_and_steps(value: Expression) -> tuple[str, tuple[str | int, ...]]:
-    if isinstance(value, Column):
-        return value.name, ()
-    assert isinstance(value, Json)  # noqa: S101 - only a column and a path have the type `json`
-    return value.column, value.steps
-
-
-def _literal(value: Expression) -> Value:
-    assert isinstance(value, Value)  # noqa: S101 - JSON is compared with literals only
-    return value
 
 
 def _like_to_regex(pattern: str) -> str:

@@ -26,8 +26,7 @@ from ...rules.references import referred_ids
 from ..rows import SQL, decode, encode, row_of
 from . import kv
 from .deletion import delete, delete_snapshots
-from .edge_writer import EdgeWriter
-from .label_writer import LabelWriter
+from .edge_writer import EdgeWriter, LabelWriter
 from .write_session import Tombstones, WriteSession, check, register_model
 
 if TYPE_CHECKING:
@@ -153,7 +152,6 @@ class _BatchWriter:
     # -- records -----------------------------------------------------------------------------------
 
     def _write_record(self, item: BatchRecord) -> tuple[str, int, _Outcome]:
-        """Write a record; returns its id and number, and what became of it."""
         if item.merge and (namesake := self._find_namesake(item)):
             item = replace(item, record=replace(item.record, id=namesake), fresh=False)
         id = item.record.id
@@ -255,7 +253,6 @@ class _BatchWriter:
     def _update(
         self, item: BatchRecord, record_no: int, stored: Record, text_no: int | None
     ) -> None:
-        """Write a record over the stored one, under the same number."""
         session, cursor = self._session, self._cursor
         self._labels.flush()
         same_text = (searchable_text(stored), origin(stored)) == (item.text, origin(item.record))
@@ -301,7 +298,6 @@ class _BatchWriter:
         self._renamed_to.add((new, record_no))
 
     def _record_history(self, old: Entity, new: Entity) -> None:
-        """Store what an entity was, and drop the oldest change when there are too many."""
         cursor = self._cursor
         kind, prefix = history.change_prefix(new.id)
         newest = KeyRange(prefix=prefix, limit=1, newest_first=True)

@@ -10,7 +10,7 @@ from ...results import Deletion
 from ...rules.references import without_refs
 from ..rows import SQL, decode, encode
 from . import kv
-from .label_writer import LabelWriter
+from .edge_writer import LabelWriter
 from .write_session import Tombstones, WriteSession, prune_tombstones
 
 if TYPE_CHECKING:
@@ -62,7 +62,6 @@ def delete_snapshots(cursor: apsw.Cursor) -> None:
 
 
 def _add_derived(cursor: apsw.Cursor, to_delete: dict[int, str]) -> None:
-    """Add the records that were derived from these, transitively."""
     queue = list(to_delete)
     while queue:
         for record_no, id in cursor.execute(SQL.children_nos, (queue.pop(),)).fetchall():

@@ -60,7 +60,6 @@ class Erasures:
 
     @property
     def unfinished(self) -> bool:
-        """Whether something is still to be erased."""
         return bool(self._unfinished)
 
     def record(self, cursor: apsw.Cursor) -> None:

@@ -112,7 +112,6 @@ def count_entries(cursor: apsw.Cursor, namespace: str, prefix: str) -> int:
 
 
 def get(cursor: apsw.Cursor, namespace: str, key: str) -> Entry | None:
-    """Return the entry, or None."""
     # all, so that no statement is left in progress when what follows raises
     rows = cursor.execute(SQL.get_entry, (namespace, key)).fetchall()
     return _entry(*rows[0]) if rows else None
