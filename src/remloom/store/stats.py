@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from .encoding import SCHEMAS
+from .rules.expiry import now
+from .sql_files import SqlFiles
+from .stored_vectors import StoredTokenVectors, StoredVectors
 
 
 class VectorStats(Struct, frozen=True):
@@ -95,3 +98,55 @@ def by_schema(rows: Iterable[tuple[str, str | None, int]]) -> dict[str, dict[str
     for schema, type, count in rows:
         types.setdefault(schema, {})[type or ""] = count
     return types
+
+
+def collect(
+    statements: SqlFiles,
+    fetch: Callable[..., list[Any]],
+    vectors: StoredVectors,
+    token_vectors: StoredTokenVectors,
+    **own: Any,
+) -> Stats:
+    """Count what a tenant holds, by statements that both stores have.
+
+    Args:
+        own: the fields that each store counts in a way of its own.
+    """
+    model = fetch(statements.current_model)
+    number, name, dims = model[0] if model else (0, "", 0)
+    ((count,),) = fetch(statements.count_vectors, model=number)
+    waiting, parked = vectors.queue_lengths()
+    ((keys,),) = fetch(statements.count_keys)
+    ((expired,),) = fetch(statements.count_expired, now=now())
+    tokens = {}
+    for model_name, _ in token_vectors.models():
+        ((token_model, token_dims, _),) = fetch(statements.token_model, name=model_name)
+        ((texts,),) = fetch(statements.count_token_vectors, model=token_model)
+        queue = token_vectors.queue_lengths(model_name)
+        tokens[model_name] = TokenVectorStats(texts, token_dims, *queue)
+    return Stats(
+        keys=keys,
+        edge_types=dict(fetch(statements.count_edges_of_types)),
+        vectors=VectorStats(count, name, dims),
+        pending=waiting,
+        parked=parked,
+        expired=expired,
+        entries=dict(fetch(statements.count_entries_of_namespaces)),
+        token_vectors=tokens,
+        moves=_moves(statements, fetch),
+        **own,
+    )
+
+
+def _moves(statements: SqlFiles, fetch: Callable[..., list[Any]]) -> tuple[MoveStats, ...]:
+    models = sorted(fetch(statements.models))
+    source = next((name for _, name, _, current in models if current), "")
+    coming = [(number, name) for number, name, _, current in models if not current]
+    if not coming:
+        return ()
+    ((total,),) = fetch(statements.count_texts_to_embed)
+    moves = []
+    for number, name in coming:
+        ((done,),) = fetch(statements.count_embedded_texts, model=number)
+        moves.append(MoveStats("vectors", source, name, done, total))
+    return tuple(moves)

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ...errors import InvalidInputError
-from ..rules.expiry import now
 from ..rules.indexed_text import searchable_text
-from ..stats import MoveStats, Stats, TokenVectorStats, VectorStats, by_schema
+from ..stats import Stats, by_schema, collect
 from .database import PostgresDatabase, TenantCursor
 from .indexes import bm25_index, trigram_index
 from .indexes.hnsw_builder import HnswBuilder
 from .rows import SQL, decode
-from .search.vectors import queue_lengths, token_queue_lengths
+from .search.vectors import PostgresTokenVectors, PostgresVectors
 
 _SHOWN = 20  # disagreements of one kind listed
 _SAMPLE = 1_000  # records whose size tells that of all
@@ -47,14 +48,40 @@ _VIOLATIONS = {
 class PostgresAdmin:
     """Counts, checks and optimizes one tenant."""
 
-    def __init__(self, server: PostgresDatabase, indexing: HnswBuilder) -> None:
+    def __init__(
+        self,
+        server: PostgresDatabase,
+        indexing: HnswBuilder,
+        vectors: PostgresVectors,
+        token_vectors: PostgresTokenVectors,
+    ) -> None:
         self._server = server
+        self._vectors = vectors
+        self._token_vectors = token_vectors
         self._indexing = indexing
         self.detect_deletion = server.recheck
 
     def stats(self) -> Stats:
+        # Each counts along an index that has all that is counted; only the size is estimated.
         with self._server.read() as cursor:
-            return _collect(cursor)
+            by_type = cursor.rows(SQL.count_records)
+            ((size,),) = cursor.rows(SQL.record_size, sample=_SAMPLE)
+            stats = collect(
+                SQL,
+                self._server.fetch,
+                self._vectors,
+                self._token_vectors,
+                types=by_schema((schema, type, count) for schema, type, count, _ in by_type),
+                thin_entities=sum(thin for *_, thin in by_type),
+                encrypted=False,  # Remloom does not encrypt what it keeps in PostgreSQL
+                bytes=int(size * sum(count for _, _, count, _ in by_type)),
+            )
+            model = cursor.rows(SQL.current_model)
+            number = model[0][0] if model else 0
+            ((exact,),) = cursor.rows(SQL.count_unindexed_vectors, model=number)
+        vectors = stats.vectors
+        share = round(exact / vectors.count, 4) if vectors.count else None
+        return replace(stats, vectors=replace(vectors, exact_share=share))
 
     def check(self) -> list[str]:
         problems = []
@@ -98,53 +125,3 @@ def _check_texts(cursor: TenantCursor) -> list[str]:
     if counted and counted[0][0] != len(rows):
         problems.append(f"terms: {counted[0][0]} texts are counted, there are {len(rows)}")
     return problems
-
-
-def _collect(cursor: TenantCursor) -> Stats:
-    # Each counts along an index that has all that is counted; only the size is estimated.
-    by_type = cursor.rows(SQL.count_records)
-    waiting, parked = queue_lengths(cursor)
-    ((keys,),) = cursor.rows(SQL.count_keys)
-    ((size,),) = cursor.rows(SQL.record_size, sample=_SAMPLE)
-    model = cursor.rows(SQL.current_model)
-    number, name, dims = model[0] if model else (0, "", 0)
-    ((vectors,),) = cursor.rows(SQL.count_vectors, model=number)
-    ((exact,),) = cursor.rows(SQL.count_unindexed_vectors, model=number)
-    exact_share = round(exact / vectors, 4) if vectors else None
-    return Stats(
-        types=by_schema((schema, type, count) for schema, type, count, _ in by_type),
-        thin_entities=sum(thin for _, _, _, thin in by_type),
-        keys=keys,
-        edge_types=dict(cursor.rows(SQL.count_edges_of_types)),
-        vectors=VectorStats(vectors, name, dims, exact_share),
-        pending=waiting,
-        parked=parked,
-        expired=cursor.rows(SQL.count_expired, now=now())[0][0],
-        entries=dict(cursor.rows(SQL.count_entries)),
-        encrypted=False,  # Remloom does not encrypt what it keeps in PostgreSQL
-        token_vectors={
-            name: _token_vectors(cursor, name) for name, _ in cursor.rows(SQL.token_models)
-        },
-        moves=_moves(cursor),
-        bytes=int(size * sum(count for _, _, count, _ in by_type)),
-    )
-
-
-def _moves(cursor: TenantCursor) -> tuple[MoveStats, ...]:
-    models = sorted(cursor.rows(SQL.models))
-    source = next((name for _, name, _, current in models if current), "")
-    coming = [(number, name) for number, name, _, current in models if not current]
-    if not coming:
-        return ()
-    ((total,),) = cursor.rows(SQL.count_texts_to_embed)
-    moves = []
-    for number, name in coming:
-        ((done,),) = cursor.rows(SQL.count_embedded_texts, model=number)
-        moves.append(MoveStats("vectors", source, name, done, total))
-    return tuple(moves)
-
-
-def _token_vectors(cursor: TenantCursor, name: str) -> TokenVectorStats:
-    ((number, dims, _),) = cursor.rows(SQL.token_model, name=name)
-    ((count,),) = cursor.rows(SQL.count_token_vectors, model=number)
-    return TokenVectorStats(count, dims, *token_queue_lengths(cursor, name))

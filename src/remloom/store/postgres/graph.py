@@ -153,7 +153,9 @@ class PostgresGraph:
         shortened = {key for src, _, dst in by_key for key in (src, dst) if is_short(key)}
         if not shortened:
             return by_key
-        whole = dict(self._call(SQL.whole_keys, {"keys": ArrayColumn("t", list(shortened))}))
+        whole: dict[str, str] = dict(
+            self._call(SQL.whole_keys, {"keys": ArrayColumn("t", list(shortened))})
+        )
         return {
             (whole.get(src, src), rel, whole.get(dst, dst)): values
             for (src, rel, dst), values in by_key.items()

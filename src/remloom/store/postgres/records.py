@@ -10,33 +10,26 @@ from typing import Any
 
 from msgspec.structs import force_setattr
 
-from ... import labels
-from ...model import Entity, Moment, Record, Resource
+from ...model import Entity, Record, Resource
 from ...predicates import Query
 from ...sql.writer import requires_value
-from ..encoding import SCHEMAS, TOP, micros, successor
+from ..encoding import SCHEMAS, TOP
 from ..predicate_sql import Compilers, VectorSearch, has_regex, order_direction, search_similar
-from ..rules.expiry import BEFORE_ALL, has_expired, now
-from ..rules.record_ids import origin_of
+from ..rules.expiry import has_expired
 from ..rules.references import show_parents
-from ..specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange
+from ..specs import LOOKUP_EDGES
+from ..stored_records import StoredRecords, name_of
 from .database import PostgresDatabase
 from .graph import PostgresGraph
 from .rows import SQL, decode, paths_of, short, storable
 from .select.sql_writer import order_terms
 
-_LAST_ORDINAL = 2**63 - 1
 # Several keys in a row may be of one record.
 _KEYS_PER_NAME = 4
 
 
-class PostgresRecords:
-    """The records of one tenant.
-
-    Args:
-        search: searches by vector, for queries that have a VectorSimilar.
-        expired: give what has expired too.
-    """
+class PostgresRecords(StoredRecords):
+    """The records of one tenant. See `StoredRecords`."""
 
     def __init__(
         self,
@@ -47,13 +40,15 @@ class PostgresRecords:
         *,
         expired: bool = False,
     ) -> None:
+        super().__init__(SQL, server.fetch, compilers, search, expired=expired)
         self._server = server
-        self._fetch = server.fetch
         self._graph = graph
-        self._compilers = compilers
-        self._reader = compilers.definitions.reader
-        self._search = search
-        self._expired = expired
+
+    def _ids(self, ids: Iterable[str]) -> list[str]:
+        return storable(ids)
+
+    def _decode(self, row: Any) -> Record:
+        return decode(*row)
 
     # -- by id and key -----------------------------------------------------------------------------
 
@@ -105,8 +100,8 @@ class PostgresRecords:
             limit=limit * _KEYS_PER_NAME,
         )
         names = (
-            _name(decode(schema, body, content), key if rank or schema not in SCHEMAS else None)
-            for key, rank, schema, body, content in rows
+            name_of(record, key) if rank or record.schema not in SCHEMAS else record.name
+            for key, rank, record in ((key, rank, decode(*row)) for key, rank, *row in rows)
         )
         return list(dict.fromkeys(names))[:limit]
 
@@ -115,51 +110,11 @@ class PostgresRecords:
         rows = self._fetch(SQL.first_words, words=list(by_short_key))
         return {by_short_key[word] for (word,) in rows}
 
-    def first_names(
-        self, category: str, *, first: str, end: str, mark: str, limit: int
-    ) -> list[tuple[str, str]]:
-        return self._fetch(
-            SQL.first_names,
-            category=category,
-            first=first,
-            end=end,
-            mark=mark,
-            next=successor(mark),
-            now=self._now,
-            limit=limit,
-        )
-
-    # -- by document and provenance ----------------------------------------------------------------
-
-    def chunks(self, uri: str, within: ChunkRange = ALL_CHUNKS) -> list[Resource]:
-        rows = self._fetch(
-            SQL.last_chunks if within.last else SQL.chunks,
-            uri=uri,
-            after=within.after,
-            before=_LAST_ORDINAL if within.before is None else within.before,
-            now=self._now,
-            limit=within.limit,
-        )
-        chunks = self._decode_all(rows)
-        return chunks[::-1] if within.last else chunks
-
-    def originating(self, source: str) -> list[Record]:
-        found = self._decode_all(self._fetch(SQL.originating, source=source, now=self._now))
-        return [record for record in found if origin_of(record) == source]
-
     def messages(self, uri: str, ids: Sequence[str]) -> list[Resource]:
         present = storable(ids)
-        hashes = [_digest(f"{uri}\n{id}") for id in present]
-        return self._decode_all(self._fetch(SQL.messages, uri=uri, ids=present, hashes=hashes))
-
-    def referring(self, ids: Sequence[str]) -> list[Moment]:
-        return self._decode_all(self._fetch(SQL.referring_moments, ids=storable(ids)))
-
-    def children(self, id: str) -> list[str]:
-        return [child for (child,) in self._fetch(SQL.children, id=id)]
-
-    def parents(self, id: str) -> list[str]:
-        return [parent for (parent,) in self._fetch(SQL.parents, id=id)]
+        texts = [f"{uri}\n{id}" for id in present]
+        hashes = [md5(text.encode(), usedforsecurity=False).hexdigest() for text in texts]
+        return self._records(SQL.messages, uri=uri, ids=present, hashes=hashes)
 
     # -- by field and time -------------------------------------------------------------------------
 
@@ -198,14 +153,6 @@ class PostgresRecords:
         with self._server.filtering(where) as cursor:
             return self._decode_all(cursor.execute(statement, values).fetchall())
 
-    def moments_between(self, start: datetime, end: datetime) -> list[Moment]:
-        rows = self._fetch(SQL.moments_between, first=micros(start), last=micros(end))
-        return self._decode_all(rows)
-
-    def expired(self, limit: int) -> list[Record]:
-        rows = self._fetch(SQL.expired, now=now(), limit=limit)
-        return list(map(self._reader(), [decode(*row) for row in rows]))
-
     def texts_after(self, number: int, limit: int) -> list[tuple[int, Record]]:
         rows = self._fetch(SQL.texts_after, number=number, now=self._now, limit=limit)
         read_record = self._reader()
@@ -232,33 +179,3 @@ class PostgresRecords:
                     if parents and isinstance(record, Resource):
                         force_setattr(record, "parents", tuple(parents))
                     yield read_record(record)
-
-    # -- rows --------------------------------------------------------------------------------------
-
-    def _fetch_parents(self, ids: list[str]) -> list[Any]:
-        return self._fetch(SQL.parents_of_all, ids=ids)
-
-    def _decode_all(self, rows: Iterable[Any]) -> list[Any]:
-        records = list(map(self._reader(), [decode(*row) for row in rows]))
-        show_parents(records, self._fetch_parents)
-        return [record for record in records if self._is_there(record)]
-
-    # -- what has expired --------------------------------------------------------------------------
-
-    @property
-    def _now(self) -> int:
-        return BEFORE_ALL if self._expired else now()
-
-    def _is_there(self, record: Record) -> bool:
-        return record.expires_at is None or self._expired or not has_expired(record)
-
-
-def _digest(text: str) -> str:
-    return md5(text.encode(), usedforsecurity=False).hexdigest()
-
-
-def _name(record: Record, key: str | None) -> str:
-    if key is None:
-        return record.name
-    names = (getattr(record, "handle", record.name), record.name, *getattr(record, "aliases", ()))
-    return next((name for name in names if labels.key(name) == key), record.name)

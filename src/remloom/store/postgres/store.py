@@ -90,7 +90,7 @@ class PostgresStore:
         self.vectors = PostgresVectors(server, self._indexing.count_written)
         self.token_vectors = PostgresTokenVectors(server)
         self.sql = PostgresSql(server, compilers, self.kv)
-        self.admin = PostgresAdmin(server, self._indexing)
+        self.admin = PostgresAdmin(server, self._indexing, self.vectors, self.token_vectors)
 
     def write(self, batch: Batch) -> Written:
         written = write(self._server, lambda writer: writer.apply(batch))

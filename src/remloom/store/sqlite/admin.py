@@ -13,18 +13,18 @@ from pathlib import Path
 
 import apsw
 import msgspec
+from msgspec.structs import replace
 
 from ...errors import ConflictError, CorruptStoreError
 from ..results import Deletion
-from ..rules.expiry import now
-from ..stats import MoveStats, Stats, TokenVectorStats, VectorStats, by_schema
+from ..stats import Stats, by_schema, collect
 from ..tenants.open_folder import OpenFolder
 from .file.commit_mark import log_of
 from .file.connections import file_size
 from .file.database import SqliteDatabase
 from .rows import SQL
 from .search.index_manager import IndexManager
-from .search.vectors import queue_lengths, token_queue_lengths
+from .search.vectors import SqliteTokenVectors, SqliteVectors
 from .select.sql_functions import prepare
 from .write.erasure import Erasures
 
@@ -87,12 +87,6 @@ _ENTRIES = (
 )
 
 
-# Counted type by type along an index, a tenth of a microsecond each: tallies kept by triggers would
-# make every write a tenth slower.
-_RECORDS = "SELECT schema, type, count(*) FROM records GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2"
-_THIN = "SELECT count(*) FROM records WHERE schema = 'entities' AND thin = 1"
-
-
 class SqliteAdmin:
     """Counts, checks, optimizes and copies one tenant."""
 
@@ -101,24 +95,51 @@ class SqliteAdmin:
         database: SqliteDatabase,
         indexes: IndexManager,
         erasures: Erasures,
+        vectors: SqliteVectors,
+        token_vectors: SqliteTokenVectors,
         *,
         encrypted: bool,
     ) -> None:
         self._database = database
         self._indexes = indexes
         self._erasures = erasures
+        self._vectors = vectors
+        self._token_vectors = token_vectors
         self._encrypted = encrypted
+        self.detect_deletion = database.detect_deletion
 
     def stats(self) -> Stats:
-        vectors = self._indexes.loaded().get("vectors")
-        share = None if vectors is None else round(vectors.exact_share, 4)
-        with self._database.snapshot() as cursor:
-            return _collect(
-                cursor, self._database.path, encrypted=self._encrypted, exact_share=share
+        index = self._indexes.loaded().get("vectors")
+        share = None if index is None else round(index.exact_share, 4)
+        fetch = self._database.fetch
+        with self._database.snapshot():
+            ((thin,),) = fetch(SQL.count_thin)
+            stats = collect(
+                SQL,
+                fetch,
+                self._vectors,
+                self._token_vectors,
+                types=by_schema(fetch(SQL.count_records)),
+                thin_entities=thin,
+                encrypted=self._encrypted,
+                bytes=sum(map(file_size, self._database.path.parent.glob("memory.db*"))),
             )
+        return replace(stats, vectors=replace(stats.vectors, exact_share=share))
 
     def check(self) -> list[str]:
-        return [*self._erasures.problems(), *check(self._database, self._indexes)]
+        problems = self._erasures.problems()
+        with self._database.snapshot() as cursor:
+            damage = _check_file(cursor)
+            # Pages that are damaged make every other check fail as well: they say it all.
+            if damage:
+                return problems + damage
+            for name, message in _VIOLATIONS.items():
+                rows = cursor.execute(getattr(SQL, name), {"limit": _SHOWN})
+                problems += [message.format(*row) for row in rows]
+            for kind, name in _INDEXED_NUMBERS.items():
+                stored = {number for (number,) in cursor.execute(getattr(SQL, name))}
+                problems += _compare(kind, stored, self._indexes)
+        return problems
 
     def optimize(self) -> None:
         """Merge every tail and store every snapshot now, rather than in the background."""
@@ -130,28 +151,6 @@ class SqliteAdmin:
         if target.exists():
             raise ConflictError(f"{target} is there already", remedy="choose a new file name")
         self._database.backup(target)
-
-    def detect_deletion(self) -> None:
-        self._database.detect_deletion()
-
-
-def check(database: SqliteDatabase, indexes: IndexManager) -> list[str]:
-    """List every disagreement, a line each; none when all is well."""
-    try:
-        with database.snapshot() as cursor:
-            problems = _check_file(cursor)
-            # Pages that are damaged make every other check fail as well: they say it all.
-            if problems:
-                return problems
-            for name, message in _VIOLATIONS.items():
-                rows = cursor.execute(getattr(SQL, name), {"limit": _SHOWN})
-                problems += [message.format(*row) for row in rows]
-            for kind, name in _INDEXED_NUMBERS.items():
-                stored = {number for (number,) in cursor.execute(getattr(SQL, name))}
-                problems += _compare(kind, stored, indexes)
-    except apsw.Error as error:  # pragma: no cover - translated by snapshot()
-        return [f"file: {error}"]
-    return problems
 
 
 def _check_file(cursor: apsw.Cursor) -> list[str]:
@@ -244,71 +243,3 @@ def _set_aside(path: Path) -> Path | None:
         with open(new, "wb") as target:
             shutil.copyfileobj(source, target)
     return kept
-
-
-# -- counts ----------------------------------------------------------------------------------------
-
-
-def _collect(
-    cursor: apsw.Cursor, path: Path, *, encrypted: bool, exact_share: float | None
-) -> Stats:
-    """Count what the tenant whose file is at `path` holds.
-
-    Args:
-        exact_share: of the vectors, those searched one by one; None: not known.
-    """
-    edges = cursor.execute("SELECT name, edges FROM rels ORDER BY 2 DESC, 1").fetchall()
-    entries = cursor.execute("SELECT kind, count(*) FROM journal GROUP BY 1 ORDER BY 1").fetchall()
-    waiting, parked = queue_lengths(cursor)
-    return Stats(
-        types=by_schema(cursor.execute(_RECORDS).fetchall()),
-        thin_entities=cursor.execute(_THIN).get,
-        keys=cursor.execute("SELECT count(*) FROM labels").get,
-        edge_types=dict(edges),
-        vectors=_vectors(cursor, exact_share),
-        pending=waiting,
-        parked=parked,
-        expired=cursor.execute("SELECT count(*) FROM records WHERE expires <= ?", (now(),)).get,
-        entries=dict(entries),
-        encrypted=encrypted,
-        token_vectors={
-            name: _token_vectors(cursor, name)
-            for name, _ in cursor.execute(SQL.token_models).fetchall()
-        },
-        moves=_moves(cursor),
-        bytes=sum(map(file_size, path.parent.glob("memory.db*"))),
-    )
-
-
-def _vectors(cursor: apsw.Cursor, exact_share: float | None) -> VectorStats:
-    models = cursor.execute("SELECT model, name, dims, current FROM models").fetchall()
-    current = next((model for model in models if model[3]), None)
-    if current is None:
-        return VectorStats(0, "", 0, exact_share)
-    number, name, dims, _ = current
-    if len(models) == 1:
-        count = cursor.execute("SELECT count(*) FROM vectors").get
-    else:  # the vectors of another model are being made, to move to it
-        count = cursor.execute("SELECT count(*) FROM vectors WHERE model = ?", (number,)).get
-    return VectorStats(count, name, dims, exact_share)
-
-
-def _moves(cursor: apsw.Cursor) -> tuple[MoveStats, ...]:
-    models = cursor.execute("SELECT model, name, current FROM models ORDER BY model").fetchall()
-    source = next((name for _, name, current in models if current), "")
-    coming = [(number, name) for number, name, current in models if not current]
-    if not coming:
-        return ()
-    total = cursor.execute("SELECT count(*) FROM records WHERE doc IS NOT NULL").get
-    count = "SELECT count(DISTINCT rid) FROM vectors WHERE model = ?"
-    return tuple(
-        MoveStats("vectors", source, name, cursor.execute(count, (number,)).get, total)
-        for number, name in coming
-    )
-
-
-def _token_vectors(cursor: apsw.Cursor, name: str) -> TokenVectorStats:
-    number, dims, _ = cursor.execute(SQL.token_model, (name,)).get
-    count = cursor.execute(SQL.count_token_vectors, (number,)).get
-    waiting, parked = token_queue_lengths(cursor, name)
-    return TokenVectorStats(count, dims, waiting, parked)

@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import force_setattr
 
-from ... import labels
-from ...model import Entity, Moment, Record, Resource
+from ...model import Entity, Record, Resource
 from ...predicates import Query
 from ...sql.writer import requires_value
-from ..encoding import SCHEMAS, TOP, micros, successor
+from ..encoding import SCHEMAS, TOP
 from ..predicate_sql import Compilers, VectorSearch, order_direction, search_similar
-from ..rules.expiry import BEFORE_ALL, has_expired, now
-from ..rules.record_ids import origin_of
+from ..rules.expiry import has_expired
 from ..rules.references import show_parents
-from ..specs import ALL_CHUNKS, LOOKUP_EDGES, ChunkRange
+from ..specs import LOOKUP_EDGES
+from ..stored_records import StoredRecords, name_of
 from .file.database import SqliteDatabase
 from .file.error_translation import translate
 from .graph.graph import SqliteGraph
@@ -38,13 +37,8 @@ _STREAM_CACHE = 8  # MB
 _RANK = itemgetter(1, 2)  # those a label names before those it is an alias of, then as written
 
 
-class SqliteRecords:
-    """The records of one tenant.
-
-    Args:
-        search: searches by vector, for queries that have a VectorSimilar.
-        expired: give what has expired too.
-    """
+class SqliteRecords(StoredRecords):
+    """The records of one tenant. See `StoredRecords`."""
 
     def __init__(
         self,
@@ -55,13 +49,16 @@ class SqliteRecords:
         *,
         expired: bool = False,
     ) -> None:
+        super().__init__(SQL, database.fetch, compilers, search, expired=expired)
         self._database = database
         self._graph = graph
-        self._compilers = compilers
-        self._reader = compilers.definitions.reader
-        self._search = search
-        self._expired = expired
         self._translate = translate(database.path)
+
+    def _ids(self, ids: Iterable[str]) -> str:
+        return json.dumps(list(dict.fromkeys(ids)))
+
+    def _decode(self, row: Any) -> Record:
+        return decode(*row[1:4])
 
     # -- by id and key -----------------------------------------------------------------------------
 
@@ -133,51 +130,19 @@ class SqliteRecords:
         show_parents(chain.from_iterable(records.values()), partial(fetch_parents, cursor))
 
     def complete(self, prefix: str, limit: int) -> list[str]:
-        with self._translate:
-            bounds = (prefix, prefix + TOP, self._now, limit * 4)
-            rows = self._database.reader.execute(SQL.complete, bounds).fetchall()
+        values = {"first": prefix, "last": prefix + TOP, "now": self._now, "limit": limit * 4}
+        rows = self._fetch(SQL.complete, **values)
         names = (
-            name if rank == 0 and schema in SCHEMAS else _name(decode(schema, body, content), key)
+            name if rank == 0 and schema in SCHEMAS else name_of(decode(schema, body, content), key)
             for name, rank, key, schema, body, content in rows
         )
         return list(dict.fromkeys(names))[:limit]
 
     def first_words(self, words: Sequence[str]) -> set[str]:
-        with self._translate:
-            rows = self._database.reader.execute(SQL.first_words, (json.dumps(list(words)),))
-            return {word for (word,) in rows}
-
-    def first_names(
-        self, category: str, *, first: str, end: str, mark: str, limit: int
-    ) -> list[tuple[str, str]]:
-        bounds = {"first": first, "end": end, "mark": mark, "next": successor(mark)}
-        values = {**bounds, "category": category, "now": self._now, "limit": limit}
-        with self._translate:
-            rows = self._database.reader.execute(SQL.first_names, values)
-            return [(name, id) for name, id in rows]
-
-    # -- by document and provenance ----------------------------------------------------------------
-
-    def chunks(self, uri: str, within: ChunkRange = ALL_CHUNKS) -> list[Resource]:
-        sql = SQL.fill("chunks", way="DESC" if within.last else "ASC")
-        chunks = self._records(sql, uri, within.after, within.before, self._now, within.limit)
-        return chunks[::-1] if within.last else chunks
-
-    def originating(self, source: str) -> list[Record]:
-        found = self._records(SQL.originating, source)
-        return [record for record in found if origin_of(record) == source]
+        return {word for (word,) in self._fetch(SQL.first_words, words=json.dumps(list(words)))}
 
     def messages(self, uri: str, ids: Sequence[str]) -> list[Resource]:
-        return self._records(SQL.messages, _json_once(ids), uri)
-
-    def referring(self, ids: Sequence[str]) -> list[Moment]:
-        return self._records(SQL.referring, _json_once(ids))
-
-    def children(self, id: str) -> list[str]:
-        return self._ids(SQL.children, id)
-
-    def parents(self, id: str) -> list[str]:
-        return self._ids(SQL.parents, id)
+        return self._records(SQL.messages, ids=self._ids(ids), uri=uri)
 
     # -- by field and time -------------------------------------------------------------------------
 
@@ -213,26 +178,18 @@ class SqliteRecords:
             )
         with bounded():
             limit = -1 if query.count is None else query.count
-            return self._records(statement, *values, limit, query.skip)
-
-    def moments_between(self, start: datetime, end: datetime) -> list[Moment]:
-        return self._records(SQL.moments_between, micros(start), micros(end))
-
-    def expired(self, limit: int) -> list[Record]:
-        with self._translate:
-            rows = self._database.reader.execute(SQL.expired, (now(), limit)).fetchall()
-        return list(map(self._reader(), [decode(*row) for _, *row in rows]))
+            values = [*values, limit, query.skip]
+            with self._translate:
+                rows = self._database.reader.execute(statement, values).fetchall()
+            return self._decode_all(rows)
 
     def texts_after(self, number: int, limit: int) -> list[tuple[int, Record]]:
-        values = (number, self._now, limit)
-        with self._translate:
-            rows = self._database.reader.execute(SQL.texts_after, values).fetchall()
+        rows = self._fetch(SQL.texts_after, number=number, now=self._now, limit=limit)
         read_record = self._reader()
-        return [(text_no, read_record(decode(*row))) for text_no, _, *row in rows]
+        return [(text_no, read_record(decode(*row))) for text_no, *row in rows]
 
     def entities_after(self, number: int, limit: int) -> tuple[list[Entity], int]:
-        with self._translate:
-            rows = self._database.reader.execute(SQL.entities_after, (number, limit)).fetchall()
+        rows = self._fetch(SQL.entities_after, after=number, limit=limit)
         read_record = self._reader()
         at = self._now
         found: list[Any] = [
@@ -261,45 +218,6 @@ class SqliteRecords:
                             force_setattr(record, "parents", tuple(id for (id,) in ids))
                     yield read_record(record)
 
-    # -- rows --------------------------------------------------------------------------------------
-
-    def _records(self, sql: str, *values: Any) -> list[Any]:
-        """Decode the records of a statement whose rows begin with `COLUMNS`."""
-        with self._translate:
-            rows = self._database.reader.execute(sql, values).fetchall()
-        read_record = self._reader()
-        records = [
-            read_record(decode(schema, body, content)) for _, schema, body, content, *_ in rows
-        ]
-        show_parents(records, self._fetch_parents)
-        return [record for record in records if self._is_there(record)]
-
-    def _fetch_parents(self, ids: list[str]) -> list[tuple[str, str]]:
-        with self._translate:
-            return fetch_parents(self._database.reader, ids)
-
-    def _ids(self, sql: str, id: str) -> list[str]:
-        with self._translate:
-            return [related for (related,) in self._database.reader.execute(sql, (id,))]
-
-    # -- what has expired --------------------------------------------------------------------------
-
-    @property
-    def _now(self) -> int:
-        return BEFORE_ALL if self._expired else now()
-
-    def _is_there(self, record: Record) -> bool:
-        return record.expires_at is None or self._expired or not has_expired(record)
-
     def _not_expired(self) -> str:
         with self._translate:
             return "" if self._expired else not_expired(self._database.reader)
-
-
-def _json_once(ids: Iterable[str]) -> str:
-    return json.dumps(list(dict.fromkeys(ids)))
-
-
-def _name(record: Record, key: str) -> str:
-    names = (getattr(record, "handle", record.name), record.name, *getattr(record, "aliases", ()))
-    return next((name for name in names if labels.key(name) == key), record.name)

@@ -91,7 +91,14 @@ class SqliteStore:
         self.vectors = SqliteVectors(database)
         self.token_vectors = SqliteTokenVectors(database)
         self.sql = SqliteSql(database, compilers)
-        self.admin = SqliteAdmin(database, self._indexes, self._erasures, encrypted=bool(key))
+        self.admin = SqliteAdmin(
+            database,
+            self._indexes,
+            self._erasures,
+            self.vectors,
+            self.token_vectors,
+            encrypted=bool(key),
+        )
 
     def write(self, batch: Batch) -> Written:
         return self._database.write(lambda cursor: batch_writer.apply(cursor, batch))

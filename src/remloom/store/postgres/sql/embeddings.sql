@@ -73,7 +73,7 @@ FROM remloom.pending WHERE tenant_id = %(tenant)s;
 
 -- name: unembedded_by_model
 -- The texts behind a number of which a model made no vectors, by their number.
-SELECT r.id, r.doc, r.schema, r.body, r.content FROM remloom.records r
+SELECT r.id, 0, '', r.doc, r.schema, r.body, r.content FROM remloom.records r
 WHERE r.tenant_id = %(tenant)s AND r.doc > %(after)s AND (r.expires IS NULL OR r.expires > %(now)s) AND NOT EXISTS (
   SELECT FROM remloom.vectors v JOIN remloom.models m USING (tenant_id, model)
   WHERE v.tenant_id = r.tenant_id AND v.id = r.id AND m.name = %(model)s

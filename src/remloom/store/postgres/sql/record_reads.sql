@@ -43,20 +43,12 @@ WITH RECURSIVE found (name, id) AS (
 SELECT name, id FROM found LIMIT %(limit)s;
 
 -- name: chunks
--- The first chunks of a document in a range of ordinals, in their order.
+-- The first chunks of a document in a range of ordinals, or the last.
 SELECT r.schema, r.body, r.content FROM remloom.own_records r
 WHERE r.tenant_id = %(tenant)s AND r.schema = 'resources' AND md5(r.uri) = md5(%(uri)s) AND r.uri = %(uri)s
   AND coalesce((r.body ->> 'ordinal')::bigint, 0) > %(after)s
   AND coalesce((r.body ->> 'ordinal')::bigint, 0) < %(before)s AND (r.expires IS NULL OR r.expires > %(now)s)
-ORDER BY coalesce((r.body ->> 'ordinal')::bigint, 0), r.seq LIMIT %(limit)s;
-
--- name: last_chunks
--- The last chunks of a document in a range of ordinals, the last one first.
-SELECT r.schema, r.body, r.content FROM remloom.own_records r
-WHERE r.tenant_id = %(tenant)s AND r.schema = 'resources' AND md5(r.uri) = md5(%(uri)s) AND r.uri = %(uri)s
-  AND coalesce((r.body ->> 'ordinal')::bigint, 0) > %(after)s
-  AND coalesce((r.body ->> 'ordinal')::bigint, 0) < %(before)s AND (r.expires IS NULL OR r.expires > %(now)s)
-ORDER BY coalesce((r.body ->> 'ordinal')::bigint, 0) DESC, r.seq DESC LIMIT %(limit)s;
+ORDER BY coalesce((r.body ->> 'ordinal')::bigint, 0) {way}, r.seq {way} LIMIT %(limit)s;
 
 -- name: originating
 -- What came from a source beside its chunks.

@@ -31,7 +31,7 @@ SELECT count(*) FROM remloom.vectors WHERE tenant_id = %(tenant)s AND model = %(
 -- How many keys records have.
 SELECT count(*) FROM (SELECT DISTINCT key FROM remloom.names WHERE tenant_id = %(tenant)s) k;
 
--- name: count_entries
+-- name: count_entries_of_namespaces
 -- How many key-value entries each namespace has.
 SELECT kind, count(*) FROM remloom.journal WHERE tenant_id = %(tenant)s GROUP BY 1 ORDER BY 1;
 

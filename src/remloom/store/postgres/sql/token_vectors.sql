@@ -25,7 +25,7 @@ WHERE m.tenant_id = %(tenant)s AND m.name = %(name)s AND t.id <> ALL (ARRAY(
 
 -- name: texts_without_tokens
 -- The texts above a number of which a model has no token vectors and none failed, oldest first.
-SELECT r.id, r.schema, r.body, r.content, r.doc, 0, '' FROM remloom.records r
+SELECT r.id, 0, '', r.doc, r.schema, r.body, r.content FROM remloom.records r
 WHERE r.tenant_id = %(tenant)s AND r.doc > %(upto)s AND (r.expires IS NULL OR r.expires > %(now)s)
   AND (SELECT 1 FROM remloom.token_vectors t WHERE t.tenant_id = %(tenant)s AND t.model = %(model)s AND t.id = r.id) IS NULL
   AND (SELECT 1 FROM remloom.token_failures f WHERE f.tenant_id = %(tenant)s AND f.name = %(name)s AND f.id = r.id) IS NULL
@@ -33,20 +33,20 @@ ORDER BY r.doc LIMIT %(limit)s;
 
 -- name: texts_to_try_again
 -- The texts whose token vectors failed and that are not parked, those tried least often first.
-SELECT r.id, r.schema, r.body, r.content, r.doc, f.attempts, f.error
+SELECT r.id, f.attempts, f.error, r.doc, r.schema, r.body, r.content
 FROM remloom.token_failures f JOIN remloom.records r ON r.tenant_id = f.tenant_id AND r.id = f.id
 WHERE f.tenant_id = %(tenant)s AND f.name = %(name)s AND NOT f.parked AND (r.expires IS NULL OR r.expires > %(now)s)
 ORDER BY f.attempts, r.doc LIMIT %(limit)s;
 
 -- name: texts_without_tokens_among
 -- Those of some records of whose texts a model has no token vectors, those tried least often first.
-SELECT r.id, r.schema, r.body, r.content, r.doc, coalesce(f.attempts, 0), coalesce(f.error, '')
+SELECT r.id, coalesce(f.attempts, 0), coalesce(f.error, ''), r.doc, r.schema, r.body, r.content
 FROM remloom.records r
 LEFT JOIN remloom.token_failures f ON f.tenant_id = r.tenant_id AND f.name = %(name)s AND f.id = r.id
 WHERE r.tenant_id = %(tenant)s AND r.id = ANY (%(ids)b::text[]) AND r.doc IS NOT NULL AND f.parked IS NOT TRUE
   AND (r.expires IS NULL OR r.expires > %(now)s)
   AND (SELECT 1 FROM remloom.token_vectors t WHERE t.tenant_id = %(tenant)s AND t.model = %(model)s AND t.id = r.id) IS NULL
-ORDER BY 6, r.doc LIMIT %(limit)s;
+ORDER BY 2, r.doc LIMIT %(limit)s;
 
 -- name: count_texts_without_tokens
 -- How many texts above a number have no token vectors of a model, and did not fail.

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import finalize
 
 import apsw
@@ -120,6 +120,12 @@ class SqliteDatabase:
             self._local.user = user = _User()
             finalize(user, self._idle.append, cursor).atexit = False
             return cursor
+
+    def fetch(self, sql: str, **values: Any) -> list[Any]:
+        """Fetch the rows of one statement."""
+        with translate(self.path):
+            rows: list[Any] = self.reader.execute(sql, values).fetchall()
+            return rows
 
     def require(self) -> None:
         """Refuse to read what is closed or gone, once that was noticed.

@@ -167,7 +167,7 @@ def _load_vectors(cursor: apsw.Cursor, tombstone_no: int, hnsw: dict[str, int]) 
         return LoadedIndex(None, 0, tombstone_no)
     from ...indexes.hnsw import VectorIndex
 
-    model, dims = current
+    model, _, dims = current
     loaded = LoadedIndex(VectorIndex(dims, **hnsw), 0, tombstone_no, model)
     _add_vectors(loaded, cursor)
     # they are held from here on, and not read again
@@ -231,7 +231,7 @@ def _add_terms(loaded: LoadedIndex, cursor: apsw.Cursor) -> None:
 
     while rows := fetch():
         numbers = [text_no for text_no, *_ in rows]
-        records = [decode(schema, body, content) for _, _, schema, body, content in rows]
+        records = [decode(schema, body, content) for _, schema, body, content in rows]
         loaded.index.add(numbers, [searchable_text(record) for record in records])
         loaded.last_number = numbers[-1]
 

@@ -85,7 +85,7 @@ WHERE r.schema = 'resources' AND r.body ->> '$.uri' = :uri
   AND r.body ->> '$.metadata.message_ids[0]' = m.value
 ORDER BY coalesce(r.body ->> '$.ordinal', 0), r.rid;
 
--- name: referring
+-- name: referring_moments
 -- The moments that refer to one of some records.
 SELECT DISTINCT r.rid, r.schema, r.body, r.content
 FROM json_each(:ids) i CROSS JOIN records o ON o.id = i.value
@@ -119,11 +119,11 @@ WHERE p.child = :record_no AND p.kind = 0 ORDER BY r.rid;
 SELECT r.rid, r.schema, r.body, r.content, r.starts FROM records r
 WHERE r.schema = 'moments'
   -- Those of up to 31 days, in microseconds: none of them began earlier than that before the window.
-  AND r.starts >= :start - 2678400000000 AND r.starts < :end
-  AND (r.ends > :start OR r.starts >= :start) AND r.ends - r.starts <= 2678400000000
+  AND r.starts >= :first - 2678400000000 AND r.starts < :last
+  AND (r.ends > :first OR r.starts >= :first) AND r.ends - r.starts <= 2678400000000
 UNION ALL
 SELECT r.rid, r.schema, r.body, r.content, r.starts FROM records r INDEXED BY records_long
-WHERE r.ends - r.starts > 2678400000000 AND r.ends > :start AND r.starts < :end AND r.schema = 'moments'
+WHERE r.ends - r.starts > 2678400000000 AND r.ends > :first AND r.starts < :last AND r.schema = 'moments'
 ORDER BY 5, 1;
 
 -- name: all_written

@@ -10,7 +10,7 @@ SELECT name, dims FROM token_models ORDER BY model;
 -- Registers a model of token vectors.
 INSERT INTO token_models (name, dims, upto) VALUES (:name, :dims, 0) RETURNING model;
 
--- name: token_vectors
+-- name: token_vectors_of_records
 -- The token vectors that a model made of some records.
 SELECT i.value, t.data FROM json_each(:ids) i CROSS JOIN records r ON r.id = i.value
 CROSS JOIN token_models m ON m.name = :name
@@ -19,7 +19,7 @@ WHERE r.rid NOT IN (SELECT rid FROM records WHERE expires <= :now);
 
 -- name: texts_without_tokens
 -- The texts above a number of which a model has no token vectors and none failed, oldest first.
-SELECT r.id, r.schema, r.body, r.content, r.doc, 0, '' FROM records r
+SELECT r.id, 0, '', r.doc, r.schema, r.body, r.content FROM records r
 WHERE r.doc > :upto AND r.rid NOT IN (SELECT rid FROM records WHERE expires <= :now)
   AND NOT EXISTS (SELECT 1 FROM token_vectors t WHERE t.model = :model AND t.rid = r.rid)
   AND NOT EXISTS (SELECT 1 FROM token_failures f WHERE f.model = :name AND f.rid = r.rid)
@@ -27,7 +27,7 @@ ORDER BY r.doc LIMIT :limit;
 
 -- name: texts_to_try_again
 -- The texts whose token vectors failed and that are not parked, those tried least often first.
-SELECT r.id, r.schema, r.body, r.content, r.doc, f.attempts, f.error
+SELECT r.id, f.attempts, f.error, r.doc, r.schema, r.body, r.content
 FROM token_failures f CROSS JOIN records r ON r.rid = f.rid
 WHERE f.model = :name AND f.parked = 0 AND r.rid NOT IN (SELECT rid FROM records WHERE expires <= :now)
 ORDER BY f.attempts, r.doc LIMIT :limit;
@@ -39,7 +39,7 @@ WITH lacking AS MATERIALIZED (
   SELECT n.rid FROM json_each(:ids) i CROSS JOIN records n ON n.id = i.value
   WHERE NOT EXISTS (SELECT 1 FROM token_vectors t WHERE t.model = :model AND t.rid = n.rid)
 )
-SELECT r.id, r.schema, r.body, r.content, r.doc, coalesce(f.attempts, 0), coalesce(f.error, '')
+SELECT r.id, coalesce(f.attempts, 0), coalesce(f.error, ''), r.doc, r.schema, r.body, r.content
 FROM lacking CROSS JOIN records r ON r.rid = lacking.rid
 LEFT JOIN token_failures f ON f.model = :name AND f.rid = r.rid
 WHERE r.doc IS NOT NULL AND coalesce(f.parked, 0) = 0 AND r.rid NOT IN (SELECT rid FROM records WHERE expires <= :now)
@@ -88,12 +88,12 @@ DELETE FROM token_failures WHERE rid = :record_no;
 -- Forgets that the token vectors of one model failed for a record.
 DELETE FROM token_failures WHERE model = :name AND rid = :record_no;
 
--- name: park_tokens
+-- name: count_token_failure
 -- Counts a failed attempt at the token vectors of a text, and parks it after the last that is allowed.
 INSERT INTO token_failures (model, rid, attempts, error, parked)
-SELECT :name, r.rid, 1, :error, 1 >= :allowed FROM records r WHERE r.id = :id AND r.doc IS NOT NULL
+SELECT :name, r.rid, 1, :error, 1 >= :most FROM records r WHERE r.id = :id AND r.doc IS NOT NULL
 ON CONFLICT (model, rid) DO UPDATE
-SET attempts = attempts + 1, error = excluded.error, parked = (attempts + 1 >= :allowed);
+SET attempts = attempts + 1, error = excluded.error, parked = (attempts + 1 >= :most);
 
 -- name: unpark_tokens
 -- Puts every text that is parked for a model back in the queue.

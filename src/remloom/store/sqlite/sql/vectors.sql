@@ -1,25 +1,29 @@
--- name: pending
+-- name: next_pending
 -- The texts that wait for their vectors, those tried least often first.
-SELECT r.rid, r.schema, r.body, r.content, p.attempts, p.error, r.doc FROM pending p CROSS JOIN records r ON r.rid = p.rid
+SELECT r.id, p.attempts, p.error, r.doc, r.schema, r.body, r.content FROM pending p CROSS JOIN records r ON r.rid = p.rid
 WHERE p.parked = 0 AND (r.expires IS NULL OR r.expires > :now) ORDER BY p.attempts, p.rid LIMIT :limit;
 
 -- name: pending_among
 -- Those of the records of some ids whose texts wait for their vectors.
-SELECT r.rid, r.schema, r.body, r.content, p.attempts, p.error, r.doc
+SELECT r.id, p.attempts, p.error, r.doc, r.schema, r.body, r.content
 FROM json_each(:ids) i CROSS JOIN records r ON r.id = i.value CROSS JOIN pending p ON p.rid = r.rid
 WHERE p.parked = 0 AND (r.expires IS NULL OR r.expires > :now) ORDER BY p.attempts, p.rid LIMIT :limit;
 
--- name: unembedded
+-- name: unembedded_by_model
 -- The records with a text that has no vectors of a model, in the order of their texts.
-SELECT r.rid, r.schema, r.body, r.content, r.doc FROM records r
+SELECT r.id, 0, '', r.doc, r.schema, r.body, r.content FROM records r
 WHERE r.doc > :after AND (r.expires IS NULL OR r.expires > :now) AND NOT EXISTS (
   SELECT 1 FROM vectors v JOIN models m USING (model) WHERE v.rid = r.rid AND m.name = :model
 )
 ORDER BY r.doc LIMIT :limit;
 
--- name: park
+-- name: count_pending
+-- How many texts wait for their vectors, and how many are parked.
+SELECT (SELECT count(*) FROM pending WHERE parked = 0), (SELECT count(*) FROM pending WHERE parked = 1);
+
+-- name: count_failure
 -- Counts a failed attempt, and parks the text after the last that is allowed.
-UPDATE pending SET attempts = attempts + 1, error = :error, parked = (attempts + 1 >= :allowed)
+UPDATE pending SET attempts = attempts + 1, error = :error, parked = (attempts + 1 >= :most)
 WHERE rid = (SELECT rid FROM records WHERE id = :id);
 
 -- name: unpark
@@ -42,7 +46,7 @@ SELECT lid, vid, doc, dead, (SELECT model FROM models WHERE current = 1) FROM se
 
 -- name: texts_after
 -- The texts above a number, as many as are read at a time.
-SELECT r.doc, r.rid, r.schema, r.body, r.content FROM records r WHERE r.doc > :after
+SELECT r.doc, r.schema, r.body, r.content FROM records r WHERE r.doc > :number
   AND (r.expires IS NULL OR r.expires > :now) ORDER BY r.doc LIMIT :limit;
 
 -- name: entities_after
@@ -77,5 +81,5 @@ DELETE FROM dead
 WHERE seq < min((SELECT dead FROM sequence) - :latest, (SELECT coalesce(min(dead), 9e18) FROM snapshots));
 
 -- name: current_model
--- The model whose vectors are searched, and their dimensions.
-SELECT model, dims FROM models WHERE current = 1;
+-- The model whose vectors are searched, its name, and their dimensions.
+SELECT model, name, dims FROM models WHERE current = 1;

@@ -136,7 +136,7 @@ def check(cursor: apsw.Cursor, expected: Preconditions) -> None:
 def register_model(cursor: apsw.Cursor, name: str, dims: int, *, current: bool = True) -> int:
     """Return the number of an embedder, registered with its dimension; see
     `store.rules.vector_validation.choose_model`."""
-    rows = cursor.execute("SELECT model, name, dims, current FROM models").fetchall()
+    rows = cursor.execute(SQL.models).fetchall()
     number, is_new = choose_model(rows, name, dims, current=current)
     if is_new:
         cursor.execute("INSERT INTO models VALUES (?,?,?,?)", (number, name, dims, int(current)))
