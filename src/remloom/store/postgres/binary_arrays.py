@@ -11,16 +11,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from struct import Struct, calcsize
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from psycopg import Connection
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
-
-if TYPE_CHECKING:
-    from psycopg import Connection
-    from psycopg.types import TypeInfo
-
+from psycopg.types import TypeInfo
 
 _T = TypeVar("_T")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import psycopg
@@ -20,33 +19,26 @@ from ...errors import (
     unencodable,
 )
 
-# how a server without connections refuses; one that refuses a connection gives no error code
-_FULL = ("too many connections", "too many clients", "connection slots are reserved")
+# how the pool and a server without connections refuse; a refused connection has no error code
+_FULL = (
+    "couldn't get a connection",
+    "too many connections",
+    "too many clients",
+    "connection slots are reserved",
+)
 # how a NUL character is refused: by the client, for a text, within JSON
 _NUL = ("NUL", "0x00", "\\u0000")
 
 
-def _is_full(error: BaseException) -> bool:
-    return isinstance(error, PoolTimeout) or any(words in str(error) for words in _FULL)
-
-
-def _has_nul(error: BaseException) -> bool:
-    return any(words in str(error) for words in _NUL)
-
-
-def _always(error: BaseException) -> bool:
-    return True
-
-
 class _Rule(NamedTuple):
-    """What becomes of some errors. A message may have `database`, its name, and `message`, what
-    the server reported."""
+    """What becomes of errors whose message has one of some words. Ours may have `database`, its
+    name, and `message`, what the server reported."""
 
     kinds: tuple[type[BaseException], ...]
     error: type[RemloomError]
     message: str
     remedy: str
-    applies: Callable[[BaseException], bool] = _always
+    words: tuple[str, ...] = ("",)
 
 
 # The first that fits: most are kinds of `OperationalError`, so that comes late.
@@ -57,7 +49,7 @@ _RULES = (
         StoreBusyError,
         "{database}: no connection was free: {message}",
         "raise pool_size, or the server's max_connections; or try again later",
-        _is_full,
+        _FULL,
     ),
     _Rule(
         (errors.LockNotAvailable,),
@@ -106,7 +98,7 @@ _RULES = (
         InvalidInputError,
         "PostgreSQL has no texts with NUL characters",
         "remove \\0 from the text",
-        _has_nul,
+        _NUL,
     ),
     _Rule(
         (psycopg.OperationalError,),
@@ -131,9 +123,14 @@ def error_of(error: BaseException, database: str) -> RemloomError:
     """
     if isinstance(error, UnicodeEncodeError):
         return unencodable(error)
-    rule = next(rule for rule in _RULES if isinstance(error, rule.kinds) and rule.applies(error))
+    text = str(error)
+    rule = next(
+        rule
+        for rule in _RULES
+        if isinstance(error, rule.kinds) and any(words in text for words in rule.words)
+    )
     # Further lines are for who writes SQL: the position in it, and hints.
-    message = str(error).strip().partition("\n")[0]
+    message = text.strip().partition("\n")[0]
     return rule.error(rule.message.format(database=database, message=message), remedy=rule.remedy)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -93,9 +92,7 @@ class PostgresStore:
         self.admin = PostgresAdmin(server, self._indexing, self.vectors, self.token_vectors)
 
     def write(self, batch: Batch) -> Written:
-        written = write(self._server, lambda writer: writer.apply(batch))
-        self._indexing.count_written(_count_vectors(batch))
-        return written
+        return self._write(lambda writer: writer.apply(batch))
 
     def write_all(self, batches: Callable[[], Iterable[Batch]]) -> Written:
         vectors = 0
@@ -108,7 +105,7 @@ class PostgresStore:
                 writer = BatchWriter(self._server, cursor)
                 written = written.plus(writer.apply(batch))
                 writer.close()
-                vectors += _count_vectors(batch)
+                vectors += writer.vectors
             return written
 
         written = self._server.write(run)
@@ -116,17 +113,7 @@ class PostgresStore:
         return written
 
     def update(self, work: Callable[[Reads], Batch]) -> Written:
-        vectors = 0
-
-        def run(writer: BatchWriter) -> Written:
-            nonlocal vectors
-            batch = self._read(writer, work)
-            vectors = _count_vectors(batch)
-            return writer.apply(batch)
-
-        written = write(self._server, run)
-        self._indexing.count_written(vectors)
-        return written
+        return self._write(lambda writer: writer.apply(self._read(writer, work)))
 
     def delete(self, ids: Iterable[str], *, derived: bool = True, erase: bool = True) -> Deletion:
         given = list(ids)
@@ -148,6 +135,19 @@ class PostgresStore:
         given = list(ids)
         return write(self._server, lambda writer: writer.set_expiry(given, at))
 
+    def _write(self, work: Callable[[BatchWriter], Written]) -> Written:
+        vectors = 0
+
+        def run(writer: BatchWriter) -> Written:
+            nonlocal vectors
+            written = work(writer)
+            vectors = writer.vectors
+            return written
+
+        written = write(self._server, run)
+        self._indexing.count_written(vectors)
+        return written
+
     def _read(
         self, writer: BatchWriter, work: Callable[[Reads], Batch], *, expired: bool = False
     ) -> Batch:
@@ -158,16 +158,12 @@ class PostgresStore:
         """Add to a deletion what can still be found of it, in any table."""
         if not deletion.ids:
             return deletion
-        remaining = [
-            f"{table} {id}"
-            for table, column in _ID_COLUMNS.items()
-            for (id,) in self._remaining(table, column, deletion.ids)
-        ]
+        remaining: list[str] = []
+        for table, column in _ID_COLUMNS.items():
+            sql = SQL.fill("remaining_ids", table=table, column=column)
+            rows = self._server.fetch(sql, ids=list(deletion.ids))
+            remaining += [f"{table} {id}" for (id,) in rows]
         return replace(deletion, remaining=tuple(remaining))
-
-    def _remaining(self, table: str, column: str, ids: Sequence[str]) -> list[Any]:
-        sql = SQL.fill("remaining_ids", table=table, column=column)
-        return self._server.fetch(sql, ids=list(ids))
 
     def snapshot(self) -> AbstractContextManager[object]:
         return self._server.read()
@@ -194,12 +190,4 @@ class _TransactionReads:
         self.records = PostgresRecords(
             server, self.graph, compilers, refuse_search, expired=expired
         )
-        self.vectors = PostgresVectors(server, _refuse_to_count)
-
-
-def _refuse_to_count(_vectors: int | None) -> None:
-    """Nothing is written by what only reads, so no index grows."""
-
-
-def _count_vectors(batch: Batch) -> int:
-    return sum(len(record.vectors) for record in batch.records)
+        self.vectors = PostgresVectors(server, lambda _: None)

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from psycopg import Connection
 from psycopg.errors import Error
 
 from ...errors import ConflictError, StoreError, TenantNotFoundError
@@ -20,10 +21,6 @@ from .database import PostgresDatabase, TenantCursor
 from .migrations import LOCK
 from .rows import SQL
 from .server_errors import translate_errors
-
-if TYPE_CHECKING:
-    from psycopg import Connection
-
 
 # each before what it refers to
 TABLES = (

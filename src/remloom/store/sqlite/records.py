@@ -9,8 +9,9 @@ from datetime import datetime
 from functools import partial
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import apsw
 from msgspec.structs import force_setattr
 
 from ...model import Entity, Record, Resource
@@ -28,10 +29,6 @@ from .graph.graph import SqliteGraph
 from .rows import COLUMNS, SQL, decode, fetch_parents, not_expired
 from .select.select_writer import schema_condition, stored_value
 from .select.sql_functions import bounded
-
-if TYPE_CHECKING:
-    import apsw
-
 
 _STREAM_CACHE = 8  # MB
 _RANK = itemgetter(1, 2)  # those a label names before those it is an alias of, then as written

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import apsw
 import msgspec
 from msgspec.structs import force_setattr
 
@@ -17,7 +18,6 @@ from ..rules.expiry import now
 from ..sql_files import SqlFiles
 
 if TYPE_CHECKING:
-    import apsw
     import zstandard
 
 

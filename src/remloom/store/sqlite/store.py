@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import apsw
 from msgspec.structs import replace
 
 from ..batch import Batch
@@ -30,9 +30,6 @@ from .write.deletion import delete
 from .write.erasure import Erasures
 from .write.kv import SqliteKeyValue
 from .write.write_session import Tombstones
-
-if TYPE_CHECKING:
-    import apsw
 
 
 class SqliteStore:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -29,11 +29,8 @@ from ...indexes.trigrams import (
 from ..binary_arrays import ArrayColumn
 from ..database import TenantCursor
 from ..rows import SQL
+from ..write.transaction import Transaction
 from .bm25_index import first_to_merge
-
-if TYPE_CHECKING:
-    from ..write.transaction import Transaction
-
 
 TAIL = COMPARE_ALL  # names compared one by one
 _AT_ONCE = 50_000  # names sealed at a time

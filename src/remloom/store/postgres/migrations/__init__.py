@@ -6,18 +6,16 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psycopg
+from psycopg import Connection
 
 from ....errors import SchemaVersionError, StoreError
 from ....model import Migrated
 from ...sql_files import numbered_scripts
 from ..database import PostgresDatabase
 from ..server_errors import translate_errors
-
-if TYPE_CHECKING:
-    from psycopg import Connection
 
 LOCK = 0x52656D6C6F6F6D  # one migration of a database at a time
 _EXTENSIONS = {"vector": "0.8"}  # and the least version

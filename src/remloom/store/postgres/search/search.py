@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
 from .... import labels
 from ....errors import LabelError, VectorError
+from ....model import Resource
 from ....predicates import All, And, Predicate
 from ...indexes.name_similarity import GOOD_SCORE, NameMatches, split_name
 from ...predicate_sql import Compilers
@@ -26,10 +27,6 @@ from ..indexes import bm25_index
 from ..indexes.trigram_index import NameCandidates
 from ..rows import SQL, decode, short
 from .vector_search import NearestWindows, Serving, StoredWindow, VectorQuery, read_serving
-
-if TYPE_CHECKING:
-    from ....model import Resource
-
 
 # times the limit is asked of an index first when hits may be filtered out or be windows of one
 # record

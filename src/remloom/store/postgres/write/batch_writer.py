@@ -48,6 +48,7 @@ class BatchWriter(EdgeWriter):
     def __init__(self, server: PostgresDatabase, cursor: TenantCursor) -> None:
         super().__init__(server, cursor)
         self.lost_handles = {}
+        self.vectors = 0  # stored so far
 
     def close(self) -> None:
         """Index the names that wait for it once they are many, and store the numbers given out."""
@@ -322,6 +323,7 @@ class BatchWriter(EdgeWriter):
             for part, vector in enumerate(vectors)
         ]
         if rows:
+            self.vectors += len(rows)
             values = columns(_VECTOR_COLUMNS, rows)
             self.run(SQL.insert_vectors, model=model, dims=dims, **values)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....model import Moment
 from ...results import Deletion
@@ -14,10 +14,8 @@ from ..binary_arrays import ArrayColumn
 from ..indexes import bm25_index
 from ..rows import SQL, decode
 from . import kv
-
-if TYPE_CHECKING:
-    from .edge_writer import EdgeWriter
-    from .transaction import Transaction
+from .edge_writer import EdgeWriter
+from .transaction import Transaction
 
 
 def delete(writer: EdgeWriter, ids: Iterable[str], *, derived: bool) -> Deletion:

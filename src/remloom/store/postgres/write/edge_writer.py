@@ -28,7 +28,6 @@ _EDGE_COLUMNS = EDGE_KEYS | {
     "properties": "t",
 }
 _OWN_COLUMNS = {"positions": "q", "keys": "t", "ids": "t"}
-_NONE: Mapping[int, Record] = {}
 _NAME_COLUMNS = {"key": "t", "id": "t", "rank": "i", "label": "t", "kin": "?", "handle": "?"}
 
 # A key as it is stored, the id of its record, its rank, the whole key if it was shortened, whether
@@ -50,7 +49,7 @@ class EdgeWriter(Transaction):
 
     # -- edges -------------------------------------------------------------------------------------
 
-    def put_edges(self, edges: Sequence[Edge], own: Mapping[int, Record] = _NONE) -> int:
+    def put_edges(self, edges: Sequence[Edge], own: Mapping[int, Record] = {}) -> int:
         """Store edges, or merge them with those there are; returns how many were given.
 
         Of ends that no record has, thin entities are made.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -31,7 +32,7 @@ class RecordChange(Struct, gc=False):
     @property
     def reworded(self) -> bool:
         """Whether what is to be embedded is no longer what it was."""
-        return self.old is None or embedded_text(self.old) != _embedded_text(self.item)
+        return self.old is None or embedded_text(self.old) != embedded_text(self.item.record)
 
 
 class RecordPlan(Struct):
@@ -45,42 +46,32 @@ class RecordPlan(Struct):
     placeholders: set[str] = field(default_factory=set)  # of these, those that stand for rows
 
 
-class _StoredRecord(Struct, gc=False):
-    """A record as the table has it."""
-
-    seq: int
-    text_no: int | None
-    schema: str
-    body: bytes
-    content: str | None
-
-    def decoded(self) -> Record:
-        return decode(self.schema, self.body, self.content)
-
-
 def plan_records(
     transaction: Transaction, items: Sequence[BatchRecord], at: datetime | None = None
 ) -> RecordPlan:
     """Plan what has to be written of these records, one after the other: a later item changes what
     an earlier one makes."""
-    planner = _Planner(transaction, at)
-    planner.read_owners(items)
-    planner.read_stored(items)
+    planner = _Planner(transaction, items, at)
     for item in items:
         planner.add(item)
     return planner.plan
 
 
 class _Planner:
-    def __init__(self, transaction: Transaction, at: datetime | None) -> None:
+    def __init__(
+        self, transaction: Transaction, items: Sequence[BatchRecord], at: datetime | None
+    ) -> None:
         self._transaction = transaction
         self._at = at
         self._namesakes: dict[str, list[Namesake]] = {}  # by key
         self._handles: dict[tuple[str, str], str] = {}  # schema and key of a row -> its id
-        self._stored: dict[str, _StoredRecord] = {}  # by id
+        # id -> seq, number of the text, and what `decode` takes
+        self._stored: dict[str, Any] = {}
         self.plan = RecordPlan()
+        self._read_owners(items)
+        self._read_stored(items)
 
-    def read_owners(self, items: Sequence[BatchRecord]) -> None:
+    def _read_owners(self, items: Sequence[BatchRecord]) -> None:
         """Read which records have the keys of these: of resources and moments only the thin ones,
         which they replace."""
         keys: dict[str, bool] = {}  # whether all of its records matter
@@ -106,14 +97,14 @@ class _Planner:
                 namesake = Namesake(id, type, thin, own, thin and is_handle)
                 self._namesakes.setdefault(key, []).append(namesake)
 
-    def read_stored(self, items: Sequence[BatchRecord]) -> None:
+    def _read_stored(self, items: Sequence[BatchRecord]) -> None:
         ids = [item.record.id for item in items if not item.fresh]
         for item in items:
             ids += [namesake.id for namesake in self._namesakes_of(item)]
             ids += filter(None, [self._row_of_handle(item)])
         if ids:
             rows = self._transaction.rows(SQL.stored_records, ids=ArrayColumn("t", ids))
-            self._stored = {id: _StoredRecord(*row) for id, *row in rows}
+            self._stored = {id: row for id, *row in rows}
 
     def add(self, item: BatchRecord) -> None:
         namesakes = self._namesakes_of(item)
@@ -155,7 +146,7 @@ class _Planner:
         return self._handles.get((item.record.schema, short(item.keys[0])), "")
 
     def _has_handle(self, id: str, row: Record) -> bool:
-        stored = self._stored[id].decoded()
+        stored = decode(*self._stored[id][2:])
         return isinstance(stored, Row) and isinstance(row, Row) and stored.handle == row.handle
 
     def _before(self, item: BatchRecord) -> RecordChange | None:
@@ -164,7 +155,8 @@ class _Planner:
         stored = self._stored.get(item.record.id)
         if planned is not None or stored is None:
             return planned
-        return RecordChange(item, stored.seq, stored.decoded(), stored.text_no)
+        seq, text_no, *columns = stored
+        return RecordChange(item, seq, decode(*columns), text_no)
 
     def _update(self, item: BatchRecord, before: RecordChange) -> BatchRecord | None:
         """The record as it will be; None when nothing changes."""
@@ -176,10 +168,6 @@ class _Planner:
         if updated is None or updated.vectors:
             return updated
         # The vectors that came with the earlier item are still those of the text.
-        if _embedded_text(updated) == _embedded_text(planned.item):
+        if embedded_text(updated.record) == embedded_text(planned.item.record):
             updated = replace(updated, vectors=planned.item.vectors)
         return updated
-
-
-def _embedded_text(item: BatchRecord) -> str:
-    return embedded_text(item.record)

@@ -67,11 +67,9 @@ class GroupWriter:
         while not ticket.done:  # once, unless more than a group was waiting
             with self._lock:
                 if not ticket.done:
-                    self._commit(self._next_group())
+                    size = min(len(self._queue), _GROUP)
+                    self._commit([self._queue.popleft() for _ in range(size)])
         return ticket.outcome()
-
-    def _next_group(self) -> list[PendingWrite[Any]]:
-        return [self._queue.popleft() for _ in range(min(len(self._queue), _GROUP))]
 
     def _commit(self, group: list[PendingWrite[Any]]) -> None:
         """Run a group of writes in one transaction; each learns what became of it."""

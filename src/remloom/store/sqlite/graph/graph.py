@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from datetime import datetime
 from itertools import accumulate, islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+import apsw
 import msgspec
 
 from ....model import Direction, Edge, EdgeKey, TypeCount
@@ -28,10 +29,6 @@ from .edge_queries import (
 )
 from .label_numbers import LabelNumbers
 from .traversal import walk
-
-if TYPE_CHECKING:
-    import apsw
-
 
 _STREAM_CACHE = 8  # MB
 _AT_ONCE = 64  # labels whose edges are fetched together

@@ -11,17 +11,15 @@ import sys
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import apsw
 
 from ....errors import UnknownNameError
 from ....model import Direction, Edge, EdgeKey
 from ..file.database import SqliteDatabase
 from ..rows import SQL
 from .edge_queries import Fetch, microseconds_at
-
-if TYPE_CHECKING:
-    import apsw
-
 
 _BUDGET = 64_000_000  # bytes that a thread remembers, as reckoned by those who add to them
 

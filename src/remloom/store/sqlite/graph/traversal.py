@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import apsw
 import msgspec
 
 from ...results import Walk, WalkStep
 from ...specs import WalkSpec
 from .edge_queries import Statements, ends_of, fetch_for, has_ties, microseconds_at
 from .label_numbers import LabelNumbers, Neighbours
-
-if TYPE_CHECKING:
-    import apsw
-
 
 _Lists = list[list[Any]]  # labels at the far ends, what the order goes by, what tells ties apart
 _decode_lists = msgspec.json.Decoder(_Lists).decode

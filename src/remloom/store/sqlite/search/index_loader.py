@@ -7,8 +7,9 @@ are kept, is made again from the records.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import apsw
 import msgspec
 from msgspec import Struct
 
@@ -16,10 +17,6 @@ from ...rules.expiry import BEFORE_ALL
 from ...rules.indexed_text import searchable_text
 from ..rows import SQL, decode
 from ..write.write_session import prune_tombstones
-
-if TYPE_CHECKING:
-    import apsw
-
 
 _PART = 16 * 1024 * 1024  # bytes of a snapshot in one row
 _FETCH = 5_000  # rows read at a time while catching up

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import apsw
+
 from ....errors import StoreBusyError, StoreError, StoreFullError
 from ..file.database import SqliteDatabase
 from ..file.error_translation import translate
@@ -29,8 +31,6 @@ from .index_loader import (
 )
 
 if TYPE_CHECKING:
-    import apsw
-
     from ...indexes.bm25 import TermIndex
     from ...indexes.hnsw import VectorIndex
     from ...indexes.trigrams import NameIndex

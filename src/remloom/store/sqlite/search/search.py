@@ -9,6 +9,7 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+import apsw
 from msgspec import Struct
 
 from .... import labels as label_keys
@@ -28,8 +29,6 @@ from ..select.sql_functions import bounded
 from .index_manager import IndexManager
 
 if TYPE_CHECKING:
-    import apsw
-
     from ...indexes.arrays import AllowedIds
 
 
@@ -45,33 +44,26 @@ _Hits = list[tuple[int, float]]  # numbers and scores, best first
 _Search = Callable[[int, "AllowedIds | None"], _Hits]
 
 
-class _Numbering(Struct, frozen=True):
-    """How the hits of an index are numbered."""
-
-    name: str  # of the statements for it, after `records_of_` and `allowed_`
-    has_windows: bool  # several hits may be of one record
-
-
-_TEXTS = _Numbering("texts", has_windows=False)
-_VECTORS = _Numbering("vectors", has_windows=True)
-
-
 class _Filter(Struct, frozen=True):
-    """A condition on the records of hits."""
+    """A condition on the records of hits.
 
-    numbering: _Numbering
+    Attributes:
+        hits: "texts" or "vectors", of which several may be of one record.
+    """
+
+    hits: str
     condition: str = ""
     values: Sequence[Any] = ()
 
     def state(self, cursor: apsw.Cursor) -> Any:
         """Identify the filter and the state of the file, as this thread's connection tells it."""
         version = cursor.execute("PRAGMA data_version").get
-        return self.numbering.name, self.condition, tuple(self.values), version, id(cursor)
+        return self.hits, self.condition, tuple(self.values), version, id(cursor)
 
     def first_limit(self, limit: int) -> int:
         """How many hits an index is asked for first: some may be filtered out, or be windows of one
         record."""
-        is_exact = not self.condition and not self.numbering.has_windows
+        is_exact = not self.condition and self.hits == "texts"
         return limit if is_exact else limit * _SPARE
 
 
@@ -150,12 +142,12 @@ class SqliteSearch:
         def ask(count: int, allow: AllowedIds | None) -> _Hits:
             return index.search(text, limit=count, allow=allow)
 
-        return self._search(ask, len(index), self._filter(_TEXTS, spec), spec.limit)
+        return self._search(ask, len(index), self._filter("texts", spec), spec.limit)
 
     def having_all(self, text: str, limit: int) -> list[Resource]:
         numbers = self._indexes.terms().having_all(text)
         hits = [(number, 0.0) for number in numbers.tolist()]
-        resources = _Filter(_TEXTS, "r.schema = 'resources'")
+        resources = _Filter("texts", "r.schema = 'resources'")
         with self._database.snapshot() as cursor:
             matches, _ = self._records(cursor, hits, len(hits), resources, limit)
         return [match.record for match in matches]  # type: ignore[misc]
@@ -178,7 +170,7 @@ class SqliteSearch:
                 remedy="embed the query with the embedder of this memory",
             )
         query = np.frombuffer(data, np.float32)
-        filter = self._filter(_VECTORS, spec)
+        filter = self._filter("vectors", spec)
         first = filter.first_limit(spec.limit)
         allowed = self._allowed.get(filter.state(self._database.reader))
         pending = index.begin_search(query, first, allow=allowed)
@@ -200,7 +192,7 @@ class SqliteSearch:
 
     # -- filters -----------------------------------------------------------------------------------
 
-    def _filter(self, numbering: _Numbering, spec: SearchSpec) -> _Filter:
+    def _filter(self, hits: str, spec: SearchSpec) -> _Filter:
         parts: list[str] = []
         values: list[Any] = []
         if spec.schema is not None:
@@ -209,7 +201,7 @@ class SqliteSearch:
         if spec.where is not None and not isinstance(spec.where, All):
             sql, values = self._compilers.of(spec.schema or "resources").compile(spec.where)
             parts.append(f"({sql})")
-        return _Filter(numbering, " AND ".join(parts), values)
+        return _Filter(hits, " AND ".join(parts), values)
 
     def _search(self, ask: _Search, size: int, filter: _Filter, limit: int) -> list[Match]:
         """Return the `limit` best records that pass the filter.
@@ -243,7 +235,7 @@ class SqliteSearch:
                     count *= _OVERFETCH
             # All hits are allowed from here on: only windows of one record, and what has expired,
             # leave too few.
-            unfiltered = _Filter(filter.numbering)
+            unfiltered = _Filter(filter.hits)
             while True:
                 matches, is_final = self._records(
                     cursor, ask(count, allow), count, unfiltered, limit
@@ -257,7 +249,7 @@ class SqliteSearch:
 
         from ...indexes.arrays import AllowedIds
 
-        sql = SQL.fill(f"allowed_{filter.numbering.name}", filter=filter.condition)
+        sql = SQL.fill(f"allowed_{filter.hits}", filter=filter.condition)
         rows = cursor.execute(sql, filter.values).fetchall()
         allowed = AllowedIds(np.sort(np.fromiter((row[0] for row in rows), np.int64, len(rows))))
         self._allowed[filter.state(cursor)] = allowed
@@ -271,9 +263,8 @@ class SqliteSearch:
         """Return the records of hits, best first, and whether these are all that can be had: there
         are as many as wanted, or the index had no more to give than these."""
         condition = f"WHERE {filter.condition}" if filter.condition else ""
-        sql = SQL.fill(f"records_of_{filter.numbering.name}", filter=condition)
+        sql = SQL.fill(f"records_of_{filter.hits}", filter=condition)
         numbers = str([number for number, _ in hits])
-        has_windows = filter.numbering.has_windows
         best: dict[int, tuple[Record, float, str]] = {}
         apart: list[int] = []
         found = cursor.execute(sql, (numbers, *filter.values))
@@ -282,7 +273,7 @@ class SqliteSearch:
                 record = decode(schema, body, None)
                 if record.expires_at is not None and has_expired(record):
                     continue
-                window = f"{first}:{last}" if has_windows else ""
+                window = f"{first}:{last}" if filter.hits == "vectors" else ""
                 best[record_no] = record, hits[position][1], window
                 if is_apart:
                     apart.append(record_no)

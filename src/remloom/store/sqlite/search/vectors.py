@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import apsw
 
 from ....model import Record
 from ...batch import TokenVectorBatch, Vector, VectorBatch
@@ -14,9 +16,6 @@ from ...stored_vectors import UNKNOWN, StoredTokenVectors, StoredVectors, Vector
 from ..file.database import SqliteDatabase
 from ..rows import SQL, decode
 from ..write.write_session import WriteSession, register_model
-
-if TYPE_CHECKING:
-    import apsw
 
 
 class _Statements(VectorStatements):

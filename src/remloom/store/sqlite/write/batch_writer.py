@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+import apsw
 from msgspec.structs import force_setattr, replace
 
 from ....kv import KeyRange
@@ -29,13 +30,8 @@ from .deletion import delete, delete_snapshots
 from .edge_writer import EdgeWriter, LabelWriter
 from .write_session import Tombstones, WriteSession, check, register_model
 
-if TYPE_CHECKING:
-    import apsw
-
-
 _Outcome = Literal["created", "updated", "unchanged"]
 _DERIVED, _REFERRING = 0, 1  # kinds of parents
-_NO_NAMES: Mapping[int, bool] = {}
 
 
 def apply(cursor: apsw.Cursor, batch: Batch) -> Written:
@@ -212,7 +208,7 @@ class _BatchWriter:
         item: BatchRecord,
         record_no: int,
         text_no: int | None = None,
-        names: Mapping[int, bool] = _NO_NAMES,
+        names: Mapping[int, bool] = {},
     ) -> None:
         """Gather the rows of a record; its text gets a number if it has none.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+
+import apsw
 
 from ....model import Moment
 from ...results import Deletion
@@ -12,9 +13,6 @@ from ..rows import SQL, decode, encode
 from . import kv
 from .edge_writer import LabelWriter
 from .write_session import Tombstones, WriteSession, prune_tombstones
-
-if TYPE_CHECKING:
-    import apsw
 
 
 def delete(

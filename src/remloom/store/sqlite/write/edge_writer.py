@@ -13,8 +13,9 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import apsw
 import msgspec
 
 from ....model import Edge, EdgeKey, Record
@@ -23,12 +24,6 @@ from ...meanings import no_own_label
 from ...rules.merge import thin_entity
 from ..rows import SQL, row_of
 from .write_session import WriteSession
-
-if TYPE_CHECKING:
-    import apsw
-
-
-_NONE: Mapping[int, tuple[int, Record]] = {}
 
 
 class LabelWriter:
@@ -258,7 +253,7 @@ class EdgeWriter:
         self._cursor: apsw.Cursor = session.cursor
         self._labels = labels
 
-    def write(self, edges: Sequence[Edge], own: Mapping[int, tuple[int, Record]] = _NONE) -> int:
+    def write(self, edges: Sequence[Edge], own: Mapping[int, tuple[int, Record]]) -> int:
         """Store edges, or merge them into those stored; returns how many there were.
 
         Args:

@@ -13,20 +13,15 @@ import threading
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
+import apsw
 import msgspec
 
 from ....errors import StoreBusyError, StoreFullError
 from ....kv import ALL_KEYS, Entry
 from ...contract import ERASURES
+from ..file.database import SqliteDatabase
 from . import kv
-
-if TYPE_CHECKING:
-    import apsw
-
-    from ..file.database import SqliteDatabase
-
 
 # Keys of the entries that record what is to be erased.
 LOG = "log"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+import apsw
 import msgspec
 
 from ....kv import ALL_KEYS, Entries, Entry, KeyRange
@@ -15,10 +15,6 @@ from ..file.database import SqliteDatabase
 from ..file.error_translation import translate
 from ..rows import SQL
 from .write_session import check
-
-if TYPE_CHECKING:
-    import apsw
-
 
 _LAST = TOP + "\0"  # sorts behind all that a key continues with
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import apsw
 from msgspec import Struct
 
 from ...batch import Preconditions, Vector
@@ -13,10 +14,6 @@ from ...rules.expiry import now
 from ...rules.preconditions import changed, check_records, record_ids
 from ...rules.vector_validation import choose_model
 from ..rows import SQL, edge_of
-
-if TYPE_CHECKING:
-    import apsw
-
 
 # Numbers that were deleted, by index: names, terms, vectors; of token vectors, those of records.
 Tombstones = dict[str, list[int]]
