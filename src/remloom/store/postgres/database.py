@@ -119,8 +119,8 @@ class PostgresDatabase:
 
     @classmethod
     def at(cls, url: str, pool_size: int, timeout: float) -> PostgresDatabase:
-        """Open the database at this URL: a handle of one user, which `release` closes. The pool is
-        shared with those whom this process has opened already.
+        """Open a handle of one user, which `release` closes, on the pool of this URL in this
+        process.
 
         Raises:
             StoreError, StoreBusyError, ReadOnlyStoreError: it cannot be reached, or refuses us.
@@ -138,8 +138,7 @@ class PostgresDatabase:
             return copy(server)
 
     def of(self, tenant: str) -> PostgresDatabase:
-        """A handle for a tenant of this database, in place of this one or for as long as it is
-        open."""
+        """A handle for a tenant of this database."""
         handle = copy(self)
         handle.tenant = tenant
         return handle
@@ -167,11 +166,7 @@ class PostgresDatabase:
         self._recheck = self._made is not None
 
     def check_open(self) -> None:
-        """Check that this handle can be used.
-
-        Raises:
-            StoreClosedError: it is closed, or its tenant was deleted.
-        """
+        """Raise StoreClosedError if this handle is closed, or its tenant was deleted."""
         if self._closed:
             raise StoreClosedError("the memory is closed", remedy="open it again")
         if self._recheck:
@@ -181,14 +176,8 @@ class PostgresDatabase:
             self.check_made(rows[0][0] if rows else None)
 
     def check_made(self, made: datetime | None) -> None:
-        """Check that the tenant is the one that was opened; if not, every later use is refused too.
-
-        Args:
-            made: when it was made; None when it is not there.
-
-        Raises:
-            StoreClosedError: it is another, or gone.
-        """
+        """Raise StoreClosedError, from now on, if the tenant was made at another time than the one
+        that was opened, or is gone (None)."""
         if self._made and made != self._made:
             self._recheck = True
             raise StoreClosedError(
@@ -224,10 +213,8 @@ class PostgresDatabase:
     # -- reading -----------------------------------------------------------------------------------
 
     def call(self, sql: str, values: Mapping[str, Any]) -> list[Row]:
-        """Fetch the rows of one SELECT, which takes the name of the tenant from `t.tenant`.
-
-        It is one round trip: the same statement enters the tenant and reads.
-        """
+        """Fetch the rows of one SELECT, which takes the name of the tenant from `t.tenant`: in one
+        round trip, as the same statement enters the tenant and reads."""
         self.check_open()
         sql = _entered(sql)
         values = {"tenant": self.tenant, **values}
@@ -407,11 +394,7 @@ class _DeadlineCursor(TenantCursor):
 
 
 def parse_url(url: str) -> str:
-    """Return the URL, if PostgreSQL's client understands it.
-
-    Raises:
-        InvalidInputError: it is not.
-    """
+    """Return the URL; InvalidInputError if PostgreSQL's client does not understand it."""
     try:
         conninfo_to_dict(url)
     except psycopg.Error as error:

@@ -110,11 +110,7 @@ def lookup(name: str, *, some: bool) -> str:
 
 @cache
 def edges(order: EdgeOrder, direction: Direction, *, typed: bool) -> str:
-    """The statement for the edges at keys, first those of the first key.
-
-    Raises:
-        UnknownNameError: edges have no such field to be ordered by.
-    """
+    """The statement for the edges at keys, first those of the first key."""
     by = f"{_column(order).name} {_way(order)}"
     if direction == "both":
         return SQL.fill("edges_both_ways", family=_FAMILY, order=by, types=_types(typed))
@@ -137,14 +133,8 @@ def counting(name: str) -> str:
 
 @cache
 def walk(order: EdgeOrder, direction: Direction, *, typed: bool, aliased: bool) -> str:
-    """The statement that walks from keys.
-
-    Args:
-        aliased: whether some record has several keys, which are then one node.
-
-    Raises:
-        UnknownNameError: edges have no such field to be ordered by.
-    """
+    """The statement that walks from keys; `aliased`: some record has several, which are one
+    node."""
     name = "walk_aliased" if aliased else "walk"
     return SQL.fill(name, **walk_words(order, direction, typed=typed, aliased=aliased))
 

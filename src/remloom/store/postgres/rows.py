@@ -100,8 +100,8 @@ def paths_of(data: bytes) -> tuple[Edge, ...]:
 
 
 def short(key: str) -> str:
-    """The key itself, or what stands for a long one: its beginning and its hash. Shortening twice
-    changes nothing."""
+    """The key itself, or the beginning and the hash of a long one. Shortening twice changes
+    nothing."""
     if len(key) * 4 <= _LONGEST or len(encoded := key.encode("utf-8")) <= _LONGEST:
         return key
     return f"{key[:_SHOWN]}{_MARK}{sha256(encoded).hexdigest()}"

@@ -116,11 +116,7 @@ _RULES = (
 
 
 def error_of(error: BaseException, database: str) -> RemloomError:
-    """Our error for one of PostgreSQL's, its driver's or its pool's.
-
-    Args:
-        database: the database in words.
-    """
+    """Our error for one of PostgreSQL's, its driver's or its pool's, of a database so described."""
     if isinstance(error, UnicodeEncodeError):
         return unencodable(error)
     text = str(error)

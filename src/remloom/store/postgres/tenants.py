@@ -60,8 +60,7 @@ def migrate(url: str, timeout: float, *, citus: bool = False) -> Migrated:
 
 @contextmanager
 def tenants(url: str, timeout: float, *, migrate: bool) -> Iterator[PostgresTenants]:
-    """Open the tenants of the database at this URL, whose schema is brought up to date if
-    `migrate`, else only checked."""
+    """Open the tenants of the database at this URL, whose schema is migrated or only checked."""
     server = PostgresDatabase.at(url, 2, timeout)
     try:
         opened = PostgresTenants(server)
@@ -78,11 +77,8 @@ class PostgresTenants:
         self._server = server
 
     def prepare(self, *, migrate: bool) -> None:
-        """See that the database has the schema this Remloom needs, and bring it there if `migrate`.
-
-        Raises:
-            SchemaVersionError, StoreError: see `migrations`.
-        """
+        """Check that the database has the schema of this Remloom, or bring it there if
+        `migrate`."""
         with self._server.connect() as connection, translate_errors(self._server.description):
             if not migrate or migrations.version(connection) == migrations.newest():
                 migrations.verify(self._server, connection)
@@ -90,10 +86,10 @@ class PostgresTenants:
         migrations.migrate(self._server)
 
     def open(self, tenant: str, *, create: bool) -> datetime:
-        """Return when a tenant was made; it is made now if it is not there, and `create`.
+        """Return when a tenant was made: now, if it is not there and `create`.
 
         Raises:
-            TenantNotFoundError: there is none; the remedy names those like it.
+            TenantNotFoundError: there is none; the remedy names similar ones.
         """
         if tenant != HIDDEN:
             tenant_name(tenant)
@@ -111,11 +107,7 @@ class PostgresTenants:
         return rows[0][0] if rows else None
 
     def create(self, tenant: str) -> None:
-        """Make a tenant.
-
-        Raises:
-            ConflictError: it is there already.
-        """
+        """Make a tenant; ConflictError if it is there already."""
         tenant_name(tenant)
         if not self._insert(tenant):
             raise ConflictError(
@@ -139,11 +131,8 @@ class PostgresTenants:
         return int(size)
 
     def delete(self, tenant: str) -> None:
-        """Remove a tenant and every row of it, in one transaction.
-
-        Raises:
-            TenantNotFoundError: there is no such tenant.
-        """
+        """Remove a tenant and every row of it, in one transaction; TenantNotFoundError if there is
+        none."""
 
         def work(cursor: TenantCursor) -> int:
             # Without a tenant to lock nothing is deleted: one that is made meanwhile would lose a
@@ -172,8 +161,7 @@ class PostgresTenants:
 
 
 def distribute(server: PostgresDatabase) -> list[str]:
-    """Distribute every table that is not distributed yet; returns their names. The schema must be
-    up to date.
+    """Distribute every table that is not yet; returns their names. The schema must be up to date.
 
     Raises:
         StoreError: the server has no Citus, or refuses.

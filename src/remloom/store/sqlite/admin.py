@@ -208,9 +208,6 @@ def repair(path: Path, key: str) -> list[str]:
 
     Returns:
         What was found and done, a line each; empty when nothing was wrong.
-
-    Raises:
-        CorruptStoreError: the database itself is damaged.
     """
     try:
         SqliteDatabase(path, key, create=False, prepare=prepare).close()

@@ -41,11 +41,7 @@ def encode(record: Record) -> tuple[str, bytes | None]:
 
 
 def decode(schema: str, body: str, content: bytes | None) -> Record:
-    """The record of a row.
-
-    Raises:
-        CorruptStoreError: it is not as it was written.
-    """
+    """The record of a row; CorruptStoreError if it is not as it was written."""
     try:
         record: Record = DECODERS[schema](body)
     except msgspec.MsgspecError as error:
@@ -56,11 +52,7 @@ def decode(schema: str, body: str, content: bytes | None) -> Record:
 
 
 def add_content(record: Record, content: bytes) -> None:
-    """Give a record its content, which is apart from its body.
-
-    Raises:
-        CorruptStoreError: it is not as it was written.
-    """
+    """Give a record its content, which is apart from its body; raises what `decode` raises."""
     force_setattr(record, "content", decompress(content))
 
 
@@ -98,10 +90,8 @@ def edge_of(row: Any) -> Edge:
 
 
 def not_expired(cursor: apsw.Cursor) -> str:
-    """Return the condition that a row `r` has not expired; empty where none has.
-
-    It is the same text until the next record expires.
-    """
+    """Return the condition that a row `r` has not expired, the same until the next one does; empty
+    where none has."""
     last = cursor.execute(SQL.last_expired, (now(),)).get
     return "" if last is None else f"(r.expires IS NULL OR r.expires > {last})"
 

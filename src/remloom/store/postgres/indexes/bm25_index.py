@@ -54,12 +54,7 @@ def runs(cursor: TenantCursor) -> list[PostingsRun]:
 
 
 def add(cursor: TenantCursor, texts: Sequence[Text], present: Sequence[PostingsRun]) -> None:
-    """Index new texts.
-
-    Args:
-        texts: their numbers are higher than those of all before.
-        present: the runs there are.
-    """
+    """Index new texts, whose numbers are higher than all before, next to the runs there are."""
     run, postings, terms = _postings(texts)
     cursor.run(SQL.add_to_counts, texts=len(texts), terms=terms)
     if not len(postings):
@@ -147,8 +142,7 @@ def remove(cursor: TenantCursor, texts: Sequence[Text]) -> None:
 def _by_bucket(
     texts: Sequence[Text], present: Sequence[PostingsRun]
 ) -> dict[tuple[int, int], set[int]]:
-    """The buckets (run, bucket) that have postings of texts, and the numbers of those texts in
-    the run."""
+    """The buckets (run, bucket) with postings of texts, and the texts' numbers in the run."""
     by_bucket: dict[tuple[int, int], set[int]] = {}
     for text_no, text in texts:
         terms = np.unique(np.frombuffer(hash_terms(text), "<i8")).tolist()
@@ -207,8 +201,7 @@ def having_all(
 def _read_postings(
     cursor: TenantCursor, terms: Sequence[int], sql: str
 ) -> Iterator[tuple[NDArray[np.int64], Postings]]:
-    """Yield the postings of each of these terms that any text has, with the numbers of the
-    texts."""
+    """Yield the postings of each of these terms that any text has, and the texts' numbers."""
     for term, (starts, parts) in _read_buckets(cursor, terms, sql).items():
         postings = _unpacked(parts)
         # A bucket has other terms too.
@@ -265,8 +258,7 @@ def _terms_of(postings: Postings) -> NDArray[np.uint64]:
 
 
 def _postings(texts: Sequence[Text]) -> tuple[int, Postings, int]:
-    """The number of a run of these texts, its postings in the order of their terms, and how many
-    terms they have."""
+    """The number of a run of these texts, its postings by term, and how many terms they have."""
     numbers = np.array([text_no for text_no, _ in texts], np.int64)
     coded = [hash_terms(text) for _, text in texts]
     lengths = np.array([len(terms) // 8 for terms in coded], np.uint32)

@@ -226,8 +226,7 @@ class NameCandidates:
         return names or []
 
     def similar(self) -> list[str]:
-        """Names that may be within two edits: most of the text's rarest trigrams first, shorter
-        first."""
+        """Names within two edits: those with most of the text's rarest trigrams first."""
         return self._best(*_ranked(_rarest(self._similar)), self._count)
 
     def with_all_words(self) -> list[str]:
@@ -237,8 +236,8 @@ class NameCandidates:
         return self._best(numbers[with_all], ranks[with_all], self._count)
 
     def with_some_words(self) -> list[str]:
-        """Names that have some of the words, or words like them: most of them first, then the
-        rarest one first."""
+        """Names with some of the words, or similar ones: those with most first, then the rarest
+        first."""
         hits = self._with_words
         missing = np.setdiff1d(np.arange(len(self._words)), hits.ranges).tolist()
         for position in missing:
@@ -281,8 +280,7 @@ class NameCandidates:
         return _Hits(range_of_page[page], lengths, run_of_page[page] - (postings & _NUMBER))
 
     def _best(self, numbers: Numbers, ranks: NDArray[np.int64], count: int) -> list[str]:
-        """The first names that are there, in the order of their ranks (ties: shorter first, then by
-        name)."""
+        """The first names that are there, by rank (ties: shorter first, then by name)."""
         sql = SQL.names_by_number if self._type is None else SQL.names_by_number_of_type
         order = np.argsort(ranks, kind="stable")
         numbers = numbers[order]
@@ -319,11 +317,8 @@ def _rarest(hits: _Hits) -> _Hits:
 
 
 def _ranked(hits: _Hits, *, rarer_first: bool = False) -> tuple[Numbers, NDArray[np.int64]]:
-    """Rank the names: the number of each, and its rank.
-
-    The name with more hits comes first; or, of those with one hit, the one whose range fewer names
-    are in; then the shorter one.
-    """
+    """Rank the names, each with its number: most hits first, or, of those with one hit, the one
+    whose range fewer names are in; then the shorter one."""
     numbers, first, times = np.unique(hits.numbers, return_index=True, return_counts=True)
     ranks = -times
     if rarer_first:

@@ -78,11 +78,7 @@ def _upgrade(connection: Connection[Any], before: int) -> None:
 
 
 def verify(server: PostgresDatabase, connection: Connection[Any]) -> None:
-    """Refuse a schema that is not the one this Remloom knows.
-
-    Raises:
-        SchemaVersionError: it is older, newer, or not there.
-    """
+    """Raise SchemaVersionError if the schema is older, newer, or not there."""
     found = version(connection)
     _refuse_newer(server, found)
     if found < newest():
@@ -98,11 +94,8 @@ def verify(server: PostgresDatabase, connection: Connection[Any]) -> None:
 
 
 def version(connection: Connection[Any]) -> int:
-    """The version of the schema; 0 when there is none.
-
-    Raises:
-        SchemaVersionError: it is from before there were versions.
-    """
+    """The version of the schema, 0 without one; SchemaVersionError if it is from before
+    versions."""
     row = connection.execute(
         "SELECT to_regclass('remloom.alembic_version'), to_regclass('remloom.tenants')"
     ).fetchone()

@@ -87,8 +87,8 @@ class NearestWindows:
         return self._windows(cursor, self._fill("nearest_of_all", count))
 
     def fetch_at_once(self, server: PostgresDatabase, count: int) -> list[StoredWindow] | None:
-        """Fetch the nearest windows in one round trip, when there is no filter; None if another
-        model serves by now."""
+        """Fetch the nearest windows in one round trip, without a filter; None if another model
+        serves."""
         if self._serving.indexed:
             sql = self._fill("nearest_indexed_at_once", count, dims=str(self._serving.dims))
         else:

@@ -124,11 +124,8 @@ class PostgresSql:
     ) -> list[bytes]:
         """Fetch the rows of a statement that runs as the role that reads, each one text in UTF-8.
 
-        Args:
-            timeout: seconds.
-
         Raises:
-            StoreBusyError: it took longer.
+            StoreBusyError: it took longer than `timeout` seconds.
             InvalidInputError: it computes what cannot be, or its rows are too long.
         """
         with self._server.read() as snapshot, snapshot.connection.cursor() as cursor:

@@ -104,7 +104,7 @@ def _json_at(steps: Sequence[str | int]) -> str:
     """The JSON value at a path of plain words.
 
     PostgreSQL takes a key for a position in a list, and the other way round, where a path is one
-    text. Where a step might be either, each is taken by itself.
+    text. A step that might be either is taken by itself.
     """
     is_doubtful = any(isinstance(step, int) or _POSITION.fullmatch(step) for step in steps)
     if len(steps) > 1 and not is_doubtful:
@@ -580,10 +580,8 @@ class PostgresWriter(Writer):
     # -- a SELECT ----------------------------------------------------------------------------------
 
     def select(self, select: Select, limit: int, filter: str = "") -> tuple[str, list[Type]]:
-        """The SQL of a SELECT of at most `limit` rows, and the type of each of its columns.
-
-        Each row is one JSON list. `filter` is another condition on the rows.
-        """
+        """The SQL of a SELECT of at most `limit` rows, each one JSON list, and the types of its
+        columns. `filter` is another condition on the rows."""
         grouped = select.aggregated or select.distinct
         self._joins = max(1, _count_joins(select))
         columns, kinds = self.columns(select, grouped=grouped)
@@ -705,11 +703,7 @@ _FLAGS = re.compile(r"\A\(\?([aiLmsux]+)\)")
 
 
 def _advanced_regex(pattern: str) -> str:
-    """A Python regular expression as a PostgreSQL one, which differ in a few spellings.
-
-    Raises:
-        InvalidInputError: a part of it has no equal in PostgreSQL.
-    """
+    """A Python regular expression as a PostgreSQL one; InvalidInputError where it has no equal."""
     if unsupported := _UNSUPPORTED.search(pattern):
         raise InvalidInputError(
             f"PostgreSQL has nothing like {unsupported[0]!r} in a regular expression",

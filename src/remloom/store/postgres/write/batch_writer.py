@@ -197,10 +197,8 @@ class BatchWriter(EdgeWriter):
         return moved
 
     def _clear(self, changes: dict[str, RecordChange], embed: set[str]) -> dict[str, str | None]:
-        """Take out what records had before they change; returns the keys they gave up.
-
-        Records whose vectors still hold are taken out of `embed`.
-        """
+        """Take out what records had before they change; returns the keys they gave up. Records
+        whose vectors still hold are taken out of `embed`."""
         updated = {id: change for id, change in changes.items() if change.old is not None}
         if not updated:
             return {}
@@ -240,8 +238,7 @@ class BatchWriter(EdgeWriter):
         )
 
     def _check_handles(self, changes: dict[str, RecordChange]) -> None:
-        """Refuse a row whose handle is the label of another of its schema: edges would lead to
-        both."""
+        """Refuse a row whose handle is that of another of its schema: edges would lead to both."""
         rows = {
             id: change.item for id, change in changes.items() if isinstance(change.item.record, Row)
         }
@@ -338,8 +335,7 @@ def _handles(changes: Iterable[RecordChange]) -> list[str]:
 
 
 def write(server: PostgresDatabase, work: Callable[[BatchWriter], _T]) -> _T:
-    """Run `work` in a transaction that is on disk when this returns. See
-    `PostgresDatabase.write`."""
+    """Run `work` in a transaction that is on disk when this returns."""
 
     def run(cursor: TenantCursor) -> _T:
         writer = BatchWriter(server, cursor)
@@ -351,8 +347,7 @@ def write(server: PostgresDatabase, work: Callable[[BatchWriter], _T]) -> _T:
 
 
 def register_model(transaction: Transaction, name: str, dims: int, *, current: bool = True) -> int:
-    """Return the number of an embedder, registered with its dimensions. See
-    `store.rules.vector_validation.choose_model`."""
+    """Return the number of an embedder, registered with its dimensions. See `choose_model`."""
     models = transaction.rows(SQL.models)
     number, is_new = choose_model(models, name, dims, current=current)
     if is_new:

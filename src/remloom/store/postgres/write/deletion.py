@@ -49,8 +49,7 @@ def delete(writer: EdgeWriter, ids: Iterable[str], *, derived: bool) -> Deletion
 
 
 def delete_vectors(transaction: Transaction, ids: Sequence[str]) -> int:
-    """Delete the vectors of records, and take them off the queue; returns how many vectors there
-    were."""
+    """Delete the vectors of records and take them off the queue; returns how many there were."""
     values = {"ids": ArrayColumn("t", ids)}
     transaction.run(SQL.dequeue, **values)
     return transaction.run(SQL.delete_vectors, **values)

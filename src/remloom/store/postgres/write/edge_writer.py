@@ -50,9 +50,8 @@ class EdgeWriter(Transaction):
     # -- edges -------------------------------------------------------------------------------------
 
     def put_edges(self, edges: Sequence[Edge], own: Mapping[int, Record] = {}) -> int:
-        """Store edges, or merge them with those there are; returns how many were given.
-
-        Of ends that no record has, thin entities are made.
+        """Store edges, or merge them with those there are; returns how many there were. Of ends
+        that no record has, thin entities are made.
 
         Args:
             own: position of an edge that a record was written with -> that record.
@@ -189,11 +188,8 @@ class EdgeWriter(Transaction):
         return keys
 
     def replace_released(self, keys: dict[str, str | None]) -> None:
-        """Make thin entities of the keys that records gave up, where edges are left at them.
-
-        Args:
-            keys: with what a shortened one stands for.
-        """
+        """Make thin entities of keys that records gave up, each with what a shortened one stands
+        for, where edges are left at them."""
         free = self._matching_keys(SQL.free_keys, list(keys))
         linked = self._matching_keys(SQL.linked_keys, free)
         self._make_thin({key: keys[key] or key for key in linked})
@@ -251,11 +247,8 @@ class EdgeWriter(Transaction):
 
 
 def name_rows(id: str, keys: Sequence[str], handle: str | None) -> Iterable[NameRow]:
-    """The rows of a record's keys, of which that of its name comes first.
-
-    Args:
-        handle: that of them which is its handle, as it is stored.
-    """
+    """The rows of a record's keys, that of its name first; `handle` is the one which is its
+    handle."""
     for rank, key in enumerate(keys):
         stored = short(key)
         whole = key if stored != key else None

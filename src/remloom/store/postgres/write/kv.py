@@ -72,8 +72,7 @@ def put(
     deleted: Sequence[tuple[str, str]] = (),
     expected_version: int | None = None,
 ) -> None:
-    """Delete and write entries inside a transaction that holds the tenant's lock. See
-    `kv.KeyValue.put`."""
+    """Delete and write entries inside a transaction that holds the tenant's lock."""
     if expected_version is not None:
         only = only_entry(entries)
         rows = cursor.rows(SQL.kv_version, namespace=only.namespace, key=only.key)

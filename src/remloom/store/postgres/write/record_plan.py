@@ -49,8 +49,8 @@ class RecordPlan(Struct):
 def plan_records(
     transaction: Transaction, items: Sequence[BatchRecord], at: datetime | None = None
 ) -> RecordPlan:
-    """Plan what has to be written of these records, one after the other: a later item changes what
-    an earlier one makes."""
+    """Plan what is to be written of these records: a later item changes what an earlier one
+    makes."""
     planner = _Planner(transaction, items, at)
     for item in items:
         planner.add(item)
@@ -72,8 +72,8 @@ class _Planner:
         self._read_stored(items)
 
     def _read_owners(self, items: Sequence[BatchRecord]) -> None:
-        """Read which records have the keys of these: of resources and moments only the thin ones,
-        which they replace."""
+        """Read whose keys these are: of resources and moments only thin ones, which they
+        replace."""
         keys: dict[str, bool] = {}  # whether all of its records matter
         for item in items:
             joins = isinstance(item.record, Entity | Row)

@@ -54,11 +54,7 @@ class Transaction:
         )
 
     def check(self, expected: Preconditions) -> None:
-        """Check that everything is as expected.
-
-        Raises:
-            GoneError, ChangedError: it is not.
-        """
+        """Raise GoneError or ChangedError if something is not as expected."""
         if ids := record_ids(expected):
             rows = self.rows(SQL.update_times, ids=ArrayColumn("t", ids), now=now())
             check_records(expected, dict(rows))

@@ -103,8 +103,7 @@ def admit(connection: apsw.Connection, mark: CommitMark, path: Path, *, log: boo
 
     Raises:
         CorruptStoreError: they are gone. Fields: `writes` (how many; at least so many when `until`
-            is None), `since` and `until` (when the last one that is there and the last one that is
-            gone were made).
+            is None), `since` and `until` (when the last one that is there was made, and the last).
     """
     # before the file, which another process may be writing
     marked = mark.read()
@@ -193,14 +192,8 @@ def log_of(path: Path) -> Path:
 
 
 def _behind(path: Path, size: int, seen: int) -> int:
-    """How many acknowledged transactions, at least, are in the log and not seen by SQLite; 0: its
-    end is just torn.
-
-    Args:
-        path: the database; nobody writes to it meanwhile.
-        size: of a page, in bytes.
-        seen: frames that SQLite reads.
-    """
+    """Count acknowledged transactions, at least, behind the `seen` frames that SQLite reads of the
+    log, while nobody writes; 0: its end is just torn. `size` is that of a page, in bytes."""
     try:
         stream = log_of(path).open("rb")
     except OSError:

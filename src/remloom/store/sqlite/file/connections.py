@@ -21,14 +21,8 @@ _CHECKPOINT = 20_000  # WAL pages between checkpoints: fewer, larger ones write 
 
 
 class OpenedFile:
-    """One database file, by what it is and not by where it is.
-
-    Where a tenant was deleted, and perhaps made again, nothing of the old one may be written or
-    read.
-
-    Attributes:
-        closed: nothing more is read of it or written.
-    """
+    """One database file, by what it is and not by where it is: of one that was deleted, and perhaps
+    made again, nothing may be written or read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -37,11 +31,8 @@ class OpenedFile:
         self._identity: tuple[int, int] | None = None
 
     def require_same(self) -> None:
-        """Check that the file at the path is the one that was opened; the first time it becomes so.
-
-        Raises:
-            StoreClosedError: it is not, or was closed.
-        """
+        """Raise StoreClosedError if it is closed, or the file at the path is another than at
+        first."""
         if self.closed:
             raise closed_error()
         try:
@@ -60,8 +51,8 @@ class OpenedFile:
 
     @contextmanager
     def opening(self) -> Iterator[None]:
-        """Check that what is opened inside is the same file, also when opening it fails, as that
-        may be why."""
+        """Check that what is opened inside is the same file, also where that is why opening
+        fails."""
         try:
             yield
         finally:
@@ -134,11 +125,8 @@ class FileConnections:
             return connection
 
     def open_writer(self, cache_mb: int, *, accept: bool) -> apsw.Connection:
-        """Open the first connection, and seal the file if it is an older plain one.
-
-        Args:
-            accept: open it though acknowledged writes are lost.
-        """
+        """Open the first connection, and seal the file if it is an older plain one; with `accept`
+        also if acknowledged writes are lost."""
         try:
             return self._admit(cache_mb, accept=accept)
         except (WrongKeyError, CorruptStoreError, ReadOnlyStoreError):
@@ -226,9 +214,8 @@ class FileConnections:
         return str(self._path), flags
 
     def _location_to_look(self) -> tuple[str, int]:
-        """Return them for a file that cannot be written. Where it has no shared-memory file nobody
-        has it open, and it can be taken for one that does not change, if no write waits to be moved
-        into it."""
+        """Return them for a file that cannot be written. Without a shared-memory file nobody has it
+        open, and it does not change, if no write waits to be moved into it."""
         log = log_of(self._path)
         shared = self._path.with_name(f"{self._path.name}-shm")
         if not shared.exists() and file_size(log):

@@ -128,11 +128,7 @@ class SqliteDatabase:
             return rows
 
     def require(self) -> None:
-        """Refuse to read what is closed or gone, once that was noticed.
-
-        Raises:
-            StoreClosedError: it is.
-        """
+        """Raise StoreClosedError if it is closed, or was noticed to be gone."""
         if self._gone:
             self._file.require_same()
 
@@ -181,8 +177,8 @@ class SqliteDatabase:
         return int(pages)
 
     def backup(self, path: Path) -> None:
-        """Copy the file, as encrypted as it is, into a new one. Its tenant is there at the end as
-        well."""
+        """Copy the file, as encrypted as it is, into a new one, if its tenant is still there at the
+        end."""
         key = self._key if self.connections.sealed else None
         with self._file.opening():
             copy_pages(self.reader.connection, path, key)
@@ -222,11 +218,8 @@ class _User:
 
 
 def copy_pages(source: apsw.Connection, path: Path, key: str | None) -> None:
-    """Copy a database, as encrypted as it is, into a new file.
-
-    Args:
-        key: of both, in hex: see `unlock`; None: they are plain files.
-    """
+    """Copy a database into a new file, both with this key in hex (see `unlock`), or plain
+    (None)."""
     with suppress(OSError), OpenFolder.at(path.parent) as folder:
         make_private(folder, path.name)
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
@@ -246,11 +239,8 @@ def migrations() -> list[tuple[int, str]]:
 
 
 def migrate(writer: apsw.Connection, path: Path, *, read_only: bool) -> None:
-    """Bring a file to the newest schema.
-
-    Raises:
-        SchemaVersionError: it is newer than this Remloom, or older and cannot be written.
-    """
+    """Bring a file to the newest schema; SchemaVersionError if it is newer, or cannot be
+    written."""
     known = migrations()
     newest = known[-1][0]
     cursor = writer.cursor()

@@ -25,11 +25,8 @@ _CIPHER = "aegis"
 
 
 def unlock(connection: apsw.Connection, key: str) -> None:
-    """Make a connection read and write sealed pages.
-
-    Args:
-        key: data key in hex; empty for the public one.
-    """
+    """Make a connection read and write sealed pages, by a data key in hex, or the public one
+    ("")."""
     connection.pragma("cipher", _CIPHER)
     if not key:
         connection.pragma("algorithm", _QUICK)
@@ -37,20 +34,16 @@ def unlock(connection: apsw.Connection, key: str) -> None:
 
 
 def make_private(folder: OpenFolder, name: str) -> None:
-    """Make an empty file that only its owner may read, if there is none; SQLite makes its log
-    alike.
-
-    One that is there is not even opened: to close it would give up the locks that this process has
-    on it.
-    """
+    """Make an empty file that only its owner may read, if there is none; SQLite makes its log so
+    too. An existing one is not even opened: closing it would give up the locks this process has on
+    it."""
     # it is there; or the folder cannot be written, as SQLite says then
     with suppress(OSError):
         os.close(folder.open_file(name, os.O_RDWR | os.O_CREAT | os.O_EXCL))
 
 
 def seal(path: Path) -> bool:
-    """Put a sealed copy of a plain file in its place; False when that must wait, and it is as it
-    was.
+    """Put a sealed copy of a plain file in its place; False when that must wait.
 
     At every moment one of the two is there wholly. Nobody else has it open meanwhile: the copy is
     made under a lock that needs every other connection to be gone, and who waits for it sees by the

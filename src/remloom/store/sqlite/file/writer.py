@@ -128,11 +128,8 @@ class PendingWrite(Generic[_T]):
 
 
 def run_group(cursor: apsw.Cursor, group: Sequence[PendingWrite[Any]], path: Path) -> None:
-    """Run writes in an open transaction: one that raises is rolled back alone.
-
-    Raises:
-        whatever the only write of a group raises, or one that ended the whole transaction.
-    """
+    """Run writes in an open transaction: one that raises is rolled back alone, unless it is the
+    only one, or ended the whole transaction."""
     if len(group) == 1:
         (only,) = group
         only.result = only.work(cursor)
@@ -223,11 +220,8 @@ class Upkeep:
                 self._lock.release()
 
     def rewrite(self) -> None:
-        """Write every page again.
-
-        Rows that were moved between pages leave copies in the unused parts of pages, which secure
-        deletion does not reach. Free pages are returned to the disk.
-        """
+        """Write every page again, and return free ones to the disk: rows that were moved leave
+        copies in the unused parts of pages, which secure deletion does not reach."""
         with self._lock, translate(self._file.path):
             # made by an earlier version: from here on it gives space back
             if not self._connection.pragma("auto_vacuum"):
@@ -260,10 +254,7 @@ class Upkeep:
         self._connection.set_busy_timeout(round(self._busy_timeout * 1000))
 
     def _free_pages(self) -> bool:
-        """Remove some free pages from the file; returns whether there are more.
-
-        They are zeroed already, by `secure_delete`.
-        """
+        """Remove some free pages, zeroed by `secure_delete`; returns whether there are more."""
         free = self._connection.pragma("freelist_count")
         if free <= _SPARE:
             return False
@@ -273,10 +264,8 @@ class Upkeep:
 
 
 class _UpkeepThread:
-    """Does the upkeep of files while nobody uses them, one thread for the whole process.
-
-    It keeps what it works on no longer than that, so that a database that is dropped can go.
-    """
+    """Does the upkeep of files while nobody uses them, one thread for the whole process. It holds
+    none of them in between, so that a database that is dropped can go."""
 
     def __init__(self) -> None:
         self._begin()

@@ -76,7 +76,7 @@ class GraphCache(threading.local):
                 self._is_reading = False
 
     def refresh(self, cursor: apsw.Cursor) -> None:
-        """Forget everything if something was written since, an edge began or ended, or a record
+        """Forget everything if something was written, an edge began or ended, or a record
         expired."""
         if self._is_reading:
             return
@@ -91,11 +91,7 @@ class GraphCache(threading.local):
 
 
 class LabelNumbers:
-    """The numbered labels of one tenant.
-
-    Attributes:
-        cache: what this thread has read of the graph.
-    """
+    """The numbered labels of one tenant; `cache` is what this thread has read of the graph."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         # of every thread: label numbers are never reused, so an entry is never wrong
@@ -175,11 +171,8 @@ class LabelNumbers:
     def edge_type_numbers(
         self, cursor: apsw.Cursor, names: Sequence[str] | None
     ) -> tuple[int, ...] | None:
-        """Return the numbers of edge types; None for None, which is every type.
-
-        Raises:
-            UnknownNameError: one was never used, and others were.
-        """
+        """Return the numbers of edge types, None for all; UnknownNameError if one was never
+        used."""
         if names is None:
             return None
         numbers = self.edge_type_names(cursor)

@@ -71,8 +71,7 @@ def _step(
 
 
 class _Neighbourhood:
-    """Where the edges of nodes lead, for one walk; what is read of now stays in the cache for the
-    next."""
+    """Where the edges of nodes lead, for one walk; what is in force now is cached for the next."""
 
     def __init__(self, labels: LabelNumbers, cursor: apsw.Cursor, spec: WalkSpec) -> None:
         now = spec.as_of is None

@@ -73,10 +73,7 @@ class IndexSnapshot(Struct):
 
 
 def read_snapshot(cursor: apsw.Cursor, kind: str) -> IndexSnapshot | None:
-    """Read the snapshot of an index; None when there is none.
-
-    It is put together part by part: it may be a hundred megabytes, and is held once.
-    """
+    """Read a snapshot, part by part: it may be a hundred megabytes, and is held once."""
     header = cursor.execute(SQL.snapshot_header, (kind,)).get
     if header is None:
         return None
@@ -99,7 +96,7 @@ def write_snapshot(
     size: int,
     known_size: int = 0,
 ) -> int:
-    """Store the snapshot of an index in place of the one before.
+    """Store the snapshot of an index in place of the one before; returns how many it has now.
 
     Nothing is stored if something in it was erased meanwhile: it must not come back to disk. Nor if
     another process stored more of it.
@@ -107,10 +104,7 @@ def write_snapshot(
     Args:
         last_number: the highest that the index has.
         size: how many it has.
-        known_size: how many the one before had, when it was loaded or stored here; 0: it was none,
-            or of no use.
-
-    Returns: how many the stored snapshot has now; 0 if there is none.
+        known_size: how many the one before had, when it was loaded or stored here; 0: none.
     """
     last_tombstone = snapshot.last_tombstone
     erased = cursor.execute(SQL.has_tombstone_after, (last_tombstone, kind)).get
@@ -181,7 +175,7 @@ def _load_vectors(cursor: apsw.Cursor, tombstone_no: int, hnsw: dict[str, int]) 
 
 
 def is_outdated(kind: str, loaded: LoadedIndex, cursor: apsw.Cursor, newest: NewestNumbers) -> bool:
-    """Whether an index cannot catch up: tombstones that it has not seen are gone, or another model
+    """Whether an index cannot catch up: tombstones are gone that it needs, or another model
     serves."""
     if loaded.last_tombstone < last_pruned(cursor):
         return True

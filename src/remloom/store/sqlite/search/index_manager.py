@@ -202,8 +202,8 @@ class IndexManager:
             self.save(kind)
 
     def drop_saved(self, kinds: Iterable[str]) -> None:
-        """Note that the snapshots of these indexes were dropped: they are stored again when nothing
-        was erased for a while."""
+        """Note that snapshots were dropped: they are stored again when nothing was erased for a
+        while."""
         for kind in kinds:
             if (loaded := self._loaded.get(kind)) is not None:
                 with self._dropping:

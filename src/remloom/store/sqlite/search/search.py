@@ -45,11 +45,8 @@ _Search = Callable[[int, "AllowedIds | None"], _Hits]
 
 
 class _Filter(Struct, frozen=True):
-    """A condition on the records of hits.
-
-    Attributes:
-        hits: "texts" or "vectors", of which several may be of one record.
-    """
+    """A condition on the records of hits: "texts", or "vectors", of which one record may have
+    several."""
 
     hits: str
     condition: str = ""
@@ -61,7 +58,7 @@ class _Filter(Struct, frozen=True):
         return self.hits, self.condition, tuple(self.values), version, id(cursor)
 
     def first_limit(self, limit: int) -> int:
-        """How many hits an index is asked for first: some may be filtered out, or be windows of one
+        """How many hits are fetched first: some may be filtered out, or be windows of one
         record."""
         is_exact = not self.condition and self.hits == "texts"
         return limit if is_exact else limit * _SPARE

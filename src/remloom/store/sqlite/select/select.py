@@ -155,8 +155,8 @@ class SqliteSql:
 
     @contextmanager
     def _connection(self, timeout: float) -> Iterator[apsw.Cursor]:
-        """A cursor that stops after so many seconds. Some statements run beside each other, the
-        others wait."""
+        """A cursor that stops after so many seconds. Some statements run at once, the others
+        wait."""
         self._database.require()
         if not self._slots.acquire(timeout=timeout):
             raise StoreBusyError(

@@ -49,8 +49,7 @@ def schema_condition(schema: str) -> str:
     """The condition that a row `r` is of this schema.
 
     SQLite expects few rows of one schema, and would use the index of schemas where another is
-    better. It is told of so many that any other index is better, and of so few that this one is
-    better than none.
+    better. With this likelihood any other index is better, and this one is better than none.
     """
     return f"likelihood(r.schema = '{schema}', 0.05)"
 

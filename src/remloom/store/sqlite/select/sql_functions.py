@@ -95,9 +95,8 @@ _spent = _Spent()
 
 @contextmanager
 def bounded(timeout: float = math.inf) -> Iterator[None]:
-    """One statement: what its regular expressions and groups use is counted from nothing, and it
-    ends after so many seconds, if it reads long texts: SQLite itself looks at the clock only
-    between thousands of calls."""
+    """Count what the regular expressions and groups of one statement use, and end it after so many
+    seconds if it reads long texts: SQLite looks at the clock only between thousands of calls."""
     now = time.monotonic()
     _spent.matching, _spent.held, _spent.deadline = 0.0, 0, now + timeout
     _spent.memory = _MemoryWatch(now)
@@ -108,8 +107,7 @@ def bounded(timeout: float = math.inf) -> Iterator[None]:
 
 
 def tick() -> float:
-    """The time (monotonic seconds), at which the statement of this thread gives back memory that
-    is free."""
+    """The time (monotonic seconds); the statement of this thread gives back memory that is free."""
     now = time.monotonic()
     _spent.memory.look(now)
     return now
@@ -183,12 +181,8 @@ def _by_letter(text: str, change: Callable[[str], str]) -> str:
 
 
 def matches(pattern: str, text: str | None) -> bool | None:
-    """A regular expression matches somewhere in the text.
-
-    Raises:
-        InvalidInputError: it takes too long; some patterns would take longer than the universe is
-            old.
-    """
+    """Whether a regular expression matches somewhere in the text; InvalidInputError if that takes
+    too long, as some patterns would take longer than the universe is old."""
     if text is None:
         return None
     left = min(_PATIENCE, _PATIENCE_IN_ALL - _spent.matching)
@@ -214,11 +208,8 @@ def _compiled(pattern: str):  # type: ignore[no-untyped-def]
 
 
 def held(value: Any, more: int) -> Any:
-    """The value, counted with so many bytes more against what a statement may hold in memory.
-
-    Raises:
-        InvalidInputError: it is too much.
-    """
+    """The value, counted with so many bytes more against what a statement may hold in memory;
+    InvalidInputError if that is too much."""
     if isinstance(value, str):
         counted(more + (len(value) if value.isascii() else len(value.encode())))
     elif value is not None:

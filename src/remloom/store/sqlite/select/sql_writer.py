@@ -208,10 +208,7 @@ class SqliteExpressions(Writer):
         return f"({compared})"
 
     def _equals(self, value: Expression, literals: Sequence[Value], compared: str) -> str:
-        """A comparison by `=` where SQLite takes what is of another type for equal.
-
-        That is true for 1, and JSON for its text.
-        """
+        """A comparison by `=`, where SQLite takes true for 1, and JSON for its text."""
         if literals[0].type == "text":
             is_doubtful = any(str(literal.value)[:1] in ("[", "{") for literal in literals)
             kinds = "= 'text'"
@@ -253,10 +250,8 @@ class SqliteExpressions(Writer):
         return f"(({own} AND {single}) OR ({own} AND {is_list} AND {in_list}))"
 
     def _is_element(self, literal: Value) -> str:
-        """Whether the element `j` of a list is this value, and of its type.
-
-        SQLite would take true for 1, and a list for its own text.
-        """
+        """Whether the element `j` of a list is this value, and of its type: SQLite would take true
+        for 1, and a list for its own text."""
         if literal.type == "boolean":
             return f"(j.type = '{'true' if literal.value else 'false'}')"
         kinds = "('text')" if literal.type == "text" else _NUMBERS
@@ -448,11 +443,8 @@ def _any_text(path: str) -> str:
 
 
 def _like_to_regex(pattern: str) -> str:
-    """A pattern of LIKE as a regular expression.
-
-    What stands between two % is looked for once, where it comes first, and not again elsewhere
-    when what follows is missing: that would change nothing but the time.
-    """
+    """A pattern of LIKE as a regular expression. What is between two % is searched once, where it
+    comes first, and not again elsewhere when what follows is missing: that would only take time."""
     pieces = [""]
     for part in re.findall(r"\\.|%+|.", pattern, re.DOTALL):
         if part[0] == "%":

@@ -210,12 +210,8 @@ class _BatchWriter:
         text_no: int | None = None,
         names: Mapping[int, bool] = {},
     ) -> None:
-        """Gather the rows of a record; its text gets a number if it has none.
-
-        Args:
-            names: the labels that it had, and whether each was its handle; that of what is no row
-                still is.
-        """
+        """Gather the rows of a record; its text gets a number if it has none. Of the `names` it
+        had, it keeps the handles unless it is a row."""
         record, session = item.record, self._session
         if text_no is None and item.text:
             session.text_no += 1
@@ -270,8 +266,7 @@ class _BatchWriter:
         self._labels.released.update(dict.fromkeys(names))
 
     def _check_handles(self, changed: Sequence[tuple[int, BatchRecord]]) -> None:
-        """Refuse a row whose handle is the label of another of its schema: edges would lead to
-        both."""
+        """Refuse a row whose handle is that of another of its schema: edges would lead to both."""
         for record_no, item in changed:
             row = item.record
             if not isinstance(row, Row) or self._batch.exact:
@@ -280,8 +275,8 @@ class _BatchWriter:
                 raise same_handle(row, other)
 
     def _rename(self, record_no: int, old_key: str, new_key: str, *, is_row: bool) -> None:
-        """Let the edges of a record follow it to its new name, unless another record was called as
-        it was, or the new one is the handle of another."""
+        """Let edges follow their record to its new name, unless another record had the old one, or
+        has the new one for a handle."""
         old, new = self._labels.find_or_add(old_key), self._labels.find_or_add(new_key)
         values = (old, record_no, self._session.last_before)
         others = [other for (other,) in self._cursor.execute(SQL.others_named, values)]

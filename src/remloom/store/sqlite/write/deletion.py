@@ -69,8 +69,7 @@ def _add_derived(cursor: apsw.Cursor, to_delete: dict[int, str]) -> None:
 
 
 def _delete_references(cursor: apsw.Cursor, to_delete: dict[int, str]) -> None:
-    """Take the records out of the moments that refer to them or lie in them, and their rows out of
-    the provenance."""
+    """Take the records out of moments that refer to them, and out of the provenance."""
     numbers = list(to_delete)
     # each moment once, however many of its records go
     moment_nos = {

@@ -194,11 +194,8 @@ class LabelWriter:
                 self.release(other)
 
     def release(self, label_no: int) -> None:
-        """Decide what becomes of a label that a record gave up.
-
-        It stays if another record has it, becomes that of a thin entity if it has edges, and is
-        deleted otherwise.
-        """
+        """Decide what becomes of a label that a record gave up: it stays if another record has it,
+        becomes that of a thin entity if it has edges, and is deleted otherwise."""
         cursor = self._cursor
         if cursor.execute("SELECT 1 FROM names WHERE lid = ? LIMIT 1", (label_no,)).get:
             self.give_back(label_no)

@@ -58,16 +58,12 @@ class Erasures:
         return bool(self._unfinished)
 
     def record(self, cursor: apsw.Cursor) -> None:
-        """Record what a deletion leaves behind, in its transaction. `begin` is called once that is
-        committed."""
+        """Record what a deletion leaves behind, in its transaction; `begin` follows its commit."""
         kv.put(cursor, [_new_entry(PAGES)])
 
     def begin(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Erase what was deleted just now.
-
-        Returns:
-            A line if the log still has it, and a line if unused parts of pages may.
-        """
+        """Erase what was deleted just now; returns a line if the log still has it, and a line if
+        unused parts of pages may."""
         with self._lock:
             self._due = time.monotonic() + _DELAY
             self._unfinished.add(PAGES)
@@ -88,11 +84,8 @@ class Erasures:
                 self._empty_log(0.0)
 
     def finish(self) -> None:
-        """Rewrite the file if that is still to be done, however long it takes.
-
-        Raises:
-            StoreBusyError, StoreFullError: it cannot be done now.
-        """
+        """Rewrite the file if that is still to be done, however long it takes; StoreBusyError or
+        StoreFullError if it cannot be done now."""
         with self._lock:
             if PAGES in self._unfinished and not self._database.read_only:
                 self._rewrite()

@@ -104,19 +104,13 @@ class WriteSession:
 
 
 def prune_tombstones(cursor: apsw.Cursor) -> None:
-    """Drop the tombstones that every snapshot knows of, but for the latest: an index that is
-    further behind, in another process, is loaded again. One at least stays, to tell how far that
-    is.
-    """
+    """Drop the tombstones that every snapshot knows of, but for the latest: an index of another
+    process that is further behind is loaded again. One at least stays, to tell how far that is."""
     cursor.execute(SQL.prune_tombstones, (_KEPT_TOMBSTONES,))
 
 
 def check(cursor: apsw.Cursor, expected: Preconditions) -> None:
-    """Check that everything is as expected.
-
-    Raises:
-        GoneError, ChangedError: it is not.
-    """
+    """Raise GoneError or ChangedError if something is not as expected."""
     if ids := record_ids(expected):
         rows = cursor.execute(SQL.update_times, (json.dumps(ids), now())).fetchall()
         check_records(expected, dict(rows))
@@ -131,8 +125,7 @@ def check(cursor: apsw.Cursor, expected: Preconditions) -> None:
 
 
 def register_model(cursor: apsw.Cursor, name: str, dims: int, *, current: bool = True) -> int:
-    """Return the number of an embedder, registered with its dimension; see
-    `store.rules.vector_validation.choose_model`."""
+    """Return the number of an embedder, registered with its dimension. See `choose_model`."""
     rows = cursor.execute(SQL.models).fetchall()
     number, is_new = choose_model(rows, name, dims, current=current)
     if is_new:
